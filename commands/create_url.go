@@ -1,0 +1,181 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// batchConcurrency is how many items of one batch are carried out at a time.
+const batchConcurrency = 50
+
+// CreateURL is one link to create. Optional fields have their zero value where they are not given.
+type CreateURL struct {
+	LongURL        string
+	CustomHash     string // empty: generated
+	Note           string
+	EmailStats     bool
+	ExpirationDate string // YYYY-MM-DD
+	MaxClicks      int64
+	Tags           []string // labels; missing tags are created
+}
+
+// URLOutcome is a link after a command, or why it was refused.
+type URLOutcome struct {
+	URL      URL
+	Labels   []string // of the link's tags
+	Position eventstore.Position
+	Err      error // an *Error, or why the command could not be carried out
+}
+
+// URLsOutcome is what became of a batch: one outcome per item, in their order.
+type URLsOutcome struct {
+	Items []URLOutcome
+	Tags  eventstore.Position // of the account's tags, as far as the batch touched them
+}
+
+// CreateURLs creates links, each for itself and concurrently.
+func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) URLsOutcome {
+	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
+	var labels []string
+	for i, item := range items {
+		if outcome.Items[i].Err = h.checkCreate(item); outcome.Items[i].Err == nil {
+			labels = append(labels, item.Tags...)
+		}
+	}
+	var tags Tags
+	if len(labels) > 0 {
+		var err error
+		if tags, outcome.Tags, err = h.ensureTags(ctx, r, labels); err != nil {
+			for i := range outcome.Items {
+				if outcome.Items[i].Err == nil {
+					outcome.Items[i].Err = err
+				}
+			}
+			return outcome
+		}
+	}
+	var group errgroup.Group
+	group.SetLimit(batchConcurrency)
+	for i, item := range items {
+		if outcome.Items[i].Err != nil {
+			continue
+		}
+		group.Go(func() error {
+			outcome.Items[i] = h.createURL(ctx, r.item(i), item, tags)
+			return nil
+		})
+	}
+	_ = group.Wait() // the items keep their own errors
+	return outcome
+}
+
+func (h *Handler) checkCreate(item CreateURL) error {
+	if err := h.checkLongURL(item.LongURL); err != nil {
+		return err
+	}
+	if item.CustomHash != "" {
+		if err := h.checkCustomHash(item.CustomHash); err != nil {
+			return err
+		}
+	}
+	if err := checkDate(item.ExpirationDate); err != nil {
+		return err
+	}
+	if err := checkMaxClicks(item.MaxClicks); err != nil {
+		return err
+	}
+	for _, label := range item.Tags {
+		if _, err := checkLabel(label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags Tags) URLOutcome {
+	outcome, err := retry(func() (URLOutcome, error) { return h.tryCreateURL(ctx, r, item, tags) })
+	if err != nil {
+		return URLOutcome{Err: err}
+	}
+	outcome.Labels = tags.Labels(outcome.URL.Tags)
+	return outcome
+}
+
+// tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link itself, is
+// ErrWrongRevision.
+func (h *Handler) tryCreateURL(ctx context.Context, r Request, item CreateURL, tags Tags) (URLOutcome, error) {
+	id, earlier, err := h.newURL(ctx, r)
+	if err != nil || earlier.URL.ID != "" {
+		return earlier, err
+	}
+	hash := item.CustomHash
+	if hash == "" {
+		hash = generateHash()
+	}
+	claim, err := h.claim(ctx, r, hash, id, eventstore.NoStream)
+	if err != nil {
+		if item.CustomHash == "" && errors.Is(err, errHashTaken) {
+			return URLOutcome{}, eventstore.ErrWrongRevision // draw again
+		}
+		return URLOutcome{}, err
+	}
+	at := h.now()
+	created := events.URLCreated{
+		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim), //nolint:gosec // a claim's revision is not negative
+		LongURL: item.LongURL, Note: h.trimNote(item.Note), EmailStats: item.EmailStats,
+		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.ids(item.Tags), At: at,
+	}
+	appended, err := h.append(ctx, r.creating(hash), events.StreamURL+id, eventstore.NoStream, created)
+	if err != nil {
+		return URLOutcome{}, err
+	}
+	return URLOutcome{URL: foldURL([]events.Event{created}), Position: appended.Position}, nil
+}
+
+// creating makes the creation under one hash another append than that under another hash: of two concurrent repeats of
+// a command, which draw two hashes, one is refused and finds what the other made.
+func (r Request) creating(hash string) Request {
+	r.Command = uuid.NewSHA1(r.Command, []byte(hash))
+	return r
+}
+
+// newURL returns the id for a new link, or the link that an earlier try of the same command has made.
+func (h *Handler) newURL(ctx context.Context, r Request) (string, URLOutcome, error) {
+	if !r.Repeated {
+		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
+		return id.String(), URLOutcome{}, err
+	}
+	for attempt := range byte(maxAttempts) {
+		id := uuid.NewSHA1(r.Command, []byte{'u', attempt}).String()
+		loaded, err := h.load(ctx, events.StreamURL+id)
+		if err != nil {
+			return "", URLOutcome{}, err
+		}
+		url := foldURL(loaded.events)
+		if len(loaded.events) == 0 || url.ID != "" {
+			return id, URLOutcome{URL: url, Position: loaded.position()}, nil
+		}
+		// The stream holds nothing but an abandoned claim: this id will never become a link.
+	}
+	return "", URLOutcome{}, ErrBusy
+}
+
+// ids returns the ids of labels, each once.
+func (t Tags) ids(labels []string) []string {
+	var ids []string
+	seen := make(map[string]bool)
+	for _, label := range labels {
+		if tag, ok := t.ByLabel(strings.TrimSpace(label)); ok && !seen[tag.ID] {
+			seen[tag.ID] = true
+			ids = append(ids, tag.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,12 @@
+// Package commands is the write side. A command loads the streams it decides on, decides with the pure methods of the
+// aggregates (URL, hashClaim, Tags, Account), and appends the resulting events at exactly the revision it decided at.
+// When another writer was faster it loads and decides again. No command asks a read model.
+//
+// Three rules make links exact under concurrency and crashes:
+//
+//   - A hash belongs to whoever appended the first event of its stream. A link claims its hash first and is created or
+//     renamed second.
+//   - A claim that was not followed by its link within claimTimeout may be taken over. Whoever takes it over first writes
+//     ClaimAbandoned into the stream of the late link, so that the late append fails instead of making a second owner.
+//   - Event ids derive from the command's id, so a command that is repeated after an unknown outcome is recognised.
+package commands

@@ -1,0 +1,41 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Kind says what is wrong with a command, so that callers can answer with their own codes.
+type Kind int
+
+// The kinds of Error.
+const (
+	InvalidURL      Kind = iota + 1 // the destination is not an absolute http or https URL
+	URLNotAllowed                   // the destination is well formed and refused: length, own domain
+	HashUnavailable                 // the custom hash is malformed, reserved or taken
+	InvalidHash                     // no hash can look like this
+	URLNotFound                     // no such link in the account
+	URLProtected                    // the link is protected from deletion
+	InvalidDate                     // not a calendar date
+	InvalidValue                    // another field has a value out of range
+	InvalidLabel                    // the tag label is malformed, reserved or taken
+	TagNotFound                     // no such tag in the account
+	InvalidUsername                 // the user name is malformed or taken
+	AccountNotFound                 // no such account
+)
+
+// Error is a refusal by the rules: repeating the command will not help, changing it will.
+type Error struct {
+	Kind    Kind
+	Details string // says in plain words what to mend
+}
+
+// Error implements error.
+func (e *Error) Error() string { return e.Details }
+
+func refuse(kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Details: fmt.Sprintf(format, args...)}
+}
+
+// ErrBusy means that other writers were faster in every attempt. Nothing was written; try again.
+var ErrBusy = errors.New("too many concurrent changes of the same thing, try again")

@@ -1,0 +1,140 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// maxAttempts bounds how often a command decides again. Every lost attempt is another command's success, so it is the
+// number of concurrent writers of one stream that are served before one of them is told to come back.
+const maxAttempts = 100
+
+// Config of a Handler.
+type Config struct {
+	Store *eventstore.Store
+	// Logger gets what went wrong without being an error of the command; nil discards.
+	Logger *slog.Logger
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// ShortHosts are the host names the short links live under. A link to one of them would be a loop.
+	ShortHosts []string
+	// ReservedHashes are first path segments that the service itself serves.
+	ReservedHashes []string
+	// NoteLength is how many code points of a note are kept; 0 means 25.
+	NoteLength int
+}
+
+// Handler carries out commands. It is safe for concurrent use and keeps no state of its own.
+type Handler struct {
+	cfg Config
+}
+
+// NewHandler returns a Handler.
+func NewHandler(cfg Config) *Handler {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.NoteLength == 0 {
+		cfg.NoteLength = 25
+	}
+	return &Handler{cfg: cfg}
+}
+
+// Request tells who asks for a command and by what it is known.
+type Request struct {
+	Account string // id of the acting account; empty for an operator
+	Key     string // id of the API key
+	Address string // keyed hash of the caller's address
+	ID      string // request id
+	Batch   string // id shared by all events of one call
+
+	// Command makes the command's events recognisable: a command with the same id is carried out once.
+	Command uuid.UUID
+	// Repeated says that Command was chosen by the caller, so the command may have been carried out before.
+	Repeated bool
+}
+
+// item is the request of one item of a batch.
+func (r Request) item(index int) Request {
+	r.Command = uuid.NewSHA1(r.Command, []byte{byte(index >> 8), byte(index)}) //nolint:gosec // distinct bytes are all that counts
+	return r
+}
+
+func (r Request) metadata() events.Metadata {
+	return events.Metadata{
+		CorrelationID: r.ID,
+		CausationID:   r.Command.String(),
+		Account:       r.Account,
+		Key:           r.Key,
+		Address:       r.Address,
+		RequestID:     r.ID,
+		BatchID:       r.Batch,
+	}
+}
+
+func (h *Handler) now() time.Time { return h.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+func (h *Handler) append(ctx context.Context, r Request, stream string, expected eventstore.Revision, evs ...events.Event) (eventstore.Appended, error) {
+	return h.cfg.Store.Append(ctx, eventstore.Write{
+		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.metadata(), Events: evs,
+	})
+}
+
+// history is a loaded stream.
+type history struct {
+	recorded []eventstore.Recorded
+	events   []events.Event
+}
+
+func (h *Handler) load(ctx context.Context, stream string) (history, error) {
+	recorded, err := h.cfg.Store.Load(ctx, stream)
+	if err != nil {
+		return history{}, err
+	}
+	loaded := history{recorded: recorded, events: make([]events.Event, len(recorded))}
+	for i, r := range recorded {
+		if loaded.events[i], err = r.Event(); err != nil {
+			return history{}, err
+		}
+	}
+	return loaded, nil
+}
+
+func (l history) revision() eventstore.Revision { return eventstore.Revision(len(l.recorded)) - 1 }
+
+func (l history) position() eventstore.Position {
+	if len(l.recorded) == 0 {
+		return eventstore.Position{}
+	}
+	return l.recorded[len(l.recorded)-1].Position
+}
+
+// holds tells whether the command has already written to this stream.
+func (l history) holds(command uuid.UUID, stream string) bool {
+	first := eventstore.EventID(command, stream, 0)
+	return slices.ContainsFunc(l.recorded, func(r eventstore.Recorded) bool { return r.ID == first })
+}
+
+// retry repeats an attempt that lost against another writer.
+func retry[T any](attempt func() (T, error)) (T, error) {
+	for range maxAttempts {
+		value, err := attempt()
+		if !errors.Is(err, eventstore.ErrWrongRevision) {
+			return value, err
+		}
+	}
+	var none T
+	return none, fmt.Errorf("%w (%d attempts)", ErrBusy, maxAttempts)
+}

@@ -1,0 +1,172 @@
+package commands
+
+import (
+	"slices"
+	"time"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// URL is the state of one link, folded from its stream. The zero value is a link that was never created.
+type URL struct {
+	ID             string
+	Account        string
+	Hash           string
+	LongURL        string
+	Note           string
+	EmailStats     bool
+	Ping           bool
+	Protected      bool
+	Archived       bool
+	ExpirationDate string // YYYY-MM-DD; empty: never
+	MaxClicks      int64  // 0: no limit
+	Tags           []string
+	CreatedAt      time.Time
+	ModifiedAt     time.Time
+	Deleted        bool
+
+	claim eventstore.Revision   // of the hash the link lives under
+	spent map[string]spentClaim // by hash: the last claim that no longer counts
+}
+
+// spentClaim is a claim of a hash that the link used and left, or that was taken from it before it was used.
+type spentClaim struct {
+	revision  eventstore.Revision
+	abandoned bool
+}
+
+// Live tells whether the link exists: created and not deleted.
+func (u URL) Live() bool { return u.ID != "" && !u.Deleted }
+
+// spentClaimOf returns the revision up to which the link's claims of a hash no longer count.
+func (u URL) spentClaimOf(hash string) eventstore.Revision {
+	if s, ok := u.spent[hash]; ok {
+		return s.revision
+	}
+	return eventstore.NoStream
+}
+
+func foldURL(history []events.Event) URL {
+	var u URL
+	for _, e := range history {
+		u.evolve(e)
+	}
+	return u
+}
+
+func (u *URL) evolve(e events.Event) {
+	switch e := e.(type) {
+	case events.URLCreated:
+		u.ID, u.Account, u.Hash, u.LongURL, u.Note = e.URLID, e.Account, e.Hash, e.LongURL, e.Note
+		u.EmailStats, u.ExpirationDate, u.MaxClicks = e.EmailStats, e.ExpirationDate, e.MaxClicks
+		u.Tags = slices.Clone(e.Tags)
+		u.claim = revision(e.ClaimRevision)
+		u.CreatedAt, u.ModifiedAt = e.At, e.At
+	case events.URLRetargeted:
+		u.LongURL, u.ModifiedAt = e.LongURL, e.At
+	case events.URLRenamed:
+		u.spend(u.Hash, spentClaim{revision: u.claim})
+		u.Hash, u.claim, u.ModifiedAt = e.To, revision(e.ClaimRevision), e.At
+	case events.URLSettingsChanged:
+		u.evolveSettings(e)
+	case events.URLTagged:
+		u.Tags, u.ModifiedAt = append(u.Tags, e.Tags...), e.At
+	case events.URLUntagged:
+		u.Tags = slices.DeleteFunc(u.Tags, func(id string) bool { return slices.Contains(e.Tags, id) })
+		u.ModifiedAt = e.At
+	case events.URLDeleted:
+		u.spend(u.Hash, spentClaim{revision: u.claim})
+		u.Deleted, u.ModifiedAt = true, e.At
+	case events.ClaimAbandoned:
+		u.spend(e.Hash, spentClaim{revision: revision(e.ClaimRevision), abandoned: true})
+	}
+}
+
+func (u *URL) evolveSettings(e events.URLSettingsChanged) {
+	set(&u.Note, e.Note)
+	set(&u.EmailStats, e.EmailStats)
+	set(&u.Ping, e.Ping)
+	set(&u.Protected, e.Protected)
+	set(&u.Archived, e.Archived)
+	set(&u.ExpirationDate, e.ExpirationDate)
+	set(&u.MaxClicks, e.MaxClicks)
+	u.ModifiedAt = e.At
+}
+
+func (u *URL) spend(hash string, s spentClaim) {
+	if u.spent == nil {
+		u.spent = make(map[string]spentClaim)
+	}
+	u.spent[hash] = s
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}
+
+func revision(stored uint64) eventstore.Revision {
+	return eventstore.Revision(stored) //nolint:gosec // was written from a Revision that was not negative
+}
+
+// urlChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil fields are not given.
+type urlChange struct {
+	hash     *string
+	claim    eventstore.Revision // of hash
+	longURL  *string
+	settings events.URLSettingsChanged
+	attach   []string // tag ids
+	detach   []string // tag ids
+}
+
+// edit decides which events the change makes of the link as it is. Values that the link already has make none.
+func (u URL) edit(c urlChange, at time.Time) []events.Event {
+	var changes []events.Event
+	if c.hash != nil && *c.hash != u.Hash {
+		changes = append(changes, events.URLRenamed{
+			From: u.Hash, To: *c.hash, ClaimRevision: uint64(c.claim), At: at, //nolint:gosec // a claim's revision is not negative
+		})
+	}
+	if c.longURL != nil && *c.longURL != u.LongURL {
+		changes = append(changes, events.URLRetargeted{LongURL: *c.longURL, At: at})
+	}
+	settings := c.settings
+	changed := keepChanged(&settings.Note, u.Note)
+	changed = keepChanged(&settings.EmailStats, u.EmailStats) || changed
+	changed = keepChanged(&settings.Ping, u.Ping) || changed
+	changed = keepChanged(&settings.Protected, u.Protected) || changed
+	changed = keepChanged(&settings.Archived, u.Archived) || changed
+	changed = keepChanged(&settings.ExpirationDate, u.ExpirationDate) || changed
+	changed = keepChanged(&settings.MaxClicks, u.MaxClicks) || changed
+	if changed {
+		settings.At = at
+		changes = append(changes, settings)
+	}
+	attach := slices.DeleteFunc(slices.Clone(c.attach), func(id string) bool { return slices.Contains(u.Tags, id) })
+	if len(attach) > 0 {
+		changes = append(changes, events.URLTagged{Tags: attach, At: at})
+	}
+	detach := slices.DeleteFunc(slices.Clone(c.detach), func(id string) bool { return !slices.Contains(u.Tags, id) })
+	if len(detach) > 0 {
+		changes = append(changes, events.URLUntagged{Tags: detach, At: at})
+	}
+	return changes
+}
+
+// keepChanged clears a field that would not change, and tells whether it does.
+func keepChanged[T comparable](field **T, current T) bool {
+	if *field != nil && **field == current {
+		*field = nil
+	}
+	return *field != nil
+}
+
+// delete decides on the deletion of a live link.
+func (u URL) delete(at time.Time) ([]events.Event, error) {
+	if u.Protected {
+		return nil, refuse(URLProtected, "The URL is protected from deletion, clear its protected flag first")
+	}
+	return []events.Event{events.URLDeleted{Account: u.Account, Hash: u.Hash, At: at}}, nil
+}

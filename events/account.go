@@ -1,0 +1,67 @@
+package events
+
+import "time"
+
+// StreamAccount prefixes the stream of one account: account-<account id>.
+const StreamAccount = "account-"
+
+// StreamUsername prefixes the stream that makes a user name unique: username-<name>.
+const StreamUsername = "username-"
+
+// UsernameClaimed gives a user name to an account, for ever.
+type UsernameClaimed struct {
+	Username string    `json:"username"`
+	Account  string    `json:"account"`
+	At       time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (UsernameClaimed) EventType() string { return "username.claimed.v1" }
+
+// AccountOpened opens an account with its first API key.
+type AccountOpened struct {
+	Account  string    `json:"account"`
+	Username string    `json:"username"`
+	Plan     string    `json:"plan"`
+	KeyID    string    `json:"key_id"`
+	KeyHash  string    `json:"key_hash"` // SHA-256 of the key, hex; the key itself is stored nowhere
+	At       time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (AccountOpened) EventType() string { return "account.opened.v1" }
+
+// KeyRotated replaces the account's API key; the one before is void.
+type KeyRotated struct {
+	KeyID   string    `json:"key_id"`
+	KeyHash string    `json:"key_hash"` // SHA-256 of the key, hex
+	At      time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (KeyRotated) EventType() string { return "account.key_rotated.v1" }
+
+// PlanChanged moves the account to another plan.
+type PlanChanged struct {
+	Plan string    `json:"plan"`
+	At   time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (PlanChanged) EventType() string { return "account.plan_changed.v1" }
+
+// AccountDeactivated bars the account from the API and stops its links.
+type AccountDeactivated struct {
+	At time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (AccountDeactivated) EventType() string { return "account.deactivated.v1" }
+
+// AccountReactivated undoes AccountDeactivated.
+type AccountReactivated struct {
+	At time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (AccountReactivated) EventType() string { return "account.reactivated.v1" }

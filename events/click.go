@@ -1,0 +1,21 @@
+package events
+
+import "time"
+
+// StreamClicks prefixes the streams of clicks: clicks-<day>-<node>. A stream has one writer, the node.
+const StreamClicks = "clicks-"
+
+// ClicksRecorded carries the clicks that one node collected into one append, of any links.
+type ClicksRecorded struct {
+	Clicks []Click `json:"clicks"`
+}
+
+// EventType implements Event.
+func (ClicksRecorded) EventType() string { return "clicks.recorded.v1" }
+
+// Click is one redirect that was answered.
+type Click struct {
+	URLID   string    `json:"url"`
+	Visitor string    `json:"visitor"` // keyed hash of address and user agent; neither is stored
+	At      time.Time `json:"at"`
+}

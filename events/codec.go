@@ -1,0 +1,65 @@
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// ErrUnknownType means that a stored event has a type this program does not know: it was written by a newer version,
+// or not by Linkledger. Skipping it would silently change the history, so callers stop.
+var ErrUnknownType = errors.New("unknown event type")
+
+var decoders = map[string]func([]byte) (Event, error){
+	URLCreated{}.EventType():         decode[URLCreated],
+	URLRetargeted{}.EventType():      decode[URLRetargeted],
+	URLRenamed{}.EventType():         decode[URLRenamed],
+	URLSettingsChanged{}.EventType(): decode[URLSettingsChanged],
+	URLTagged{}.EventType():          decode[URLTagged],
+	URLUntagged{}.EventType():        decode[URLUntagged],
+	URLDeleted{}.EventType():         decode[URLDeleted],
+	ClaimAbandoned{}.EventType():     decode[ClaimAbandoned],
+	HashClaimed{}.EventType():        decode[HashClaimed],
+	HashReleased{}.EventType():       decode[HashReleased],
+	TagCreated{}.EventType():         decode[TagCreated],
+	TagRenamed{}.EventType():         decode[TagRenamed],
+	TagDeleted{}.EventType():         decode[TagDeleted],
+	UsernameClaimed{}.EventType():    decode[UsernameClaimed],
+	AccountOpened{}.EventType():      decode[AccountOpened],
+	KeyRotated{}.EventType():         decode[KeyRotated],
+	PlanChanged{}.EventType():        decode[PlanChanged],
+	AccountDeactivated{}.EventType(): decode[AccountDeactivated],
+	AccountReactivated{}.EventType(): decode[AccountReactivated],
+	ClicksRecorded{}.EventType():     decode[ClicksRecorded],
+}
+
+func decode[E Event](body []byte) (Event, error) {
+	var e E
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// Encode returns the stored body of an event.
+func Encode(e Event) ([]byte, error) {
+	body, err := json.Marshal(e)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", e.EventType(), err)
+	}
+	return body, nil
+}
+
+// Decode turns a stored event back into its struct (a value, never a pointer). A type that this program does not know
+// is ErrUnknownType.
+func Decode(eventType string, body []byte) (Event, error) {
+	dec, ok := decoders[eventType]
+	if !ok {
+		return nil, fmt.Errorf("%w %q: it was written by a newer version, upgrade this program", ErrUnknownType, eventType)
+	}
+	e, err := dec(body)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", eventType, err)
+	}
+	return e, nil
+}

@@ -1,0 +1,260 @@
+package eventstore
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
+
+	"linkledger/events"
+)
+
+// MaxAppendSize is the most bytes (bodies, metadata and types) that one append may carry. It leaves room below the
+// server's default limit of 1 MiB.
+const MaxAppendSize = 1000 << 10
+
+// Revision is the number of an event in its stream, from 0; NoStream stands before the first.
+type Revision int64
+
+// NoStream is the revision of a stream that does not exist.
+const NoStream Revision = -1
+
+// Position is a place in the log of all streams. Positions grow, with gaps.
+type Position struct {
+	Commit, Prepare uint64
+}
+
+// After tells whether p lies behind q in the log.
+func (p Position) After(q Position) bool {
+	return p.Commit > q.Commit || p.Commit == q.Commit && p.Prepare > q.Prepare
+}
+
+// String is the form of the X-Event-Position header.
+func (p Position) String() string { return strconv.FormatUint(p.Commit, 10) }
+
+// Recorded is a stored event.
+type Recorded struct {
+	ID       uuid.UUID
+	Stream   string
+	Revision Revision
+	Position Position
+	Type     string
+	Time     time.Time // when the event store recorded it
+	Data     []byte
+	Metadata []byte
+}
+
+// Event decodes the body; see events.Decode for its errors.
+func (r Recorded) Event() (events.Event, error) {
+	e, err := events.Decode(r.Type, r.Data)
+	if err != nil {
+		return nil, fmt.Errorf("event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err)
+	}
+	return e, nil
+}
+
+// Write is what one command appends to one stream, whole or not at all.
+type Write struct {
+	Stream   string
+	Expected Revision  // the revision the decision was made at
+	Command  uuid.UUID // event ids derive from it, so a repeated append is recognised
+	Metadata events.Metadata
+	Events   []events.Event
+}
+
+// EventID is the id of the event with that index in what the command appends to the stream.
+func EventID(command uuid.UUID, stream string, index int) uuid.UUID {
+	return uuid.NewSHA1(command, []byte(stream+"/"+strconv.Itoa(index)))
+}
+
+// Appended tells where the last event of an append lies.
+type Appended struct {
+	Revision Revision
+	Position Position
+}
+
+// Config of a Store.
+type Config struct {
+	URL    string       // esdb://host:2113?tls=false, or a cluster's
+	Logger *slog.Logger // nil discards
+}
+
+// Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
+type Store struct {
+	supervisor *supervisor
+	logger     *slog.Logger
+}
+
+// Open checks the connection string and starts to connect. It does not wait for the event store: calls do, within their
+// contexts.
+func Open(cfg Config) (*Store, error) {
+	if _, err := esdb.ParseConnectionString(cfg.URL); err != nil {
+		return nil, fmt.Errorf("event store connection string: %w", err)
+	}
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return &Store{supervisor: newSupervisor(cfg.URL, logger), logger: logger}, nil
+}
+
+// Close ends all calls and subscriptions. It does not wait for them.
+func (s *Store) Close() { s.supervisor.close() }
+
+// Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
+// ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known.
+func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
+	proposed, err := propose(w)
+	if err != nil {
+		return Appended{}, err
+	}
+	options := esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}
+	if w.Expected != NoStream {
+		options.ExpectedRevision = esdb.Revision(uint64(w.Expected)) //nolint:gosec // not negative
+	}
+	result, err := call(ctx, s.supervisor, func(ctx context.Context, client *esdb.Client) (*esdb.WriteResult, error) {
+		return client.AppendToStream(ctx, w.Stream, options, proposed...)
+	})
+	if err != nil {
+		return Appended{}, fmt.Errorf("append to %s: %w", w.Stream, err)
+	}
+	appended := Appended{
+		Revision: w.Expected + Revision(len(w.Events)),
+		Position: Position{Commit: result.CommitPosition, Prepare: result.PreparePosition},
+	}
+	if appended.Position.Commit == 0 { // a repeated append may be answered without its position
+		if appended.Position, err = s.positionOf(ctx, w.Stream, appended.Revision); err != nil {
+			return Appended{}, err
+		}
+	}
+	return appended, nil
+}
+
+func propose(w Write) ([]esdb.EventData, error) {
+	if w.Command == uuid.Nil {
+		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
+	}
+	metadata, err := json.Marshal(w.Metadata)
+	if err != nil {
+		return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
+	}
+	size := 0
+	proposed := make([]esdb.EventData, len(w.Events))
+	for i, e := range w.Events {
+		body, err := events.Encode(e)
+		if err != nil {
+			return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
+		}
+		proposed[i] = esdb.EventData{
+			EventID:     EventID(w.Command, w.Stream, i),
+			EventType:   e.EventType(),
+			ContentType: esdb.ContentTypeJson,
+			Data:        body,
+			Metadata:    metadata,
+		}
+		size += len(body) + len(metadata) + 2*len(e.EventType())
+	}
+	if size > MaxAppendSize {
+		return nil, fmt.Errorf("append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize)
+	}
+	return proposed, nil
+}
+
+func (s *Store) positionOf(ctx context.Context, stream string, revision Revision) (Position, error) {
+	from := esdb.Revision(uint64(revision)) //nolint:gosec // the revision of a stored event is not negative
+	page, err := s.readPage(ctx, stream, esdb.ReadStreamOptions{From: from}, 1)
+	if err != nil {
+		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, err)
+	}
+	if len(page) == 0 {
+		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, ErrNotFound)
+	}
+	return page[0].Position, nil
+}
+
+// loadPage is how many events Load asks for at a time.
+const loadPage = 500
+
+// Load returns all events of a stream, oldest first. A stream that does not exist has none.
+func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
+	var all []Recorded
+	for {
+		options := esdb.ReadStreamOptions{From: esdb.Revision(uint64(len(all)))}
+		page, err := s.readPage(ctx, stream, options, loadPage)
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", stream, err)
+		}
+		all = append(all, page...)
+		if len(page) < loadPage {
+			return all, nil
+		}
+	}
+}
+
+func (s *Store) readPage(ctx context.Context, stream string, options esdb.ReadStreamOptions, count uint64) ([]Recorded, error) {
+	return call(ctx, s.supervisor, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
+		reading, err := client.ReadStream(ctx, stream, options, count)
+		if err != nil {
+			return nil, err
+		}
+		return drain(reading)
+	})
+}
+
+// Head returns the position of the last event of the log.
+func (s *Store) Head(ctx context.Context) (Position, error) {
+	last, err := call(ctx, s.supervisor, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
+		reading, err := client.ReadAll(ctx, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
+		if err != nil {
+			return nil, err
+		}
+		return drain(reading)
+	})
+	if err != nil {
+		return Position{}, fmt.Errorf("head of the log: %w", err)
+	}
+	if len(last) == 0 {
+		return Position{}, nil
+	}
+	return last[0].Position, nil
+}
+
+// drain reads to the end. Only the first error counts: after one, the client reports a clean end.
+func drain(reading *esdb.ReadStream) ([]Recorded, error) {
+	defer reading.Close()
+	var all []Recorded
+	for {
+		resolved, err := reading.Recv()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, record(resolved.OriginalEvent()))
+	}
+}
+
+func record(e *esdb.RecordedEvent) Recorded {
+	return Recorded{
+		ID:       e.EventID,
+		Stream:   e.StreamID,
+		Revision: Revision(min(e.EventNumber, math.MaxInt64)), //nolint:gosec // bounded
+		Position: Position{Commit: e.Position.Commit, Prepare: e.Position.Prepare},
+		Type:     e.EventType,
+		Time:     e.CreatedDate,
+		Data:     e.Data,
+		Metadata: e.UserMetadata,
+	}
+}

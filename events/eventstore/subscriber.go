@@ -1,0 +1,319 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/cenkalti/backoff/v5"
+)
+
+const (
+	// searchWindow is how many events the server looks at between two pages of a filtered subscription. The client's
+	// default of 32 would cost a round of paging for every 32 events that do not match.
+	searchWindow = 4096
+	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint past events that
+	// do not match.
+	positionInterval = time.Second
+	// DefaultBatchSize is the most events of one batch where the configuration does not say.
+	DefaultBatchSize = 1000
+)
+
+// Batch is what one watermill message of a Subscriber carries. A batch without events moves the checkpoint only.
+type Batch struct {
+	Events   []Recorded
+	Position Position // the place in the log up to which everything that matches is in this batch or an earlier one
+}
+
+type batchKey struct{}
+
+// BatchOf returns the batch that a message of a Subscriber carries.
+func BatchOf(m *message.Message) Batch {
+	batch, _ := m.Context().Value(batchKey{}).(Batch)
+	return batch
+}
+
+// SubscriberConfig of a Subscriber.
+type SubscriberConfig struct {
+	// Prefixes of the streams to follow.
+	Prefixes []string
+	// Checkpoint returns the position behind which to go on; the zero position is the start of the log. It is asked
+	// again after every drop and every nack, because only the read model's database knows what was committed.
+	Checkpoint func(context.Context) (Position, error)
+	// BatchSize is the most events of one batch; 0 means DefaultBatchSize.
+	BatchSize int
+	// OnError learns why a subscription ended, before it is taken up again; may be nil.
+	OnError func(error)
+	Logger  *slog.Logger // nil discards
+}
+
+// Subscriber follows the log as a watermill Subscriber: one message per batch of events, one message in flight. A batch
+// ends when it is full or when nothing more is waiting, so a live event waits for nobody.
+//
+// Ack means that the batch is committed together with its position. After a nack, or when the event store drops the
+// subscription, the Subscriber waits a moment, asks for the checkpoint and subscribes again from there; it never gives up.
+type Subscriber struct {
+	store  *Store
+	cfg    SubscriberConfig
+	closed context.CancelFunc
+	ctx    context.Context //nolint:containedctx // ends with Close, as watermill's Subscriber contract demands
+	active sync.WaitGroup
+}
+
+var _ message.Subscriber = (*Subscriber)(nil)
+
+// NewSubscriber returns a Subscriber on the store.
+func NewSubscriber(store *Store, cfg SubscriberConfig) *Subscriber {
+	if cfg.BatchSize == 0 {
+		cfg.BatchSize = DefaultBatchSize
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.OnError == nil {
+		cfg.OnError = func(error) {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Subscriber{store: store, cfg: cfg, ctx: ctx, closed: cancel}
+}
+
+// Subscribe implements message.Subscriber. The topic names the subscription in logs. The channel is closed when ctx
+// ends or the Subscriber is closed, never by an outage: watermill's Router ends with its last subscription.
+func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	if s.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	stopWatching := context.AfterFunc(s.ctx, cancel)
+	out := make(chan *message.Message)
+	s.active.Go(func() {
+		defer close(out)
+		defer cancel()
+		defer stopWatching()
+		s.follow(ctx, topic, out)
+	})
+	return out, nil
+}
+
+// Close implements message.Subscriber: it ends all subscriptions and waits for them.
+func (s *Subscriber) Close() error {
+	s.closed()
+	s.active.Wait()
+	return nil
+}
+
+// follow takes the subscription up again and again until ctx ends.
+func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *message.Message) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
+	for ctx.Err() == nil {
+		progressed, err := s.subscribeOnce(ctx, out)
+		if ctx.Err() != nil {
+			return
+		}
+		if progressed {
+			wait.Reset()
+		}
+		delay := wait.NextBackOff()
+		s.cfg.OnError(err)
+		s.cfg.Logger.WarnContext(ctx, "subscription ended, taking it up again",
+			slog.String("topic", topic), slog.Any("error", err), slog.Duration("in", delay))
+		select {
+		case <-ctx.Done():
+		case <-time.After(delay):
+		}
+	}
+}
+
+// errNacked ends a subscription whose batch was refused: what was committed of it only the checkpoint tells.
+var errNacked = errors.New("batch was not applied")
+
+// subscribeOnce follows the log from the checkpoint until something fails. It tells whether a batch was applied.
+func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Message) (progressed bool, err error) {
+	from, err := s.cfg.Checkpoint(ctx)
+	if err != nil {
+		return false, fmt.Errorf("read the checkpoint: %w", err)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // ends the subscription at the server and the receiving goroutine
+	subscription, err := s.store.subscribe(ctx, from, s.cfg.Prefixes)
+	if err != nil {
+		return false, err
+	}
+	arrivals := make(chan arrival, 2*s.cfg.BatchSize)
+	received := make(chan error, 1)
+	go func() { received <- receive(ctx, subscription, arrivals) }()
+
+	batches := batcher{size: s.cfg.BatchSize, position: from, sent: time.Now()}
+	for {
+		batch, ok := batches.next(ctx, arrivals)
+		if !ok {
+			cancel()
+			return progressed, <-received
+		}
+		if err := deliver(ctx, out, batch); err != nil {
+			cancel()
+			<-received
+			return progressed, err
+		}
+		progressed = true
+	}
+}
+
+// deliver sends one batch and waits until it was applied.
+func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) error {
+	m := message.NewMessage(watermill.NewUUID(), nil)
+	m.SetContext(context.WithValue(ctx, batchKey{}, batch))
+	select {
+	case out <- m:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case <-m.Acked():
+		return nil
+	case <-m.Nacked():
+		return errNacked
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// subscribe opens a filtered subscription to the whole log behind a position.
+func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string) (*esdb.Subscription, error) {
+	options := esdb.SubscribeToAllOptions{
+		From:               esdb.Start{},
+		MaxSearchWindow:    searchWindow,
+		CheckpointInterval: 1,
+		Filter:             &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+	}
+	if from != (Position{}) {
+		head, err := s.Head(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if from.After(head) {
+			return nil, fmt.Errorf("%w: the checkpoint %s lies behind the end of the log, %s: the event store was reset "+
+				"or restored from an older backup; rebuild the projection", ErrPositionInvalid, from, head)
+		}
+		options.From = esdb.Position{Commit: from.Commit, Prepare: from.Prepare}
+	}
+	client, err := s.supervisor.session(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// Not by way of call: the subscription lives as long as ctx, not as long as one attempt.
+	opened := make(chan error, 1)
+	var subscription *esdb.Subscription
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				opened <- fmt.Errorf("%w: client panicked: %v", ErrUnavailable, p)
+			}
+		}()
+		var err error
+		subscription, err = client.SubscribeToAll(ctx, options)
+		opened <- classify(err)
+	}()
+	timeout := time.NewTimer(attemptTimeout)
+	defer timeout.Stop()
+	select {
+	case err = <-opened:
+	case <-timeout.C:
+		err = fmt.Errorf("%w: no answer to the subscription within %s", ErrUnavailable, attemptTimeout)
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		s.supervisor.retire(client)
+		return nil, fmt.Errorf("subscribe: %w", err)
+	}
+	return subscription, nil
+}
+
+// arrival is an event, or a position that was reached without one, or the news that nothing more is waiting.
+type arrival struct {
+	event    *Recorded
+	position Position
+}
+
+// receive hands on what the subscription sends, until it drops; then it closes arrivals.
+func receive(ctx context.Context, subscription *esdb.Subscription, arrivals chan<- arrival) error {
+	defer close(arrivals)
+	defer func() { _ = subscription.Close() }() // never fails
+	for {
+		received := subscription.Recv()
+		var a arrival
+		switch {
+		case received.SubscriptionDropped != nil:
+			return fmt.Errorf("subscription dropped: %w", classify(received.SubscriptionDropped.Error))
+		case received.EventAppeared != nil:
+			event := record(received.EventAppeared.OriginalEvent())
+			a = arrival{event: &event, position: event.Position}
+		case received.CheckPointReached != nil:
+			// Some servers send the end of the log, MaxUint64, as the checkpoint of an empty search; going on from
+			// there would skip events.
+			if received.CheckPointReached.Commit == math.MaxUint64 {
+				continue
+			}
+			a = arrival{position: Position{Commit: received.CheckPointReached.Commit, Prepare: received.CheckPointReached.Prepare}}
+		default: // caught up, fell behind: the batcher sees by itself that nothing is waiting
+			continue
+		}
+		select {
+		case arrivals <- a:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// batcher gathers arrivals into batches.
+type batcher struct {
+	size     int
+	position Position  // of the last arrival
+	sent     time.Time // when a batch was last sent
+}
+
+// next waits for the next batch; false when the arrivals have ended or ctx has.
+func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
+	var batch Batch
+	var due <-chan time.Time // when a position without events is to be sent
+	for {
+		if len(batch.Events) > 0 && (len(batch.Events) == b.size || len(arrivals) == 0) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return Batch{}, false
+		case <-due:
+			return b.finish(batch), true
+		case a, ok := <-arrivals:
+			if !ok {
+				return Batch{}, false
+			}
+			if a.position.After(b.position) {
+				b.position = a.position
+			}
+			if a.event != nil {
+				batch.Events = append(batch.Events, *a.event)
+			} else if due == nil {
+				due = time.After(time.Until(b.sent.Add(positionInterval)))
+			}
+		}
+	}
+	return b.finish(batch), true
+}
+
+func (b *batcher) finish(batch Batch) Batch {
+	batch.Position = b.position
+	b.sent = time.Now()
+	return batch
+}

@@ -1,0 +1,98 @@
+package events
+
+import "time"
+
+// StreamURL prefixes the stream of one link's whole life, across renames: url-<url id>.
+const StreamURL = "url-"
+
+// URLCreated opens a link's stream. The hash was claimed before, see HashClaimed.
+type URLCreated struct {
+	URLID          string    `json:"url_id"`
+	Account        string    `json:"account"`
+	Hash           string    `json:"hash"`
+	ClaimRevision  uint64    `json:"claim_revision"` // revision of the HashClaimed in the hash's stream
+	LongURL        string    `json:"long_url"`
+	Note           string    `json:"note,omitempty"`
+	EmailStats     bool      `json:"email_stats,omitempty"`
+	ExpirationDate string    `json:"expiration_date,omitempty"` // YYYY-MM-DD; empty: never
+	MaxClicks      int64     `json:"max_clicks,omitempty"`      // 0: no limit
+	Tags           []string  `json:"tags,omitempty"`            // tag ids
+	At             time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLCreated) EventType() string { return "url.created.v1" }
+
+// URLRetargeted points the link to another destination.
+type URLRetargeted struct {
+	LongURL string    `json:"long_url"`
+	At      time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLRetargeted) EventType() string { return "url.retargeted.v1" }
+
+// URLRenamed gives the link another hash, which was claimed before.
+type URLRenamed struct {
+	From          string    `json:"from"`
+	To            string    `json:"to"`
+	ClaimRevision uint64    `json:"claim_revision"` // of the claim of To
+	At            time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLRenamed) EventType() string { return "url.renamed.v1" }
+
+// URLSettingsChanged carries the settings that got another value; nil fields kept theirs.
+type URLSettingsChanged struct {
+	Note           *string   `json:"note,omitempty"`
+	EmailStats     *bool     `json:"email_stats,omitempty"`
+	Ping           *bool     `json:"ping,omitempty"`
+	Protected      *bool     `json:"protected,omitempty"`
+	Archived       *bool     `json:"archived,omitempty"`
+	ExpirationDate *string   `json:"expiration_date,omitempty"` // empty: the link no longer expires
+	MaxClicks      *int64    `json:"max_clicks,omitempty"`
+	At             time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLSettingsChanged) EventType() string { return "url.settings_changed.v1" }
+
+// URLTagged attaches tags, by their ids.
+type URLTagged struct {
+	Tags []string  `json:"tags"`
+	At   time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLTagged) EventType() string { return "url.tagged.v1" }
+
+// URLUntagged detaches tags, by their ids.
+type URLUntagged struct {
+	Tags []string  `json:"tags"`
+	At   time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLUntagged) EventType() string { return "url.untagged.v1" }
+
+// URLDeleted ends the link. Its hash stays with the account, see HashReleased.
+type URLDeleted struct {
+	Account string    `json:"account"`
+	Hash    string    `json:"hash"`
+	At      time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLDeleted) EventType() string { return "url.deleted.v1" }
+
+// ClaimAbandoned is written into a link's stream by whoever takes over a hash that the link claimed and never used: an
+// append that is still on its way to use that claim then meets another revision and fails.
+type ClaimAbandoned struct {
+	Hash          string    `json:"hash"`
+	ClaimRevision uint64    `json:"claim_revision"`
+	At            time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (ClaimAbandoned) EventType() string { return "url.claim_abandoned.v1" }
