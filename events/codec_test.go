@@ -1,0 +1,94 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The golden files are the promise that every body ever stored decodes for ever. A file is added with a new event
+// version and never edited.
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	for eventType := range decoders {
+		t.Run(eventType, func(t *testing.T) {
+			t.Parallel()
+			golden, err := os.ReadFile(filepath.Join("testdata", eventType+".json"))
+			if err != nil {
+				t.Fatalf("every event type needs a golden file: %v", err)
+			}
+			event, err := Decode(eventType, golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if event.EventType() != eventType {
+				t.Fatalf("decoded to %s", event.EventType())
+			}
+			again, err := Encode(event)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var compact bytes.Buffer
+			if err := json.Compact(&compact, golden); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(again, compact.Bytes()) {
+				t.Errorf("a field was lost or changed its name:\nstored  %s\nencoded %s", compact.Bytes(), again)
+			}
+		})
+	}
+}
+
+func TestGoldenFilesAreDecoded(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if eventType := strings.TrimSuffix(filepath.Base(file), ".json"); decoders[eventType] == nil {
+			t.Errorf("%s was released and can no longer be decoded", eventType)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	if _, err := Decode("url.created.v99", []byte("{}")); !errors.Is(err, ErrUnknownType) {
+		t.Errorf("unknown type: %v", err)
+	}
+	if _, err := Decode("url.created.v1", []byte(`{"at":`)); err == nil || errors.Is(err, ErrUnknownType) {
+		t.Errorf("broken body: %v", err)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	for eventType := range decoders {
+		golden, err := os.ReadFile(filepath.Join("testdata", eventType+".json"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(eventType, golden)
+	}
+	f.Fuzz(func(t *testing.T, eventType string, body []byte) {
+		event, err := Decode(eventType, body)
+		if err != nil {
+			return
+		}
+		once, err := Encode(event)
+		if err != nil {
+			t.Skip("a time outside the years RFC 3339 can write")
+		}
+		again, err := Decode(eventType, once)
+		if err != nil {
+			t.Fatalf("decode what was encoded: %v", err)
+		}
+		if twice, err := Encode(again); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("not stable: %s, %s, %v", once, twice, err)
+		}
+	})
+}
