@@ -1,0 +1,70 @@
+package embedded
+
+import (
+	"context"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+)
+
+// serverVersion is the version whose behaviour is served. Clients require three
+// plain numbers.
+const serverVersion = "23.10.6"
+
+type featuresService struct {
+	serverfeatures.UnimplementedServerFeaturesServer
+}
+
+// GetSupportedMethods advertises what is registered and nothing else, in lower
+// case as clients compare it.
+func (*featuresService) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
+	features := map[string][]string{
+		"read":        {"position", "events"},
+		"batchappend": {"deadline_duration"},
+	}
+	methods := []*serverfeatures.SupportedMethod{
+		{MethodName: "read", ServiceName: strings.ToLower(gossip.Gossip_ServiceDesc.ServiceName)},
+		{
+			MethodName:  "getsupportedmethods",
+			ServiceName: strings.ToLower(serverfeatures.ServerFeatures_ServiceDesc.ServiceName),
+		},
+	}
+	for _, name := range []string{"read", "append", "delete", "tombstone", "batchappend"} {
+		methods = append(methods, &serverfeatures.SupportedMethod{
+			MethodName:  name,
+			ServiceName: strings.ToLower(streams.Streams_ServiceDesc.ServiceName),
+			Features:    features[name],
+		})
+	}
+	return &serverfeatures.SupportedMethods{Methods: methods, EventStoreServerVersion: serverVersion}, nil
+}
+
+type gossipService struct {
+	gossip.UnimplementedGossipServer
+	instance uuid.UUID
+	addr     net.Addr
+}
+
+// Read describes a cluster of one, its leader.
+func (g *gossipService) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo, error) {
+	endpoint := &gossip.EndPoint{Address: g.addr.String()}
+	if host, port, err := net.SplitHostPort(g.addr.String()); err == nil {
+		if n, err := strconv.ParseUint(port, 10, 16); err == nil {
+			endpoint.Address, endpoint.Port = host, uint32(n)
+		}
+	}
+	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
+		InstanceId:   wireUUID(g.instance, false),
+		TimeStamp:    ticks(time.Now()),
+		State:        gossip.MemberInfo_Leader,
+		IsAlive:      true,
+		HttpEndPoint: endpoint,
+	}}}, nil
+}

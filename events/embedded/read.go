@@ -1,0 +1,167 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2"
+)
+
+const (
+	pageEvents = 256
+	pageBytes  = 1 << 20
+)
+
+// errNoEvent says that there is no event with that number or position.
+var errNoEvent = errors.New("no such event")
+
+func loadEvent(db *pebble.DB, pos uint64) (*record, error) {
+	value, closer, err := db.Get(eventKey(pos))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, errNoEvent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read event at position %d: %w", pos, err)
+	}
+	defer closer.Close()
+	return decodeRecord(pos, bytes.Clone(value))
+}
+
+func loadNumber(db *pebble.DB, stream string, number int64) (*record, error) {
+	value, closer, err := db.Get(indexKey(stream, number))
+	if errors.Is(err, pebble.ErrNotFound) {
+		return nil, errNoEvent
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read index of stream %q at %d: %w", stream, number, err)
+	}
+	pos := binary.BigEndian.Uint64(value)
+	closer.Close()
+	return loadEvent(db, pos)
+}
+
+// durableState returns the state of a stream as readers may see it. Pebble may
+// show one that is still being synced; then the sync is awaited.
+func (s *Store) durableState(ctx context.Context, stream string) (*streamState, error) {
+	st, err := loadState(s.db, stream)
+	if err != nil {
+		return nil, err
+	}
+	if isMetadataStream(stream) {
+		origin, err := loadState(s.db, strings.TrimPrefix(stream, metadataPrefix))
+		if err != nil {
+			return nil, err
+		}
+		st.limits = metadataStreamLimits
+		st.tombstoned = st.tombstoned || origin.tombstoned
+		st.changed = max(st.changed, origin.changed)
+	}
+	return st, s.awaitDurable(ctx, st.changed)
+}
+
+// awaitDurable returns once the event at pos is durable.
+func (s *Store) awaitDurable(ctx context.Context, pos uint64) error {
+	for {
+		changed := s.tail.wait()
+		if pos <= s.tail.head.Load() {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-s.writer.failed:
+			return s.writer.err()
+		}
+	}
+}
+
+// pageAll returns a page of the log between two positions, both inclusive, from
+// the low end or, backwards, from the high end. An empty page means the end.
+func (s *Store) pageAll(low, high uint64, backwards bool) (page []*record, err error) {
+	upper := append(eventKey(high), 0)
+	iter, err := s.db.NewIter(&pebble.IterOptions{LowerBound: eventKey(low), UpperBound: upper})
+	if err != nil {
+		return nil, fmt.Errorf("read log: %w", err)
+	}
+	defer func() { err = errors.Join(err, iter.Close()) }()
+	start, step := iter.First, iter.Next
+	if backwards {
+		start, step = iter.Last, iter.Prev
+	}
+	size := 0
+	for ok := start(); ok && len(page) < pageEvents && size < pageBytes; ok = step() {
+		value, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, fmt.Errorf("read log: %w", err)
+		}
+		rec, err := decodeRecord(positionOf(iter.Key()), bytes.Clone(value))
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, rec)
+		size += rec.size()
+	}
+	return page, nil
+}
+
+// pageStream is pageAll for the numbers of one stream.
+func (s *Store) pageStream(stream string, low, high int64, backwards bool, limit uint64) ([]*record, error) {
+	positions, err := s.positions(stream, low, high, backwards, int(min(limit, pageEvents)))
+	if err != nil {
+		return nil, err
+	}
+	page := make([]*record, 0, len(positions))
+	size := 0
+	for _, pos := range positions {
+		rec, err := loadEvent(s.db, pos)
+		if errors.Is(err, errNoEvent) {
+			return nil, fmt.Errorf("%w at position %d: indexed by stream %q but missing", ErrCorrupt, pos, stream)
+		}
+		if err != nil {
+			return nil, err
+		}
+		page = append(page, rec)
+		if size += rec.size(); size >= pageBytes {
+			break
+		}
+	}
+	return page, nil
+}
+
+// positions looks up where the events of a stream are.
+func (s *Store) positions(stream string, low, high int64, backwards bool, limit int) (found []uint64, err error) {
+	iter, err := s.db.NewIter(&pebble.IterOptions{
+		LowerBound: indexKey(stream, low), UpperBound: indexEnd(stream, high),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read stream %q: %w", stream, err)
+	}
+	defer func() { err = errors.Join(err, iter.Close()) }()
+	start, step := iter.First, iter.Next
+	if backwards {
+		start, step = iter.Last, iter.Prev
+	}
+	for ok := start(); ok && len(found) < limit; ok = step() {
+		value, err := iter.ValueAndErr()
+		if err != nil {
+			return nil, fmt.Errorf("read stream %q: %w", stream, err)
+		}
+		found = append(found, binary.BigEndian.Uint64(value))
+	}
+	return found, nil
+}
+
+// hiddenFromAll tells which streams never show in $all: the bookkeeping of
+// persistent subscriptions to $all itself.
+func hiddenFromAll(stream string) bool {
+	if stream == "$epoch-information" {
+		return true
+	}
+	return strings.HasPrefix(stream, "$persistentsubscription-$all::") &&
+		(strings.HasSuffix(stream, "-checkpoint") || strings.HasSuffix(stream, "-parked"))
+}

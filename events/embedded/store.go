@@ -1,0 +1,201 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+)
+
+const (
+	defaultMaxAppendSize = 1 << 20
+	largestAppendSize    = 8 << 20 // half of what one message may have
+	stopTimeout          = 5 * time.Second
+)
+
+// Config of a store.
+type Config struct {
+	// Dir is the data folder. It is created when missing.
+	Dir string
+	// MaxAppendSize bounds one append in bytes: data, metadata and twice the
+	// length of the type of each event. 0 means 1 MiB; at most 8 MiB.
+	MaxAppendSize int
+	// NoSync acknowledges events that a crash may lose. For benchmarks only.
+	NoSync bool
+	// FS holds the folder; nil means the disk.
+	FS vfs.FS
+	// Logger is told of what happens in the background; nil discards.
+	Logger *slog.Logger
+
+	now func() time.Time // tests age events with it
+}
+
+// Store is an open event store. All methods may be called at the same time.
+type Store struct {
+	cfg      Config
+	log      *slog.Logger
+	db       *pebble.DB
+	lock     *pebble.Lock
+	instance uuid.UUID
+	writer   *writer
+	tail     *tail
+
+	counters      atomic.Pointer[counters]
+	subscriptions atomic.Int64
+
+	ending context.Context // done as soon as Close is called
+	end    context.CancelCauseFunc
+
+	mu      sync.Mutex
+	closed  bool
+	servers map[*grpc.Server]struct{}
+	serving sync.WaitGroup
+
+	closing  sync.Once
+	closeErr error
+}
+
+// Stat describes a store at one moment.
+type Stat struct {
+	Events        uint64 // events in the log, those of the system included
+	Streams       uint64 // streams that ever held an event, metadata streams included
+	Head          uint64 // position of the last event
+	Subscriptions int    // open subscriptions
+	DiskBytes     uint64 // size of the data folder
+	Failure       error  // why no writes are accepted (wraps ErrFailed), or nil
+}
+
+// Open opens the store in cfg.Dir, or creates one. It returns ErrLocked when
+// the folder is open already, ErrFormat when it was written by a newer version,
+// ErrForeign when it holds something else; in these cases nothing in the folder
+// is changed.
+func Open(cfg Config) (*Store, error) {
+	if cfg.Dir == "" {
+		return nil, errors.New("open event store: no data folder given")
+	}
+	if cfg.MaxAppendSize == 0 {
+		cfg.MaxAppendSize = defaultMaxAppendSize
+	}
+	if cfg.MaxAppendSize < 0 || cfg.MaxAppendSize > largestAppendSize {
+		return nil, fmt.Errorf("open event store: MaxAppendSize must be between 1 and %d bytes", largestAppendSize)
+	}
+	if cfg.FS == nil {
+		cfg.FS = vfs.Default
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.now == nil {
+		cfg.now = time.Now
+	}
+	s := &Store{cfg: cfg, log: cfg.Logger, instance: uuid.New(), servers: map[*grpc.Server]struct{}{}}
+	s.ending, s.end = context.WithCancelCause(context.Background())
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open event store in %s: %w", cfg.Dir, err)
+	}
+	go s.writer.run()
+	return s, nil
+}
+
+// Serve answers clients on ln until Close, and then returns nil. Gossip
+// advertises the address of ln. Serve closes ln. It may be called for several
+// listeners; after Close it returns ErrClosed.
+func (s *Store) Serve(ln net.Listener) error {
+	server := s.newServer(ln.Addr())
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return errors.Join(ErrClosed, ln.Close())
+	}
+	s.servers[server] = struct{}{}
+	s.serving.Add(1)
+	s.mu.Unlock()
+	defer s.serving.Done()
+	if err := server.Serve(ln); err != nil {
+		return fmt.Errorf("serve event store: %w", err)
+	}
+	return nil
+}
+
+// Close stops accepting, finishes the group of writes in flight, ends
+// subscriptions with Unavailable, waits up to five seconds for other calls and
+// closes the folder. Closing again returns the same result.
+func (s *Store) Close() error {
+	s.closing.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+func (s *Store) close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.end(ErrClosed)
+	close(s.writer.quit)
+	<-s.writer.stopped
+	s.stopServers()
+	s.serving.Wait()
+	s.mu.Lock() // Stat may be reading
+	defer s.mu.Unlock()
+	return s.closeFolder()
+}
+
+// stopServers returns when no handler is running any more.
+func (s *Store) stopServers() {
+	var stopping sync.WaitGroup
+	for server := range s.servers {
+		stopping.Go(func() {
+			timer := time.AfterFunc(stopTimeout, server.Stop)
+			defer timer.Stop()
+			server.GracefulStop()
+		})
+	}
+	stopping.Wait()
+}
+
+func (s *Store) closeFolder() error {
+	var errs []error
+	for _, c := range []io.Closer{s.db, s.lock} {
+		if err := c.Close(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if len(errs) > 0 {
+		return fmt.Errorf("close event store: %w", errors.Join(errs...))
+	}
+	return nil
+}
+
+// Stat returns counts and positions. After Close it still returns the last
+// ones, without the size on disk.
+func (s *Store) Stat() Stat {
+	c := s.counters.Load()
+	st := Stat{
+		Events:        c.events,
+		Streams:       c.streams,
+		Head:          s.tail.head.Load(),
+		Subscriptions: int(s.subscriptions.Load()),
+		Failure:       s.writer.err(),
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
+	}
+	return st
+}
+
+// publish is called by the writer with events that have become durable.
+func (s *Store) publish(events []*record, c counters) {
+	s.counters.Store(&c)
+	s.tail.publish(events)
+}
