@@ -81,7 +81,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		once, err := Encode(event)
 		if err != nil {
-			t.Skip("a time outside the years RFC 3339 can write")
+			return // a time outside the years that RFC 3339 can write
 		}
 		again, err := Decode(eventType, once)
 		if err != nil {
