@@ -1,0 +1,446 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m)
+}
+
+type stack struct {
+	*Handler
+	store *eventstore.Store
+	clock time.Time
+}
+
+func newStack(t *testing.T) *stack {
+	s := &stack{store: eventstoretest.New(t), clock: at}
+	s.Handler = NewHandler(Config{Store: s.store, Now: func() time.Time { return s.clock }})
+	return s
+}
+
+func request(account string) Request {
+	return Request{Account: account, ID: "request", Batch: "batch", Key: "key", Address: "address", Command: uuid.New()}
+}
+
+func (s *stack) create(t *testing.T, r Request, item CreateURL) URL {
+	t.Helper()
+	outcome := s.CreateURLs(t.Context(), r, []CreateURL{item}).Items[0]
+	if outcome.Err != nil {
+		t.Fatal(outcome.Err)
+	}
+	return outcome.URL
+}
+
+func (s *stack) edit(t *testing.T, r Request, hash string, edit EditURL) (URL, error) {
+	t.Helper()
+	outcome := s.EditURL(t.Context(), r, hash, edit).Items[0]
+	return outcome.URL, outcome.Err
+}
+
+func (s *stack) types(t *testing.T, stream string) []string {
+	t.Helper()
+	loaded, err := s.store.Load(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, r := range loaded {
+		types = append(types, r.Type)
+	}
+	return types
+}
+
+func (s *stack) wantTypes(t *testing.T, stream string, want ...string) {
+	t.Helper()
+	if got := s.types(t, stream); !slices.Equal(got, want) {
+		t.Errorf("%s holds %v, want %v", stream, got, want)
+	}
+}
+
+// together runs n functions at once and waits for all.
+func together(n int, f func(int)) {
+	var all sync.WaitGroup
+	for i := range n {
+		all.Go(func() { f(i) })
+	}
+	all.Wait()
+}
+
+func TestCreateURLs(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	outcome := s.CreateURLs(t.Context(), request("a"), []CreateURL{
+		{LongURL: "https://example.com/1", Tags: []string{"Red", "red", "blue"}},
+		{LongURL: "nonsense"},
+		{LongURL: "https://example.com/3", CustomHash: "mine", Note: "0123456789012345678901234-", MaxClicks: 5, ExpirationDate: "2027-01-01"},
+	})
+	first, second, third := outcome.Items[0], outcome.Items[1], outcome.Items[2]
+	if first.Err != nil || !slices.Equal(first.Labels, []string{"Red", "blue"}) || !ValidHash(first.URL.Hash) {
+		t.Errorf("first: %+v", first)
+	}
+	if kind(second.Err) != InvalidURL {
+		t.Errorf("second: %+v", second)
+	}
+	if third.Err != nil || third.URL.Hash != "mine" || third.URL.Note != "0123456789012345678901234" || third.URL.MaxClicks != 5 {
+		t.Errorf("third: %+v", third)
+	}
+	if outcome.Tags.Commit == 0 || !first.Position.After(outcome.Tags) {
+		t.Errorf("tags at %v, first at %v: the tags come first", outcome.Tags, first.Position)
+	}
+	s.wantTypes(t, "tags-a", "tag.created.v1", "tag.created.v1")
+	s.wantTypes(t, "hash-mine", "hash.claimed.v1")
+	s.wantTypes(t, "url-"+third.URL.ID, "url.created.v1")
+}
+
+func TestOneWinnerPerHash(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	errs := make([]error, 64)
+	together(len(errs), func(i int) {
+		account := fmt.Sprintf("account-%d", i%4)
+		errs[i] = s.CreateURLs(t.Context(), request(account), []CreateURL{{LongURL: "https://example.com", CustomHash: "same"}}).Items[0].Err
+	})
+	winners := 0
+	for _, err := range errs {
+		if err == nil {
+			winners++
+		} else if kind(err) != HashUnavailable {
+			t.Errorf("loser: %v", err)
+		}
+	}
+	if winners != 1 {
+		t.Errorf("%d winners", winners)
+	}
+}
+
+func TestConcurrentEditsAreNotLost(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
+	together(64, func(i int) {
+		if _, err := s.edit(t, request("a"), "one", EditURL{Tags: []string{fmt.Sprintf("+tag %d", i)}}); err != nil {
+			t.Error(err)
+		}
+	})
+	loaded, err := s.load(t.Context(), events.StreamURL+url.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tags := foldURL(loaded.events).Tags; len(tags) != 64 {
+		t.Errorf("%d of 64 tags were kept", len(tags))
+	}
+}
+
+func TestOneWinnerPerRename(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	const n = 32
+	for i := range n {
+		s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: fmt.Sprintf("from-%d", i)})
+	}
+	errs := make([]error, n)
+	together(n, func(i int) {
+		_, errs[i] = s.edit(t, request("a"), fmt.Sprintf("from-%d", i), EditURL{CustomHash: ptr("target")})
+	})
+	winners := 0
+	for i, err := range errs {
+		if err == nil {
+			winners++
+			s.wantTypes(t, fmt.Sprintf("hash-from-%d", i), "hash.claimed.v1", "hash.released.v1")
+		} else if kind(err) != HashUnavailable {
+			t.Error(err)
+		}
+	}
+	if winners != 1 {
+		t.Errorf("%d winners", winners)
+	}
+}
+
+func TestEditAndDelete(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one", Tags: []string{"x"}})
+
+	if _, err := s.edit(t, request("b"), "one", EditURL{Note: ptr("n")}); kind(err) != URLNotFound {
+		t.Errorf("another account: %v", err)
+	}
+	if _, err := s.edit(t, request("a"), "none", EditURL{}); kind(err) != URLNotFound {
+		t.Errorf("unknown: %v", err)
+	}
+	if _, err := s.edit(t, request("a"), "no hash", EditURL{}); kind(err) != InvalidHash {
+		t.Errorf("impossible: %v", err)
+	}
+	if _, err := s.edit(t, request("a"), "one", EditURL{Tags: []string{"-y"}}); kind(err) != TagNotFound {
+		t.Errorf("unknown tag: %v", err)
+	}
+	edited, err := s.edit(t, request("a"), "one", EditURL{CustomHash: ptr("two"), Tags: []string{"-x", "+y"}, Protected: ptr(true)})
+	if err != nil || edited.Hash != "two" || len(edited.Tags) != 1 || edited.Tags[0] == url.Tags[0] {
+		t.Errorf("edited: %+v, %v", edited, err)
+	}
+	if _, err := s.edit(t, request("a"), "one", EditURL{}); kind(err) != URLNotFound {
+		t.Errorf("the old hash: %v", err)
+	}
+	if err := s.DeleteURL(t.Context(), request("a"), "two").Err; kind(err) != URLProtected {
+		t.Errorf("protected: %v", err)
+	}
+	if _, err := s.edit(t, request("a"), "two", EditURL{Protected: ptr(false)}); err != nil {
+		t.Error(err)
+	}
+	if err := s.DeleteURL(t.Context(), request("a"), "two").Err; err != nil {
+		t.Error(err)
+	}
+	if err := s.DeleteURL(t.Context(), request("a"), "two").Err; kind(err) != URLNotFound {
+		t.Errorf("deleted: %v", err)
+	}
+	taken := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}}).Items[0].Err
+	if kind(taken) != HashUnavailable {
+		t.Errorf("a deleted hash went to another account: %v", taken)
+	}
+	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "two"})
+	s.wantTypes(t, "hash-two", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
+}
+
+func TestRenameAndBack(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
+	for _, to := range []string{"two", "one", "two", "one"} {
+		from := map[string]string{"one": "two", "two": "one"}[to]
+		if _, err := s.edit(t, request("a"), from, EditURL{CustomHash: ptr(to)}); err != nil {
+			t.Fatalf("%s to %s: %v", from, to, err)
+		}
+	}
+	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1")
+}
+
+func TestCommandsAreRepeatable(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	create := request("a")
+	create.Repeated = true
+	items := []CreateURL{{LongURL: "https://example.com/1"}, {LongURL: "https://example.com/2", CustomHash: "two", Tags: []string{"x"}}}
+	outcomes := make([]URLsOutcome, 16)
+	together(len(outcomes), func(i int) { outcomes[i] = s.CreateURLs(t.Context(), create, items) })
+	for _, outcome := range outcomes {
+		for j, item := range outcome.Items {
+			if item.Err != nil || item.URL.ID != outcomes[0].Items[j].URL.ID || item.URL.Hash != outcomes[0].Items[j].URL.Hash ||
+				item.Position != outcomes[0].Items[j].Position {
+				t.Errorf("item %d: %+v, first %+v", j, item, outcomes[0].Items[j])
+			}
+		}
+	}
+
+	edit := request("a")
+	for range 3 {
+		if url, err := s.edit(t, edit, "two", EditURL{CustomHash: ptr("three")}); err != nil || url.Hash != "three" {
+			t.Errorf("repeated edit: %+v, %v", url, err)
+		}
+	}
+	remove := request("a")
+	for range 3 {
+		if outcome := s.DeleteURL(t.Context(), remove, "three"); outcome.Err != nil {
+			t.Errorf("repeated deletion: %v", outcome.Err)
+		}
+	}
+	s.wantTypes(t, "url-"+outcomes[0].Items[1].URL.ID, "url.created.v1", "url.renamed.v1", "url.deleted.v1")
+	s.wantTypes(t, "tags-a", "tag.created.v1")
+}
+
+func (s *stack) claimOnly(t *testing.T, account, hash, urlID string) {
+	t.Helper()
+	if _, err := s.claim(t.Context(), request(account), hash, urlID, eventstore.NoStream); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A process that dies between the claim and the link leaves an orphan, which others may take over after a minute. When
+// it was not dead but slow, its link must not come after all.
+func TestOrphanedClaimIsTakenOver(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	late := uuid.NewString()
+	s.claimOnly(t, "a", "orphan", late)
+	create := func() error {
+		return s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "orphan"}}).Items[0].Err
+	}
+	if err := create(); kind(err) != HashUnavailable {
+		t.Fatalf("within the minute: %v", err)
+	}
+	s.clock = s.clock.Add(claimTimeout)
+	if err := create(); err != nil {
+		t.Fatalf("after the minute: %v", err)
+	}
+	_, err := s.append(t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, created())
+	if err == nil {
+		t.Error("the late link was created: its hash has two owners")
+	}
+}
+
+func TestOrphanedRenameIsTakenOver(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "from"})
+	s.claimOnly(t, "a", "to", url.ID)
+	s.clock = s.clock.Add(claimTimeout)
+	s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "to"})
+	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.claim_abandoned.v1")
+	if _, err := s.edit(t, request("a"), "from", EditURL{CustomHash: ptr("to")}); kind(err) != HashUnavailable {
+		t.Errorf("the rename went on with an abandoned claim: %v", err)
+	}
+}
+
+// The release is the last step of a deletion. A crash before it leaves the hash to its account all the same.
+func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "gone"})
+	deleted := events.URLDeleted{Account: "a", Hash: "gone", At: at}
+	if _, err := s.append(t.Context(), request("a"), events.StreamURL+url.ID, 0, deleted); err != nil {
+		t.Fatal(err)
+	}
+	s.clock = s.clock.Add(time.Hour)
+	other := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "gone"}}).Items[0].Err
+	if kind(other) != HashUnavailable {
+		t.Errorf("another account: %v", other)
+	}
+	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "gone"})
+}
+
+func TestTags(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	ids := make([]string, 64)
+	together(len(ids), func(i int) {
+		outcome, err := s.CreateTag(t.Context(), request("a"), []string{"Straße 1", "STRAßE 1"}[i%2])
+		if err != nil {
+			t.Error(err)
+		}
+		ids[i] = outcome.Tag.ID
+	})
+	if slices.Sort(ids); ids[0] != ids[63] {
+		t.Error("one label, two tags")
+	}
+	if _, err := s.CreateTag(t.Context(), request("a"), "other"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.RenameTag(t.Context(), request("a"), "other", "straße 1"); kind(err) != InvalidLabel {
+		t.Errorf("onto another's label: %v", err)
+	}
+	if renamed, err := s.RenameTag(t.Context(), request("a"), "OTHER", "Other"); err != nil || renamed.Tag.Label != "Other" {
+		t.Errorf("another spelling: %+v, %v", renamed, err)
+	}
+	if _, err := s.DeleteTag(t.Context(), request("a"), "other"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.DeleteTag(t.Context(), request("a"), "other"); kind(err) != TagNotFound {
+		t.Errorf("deleted twice: %v", err)
+	}
+}
+
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	ctx := t.Context()
+	opened, err := s.OpenAccount(ctx, request(""), "demo", "free")
+	if err != nil || !opened.Account.Active || !KeyMatches(opened.Key, opened.Account.KeyHash) {
+		t.Fatalf("opened: %+v, %v", opened, err)
+	}
+	if _, err := s.OpenAccount(ctx, request(""), "demo", "free"); kind(err) != InvalidUsername {
+		t.Errorf("opened twice: %v", err)
+	}
+	for _, name := range []string{"", "De mo", "-x", "a:b", "DEMO"} {
+		if _, err := s.OpenAccount(ctx, request(""), name, "free"); kind(err) != InvalidUsername {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+	rotated, err := s.RotateKey(ctx, request(""), "demo")
+	if err != nil || KeyMatches(opened.Key, rotated.Account.KeyHash) || !KeyMatches(rotated.Key, rotated.Account.KeyHash) {
+		t.Errorf("rotated: %+v, %v", rotated, err)
+	}
+	for range 2 {
+		if changed, err := s.DeactivateAccount(ctx, request(""), "demo"); err != nil || changed.Account.Active {
+			t.Errorf("deactivated: %+v, %v", changed, err)
+		}
+	}
+	if changed, err := s.ReactivateAccount(ctx, request(""), "demo"); err != nil || !changed.Account.Active {
+		t.Errorf("reactivated: %+v, %v", changed, err)
+	}
+	if changed, err := s.SetPlan(ctx, request(""), "demo", "pro"); err != nil || changed.Account.Plan != "pro" {
+		t.Errorf("plan: %+v, %v", changed, err)
+	}
+	if _, err := s.SetPlan(ctx, request(""), "nobody", "pro"); kind(err) != AccountNotFound {
+		t.Errorf("unknown: %v", err)
+	}
+	s.wantTypes(t, "account-"+opened.Account.ID, "account.opened.v1", "account.key_rotated.v1",
+		"account.deactivated.v1", "account.reactivated.v1", "account.plan_changed.v1")
+}
+
+// A crash between the claim of the name and the account must not lose the name.
+func TestClaimedUsernameCanBeOpened(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	if _, err := s.claimUsername(t.Context(), request(""), "demo"); err != nil {
+		t.Fatal(err)
+	}
+	if opened, err := s.OpenAccount(t.Context(), request(""), "demo", "free"); err != nil || opened.Account.ID == "" {
+		t.Errorf("%+v, %v", opened, err)
+	}
+}
+
+func TestClicks(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	ctx, stop := context.WithCancel(t.Context())
+	clicks := NewClicks(s.store)
+	ended := make(chan error)
+	go func() { ended <- clicks.Run(ctx) }()
+	const n = 10_000
+	together(n, func(i int) {
+		if err := clicks.Record(ctx, events.Click{URLID: fmt.Sprint(i), At: at}); err != nil {
+			t.Error(err)
+		}
+	})
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if err := clicks.Record(t.Context(), events.Click{}); err == nil {
+		t.Error("a click was taken after the end")
+	}
+	loaded, err := s.load(t.Context(), clicks.stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := make(map[string]int)
+	for _, e := range loaded.events {
+		recorded, ok := e.(events.ClicksRecorded)
+		if !ok || len(recorded.Clicks) > maxGroup {
+			t.Fatalf("%s with %d clicks", e.EventType(), len(recorded.Clicks))
+		}
+		for _, click := range recorded.Clicks {
+			seen[click.URLID]++
+		}
+	}
+	for i := range n {
+		if seen[fmt.Sprint(i)] != 1 {
+			t.Fatalf("click %d was recorded %d times", i, seen[fmt.Sprint(i)])
+		}
+	}
+	if len(loaded.events) > n/10 {
+		t.Errorf("%d appends for %d concurrent clicks", len(loaded.events), n)
+	}
+}

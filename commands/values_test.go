@@ -1,0 +1,134 @@
+package commands
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func kind(err error) Kind {
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return refused.Kind
+	}
+	return 0
+}
+
+func TestCheckLongURL(t *testing.T) {
+	t.Parallel()
+	h := NewHandler(Config{ShortHosts: []string{"sho.rt"}})
+	tests := map[string]Kind{
+		"https://example.com":                     0,
+		"HTTP://example.com/a%20b?x=1&y=%C3%A9#z": 0,
+		"http://[2001:db8::1]:8080/":              0,
+		"https://bücher.example/ä":                0,
+		"https://x" + strings.Repeat("é", 2039):   0,
+		"https://x" + strings.Repeat("é", 2040):   URLNotAllowed,
+		"x":                                       URLNotAllowed,
+		"":                                        URLNotAllowed,
+		"example.com/a":                           InvalidURL,
+		"//example.com":                           InvalidURL,
+		"javascript:alert(1)":                     InvalidURL,
+		"data:text/html,x":                        InvalidURL,
+		"ftp://example.com":                       InvalidURL,
+		"https://":                                InvalidURL,
+		"https:///path":                           InvalidURL,
+		"https://user:secret@example.com":         InvalidURL,
+		"https://user@example.com":                InvalidURL,
+		"https://example.com/\r\nSet-Cookie: a=b": InvalidURL,
+		"https://example.com/a b":                 InvalidURL,
+		" https://example.com":                    InvalidURL,
+		"https://example.com/\x00":                InvalidURL,
+		"https://example.com/\xff":                InvalidURL,
+		"https://exa mple.com":                    InvalidURL,
+		"https://example.com:port":                InvalidURL,
+		"https://sho.rt/abc":                      URLNotAllowed,
+		"https://SHO.RT:443/abc":                  URLNotAllowed,
+		"https://sho.rt./abc":                     URLNotAllowed,
+		"https://notsho.rt/abc":                   0,
+	}
+	for long, want := range tests {
+		if got := kind(h.checkLongURL(long)); got != want {
+			t.Errorf("%.60q: got %d, want %d", long, got, want)
+		}
+	}
+}
+
+func TestCheckCustomHash(t *testing.T) {
+	t.Parallel()
+	h := NewHandler(Config{ReservedHashes: []string{"v3"}})
+	tests := map[string]Kind{
+		"a": 0, "Ab9_-": 0, strings.Repeat("x", 25): 0,
+		"": HashUnavailable, strings.Repeat("x", 26): HashUnavailable, "a b": HashUnavailable, "a/b": HashUnavailable,
+		"é": HashUnavailable, "a\n": HashUnavailable, "v3": HashUnavailable,
+	}
+	for hash, want := range tests {
+		if got := kind(h.checkCustomHash(hash)); got != want {
+			t.Errorf("%q: got %d, want %d", hash, got, want)
+		}
+	}
+}
+
+func TestGenerateHash(t *testing.T) {
+	t.Parallel()
+	seen := make(map[string]bool)
+	for range 1000 {
+		hash := generateHash()
+		if len(hash) != generatedLength || !ValidHash(hash) || strings.ContainsAny(hash, "01lio") {
+			t.Fatalf("generated %q", hash)
+		}
+		seen[hash] = true
+	}
+	if len(seen) < 999 {
+		t.Errorf("only %d of 1000 generated hashes differ", len(seen))
+	}
+}
+
+func TestCheckDate(t *testing.T) {
+	t.Parallel()
+	tests := map[string]Kind{
+		"": 0, "2026-02-28": 0, "2028-02-29": 0, "1999-12-31": 0,
+		"2026-02-29": InvalidDate, "2026-13-01": InvalidDate, "2026-1-1": InvalidDate, "tomorrow": InvalidDate,
+		"2026-01-01T00:00:00Z": InvalidDate, "20260101": InvalidDate,
+	}
+	for date, want := range tests {
+		if got := kind(checkDate(date)); got != want {
+			t.Errorf("%q: got %d, want %d", date, got, want)
+		}
+	}
+}
+
+func TestTrimNote(t *testing.T) {
+	t.Parallel()
+	h := NewHandler(Config{NoteLength: 3})
+	for note, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc", "éééé": "ééé", "a\xffbc": "a\uFFFDb"} {
+		if got := h.trimNote(note); got != want || !utf8.ValidString(got) {
+			t.Errorf("%q: got %q, want %q", note, got, want)
+		}
+	}
+}
+
+func TestCheckLabel(t *testing.T) {
+	t.Parallel()
+	for label, want := range map[string]string{"a": "a", "  Spring 2027 ": "Spring 2027", "é_-.": "é_-.", strings.Repeat("ä", 50): strings.Repeat("ä", 50)} {
+		if got, err := checkLabel(label); err != nil || got != want {
+			t.Errorf("%q: got %q, %v", label, got, err)
+		}
+	}
+	for _, label := range []string{"", "  ", strings.Repeat("ä", 51), "a,b", "a\"b", "+a", "a\tb", "Archived", "a\xff"} {
+		if _, err := checkLabel(label); kind(err) != InvalidLabel {
+			t.Errorf("%q: %v", label, err)
+		}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	t.Parallel()
+	key := newAPIKey()
+	if !KeyMatches(key.key, key.hash) || KeyMatches(key.key+"x", key.hash) || KeyMatches("", key.hash) || KeyMatches(key.key, "") {
+		t.Error("a key matches exactly its own hash")
+	}
+	if strings.Contains(key.key, key.hash) || len(key.id) != 8 {
+		t.Errorf("id %q", key.id)
+	}
+}
