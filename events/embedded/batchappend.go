@@ -1,0 +1,287 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+const (
+	batchTimeout     = 2 * time.Second
+	maxOpenBatches   = 1024     // begun but not final, per call
+	maxBatchAnswers  = 256      // handed to the writer but not answered, per call
+	maxOpenBatchSize = 64 << 20 // bytes of events in all open batches of a call
+)
+
+// batch is one append on a BatchAppend call while its frames arrive.
+type batch struct {
+	draft
+	id       *shared.UUID
+	wireName *shared.StreamIdentifier
+	options  *streams.BatchAppendReq_Options
+	ctx      context.Context
+	cancel   context.CancelFunc
+}
+
+// batchCall serves one BatchAppend call, on which many batches interleave.
+type batchCall struct {
+	store *Store
+	call  streams.Streams_BatchAppendServer
+
+	open    map[uuid.UUID]*batch
+	size    int
+	refused map[uuid.UUID]struct{} // answered early; the rest of their frames is ignored
+
+	expired chan uuid.UUID // open batches that ran out of time
+	slots   chan struct{}
+	waiting sync.WaitGroup
+
+	mu  sync.Mutex // serialises Send
+	err error      // of the first Send that failed
+}
+
+// BatchAppend serves many appends on one call. Each is answered exactly once,
+// not necessarily in order, and is atomic like an Append of its own.
+func (s *streamsService) BatchAppend(call streams.Streams_BatchAppendServer) error {
+	b := &batchCall{
+		store:   s.store,
+		call:    call,
+		open:    map[uuid.UUID]*batch{},
+		refused: map[uuid.UUID]struct{}{},
+		expired: make(chan uuid.UUID, maxOpenBatches),
+		slots:   make(chan struct{}, maxBatchAnswers),
+	}
+	err := b.run()
+	for _, open := range b.open {
+		open.cancel()
+	}
+	b.waiting.Wait()
+	if err == nil {
+		err = b.err
+	}
+	if err != nil {
+		return failure(call.Context(), err)
+	}
+	return nil
+}
+
+// run handles frames until the client has sent its last and every batch that
+// it began has been answered.
+func (b *batchCall) run() error {
+	ctx, cancel := context.WithCancelCause(b.call.Context())
+	defer cancel(nil)
+	stop := context.AfterFunc(b.store.ending, func() { cancel(ErrClosed) })
+	defer stop()
+	frames, done := b.receive(ctx)
+	for {
+		select {
+		case req, ok := <-frames:
+			if !ok {
+				err := <-done
+				b.abandon()
+				b.waiting.Wait() // the context of the batches ends with this function
+				return err
+			}
+			if err := b.frame(ctx, req); err != nil {
+				return err
+			}
+		case id := <-b.expired:
+			b.expire(id)
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// receive reads frames apart from handling them, so that deadlines are met
+// while the client is silent. The goroutine ends with the call.
+func (b *batchCall) receive(ctx context.Context) (<-chan *streams.BatchAppendReq, <-chan error) {
+	frames, done := make(chan *streams.BatchAppendReq), make(chan error, 1)
+	go func() {
+		defer close(frames)
+		for {
+			req, err := b.call.Recv()
+			if errors.Is(err, io.EOF) {
+				err = nil
+			} else if err == nil {
+				select {
+				case frames <- req:
+					continue
+				case <-ctx.Done():
+					err = context.Cause(ctx)
+				}
+			}
+			done <- err
+			return
+		}
+	}()
+	return frames, done
+}
+
+// frame handles one frame. An error ends the call; what is wrong with a batch
+// is answered instead.
+func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) error {
+	id, err := parseUUID(req.GetCorrelationId())
+	if err != nil {
+		return invalid("a batch has no usable correlation id")
+	}
+	if _, ok := b.refused[id]; ok {
+		if req.GetIsFinal() {
+			delete(b.refused, id)
+		}
+		return nil
+	}
+	batch := b.open[id]
+	if batch == nil {
+		if batch, err = b.begin(ctx, req, id); err != nil {
+			return b.refuse(id, batch, req.GetIsFinal(), err)
+		}
+		if batch == nil {
+			return status.Error(codes.ResourceExhausted, "too many unfinished batches on one call")
+		}
+	}
+	before := batch.size
+	for _, m := range req.GetProposedMessages() {
+		if err := batch.add(m, b.store.cfg.MaxAppendSize); err != nil {
+			b.size -= before
+			return b.refuse(id, batch, req.GetIsFinal(), err)
+		}
+	}
+	if b.size += batch.size - before; b.size > maxOpenBatchSize {
+		return status.Error(codes.ResourceExhausted, "too much data in unfinished batches on one call")
+	}
+	if req.GetIsFinal() {
+		delete(b.open, id)
+		b.size -= batch.size
+		return b.hand(ctx, batch)
+	}
+	return nil
+}
+
+// begin opens the batch of a first frame. It returns nothing when there are too
+// many already.
+func (b *batchCall) begin(ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID) (*batch, error) {
+	if len(b.open)+len(b.refused) >= maxOpenBatches {
+		return nil, nil
+	}
+	opts := req.GetOptions()
+	batch := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), options: opts, cancel: func() {}}
+	if opts == nil {
+		return batch, invalid("a batch begins with its options")
+	}
+	var err error
+	if batch.stream, err = writableStream(opts.GetStreamIdentifier()); err != nil {
+		return batch, err
+	}
+	if batch.expected, err = batchExpectation(opts); err != nil {
+		return batch, err
+	}
+	timeout := batchDeadline(opts, b.store.cfg.now())
+	if timeout <= 0 {
+		return batch, context.DeadlineExceeded
+	}
+	var cancel context.CancelFunc
+	batch.ctx, cancel = context.WithTimeout(ctx, timeout)
+	stop := context.AfterFunc(batch.ctx, func() {
+		select {
+		case b.expired <- id:
+		case <-ctx.Done():
+		}
+	})
+	batch.cancel = func() { stop(); cancel() }
+	b.open[id] = batch
+	return batch, nil
+}
+
+// hand gives a complete batch to the writer, in the order of the final frames.
+func (b *batchCall) hand(ctx context.Context, batch *batch) error {
+	select {
+	case b.slots <- struct{}{}:
+	case <-ctx.Done():
+		batch.cancel()
+		return context.Cause(ctx)
+	}
+	req, err := b.store.writer.enqueue(batch.ctx, batch.size, batch.plan)
+	b.waiting.Go(func() {
+		defer func() { <-b.slots }()
+		defer batch.cancel()
+		out := outcome{err: err}
+		if err == nil {
+			out = b.store.writer.wait(batch.ctx, req)
+		}
+		b.answer(batch, out)
+	})
+	return nil
+}
+
+func (b *batchCall) refuse(id uuid.UUID, batch *batch, final bool, err error) error {
+	delete(b.open, id)
+	if !final {
+		b.refused[id] = struct{}{}
+	}
+	batch.cancel()
+	b.answer(batch, outcome{err: err})
+	return nil
+}
+
+// expire answers an open batch whose deadline has passed.
+func (b *batchCall) expire(id uuid.UUID) {
+	batch, ok := b.open[id]
+	if !ok || batch.ctx.Err() == nil {
+		return // handed over in time, or a later batch under the same id
+	}
+	b.size -= batch.size
+	_ = b.refuse(id, batch, false, context.DeadlineExceeded)
+}
+
+// abandon answers what the client began and never finished.
+func (b *batchCall) abandon() {
+	for id, batch := range b.open {
+		b.size -= batch.size
+		_ = b.refuse(id, batch, true, invalid("the call ended before the final frame"))
+	}
+}
+
+func (b *batchCall) answer(batch *batch, out outcome) {
+	resp := batch.response(out, b.store.cfg.MaxAppendSize)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.err == nil {
+		b.err = b.call.Send(resp)
+	}
+}
+
+func batchExpectation(opts *streams.BatchAppendReq_Options) (int64, error) {
+	switch e := opts.GetExpectedStreamPosition().(type) {
+	case *streams.BatchAppendReq_Options_StreamPosition:
+		return exactRevision(e.StreamPosition)
+	case *streams.BatchAppendReq_Options_NoStream:
+		return expectNoStream, nil
+	case *streams.BatchAppendReq_Options_Any:
+		return expectAny, nil
+	case *streams.BatchAppendReq_Options_StreamExists:
+		return expectExists, nil
+	}
+	return 0, errNoExpectation
+}
+
+// batchDeadline is how long the batch may take from now. Nobody gets more than
+// the write timeout of the real server.
+func batchDeadline(opts *streams.BatchAppendReq_Options, now time.Time) time.Duration {
+	timeout := batchTimeout
+	switch d := opts.GetDeadlineOption().(type) {
+	case *streams.BatchAppendReq_Options_Deadline:
+		timeout = d.Deadline.AsDuration()
+	case *streams.BatchAppendReq_Options_Deadline_21_10_0:
+		timeout = d.Deadline_21_10_0.AsTime().Sub(now)
+	}
+	return min(timeout, batchTimeout)
+}

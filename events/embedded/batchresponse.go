@@ -1,0 +1,100 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/anypb"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// response answers the batch. Correlation id and stream come back as they came.
+func (b *batch) response(out outcome, limit int) *streams.BatchAppendResp {
+	resp := &streams.BatchAppendResp{CorrelationId: b.id, StreamIdentifier: b.wireName}
+	if resp.StreamIdentifier == nil {
+		resp.StreamIdentifier = &shared.StreamIdentifier{}
+	}
+	switch e := b.options.GetExpectedStreamPosition().(type) {
+	case *streams.BatchAppendReq_Options_StreamPosition:
+		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamPosition{StreamPosition: e.StreamPosition}
+	case *streams.BatchAppendReq_Options_NoStream:
+		resp.ExpectedStreamPosition = &streams.BatchAppendResp_NoStream{NoStream: &emptypb.Empty{}}
+	case *streams.BatchAppendReq_Options_Any:
+		resp.ExpectedStreamPosition = &streams.BatchAppendResp_Any{Any: &emptypb.Empty{}}
+	case *streams.BatchAppendReq_Options_StreamExists:
+		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamExists{StreamExists: &emptypb.Empty{}}
+	}
+	if out.err != nil {
+		resp.Result = &streams.BatchAppendResp_Error{Error: b.wireError(out.err, limit)}
+		return resp
+	}
+	success := &streams.BatchAppendResp_Success{
+		PositionOption: &streams.BatchAppendResp_Success_Position{
+			Position: &shared.AllStreamPosition{CommitPosition: out.pos, PreparePosition: out.pos},
+		},
+		CurrentRevisionOption: &streams.BatchAppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.last)},
+	}
+	if out.last < 0 {
+		success.CurrentRevisionOption = &streams.BatchAppendResp_Success_NoStream{NoStream: &emptypb.Empty{}}
+	}
+	resp.Result = &streams.BatchAppendResp_Success_{Success: success}
+	return resp
+}
+
+// wireError packs an error with the one detail by which clients tell it.
+func (b *batch) wireError(err error, limit int) *rpcstatus.Status {
+	var (
+		wrong   *wrongVersionError
+		deleted *deletedError
+		large   *tooLargeError
+	)
+	pack := func(code codes.Code, message string, detail proto.Message) *rpcstatus.Status {
+		st := &rpcstatus.Status{Code: int32(code), Message: message}
+		if packed, err := anypb.New(detail); err == nil {
+			st.Details = []*anypb.Any{packed}
+		}
+		return st
+	}
+	switch {
+	case errors.As(err, &wrong):
+		return pack(codes.AlreadyExists, "WrongExpectedVersion", batchWrongVersion(wrong.current, b.expected))
+	case errors.As(err, &deleted):
+		return pack(codes.NotFound, "StreamDeleted", &shared.StreamDeleted{StreamIdentifier: b.wireName})
+	case errors.As(err, &large):
+		return pack(codes.InvalidArgument, "MaximumAppendSizeExceeded",
+			&shared.MaximumAppendSizeExceeded{MaxAppendSize: uint32(limit)})
+	case errors.Is(err, errDenied):
+		return pack(codes.PermissionDenied, "AccessDenied", &shared.AccessDenied{})
+	case errors.Is(err, context.DeadlineExceeded):
+		return pack(codes.DeadlineExceeded, "Timeout", &shared.Timeout{})
+	case errors.Is(err, errMissingProperty), status.Code(err) == codes.InvalidArgument:
+		return pack(codes.InvalidArgument, "BadRequest", &shared.BadRequest{Message: err.Error()})
+	}
+	return pack(codes.Unknown, "Unknown", &shared.Unknown{})
+}
+
+func batchWrongVersion(current, expected int64) *shared.WrongExpectedVersion {
+	w := &shared.WrongExpectedVersion{}
+	if current < 0 {
+		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentNoStream{CurrentNoStream: &emptypb.Empty{}}
+	} else {
+		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentStreamRevision{CurrentStreamRevision: uint64(current)}
+	}
+	switch expected {
+	case expectAny:
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedAny{ExpectedAny: &emptypb.Empty{}}
+	case expectExists:
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: &emptypb.Empty{}}
+	case expectNoStream:
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: &emptypb.Empty{}}
+	default:
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamPosition{ExpectedStreamPosition: uint64(expected)}
+	}
+	return w
+}
