@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,11 +36,20 @@ func (h *Handler) checkLongURL(long string) error {
 	if parsed.User != nil {
 		return refuse(InvalidURL, "The long URL must not carry a user name or password")
 	}
-	host := strings.ToLower(strings.TrimSuffix(parsed.Hostname(), "."))
-	if slices.Contains(h.cfg.ShortHosts, host) {
+	if slices.Contains(h.cfg.ShortHosts, ShortHost(parsed)) {
 		return refuse(URLNotAllowed, "The long URL points back to this service")
 	}
 	return nil
+}
+
+// ShortHost returns the host of a URL in one spelling: lower case, without the trailing dot, and with the port unless
+// it is 80 or 443.
+func ShortHost(u *url.URL) string {
+	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
+	if port := u.Port(); port != "" && port != "80" && port != "443" {
+		return net.JoinHostPort(host, port)
+	}
+	return host
 }
 
 // checkDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date and is accepted.

@@ -25,7 +25,8 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// ShortHosts are the host names the short links live under. A link to one of them would be a loop.
+	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one of them would be a
+	// loop.
 	ShortHosts []string
 	// ReservedHashes are first path segments that the service itself serves.
 	ReservedHashes []string

@@ -267,6 +267,19 @@ func (s *stack) claimOnly(t *testing.T, account, hash, urlID string) {
 	}
 }
 
+// A claim that the link has left may be somebody else's by the time it comes back: only a new claim tells.
+func TestSpentClaimIsNotReused(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.claimOnly(t, "a", "one", "url")
+	if again, err := s.claim(t.Context(), request("a"), "one", "url", eventstore.NoStream); err != nil || again != 0 {
+		t.Errorf("not spent: claim at %d, want 0, %v", again, err)
+	}
+	if next, err := s.claim(t.Context(), request("a"), "one", "url", 0); err != nil || next != 1 {
+		t.Errorf("spent: claim at %d, want 1, %v", next, err)
+	}
+}
+
 // A process that dies between the claim and the link leaves an orphan, which others may take over after a minute. When
 // it was not dead but slow, its link must not come after all.
 func TestOrphanedClaimIsTakenOver(t *testing.T) {

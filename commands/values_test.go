@@ -16,7 +16,7 @@ func kind(err error) Kind {
 
 func TestCheckLongURL(t *testing.T) {
 	t.Parallel()
-	h := NewHandler(Config{ShortHosts: []string{"sho.rt"}})
+	h := NewHandler(Config{ShortHosts: []string{"sho.rt", "127.0.0.1:8080"}})
 	tests := map[string]Kind{
 		"https://example.com":                     0,
 		"HTTP://example.com/a%20b?x=1&y=%C3%A9#z": 0,
