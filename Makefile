@@ -1,0 +1,62 @@
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+GOLANGCI_LINT_VERSION := 2.15.0
+GOLANGCI_LINT := .tools/bin/golangci-lint
+
+# The folder of PostgreSQL's binaries, or nothing where the program finds them by
+# itself. Installs them where they are missing.
+WITH_POSTGRES = bin=$$(.ci/postgres); export LINKLEDGER_POSTGRES_BIN=$$bin;
+
+.PHONY: help
+help: ## Show the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: build ## Install what is missing, build, and run everything on this machine
+	@$(WITH_POSTGRES) exec ./linkledger dev
+
+.PHONY: build
+build: go ## Build the static binary ./linkledger
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o linkledger ./cmd/linkledger
+
+# The race detector needs a C compiler, which a fresh machine may lack.
+.PHONY: test
+test: go ## Run all tests, with the race detector where a C compiler is found
+	@$(WITH_POSTGRES) race=-race; \
+	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
+	go test $$race -timeout 10m ./...
+
+.PHONY: race
+race: go ## Run all tests with the race detector
+	@$(WITH_POSTGRES) go test -race -timeout 10m ./...
+
+.PHONY: bench
+bench: go ## Run all benchmarks
+	@$(WITH_POSTGRES) go test -run='^$$' -bench=. -benchmem ./...
+
+.PHONY: lint
+lint: go tools ## Run go vet and golangci-lint
+	go vet ./...
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: tools
+tools: go ## Build the linter into .tools/bin unless it is there
+	@if ! $(GOLANGCI_LINT) version 2>/dev/null | grep -qF 'version $(GOLANGCI_LINT_VERSION) '; then \
+		echo 'building golangci-lint $(GOLANGCI_LINT_VERSION), about two minutes'; \
+		GOBIN='$(CURDIR)/.tools/bin' go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v$(GOLANGCI_LINT_VERSION); \
+	fi
+
+.PHONY: postgres
+postgres: ## Install the PostgreSQL server binaries unless they are there
+	@.ci/postgres >/dev/null
+
+.PHONY: clean
+clean: ## Remove the binary and the tools; data/ stays
+	rm -rf linkledger .tools
+
+.PHONY: go
+go:
+	@command -v go >/dev/null || { echo 'go is missing: install Go 1.26 or later from https://go.dev/dl' >&2; exit 1; }

@@ -1,0 +1,129 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// capDACReadSearch lets a process pass through folders that are closed to its
+// user, and nothing that writes.
+const capDACReadSearch = 2
+
+// account is the operating system user that the server runs as.
+type account struct {
+	name     string
+	uid, gid uint32
+	drop     bool // this process is root and has to give the server to the account
+	search   bool // a folder above the data is closed to the account
+}
+
+// serverAccount chooses the account for a cluster, which may not exist yet.
+func serverAccount(cluster string) (account, error) {
+	if os.Geteuid() != 0 {
+		return account{name: strconv.Itoa(os.Geteuid())}, nil
+	}
+	if info, err := os.Stat(cluster); err == nil {
+		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
+			return account{name: userName(st.Uid), uid: st.Uid, gid: st.Gid, drop: true}, nil
+		}
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		u, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+		gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+		if err := errors.Join(uidErr, gidErr); err != nil {
+			return account{}, fmt.Errorf("read the ids of user %s: %w", name, err)
+		}
+		return account{name: name, uid: uint32(uid), gid: uint32(gid), drop: true}, nil
+	}
+	return account{}, errors.New("PostgreSQL does not run as root and this machine has " +
+		"neither a user postgres nor a user nobody: add one, or run as an ordinary user")
+}
+
+func userName(uid uint32) string {
+	id := strconv.FormatUint(uint64(uid), 10)
+	if u, err := user.LookupId(id); err == nil {
+		return u.Username
+	}
+	return id
+}
+
+// own gives a file to the account.
+func (a account) own(path string) error {
+	if !a.drop {
+		return nil
+	}
+	if err := os.Lchown(path, int(a.uid), int(a.gid)); err != nil {
+		return fmt.Errorf("give %s to user %s: %w", path, a.name, err)
+	}
+	return nil
+}
+
+// reaches tells whether the account may pass through every folder above path.
+func (a account) reaches(path string) (bool, error) {
+	if !a.drop {
+		return true, nil
+	}
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		info, err := os.Stat(dir)
+		if err != nil {
+			return false, fmt.Errorf("look at folder %s: %w", dir, err)
+		}
+		if !a.enters(info) {
+			return false, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return true, nil
+		}
+	}
+}
+
+func (a account) enters(info os.FileInfo) bool {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	switch mode := info.Mode().Perm(); {
+	case ok && st.Uid == a.uid:
+		return mode&0o100 != 0
+	case ok && st.Gid == a.gid:
+		return mode&0o010 != 0
+	default:
+		return mode&0o001 != 0
+	}
+}
+
+// sysProcAttr makes a process of the account that ends by the signal when its
+// parent dies. A group of its own keeps it from the Ctrl-C of a terminal: it has
+// to outlive the connections of its parent.
+func (a account) sysProcAttr(death syscall.Signal) *syscall.SysProcAttr {
+	attr := &syscall.SysProcAttr{Pdeathsig: death, Setpgid: true}
+	if a.drop {
+		attr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.gid}
+	}
+	if a.search {
+		attr.AmbientCaps = []uintptr{capDACReadSearch}
+	}
+	return attr
+}
+
+// explain says what to do where the kernel refuses to start a process of the account.
+func (a account) explain(err error, path string) error {
+	switch {
+	case !errors.Is(err, os.ErrPermission):
+		return err
+	case a.search:
+		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter a folder above %s: "+
+			"put the data folder where it may, or run as an ordinary user: %w", a.name, path, err)
+	case a.drop:
+		return fmt.Errorf("this process may not become user %s, which PostgreSQL has to run as: "+
+			"run as an ordinary user: %w", a.name, err)
+	default:
+		return err
+	}
+}

@@ -1,0 +1,17 @@
+// Package postgres runs a private PostgreSQL server from the binaries of this
+// machine, for the read models of a small installation.
+//
+// The server listens on a Unix socket in a folder that only its own user may
+// enter, never on TCP, so neither a taken port nor a password matters. It ends
+// together with the process that started it, also when that process is killed,
+// and a start right after such a death waits for the old server first.
+//
+// One data folder holds everything:
+//
+//	cluster/  the PostgreSQL data directory; its postgresql.conf may be edited
+//	socket    the socket folder (a link into the temporary folder where the path is too long)
+//	lock      held by the process that runs the server
+//
+// PostgreSQL refuses to run as root. Started by root, the server runs as the
+// user that owns the cluster, else as postgres, else as nobody.
+package postgres

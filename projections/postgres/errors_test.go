@@ -1,0 +1,173 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// wantStartError checks that a start fails with one line that holds the texts.
+func wantStartError(t *testing.T, cfg Config, sentinel error, texts ...string) {
+	t.Helper()
+	s, err := Start(t.Context(), cfg)
+	if err == nil {
+		stop(t, s)
+		t.Fatal("the start succeeded")
+	}
+	if sentinel != nil && !errors.Is(err, sentinel) {
+		t.Errorf("got %v, want %v", err, sentinel)
+	}
+	for _, text := range texts {
+		if !strings.Contains(err.Error(), text) {
+			t.Errorf("%q does not say %q", err, text)
+		}
+	}
+	if strings.Contains(err.Error(), "\n") {
+		t.Errorf("more than one line: %q", err)
+	}
+}
+
+func TestMissingBinaries(t *testing.T) {
+	t.Parallel()
+	cfg := Config{Dir: t.TempDir(), BinDir: t.TempDir()}
+	wantStartError(t, cfg, ErrNotInstalled, "apt-get install postgresql", "LINKLEDGER_POSTGRES_BIN", cfg.BinDir)
+}
+
+func TestOldBinaries(t *testing.T) {
+	t.Parallel()
+	bin := t.TempDir()
+	script := "#!/bin/sh\necho 'postgres (PostgreSQL) 13.4'\n"
+	for _, program := range []string{"initdb", "postgres"} {
+		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	wantStartError(t, Config{Dir: t.TempDir(), BinDir: bin}, ErrNotInstalled, "is PostgreSQL 13")
+}
+
+func TestOtherVersion(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	cluster := filepath.Join(dir, "cluster")
+	if err := os.MkdirAll(cluster, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(cluster, "PG_VERSION"), []byte("9\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantStartError(t, config(dir), ErrOtherVersion, "made by PostgreSQL 9", "is PostgreSQL ", "install PostgreSQL 9")
+}
+
+func TestNoFolder(t *testing.T) {
+	t.Parallel()
+	wantStartError(t, config(""), nil, "no data folder given")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantStartError(t, config(file), syscall.ENOTDIR, "choose one that you may write")
+}
+
+// A server that cannot start says why, and frees the folder.
+func TestFailedStartShowsLog(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	stop(t, start(t, config(dir)))
+	conf := filepath.Join(dir, "cluster", "postgresql.conf")
+	good, err := os.ReadFile(conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(conf, append(good, "shared_bufers = 1MB\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wantStartError(t, config(dir), nil, "ended by itself", `"shared_bufers"`)
+	if err := os.WriteFile(conf, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, config(dir))
+}
+
+func TestCancelledStart(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	dir := dataDir(t)
+	if _, err := Start(ctx, config(dir)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want the context's cause", err)
+	}
+	start(t, config(dir))
+}
+
+func TestExplainSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	refused := &fs.PathError{Op: "fork/exec", Path: "postgres", Err: syscall.EPERM}
+	a := account{name: "nobody", drop: true, search: true}
+	if got := a.explain(refused, "/root/data").Error(); !strings.Contains(got, "put the data folder where it may") {
+		t.Errorf("closed folder: %s", got)
+	}
+	a.search = false
+	if got := a.explain(refused, "/root/data").Error(); !strings.Contains(got, "run as an ordinary user") {
+		t.Errorf("refused user: %s", got)
+	}
+}
+
+func TestParseMajor(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int{
+		"postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)\n": 15,
+		"postgres (PostgreSQL) 17devel\n":                        17,
+		"postgres (PostgreSQL) 16\n":                             16,
+	} {
+		if got, err := parseMajor(text); err != nil || got != want {
+			t.Errorf("%q: got %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "mysqld 8.0", "postgres (PostgreSQL) new"} {
+		if _, err := parseMajor(text); err == nil {
+			t.Errorf("%q: no error", text)
+		}
+	}
+}
+
+func TestLibrariesOfUnpackedPackages(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	libs := filepath.Join(root, "usr/lib/x86_64-linux-gnu")
+	bin := filepath.Join(root, "usr/lib/postgresql/17/bin")
+	for _, dir := range []string{libs, bin} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := (installation{bin: bin}).libraries(); len(got) != 1 || got[0] != libs {
+		t.Errorf("got %v, want %s", got, libs)
+	}
+	if got := (installation{bin: "/usr/lib/postgresql/17/bin"}).libraries(); got != nil {
+		t.Errorf("installed packages need no folders, got %v", got)
+	}
+}
+
+func TestServerLog(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	l := &serverLog{logger: slog.New(slog.NewTextHandler(&out, nil))}
+	for _, piece := range []string{"LOG:  qui", "et\nFATAL:  no ", "room\nDETAIL:  none\n", strings.Repeat("x", maxLine+1)} {
+		if _, err := l.Write([]byte(piece)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := out.String()
+	if strings.Contains(text, "quiet") || strings.Count(text, "level=WARN") != 3 || !strings.Contains(text, "FATAL:  no room") {
+		t.Errorf("got %.200s", text)
+	}
+	if got := l.tail(); !strings.HasPrefix(got, ": LOG:  quiet | FATAL:  no room | DETAIL:  none | x") {
+		t.Errorf("tail %.100s", got)
+	}
+}

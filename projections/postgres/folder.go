@@ -1,0 +1,176 @@
+package postgres
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+const (
+	// socketFile is what PostgreSQL calls its socket; the port is only a name here.
+	socketFile = ".s.PGSQL.5432"
+	// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
+	maxSocketPath = 107
+	// tempPrefix begins the name of a socket folder outside the data folder.
+	tempPrefix = "linkledger-postgres-"
+)
+
+// ErrInUse says that another process runs a server on the data folder.
+var ErrInUse = errors.New("data folder in use")
+
+// folder is a data folder, locked by this process.
+type folder struct {
+	path   string // absolute and without symbolic links
+	lock   *os.File
+	owner  account
+	socket string // folder of the socket, set by openSocket
+	temp   string // the same where it lies outside the data folder, else ""
+}
+
+// openFolder creates the folder where it is missing, and locks it.
+func openFolder(dir string) (*folder, error) {
+	if dir == "" {
+		return nil, errors.New("no data folder given")
+	}
+	path, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, fmt.Errorf("find data folder %s: %w", dir, err)
+	}
+	//nolint:gosec // G301: the server's user passes through the folders above its own
+	if err := os.MkdirAll(filepath.Dir(path), 0o711); err != nil {
+		return nil, fmt.Errorf("create data folder, choose one that you may write: %w", err)
+	}
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return nil, fmt.Errorf("create data folder, choose one that you may write: %w", err)
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return nil, fmt.Errorf("find data folder %s: %w", dir, err)
+	}
+	lock, err := acquireLock(filepath.Join(path, "lock"))
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{path: path, lock: lock}
+	if f.owner, err = serverAccount(f.cluster()); err != nil {
+		f.release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// acquireLock takes the lock, which the kernel frees when this process ends,
+// and writes the process id into its file for others to name.
+func acquireLock(path string) (*os.File, error) {
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock data folder, choose one that you may write: %w", err)
+	}
+	err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		holder := make([]byte, 20)
+		n, _ := file.Read(holder) // nothing read leaves the process unnamed
+		err = fmt.Errorf("%w: process %s runs a server on %s: stop it, or choose another folder",
+			ErrInUse, strings.TrimSpace(string(holder[:n])), filepath.Dir(path))
+	}
+	if err == nil {
+		err = file.Truncate(0)
+	}
+	if err == nil {
+		_, err = file.WriteAt([]byte(strconv.Itoa(os.Getpid())+"\n"), 0)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock data folder: %w", errors.Join(err, file.Close()))
+	}
+	return file, nil
+}
+
+func (f *folder) cluster() string { return filepath.Join(f.path, "cluster") }
+
+// prepare gives the folder to the server's user and finds out what that user lacks.
+func (f *folder) prepare(inst installation) error {
+	//nolint:gosec // G302: a folder, closed to all but its owner
+	if err := os.Chmod(f.path, 0o700); err != nil {
+		return fmt.Errorf("close data folder to other users: %w", err)
+	}
+	for _, path := range []string{f.path, f.lock.Name()} {
+		if err := f.owner.own(path); err != nil {
+			return err
+		}
+	}
+	open, err := f.owner.reaches(filepath.Join(inst.bin, "postgres"))
+	if err != nil {
+		return err
+	}
+	if !open {
+		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
+			"install PostgreSQL with apt-get, or run as an ordinary user", f.owner.name, inst.bin)
+	}
+	if open, err = f.owner.reaches(f.path); err != nil {
+		return err
+	}
+	f.owner.search = !open
+	return nil
+}
+
+// openSocket makes the folder of the socket: in the data folder where the path
+// is short enough for a socket, else in the temporary folder.
+func (f *folder) openSocket() error {
+	link := filepath.Join(f.path, "socket")
+	if err := removeSocket(link); err != nil {
+		return err
+	}
+	f.socket = link
+	if len(filepath.Join(link, socketFile)) > maxSocketPath {
+		temp, err := os.MkdirTemp("", tempPrefix)
+		if err != nil {
+			return fmt.Errorf("create socket folder: %w", err)
+		}
+		f.socket, f.temp = temp, temp
+		if err := os.Symlink(temp, link); err != nil {
+			return fmt.Errorf("link socket folder: %w", err)
+		}
+		open, err := f.owner.reaches(temp)
+		if err != nil {
+			return err
+		}
+		f.owner.search = f.owner.search || !open
+		return f.owner.own(temp)
+	}
+	if err := os.Mkdir(link, 0o700); err != nil {
+		return fmt.Errorf("create socket folder: %w", err)
+	}
+	return f.owner.own(link)
+}
+
+// removeSocket removes what an earlier server left, also outside the data folder.
+func removeSocket(link string) error {
+	if temp, err := os.Readlink(link); err == nil {
+		if strings.HasPrefix(filepath.Base(temp), tempPrefix) {
+			removeTemp(temp)
+		}
+	}
+	if err := os.RemoveAll(link); err != nil {
+		return fmt.Errorf("remove old socket folder: %w", err)
+	}
+	return nil
+}
+
+// removeTemp removes a socket folder and what PostgreSQL puts there, by name: a
+// folder that holds anything else is not ours, and stays.
+func removeTemp(temp string) {
+	for _, path := range []string{filepath.Join(temp, socketFile), filepath.Join(temp, socketFile+".lock"), temp} {
+		_ = os.Remove(path) // leftovers in the temporary folder do no harm
+	}
+}
+
+// release gives the folder up for the next server. It is called once.
+func (f *folder) release() {
+	if f.temp != "" {
+		removeTemp(f.temp)
+	}
+	_ = f.lock.Close() // nothing is left to flush
+}

@@ -1,0 +1,198 @@
+package postgres
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	// minMajor is the oldest PostgreSQL that the read models support.
+	minMajor = 15
+	// debianBins are the folders where Debian's packages put the server.
+	debianBins = "/usr/lib/postgresql/*/bin"
+	// outputPatience bounds the wait for output that outlives its process.
+	outputPatience = 5 * time.Second
+)
+
+var (
+	// ErrNotInstalled says that this machine has no fit PostgreSQL server.
+	ErrNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `apt-get install postgresql`, " +
+		"or set LINKLEDGER_POSTGRES_BIN to the folder of its initdb and postgres")
+	// ErrOtherVersion says that the data folder was made by another major
+	// version of PostgreSQL than the installed one.
+	ErrOtherVersion = errors.New("data folder of another PostgreSQL version")
+)
+
+// installation is one set of PostgreSQL server binaries.
+type installation struct {
+	bin   string // folder of initdb and postgres
+	major int
+}
+
+// findInstallation picks the binaries for a cluster: those of its own version
+// where it exists, else the newest. Only bin is looked at unless it is "".
+func findInstallation(ctx context.Context, bin, cluster string) (installation, error) {
+	candidates, err := candidates(ctx, bin)
+	if err != nil {
+		return installation{}, err
+	}
+	made, err := clusterMajor(cluster)
+	if err != nil {
+		return installation{}, err
+	}
+	newest := slices.MaxFunc(candidates, func(a, b installation) int { return cmp.Compare(a.major, b.major) })
+	if made == 0 {
+		return newest, nil
+	}
+	for _, c := range candidates {
+		if c.major == made {
+			return c, nil
+		}
+	}
+	return installation{}, fmt.Errorf("%w: %s was made by PostgreSQL %d, %s is PostgreSQL %d: "+
+		"install PostgreSQL %d, or move the folder away and the read models are built anew",
+		ErrOtherVersion, cluster, made, newest.bin, newest.major, made)
+}
+
+// candidates lists at least one fit installation, or fails with ErrNotInstalled.
+func candidates(ctx context.Context, bin string) ([]installation, error) {
+	if bin != "" {
+		inst, err := inspect(ctx, bin)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%w (%w)", ErrNotInstalled, err)
+		}
+		return []installation{inst}, nil
+	}
+	bins, err := filepath.Glob(debianBins)
+	if err != nil {
+		return nil, fmt.Errorf("search %s: %w", debianBins, err)
+	}
+	if path, err := exec.LookPath("postgres"); err == nil {
+		real, err := filepath.EvalSymlinks(path)
+		if bin := filepath.Dir(real); err == nil && !slices.Contains(bins, bin) {
+			bins = append(bins, bin)
+		}
+	}
+	var found []installation
+	for _, b := range bins {
+		// A folder that does not fit is passed over: another one may.
+		if inst, err := inspect(ctx, b); err == nil {
+			found = append(found, inst)
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if len(found) == 0 {
+		return nil, ErrNotInstalled
+	}
+	return found, nil
+}
+
+// inspect asks the binaries in a folder for their version.
+func inspect(ctx context.Context, bin string) (installation, error) {
+	bin, err := filepath.Abs(bin)
+	if err != nil {
+		return installation{}, fmt.Errorf("find folder %s: %w", bin, err)
+	}
+	if _, err := exec.LookPath(filepath.Join(bin, "initdb")); err != nil {
+		return installation{}, fmt.Errorf("no initdb in %s: %w", bin, err)
+	}
+	inst := installation{bin: bin}
+	ctx, cancel := context.WithTimeout(ctx, outputPatience)
+	defer cancel()
+	out, err := inst.bare(ctx, "postgres", "--version").Output()
+	if err != nil {
+		return installation{}, fmt.Errorf("ask %s/postgres for its version: %w", bin, err)
+	}
+	inst.major, err = parseMajor(string(out))
+	if err != nil {
+		return installation{}, err
+	}
+	if inst.major < minMajor {
+		return installation{}, fmt.Errorf("%s is PostgreSQL %d", bin, inst.major)
+	}
+	return inst, nil
+}
+
+// parseMajor reads "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)",
+// and also "17devel" and "16beta2" in the place of the number.
+func parseMajor(version string) (int, error) {
+	_, number, _ := strings.Cut(version, "(PostgreSQL) ")
+	end := strings.IndexFunc(number, func(r rune) bool { return r < '0' || r > '9' })
+	if end > 0 {
+		number = number[:end]
+	}
+	major, err := strconv.Atoi(number)
+	if err != nil {
+		return 0, fmt.Errorf("unknown PostgreSQL version %q", strings.TrimSpace(version))
+	}
+	return major, nil
+}
+
+// bare prepares one of the binaries. The environment is built from nothing, so
+// that PGDATA and its like in the caller's cannot lead it astray.
+func (i installation) bare(ctx context.Context, program string, args ...string) *exec.Cmd {
+	//nolint:gosec // G204: the operator chooses the folder of the binaries
+	cmd := exec.CommandContext(ctx, filepath.Join(i.bin, program), args...)
+	cmd.Env = []string{"LC_ALL=C", "PATH=" + i.bin + ":/usr/local/bin:/usr/bin:/bin"}
+	if libs := i.libraries(); len(libs) > 0 {
+		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+strings.Join(libs, ":"))
+	}
+	// The caller's working folder may be closed to the server's user.
+	cmd.Dir = "/"
+	cmd.WaitDelay = outputPatience
+	return cmd
+}
+
+// command prepares one of the binaries to run for the folder's owner.
+func (i installation) command(ctx context.Context, f *folder, program string, args ...string) *exec.Cmd {
+	cmd := i.bare(ctx, program, args...)
+	cmd.Env = append(cmd.Env, "HOME="+f.path)
+	return cmd
+}
+
+// libraries lists the library folders of Debian packages that were unpacked
+// into a folder of their own instead of being installed.
+func (i installation) libraries() []string {
+	root, _, unpacked := strings.Cut(i.bin, "/usr/lib/postgresql/")
+	if !unpacked || root == "" {
+		return nil
+	}
+	var libs []string
+	for _, pattern := range []string{"usr/lib/*-linux-*", "lib/*-linux-*"} {
+		found, err := filepath.Glob(filepath.Join(root, pattern))
+		if err == nil { // the only error is a malformed pattern: brackets in root
+			libs = append(libs, found...)
+		}
+	}
+	return libs
+}
+
+// clusterMajor returns the major version that made a cluster, 0 for no cluster.
+func clusterMajor(cluster string) (int, error) {
+	text, err := os.ReadFile(filepath.Join(cluster, "PG_VERSION"))
+	if errors.Is(err, os.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("read the version of the data folder: %w", err)
+	}
+	major, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return 0, fmt.Errorf("%s/PG_VERSION is damaged: %w", cluster, err)
+	}
+	return major, nil
+}

@@ -1,0 +1,101 @@
+package postgres
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+const (
+	// orphanPatience bounds the clean shutdown of a server whose parent was
+	// killed; after as long again without an end, the start fails.
+	orphanPatience = 20 * time.Second
+	orphanPoll     = 10 * time.Millisecond
+)
+
+// endOrphans stops the servers that a killed process left running on the
+// cluster. The caller holds the lock of the folder, so whatever runs there is
+// nobody's. The process id in postmaster.pid is not asked: the number may belong
+// to another process by now, and PostgreSQL would refuse to start for it.
+func endOrphans(ctx context.Context, cluster string) error {
+	pids, err := postmasters(cluster)
+	if err != nil {
+		return err
+	}
+	for _, pid := range pids {
+		if err := endOrphan(ctx, pid, cluster); err != nil {
+			return fmt.Errorf("end the earlier PostgreSQL server, process %d: %w", pid, err)
+		}
+	}
+	err = os.Remove(filepath.Join(cluster, "postmaster.pid"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove stale process id: %w", err)
+	}
+	return nil
+}
+
+// endOrphan asks for a fast shutdown, then for an immediate one.
+func endOrphan(ctx context.Context, pid int, cluster string) error {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
+		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
+			return fmt.Errorf("send signal: %w", err)
+		}
+		ended, err := awaitEnd(ctx, pid, cluster)
+		if ended || err != nil {
+			return err
+		}
+	}
+	return errors.New("it does not end: stop it by hand")
+}
+
+// awaitEnd waits until the server is gone, and tells whether that came in time.
+func awaitEnd(ctx context.Context, pid int, cluster string) (bool, error) {
+	tick := time.NewTicker(orphanPoll)
+	defer tick.Stop()
+	late := time.NewTimer(orphanPatience)
+	defer late.Stop()
+	for serves(pid, cluster) {
+		select {
+		case <-tick.C:
+		case <-late.C:
+			return false, nil
+		case <-ctx.Done():
+			return false, context.Cause(ctx)
+		}
+	}
+	return true, nil
+}
+
+// postmasters finds the main processes of servers on the cluster.
+func postmasters(cluster string) ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("list processes: %w", err)
+	}
+	var pids []int
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && serves(pid, cluster) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+// serves tells whether a process is the main process of a server on the cluster.
+// The children of a server replace their command line, and one that has ended
+// but is not yet collected has none.
+func serves(pid int, cluster string) bool {
+	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
+	if err != nil {
+		return false // gone
+	}
+	program, args, _ := bytes.Cut(line, []byte{0})
+	return filepath.Base(string(program)) == "postgres" &&
+		bytes.HasPrefix(args, []byte("-D\x00"+cluster+"\x00"))
+}

@@ -1,0 +1,311 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+)
+
+// childDir makes the test binary act as a process that runs a server on the
+// folder until it is killed.
+const childDir = "LINKLEDGER_TEST_CHILD_DIR"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		os.Exit(runChild(dir))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// runChild starts a server, says where, and waits for the parent's end.
+func runChild(dir string) int {
+	s, err := Start(context.Background(), config(dir))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(s.DSN())
+	_, _ = io.Copy(io.Discard, os.Stdin)
+	return 0
+}
+
+func config(dir string) Config {
+	return Config{Dir: dir, BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true}
+}
+
+// dataDir returns a folder that any user may reach, unlike the folders of
+// [testing.T.TempDir], so that root's tests need no right beyond changing the user.
+func dataDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return filepath.Join(dir, "postgres")
+}
+
+func start(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	s, err := Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { stop(t, s) })
+	return s
+}
+
+func stop(t *testing.T, s *Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 30*time.Second)
+	defer cancel()
+	if err := s.Stop(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// query runs a statement and returns the only value that it answers, if any.
+func query(t *testing.T, dsn, statement string) string {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(t.Context()) }()
+	var value string
+	err = conn.QueryRow(t.Context(), statement).Scan(&value)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	return value
+}
+
+func writeNote(t *testing.T, dsn string) {
+	t.Helper()
+	query(t, dsn, `CREATE TABLE note AS SELECT 'kept' AS text`)
+}
+
+func wantNote(t *testing.T, dsn string) {
+	t.Helper()
+	if got := query(t, dsn, `SELECT text FROM note`); got != "kept" {
+		t.Errorf("got note %q, want it kept", got)
+	}
+}
+
+func TestFirstStart(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(dataDir(t), "data", "postgres")
+	s := start(t, config(dir))
+	for setting, want := range map[string]string{
+		"listen_addresses": "", "server_encoding": "UTF8", "lc_collate": "C",
+		"data_checksums": "on", "wal_level": "minimal", "TimeZone": "GMT",
+	} {
+		if got := query(t, s.DSN(), "SHOW "+setting); got != want {
+			t.Errorf("%s is %q, want %q", setting, got, want)
+		}
+	}
+	if got := query(t, s.DSN(), "SELECT current_user || '@' || current_database()"); got != "linkledger@linkledger" {
+		t.Errorf("connected as %s", got)
+	}
+	if got := query(t, s.DSN(), "SELECT lower('ÄÖ')"); got != "äö" {
+		t.Errorf("lower case beyond ASCII: %s", got)
+	}
+	if got := query(t, s.DSN(), "SELECT string_agg(DISTINCT type, ',') FROM pg_hba_file_rules"); got != "local" {
+		t.Errorf("access rules of types %s, want local only", got)
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o700 {
+		t.Errorf("data folder is open to others: %v", info.Mode())
+	}
+}
+
+func TestRestartKeepsData(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	s := start(t, config(dir))
+	writeNote(t, s.DSN())
+	stop(t, s)
+	stop(t, s) // a second time is no error
+	if err := s.Err(); err != nil {
+		t.Errorf("after a wanted stop: %v", err)
+	}
+	wantNote(t, start(t, config(dir)).DSN())
+}
+
+// The server of a killed process is stopped first, and nothing committed is lost.
+func TestStartAfterKill(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	child := exec.CommandContext(ctx, os.Args[0]) // killed by SIGKILL when ctx ends
+	child.Env = append(os.Environ(), childDir+"="+dir)
+	child.Stderr = os.Stderr
+	stdin, err := child.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = stdin.Close() }()
+	stdout, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var dsn string
+	if _, err := fmt.Fscanln(stdout, &dsn); err != nil {
+		t.Fatal(err)
+	}
+	writeNote(t, dsn)
+	if _, err := Start(t.Context(), config(dir)); !errors.Is(err, ErrInUse) {
+		t.Errorf("beside a running server: %v, want ErrInUse", err)
+	}
+	cancel()
+	if err := child.Wait(); err == nil {
+		t.Fatal("the child ended by itself")
+	}
+	wantNote(t, start(t, config(dir)).DSN())
+}
+
+// A server that lives on although its process gave the folder up is stopped.
+func TestStartEndsOrphan(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	orphan := start(t, config(dir))
+	writeNote(t, orphan.DSN())
+	if err := orphan.folder.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantNote(t, start(t, config(dir)).DSN())
+	<-orphan.Done()
+	if err := orphan.Err(); err == nil || !strings.Contains(err.Error(), "database system is shut down") {
+		t.Errorf("the orphan's end says %v, want the end of its log", err)
+	}
+}
+
+// The number in postmaster.pid may belong to any process of the same user by now.
+func TestStartWithStaleProcessID(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	first := start(t, config(dir))
+	stop(t, first)
+	other := exec.CommandContext(t.Context(), "cat")
+	other.SysProcAttr = first.folder.owner.sysProcAttr(9)
+	stdin, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pidFile := filepath.Join(dir, "cluster", "postmaster.pid")
+	stale := fmt.Sprintf("%d\n%s\n1\n5432\n%s\n\n  1 1\nready\n", other.Process.Pid, first.folder.cluster(), dir)
+	if err := os.WriteFile(pidFile, []byte(stale), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.folder.owner.own(pidFile); err != nil {
+		t.Fatal(err)
+	}
+	start(t, config(dir))
+	_ = stdin.Close()
+	if err := other.Wait(); err != nil {
+		t.Errorf("the other process was disturbed: %v", err)
+	}
+}
+
+func TestStartAfterInterruptedInit(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	half := filepath.Join(dir, freshPrefix+"1")
+	if err := os.MkdirAll(filepath.Join(half, "base"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	start(t, config(dir))
+	if _, err := os.Stat(half); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the half-made cluster is still there: %v", err)
+	}
+}
+
+// As root, the server's user cannot pass through this folder without a right
+// that the kernel may refuse; the error says what to do then.
+func TestClosedParentFolder(t *testing.T) {
+	t.Parallel()
+	closed := filepath.Join(dataDir(t), "closed")
+	if err := os.MkdirAll(closed, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Start(t.Context(), config(filepath.Join(closed, "postgres")))
+	if errors.Is(err, syscall.EPERM) {
+		if !strings.Contains(err.Error(), "put the data folder where it may") {
+			t.Error(err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop(t, s)
+	if s.folder.owner.search != s.folder.owner.drop {
+		t.Errorf("search right %v for an account dropped to: %v", s.folder.owner.search, s.folder.owner.drop)
+	}
+	if query(t, s.DSN(), "SELECT 'here'") != "here" {
+		t.Error("no answer")
+	}
+}
+
+func TestLongPath(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(dataDir(t), strings.Repeat("long", 30), "it's a \"folder\", 100%")
+	s := start(t, config(dir))
+	temp := s.folder.socket
+	if query(t, s.DSN(), "SELECT 'here'") != "here" || strings.HasPrefix(temp, dir) {
+		t.Errorf("socket folder %s", temp)
+	}
+	stop(t, s)
+	if _, err := os.Stat(temp); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket folder is still there: %v", err)
+	}
+}
+
+// Nobody asked for this end, so Done and Err tell of it.
+func TestUnexpectedEnd(t *testing.T) {
+	t.Parallel()
+	s := start(t, config(dataDir(t)))
+	s.signal(os.Kill)
+	<-s.Done()
+	if err := s.Err(); err == nil || !strings.Contains(err.Error(), "signal: killed") {
+		t.Errorf("got %v, want the cause", err)
+	}
+}
+
+func TestStopAtDeadline(t *testing.T) {
+	t.Parallel()
+	cfg := config(dataDir(t))
+	cfg.Unsafe = false // what was committed has to survive the hard shutdown
+	s := start(t, cfg)
+	writeNote(t, s.DSN())
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	// An ended context leaves no time to shut down, unless the server was quicker.
+	if err := s.Stop(gone); err != nil && !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	<-s.Done()
+	wantNote(t, start(t, cfg).DSN())
+}

@@ -1,0 +1,144 @@
+// Package postgrestest gives tests a real PostgreSQL database of their own.
+//
+// One server runs per test process, started by the first test that asks. A
+// package that uses it stops the server in TestMain:
+//
+//	func TestMain(m *testing.M) { os.Exit(postgrestest.Run(m)) }
+//
+// or, to have goleak look for leaked goroutines after that:
+//
+//	func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+//
+// The binaries are found as [postgres.Start] finds them, or in the folder that
+// LINKLEDGER_POSTGRES_BIN names.
+package postgrestest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/projections/postgres"
+)
+
+const (
+	startPatience = time.Minute
+	stopPatience  = 10 * time.Second
+)
+
+var (
+	shared   instance
+	sequence atomic.Int64
+)
+
+// instance is the server of this test process.
+type instance struct {
+	once   sync.Once
+	dir    string
+	server *postgres.Server
+	err    error
+}
+
+// Main is a [testing.M] that stops the server after the tests.
+type Main struct{ M *testing.M }
+
+// Run runs the tests and returns the exit code, like [Run].
+func (m Main) Run() int { return Run(m.M) }
+
+// Run runs the tests, stops the server and removes its folder, and returns the
+// exit code for the process.
+func Run(m *testing.M) int {
+	code := m.Run()
+	if err := shared.end(); err != nil {
+		fmt.Fprintln(os.Stderr, "postgrestest:", err)
+		return max(code, 1)
+	}
+	return code
+}
+
+// NewDatabase returns the connection URL of an empty database for this test,
+// which is dropped at the end of the test. It may be called in parallel tests.
+func NewDatabase(t testing.TB) string {
+	t.Helper()
+	shared.once.Do(shared.start)
+	if shared.err != nil {
+		t.Fatalf("start PostgreSQL for the tests: %v", shared.err)
+	}
+	name := "test_" + strconv.FormatInt(sequence.Add(1), 10)
+	quoted := pgx.Identifier{name}.Sanitize()
+	if err := shared.exec(t.Context(), "CREATE DATABASE "+quoted); err != nil {
+		t.Fatalf("create test database: %v", err)
+	}
+	t.Cleanup(func() {
+		// The test's own context has ended by now.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), stopPatience)
+		defer cancel()
+		if err := shared.exec(ctx, "DROP DATABASE "+quoted+" WITH (FORCE)"); err != nil {
+			t.Errorf("drop test database: %v", err)
+		}
+	})
+	dsn, err := withDatabase(shared.server.DSN(), name)
+	if err != nil {
+		t.Fatalf("name test database: %v", err)
+	}
+	return dsn
+}
+
+func withDatabase(dsn, name string) (string, error) {
+	u, err := url.Parse(dsn)
+	if err != nil {
+		return "", fmt.Errorf("parse connection URL: %w", err)
+	}
+	u.Path = "/" + name
+	return u.String(), nil
+}
+
+func (i *instance) start() {
+	// Without the test's context: the server outlives the test that starts it.
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	if i.dir, i.err = os.MkdirTemp("", "linkledger-test-"); i.err != nil {
+		return
+	}
+	i.server, i.err = postgres.Start(ctx, postgres.Config{
+		Dir:    i.dir,
+		BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"),
+		Unsafe: true,
+	})
+}
+
+// end stops the server if it was started, and removes its folder.
+func (i *instance) end() error {
+	var stopErr error
+	if i.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		defer cancel()
+		stopErr = errors.Join(i.server.Err(), i.server.Stop(ctx))
+	}
+	if i.dir == "" {
+		return stopErr
+	}
+	return errors.Join(stopErr, os.RemoveAll(i.dir))
+}
+
+// exec runs one statement on a connection of its own.
+func (i *instance) exec(ctx context.Context, statement string) (err error) {
+	conn, err := pgx.Connect(ctx, i.server.DSN())
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	if _, err := conn.Exec(ctx, statement); err != nil {
+		return fmt.Errorf("%s: %w", statement, err)
+	}
+	return nil
+}

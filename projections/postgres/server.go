@@ -1,0 +1,244 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"os/exec"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+const (
+	// name is both the superuser and the database of the service.
+	name = "linkledger"
+	// readyPoll is the pause between two attempts to reach a starting server.
+	readyPoll = 20 * time.Millisecond
+	// abortPatience bounds the shutdown of a server whose start failed.
+	abortPatience = 10 * time.Second
+	// quitPatience bounds an immediate shutdown; PostgreSQL kills its own
+	// children after five seconds.
+	quitPatience = 10 * time.Second
+	// cannotConnectNow is the SQLSTATE of a server that is starting up or recovering.
+	cannotConnectNow = "57P03"
+)
+
+// Config says where and how the server runs.
+type Config struct {
+	Dir    string       // data folder, such as data/postgres; created when missing
+	BinDir string       // folder of initdb and postgres; "" searches the usual places
+	Logger *slog.Logger // receives the server's log line by line; nil discards it
+	Unsafe bool         // for tests: a crash of the machine may lose or damage the data
+}
+
+// Server is a running PostgreSQL server that belongs to this process.
+type Server struct {
+	folder   *folder
+	cmd      *exec.Cmd
+	log      *serverLog
+	stopping atomic.Bool
+	stop     sync.Once
+	done     chan struct{}
+	err      error // why the process ended; written before done is closed
+}
+
+// Start starts the server on the data folder, which it initialises on first
+// use, and returns once the server accepts connections. Recovery after a crash
+// may take long; ctx bounds the start and has no effect on the running server.
+//
+// It fails with [ErrNotInstalled] where no PostgreSQL is found, with
+// [ErrOtherVersion] where the folder needs another PostgreSQL, and with
+// [ErrInUse] where another process runs a server on the folder.
+func Start(ctx context.Context, cfg Config) (*Server, error) {
+	f, err := openFolder(cfg.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	s, err := startIn(ctx, f, cfg)
+	if err != nil {
+		f.release()
+		return nil, fmt.Errorf("start PostgreSQL: %w", err)
+	}
+	if err := s.awaitReady(ctx); err != nil {
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+		defer cancel()
+		return nil, fmt.Errorf("start PostgreSQL: %w", errors.Join(err, s.Stop(stopCtx)))
+	}
+	return s, nil
+}
+
+// startIn launches the server process on a folder that this process has locked.
+func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
+	inst, err := findInstallation(ctx, cfg.BinDir, f.cluster())
+	if err != nil {
+		return nil, err
+	}
+	if err := f.prepare(inst); err != nil {
+		return nil, err
+	}
+	if err := endOrphans(ctx, f.cluster()); err != nil {
+		return nil, err
+	}
+	if err := initCluster(ctx, f, inst, cfg.Unsafe); err != nil {
+		return nil, err
+	}
+	if err := f.openSocket(); err != nil {
+		return nil, err
+	}
+	return launch(ctx, f, inst, cfg)
+}
+
+func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Server, error) {
+	logger := cfg.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{folder: f, log: &serverLog{logger: logger}, done: make(chan struct{})}
+	s.cmd = inst.command(context.WithoutCancel(ctx), f, "postgres", serverArgs(f, cfg.Unsafe)...)
+	s.cmd.Stdout, s.cmd.Stderr = io.Discard, s.log
+	// SIGINT is PostgreSQL's fast shutdown.
+	s.cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGINT)
+	started := make(chan error, 1)
+	go s.run(started)
+	if err := <-started; err != nil {
+		return nil, f.owner.explain(err, f.path)
+	}
+	return s, nil
+}
+
+// run starts the process and waits for its end. It keeps its thread to itself,
+// because the kernel sends the parent-death signal when the thread that forked
+// ends, not when the process does.
+func (s *Server) run(started chan<- error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := s.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
+	err = s.cmd.Wait()
+	if !s.stopping.Load() {
+		s.err = fmt.Errorf("PostgreSQL ended by itself (%s)%s", exitText(err), s.log.tail())
+	}
+	s.folder.release()
+	close(s.done)
+}
+
+func exitText(err error) string {
+	if err == nil {
+		return "exit status 0"
+	}
+	return err.Error()
+}
+
+// DSN returns the connection URL of the database, good for pgx on this machine.
+func (s *Server) DSN() string { return s.dsn(name) }
+
+func (s *Server) dsn(database string) string {
+	u := url.URL{
+		Scheme:   "postgres",
+		User:     url.User(name),
+		Path:     "/" + database,
+		RawQuery: url.Values{"host": {s.folder.socket}, "sslmode": {"disable"}}.Encode(),
+	}
+	return u.String()
+}
+
+// Done is closed when the server process has ended, for whatever reason.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err says why the server ended by itself, with the last lines of its log. It
+// is nil while the server runs and after [Server.Stop].
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Stop shuts the server down: open connections are cut, everything committed is
+// kept. When ctx ends first the server is told to quit at once, and Stop fails
+// with the cause of ctx; nothing is lost then either, but the next start has to
+// recover. Stopping a server that has ended returns nil.
+func (s *Server) Stop(ctx context.Context) error {
+	s.stopping.Store(true)
+	s.stop.Do(func() { s.signal(os.Interrupt) })
+	select {
+	case <-s.done:
+		return nil
+	case <-ctx.Done():
+	}
+	s.signal(syscall.SIGQUIT)
+	late := time.AfterFunc(quitPatience, func() { s.signal(os.Kill) })
+	defer late.Stop()
+	<-s.done
+	return fmt.Errorf("stop PostgreSQL: shut down hard, the next start recovers: %w", context.Cause(ctx))
+}
+
+// signal ignores a process that is gone already: done tells of that.
+func (s *Server) signal(sig os.Signal) { _ = s.cmd.Process.Signal(sig) }
+
+// awaitReady returns once the server accepts connections and the database exists.
+func (s *Server) awaitReady(ctx context.Context) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		err := s.createDatabase(ctx)
+		if err == nil {
+			return nil
+		}
+		if !stillStarting(err) && ctx.Err() == nil {
+			return fmt.Errorf("%w%s", err, s.log.tail())
+		}
+		select {
+		case <-s.done:
+			return s.err
+		case <-ctx.Done():
+			return fmt.Errorf("it does not accept connections yet: %w%s", context.Cause(ctx), s.log.tail())
+		case <-tick.C:
+		}
+	}
+}
+
+// stillStarting tells whether a connection error may pass by itself.
+func stillStarting(err error) bool {
+	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return pgErr.Code == cannotConnectNow
+	}
+	return errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ECONNREFUSED) ||
+		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF)
+}
+
+// createDatabase makes the database of the service unless it exists.
+func (s *Server) createDatabase(ctx context.Context) (err error) {
+	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
+	if err != nil {
+		return fmt.Errorf("connect to PostgreSQL: %w", err)
+	}
+	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
+	var exists bool
+	const question = `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`
+	if err := conn.QueryRow(ctx, question, name).Scan(&exists); err != nil {
+		return fmt.Errorf("look for database %s: %w", name, err)
+	}
+	if exists {
+		return nil
+	}
+	if _, err := conn.Exec(ctx, `CREATE DATABASE `+pgx.Identifier{name}.Sanitize()); err != nil {
+		return fmt.Errorf("create database %s: %w", name, err)
+	}
+	return nil
+}
