@@ -1,0 +1,46 @@
+package projections
+
+import (
+	"errors"
+	"fmt"
+
+	"linkledger/events/eventstore"
+)
+
+var (
+	// ErrFenced means that the checkpoint has moved: another process applied the batch first. Nothing was changed;
+	// read the checkpoint and go on from there.
+	ErrFenced = errors.New("checkpoint was moved by another process")
+	// ErrNotPrepared means that the database lacks the tables of a projection: call Prepare.
+	ErrNotPrepared = errors.New("projection is not prepared")
+	// ErrStopped means that the projections ended although nobody asked them to.
+	ErrStopped = errors.New("projections stopped by themselves")
+	// ErrContradiction means that an event does not fit what came before it, such as the edit of a link that was never
+	// created: the log is damaged or the program is wrong.
+	ErrContradiction = errors.New("event contradicts the history before it")
+)
+
+// EventError tells which event can't be applied. The projection stands right before it.
+type EventError struct {
+	Stream   string
+	Revision eventstore.Revision
+	Position eventstore.Position
+	Type     string
+	Err      error
+
+	index int // in its batch
+}
+
+func newEventError(e eventstore.Recorded, index int, err error) *EventError {
+	return &EventError{
+		Stream: e.Stream, Revision: e.Revision, Position: e.Position, Type: e.Type, Err: err, index: index,
+	}
+}
+
+// Error implements error.
+func (e *EventError) Error() string {
+	return fmt.Sprintf("%s, event %d of %s at position %s: %v", e.Type, e.Revision, e.Stream, e.Position, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *EventError) Unwrap() error { return e.Err }

@@ -1,0 +1,235 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// followed is what the projection's subscription would deliver of the log.
+func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
+	return slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool {
+		return !slices.ContainsFunc(w.projection.prefixes, func(prefix string) bool {
+			return strings.HasPrefix(r.Stream, prefix)
+		})
+	})
+}
+
+func mustHandle(ctx context.Context, t fatalf, p *projector, batch []eventstore.Recorded) {
+	t.Helper()
+	if err := p.applyBatch(ctx, batchOf(batch)); err != nil {
+		t.Fatalf("apply a batch of %d: %v", len(batch), err)
+	}
+}
+
+func batchOf(recorded []eventstore.Recorded) eventstore.Batch {
+	batch := eventstore.Batch{Events: recorded}
+	if len(recorded) > 0 {
+		batch.Position = recorded[len(recorded)-1].Position
+	}
+	return batch
+}
+
+// TestFold draws histories, and holds every way to deliver them against every other and against the expectation.
+func TestFold(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{Links, Tags, Accounts} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t, name)
+			rapid.Check(t, func(t *rapid.T) {
+				h := drawHistory(t)
+				log := w.followed(h.log)
+				ctx := context.Background()
+
+				mustHandle(ctx, t, w.empty(ctx, t), log)
+				whole := w.dump(ctx, t)
+				h.check(ctx, w)
+				w.drop(ctx, t)
+				one := w.empty(ctx, t)
+				for i := range log {
+					mustHandle(ctx, t, one, log[i:i+1])
+				}
+				if dump := w.dump(ctx, t); dump != whole {
+					t.Fatalf("one by one:\n%s\nas one batch:\n%s", dump, whole)
+				}
+				w.drop(ctx, t)
+				w.deliverBadly(ctx, t, log)
+				if dump := w.dump(ctx, t); dump != whole {
+					t.Fatalf("cut and repeated:\n%s\nas one batch:\n%s", dump, whole)
+				}
+				w.drop(ctx, t)
+			})
+		})
+	}
+}
+
+// deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied before, both to a
+// projector that knows the checkpoint and to one that does not.
+func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded) {
+	p := w.empty(ctx, t)
+	for at := 0; at < len(log); {
+		next := rapid.IntRange(at+1, len(log)).Draw(t, "next")
+		stale := w.projector(ctx, t)
+		again := rapid.IntRange(0, at).Draw(t, "again")
+		mustHandle(ctx, t, p, log[again:next])
+		if err := stale.applyBatch(ctx, batchOf(log[again:next])); !errors.Is(err, ErrFenced) {
+			t.Fatalf("a stale projector got %v", err)
+		}
+		if rapid.Bool().Draw(t, "restart") {
+			p = w.projector(ctx, t)
+			mustHandle(ctx, t, p, log[again:next])
+		}
+		at = next
+	}
+}
+
+// check compares the tables with what the history expects of them.
+func (h *history) check(ctx context.Context, w *workshop) {
+	db := w.db.WithNamedArg("schema", bun.Ident(readmodel.GenerationSchema(w.projection.name, w.generation)))
+	switch w.projection.name {
+	case Links:
+		h.checkLinks(ctx, db)
+		h.checkClicks(ctx, db)
+	case Tags:
+		h.checkTags(ctx, db)
+	case Accounts:
+		h.checkAccounts(ctx, db)
+	}
+}
+
+func (h *history) checkLinks(ctx context.Context, db *bun.DB) {
+	var rows []readmodel.Link
+	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.links AS link").Order("position").Scan(ctx); err != nil {
+		h.t.Fatalf("links: %v", err)
+	}
+	if len(rows) != len(h.links) {
+		h.t.Fatalf("%d links, want %d", len(rows), len(h.links))
+	}
+	for i, row := range rows {
+		want := h.links[i]
+		got := fmt.Sprint(row.ID, row.AccountID, row.Hash, row.LongURL, row.Note, row.TagIDs, !row.DeletedAt.IsZero(), row.Revision)
+		if expected := fmt.Sprint(want.id, want.account.id, want.hash, want.longURL, want.note, want.tags, want.deleted,
+			want.revision); got != expected {
+			h.t.Fatalf("link\n%s, want\n%s", got, expected)
+		}
+	}
+}
+
+func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
+	for _, want := range h.links {
+		var stats []readmodel.LinkStats
+		var days []readmodel.LinkDay
+		err := errors.Join(
+			db.NewSelect().Model(&stats).ModelTableExpr("?schema.link_stats AS stats").Where("url_id = ?", want.id).Scan(ctx),
+			db.NewSelect().Model(&days).ModelTableExpr("?schema.link_days AS day").Where("url_id = ?", want.id).
+				OrderExpr("day.day").Scan(ctx))
+		if err != nil {
+			h.t.Fatalf("clicks: %v", err)
+		}
+		if want.clicks == 0 {
+			if len(stats)+len(days) > 0 {
+				h.t.Fatalf("a link without clicks has %v and %v", stats, days)
+			}
+			continue
+		}
+		s := stats[0]
+		if s.TotalClicks != want.clicks || s.UniqueClicks != int64(len(want.visitors)) || !s.Visited || !s.LastVisit.Equal(want.last) {
+			h.t.Fatalf("stats %+v, want %d clicks of %d visitors until %s", s, want.clicks, len(want.visitors), want.last)
+		}
+		uniques := make(map[string]int64)
+		for _, day := range want.visitors {
+			uniques[day]++
+		}
+		for _, d := range days {
+			day := d.Day.Format("2006-01-02")
+			if d.TotalClicks != want.days[day] || d.UniqueClicks != uniques[day] || len(days) != len(want.days) {
+				h.t.Fatalf("day %+v, want %d and %d", d, want.days[day], uniques[day])
+			}
+		}
+	}
+}
+
+func (h *history) checkTags(ctx context.Context, db *bun.DB) {
+	for _, a := range h.accounts {
+		var rows []readmodel.Tag
+		if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.tags AS tag").Where("account_id = ?", a.id).
+			Order("position").Scan(ctx); err != nil {
+			h.t.Fatalf("tags: %v", err)
+		}
+		if len(rows) != len(a.tags) {
+			h.t.Fatalf("%d tags, want %d", len(rows), len(a.tags))
+		}
+		for i, row := range rows {
+			if row.ID != a.tags[i] || row.Label != a.labels[row.ID] {
+				h.t.Fatalf("tag %+v, want %s %q", row, a.tags[i], a.labels[a.tags[i]])
+			}
+		}
+	}
+}
+
+func (h *history) checkAccounts(ctx context.Context, db *bun.DB) {
+	for _, want := range h.accounts {
+		var row readmodel.Account
+		var months []readmodel.AccountMonth
+		err := errors.Join(
+			db.NewSelect().Model(&row).ModelTableExpr("?schema.accounts AS account").Where("id = ?", want.id).Scan(ctx),
+			db.NewSelect().Model(&months).ModelTableExpr("?schema.account_months AS account_month").
+				Where("account_id = ?", want.id).Scan(ctx))
+		if err != nil {
+			h.t.Fatalf("account: %v", err)
+		}
+		got := fmt.Sprint(row.Username, row.Plan, row.KeyHash, row.Active, row.URLs, len(months))
+		if expected := fmt.Sprint("user"+want.id.String(), want.plan, want.key, want.active, want.urls, len(want.months)); got != expected {
+			h.t.Fatalf("account %s, want %s", got, expected)
+		}
+		for _, m := range months {
+			if m.URLs != want.months[m.Month.Format("2006-01")] {
+				h.t.Fatalf("month %+v, want %v", m, want.months)
+			}
+		}
+	}
+}
+
+// TestOneOfTwoProjectorsApplies has two projectors at the same checkpoint apply the same batch at the same time.
+func TestOneOfTwoProjectorsApplies(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Links)
+	w.empty(ctx, t)
+	link := uuid.New().String()
+	var log []eventstore.Recorded
+	for i := range 20 {
+		log = record(log, events.StreamClicks+"x", eventstore.Revision(i), events.ClicksRecorded{
+			Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}},
+		})
+		outcomes := make([]error, 2)
+		projectors := []*projector{w.projector(ctx, t), w.projector(ctx, t)}
+		var both sync.WaitGroup
+		for j, p := range projectors {
+			both.Go(func() { outcomes[j] = p.applyBatch(ctx, batchOf(log[i:])) })
+		}
+		both.Wait()
+		if outcomes[0] == nil == (outcomes[1] == nil) {
+			t.Fatalf("both projectors: %v", outcomes)
+		}
+		if err := errors.Join(outcomes...); !errors.Is(err, ErrFenced) {
+			t.Fatal(err)
+		}
+	}
+	if dump := w.dump(ctx, t); !strings.Contains(dump, link+",20,1,") {
+		t.Errorf("20 clicks of one visitor are\n%s", dump)
+	}
+}

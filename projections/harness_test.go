@@ -1,0 +1,207 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"go.uber.org/goleak"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+// patience bounds everything that a test waits for.
+const patience = time.Minute
+
+func withPatience(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// openDatabase returns a prepared database of this test.
+func openDatabase(t testing.TB) *readmodel.DB {
+	t.Helper()
+	db := reopen(t, postgrestest.NewDatabase(t))
+	if err := Prepare(withPatience(t), db); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func reopen(t testing.TB, dsn string) *readmodel.DB {
+	t.Helper()
+	db, err := readmodel.Open(withPatience(t), dsn, 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
+	return db
+}
+
+// workshop applies batches to generations of its own of one projection, without an event store.
+type workshop struct {
+	db         *readmodel.DB
+	projection projection
+	generation int
+}
+
+func newWorkshop(t testing.TB, name string) *workshop {
+	t.Helper()
+	for _, p := range all() {
+		if p.name == name {
+			return &workshop{db: openDatabase(t), projection: p, generation: firstGeneration}
+		}
+	}
+	t.Fatalf("no projection %s", name)
+	return nil
+}
+
+// fatalf is what *testing.T and *rapid.T share.
+type fatalf interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// empty starts a new generation from the start of the log and returns a projector for it.
+func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
+	t.Helper()
+	w.generation++
+	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if err := readmodel.CreateTables(ctx, tx, w.projection.name, w.generation); err != nil {
+			return err
+		}
+		_, err := tx.NewRaw("UPDATE linkledger.projections SET generation = ?, commit_pos = 0, prepare_pos = 0 WHERE name = ?",
+			w.generation, w.projection.name).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatalf("new generation: %v", err)
+	}
+	return w.projector(ctx, t)
+}
+
+// projector returns a projector at the checkpoint.
+func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
+	t.Helper()
+	p := &projector{
+		projection: w.projection, db: w.db.DB, status: new(Board).line(w.projection.name),
+		onCommit: func(string, uint64) {},
+	}
+	if _, err := p.checkpoint(ctx); err != nil {
+		t.Fatalf("checkpoint: %v", err)
+	}
+	return p
+}
+
+// drop removes the current generation's tables.
+func (w *workshop) drop(ctx context.Context, t fatalf) {
+	t.Helper()
+	schema := readmodel.GenerationSchema(w.projection.name, w.generation)
+	if _, err := w.db.NewRaw("DROP SCHEMA ?0 CASCADE", bun.Ident(schema)).Exec(ctx); err != nil {
+		t.Fatalf("drop %s: %v", schema, err)
+	}
+}
+
+// dump returns all rows of the current generation, as text.
+func (w *workshop) dump(ctx context.Context, t fatalf) string {
+	t.Helper()
+	return dumpSchema(ctx, t, w.db, readmodel.GenerationSchema(w.projection.name, w.generation))
+}
+
+func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) string {
+	t.Helper()
+	var tables []string
+	if err := db.NewRaw("SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY 1", schema).
+		Scan(ctx, &tables); err != nil {
+		t.Fatalf("tables of %s: %v", schema, err)
+	}
+	var dump string
+	for _, table := range tables {
+		var rows string
+		if err := db.NewRaw("SELECT coalesce(string_agg(r::text, E'\n' ORDER BY r::text), '') FROM ?.? r",
+			bun.Ident(schema), bun.Ident(table)).Scan(ctx, &rows); err != nil {
+			t.Fatalf("dump %s.%s: %v", schema, table, err)
+		}
+		dump += table + "\n" + rows + "\n"
+	}
+	return dump
+}
+
+// record makes stored events of a stream, at positions behind the last one of the log.
+func record(log []eventstore.Recorded, stream string, revision eventstore.Revision, es ...events.Event) []eventstore.Recorded {
+	for _, e := range es {
+		body, err := events.Encode(e)
+		if err != nil {
+			panic(err)
+		}
+		at := eventstore.Position{Commit: 100, Prepare: 100}
+		if len(log) > 0 {
+			last := log[len(log)-1].Position.Commit + uint64(len(body)) + 1
+			at = eventstore.Position{Commit: last, Prepare: last}
+		}
+		log = append(log, eventstore.Recorded{
+			ID: uuid.New(), Stream: stream, Revision: revision, Position: at, Type: e.EventType(), Time: noon, Data: body,
+		})
+		revision++
+	}
+	return log
+}
+
+var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+
+// progressLog remembers how far the projections have got, for tests that wait for it.
+type progressLog struct {
+	mu      sync.Mutex
+	at      map[string]uint64
+	changed chan struct{}
+}
+
+func newProgressLog() *progressLog {
+	return &progressLog{at: make(map[string]uint64), changed: make(chan struct{})}
+}
+
+func (l *progressLog) advance(projection string, position uint64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.at[projection] = max(l.at[projection], position)
+	close(l.changed)
+	l.changed = make(chan struct{})
+}
+
+func (l *progressLog) wait(t testing.TB, position uint64, projections ...string) {
+	t.Helper()
+	ctx := withPatience(t)
+	for {
+		l.mu.Lock()
+		behind, changed := "", l.changed
+		for _, p := range projections {
+			if l.at[p] < position {
+				behind = fmt.Sprintf("%s is at %d, not %d", p, l.at[p], position)
+			}
+		}
+		l.mu.Unlock()
+		if behind == "" {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			t.Fatal(behind)
+		}
+	}
+}

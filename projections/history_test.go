@@ -1,0 +1,256 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// history draws a log that could have happened, and keeps beside it, in the plainest way, what the read models must say
+// about it.
+type history struct {
+	t   *rapid.T
+	log []eventstore.Recorded
+
+	revisions map[string]eventstore.Revision
+	accounts  []*expectedAccount
+	links     []*expectedLink
+}
+
+type expectedAccount struct {
+	id     uuid.UUID
+	plan   string
+	key    string
+	active bool
+	urls   int64
+	months map[string]int64
+	tags   []uuid.UUID
+	labels map[uuid.UUID]string
+}
+
+type expectedLink struct {
+	id       uuid.UUID
+	account  *expectedAccount
+	hash     string
+	longURL  string
+	note     string
+	tags     []uuid.UUID
+	deleted  bool
+	revision int64
+	clicks   int64
+	visitors map[string]string // day of the first click
+	days     map[string]int64
+	last     time.Time
+}
+
+func drawHistory(t *rapid.T) *history {
+	h := &history{t: t, revisions: make(map[string]eventstore.Revision)}
+	h.openAccount()
+	steps := []func(){
+		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
+		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.abandonClaim, h.click, h.click, h.click,
+	}
+	for range rapid.IntRange(1, 60).Draw(t, "steps") {
+		steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
+	}
+	return h
+}
+
+func (h *history) append(stream string, e events.Event) {
+	h.log = record(h.log, stream, h.revisions[stream], e)
+	h.revisions[stream]++
+}
+
+func (h *history) id() uuid.UUID {
+	return uuid.NewSHA1(uuid.Nil, fmt.Append(nil, "id", len(h.log)))
+}
+
+func (h *history) at() time.Time {
+	minutes := rapid.IntRange(0, 3*24*60).Draw(h.t, "at")
+	return noon.Add(time.Duration(minutes) * time.Minute) // crosses the end of a month
+}
+
+func (h *history) text() string {
+	return rapid.SampledFrom([]string{
+		"", "plain", `quote ' " \ back`, "{braces},NULL", "?0 ?schema ?", "Grüße 世界 🎉", "line\nbreak\ttab", `\x00`, "NULL",
+	}).Draw(h.t, "text")
+}
+
+func (h *history) openAccount() {
+	a := &expectedAccount{
+		id: h.id(), plan: h.text(), key: h.text(), active: true,
+		months: make(map[string]int64), labels: make(map[uuid.UUID]string),
+	}
+	h.accounts = append(h.accounts, a)
+	h.append(events.StreamAccount+a.id.String(), events.AccountOpened{
+		Account: a.id.String(), Username: "user" + a.id.String(), Plan: a.plan, KeyID: "k", KeyHash: a.key, At: h.at(),
+	})
+}
+
+func (h *history) account() *expectedAccount {
+	return rapid.SampledFrom(h.accounts).Draw(h.t, "account")
+}
+
+func (h *history) changeAccount() {
+	a := h.account()
+	stream := events.StreamAccount + a.id.String()
+	switch rapid.IntRange(0, 2).Draw(h.t, "change") {
+	case 0:
+		a.key = h.text()
+		h.append(stream, events.KeyRotated{KeyID: "k2", KeyHash: a.key, At: h.at()})
+	case 1:
+		a.plan = h.text()
+		h.append(stream, events.PlanChanged{Plan: a.plan, At: h.at()})
+	default:
+		if a.active = !a.active; a.active {
+			h.append(stream, events.AccountReactivated{At: h.at()})
+		} else {
+			h.append(stream, events.AccountDeactivated{At: h.at()})
+		}
+	}
+}
+
+func (h *history) createTag() {
+	a := h.account()
+	id := h.id()
+	a.tags = append(a.tags, id)
+	a.labels[id] = h.text()
+	h.append(events.StreamTags+a.id.String(), events.TagCreated{
+		TagID: id.String(), Account: a.id.String(), Label: a.labels[id], At: h.at(),
+	})
+}
+
+func (h *history) changeTag() {
+	a := h.account()
+	if len(a.tags) == 0 {
+		return
+	}
+	id := rapid.SampledFrom(a.tags).Draw(h.t, "tag")
+	if rapid.Bool().Draw(h.t, "delete") {
+		a.tags = slices.DeleteFunc(slices.Clone(a.tags), func(tag uuid.UUID) bool { return tag == id })
+		delete(a.labels, id)
+		h.append(events.StreamTags+a.id.String(), events.TagDeleted{TagID: id.String(), At: h.at()})
+		return
+	}
+	a.labels[id] = h.text()
+	h.append(events.StreamTags+a.id.String(), events.TagRenamed{TagID: id.String(), Label: a.labels[id], At: h.at()})
+}
+
+func (h *history) createLink() {
+	a := h.account()
+	l := &expectedLink{
+		id: h.id(), account: a, hash: fmt.Sprintf("h%d", len(h.log)), longURL: h.text(), note: h.text(),
+		visitors: make(map[string]string), days: make(map[string]int64),
+	}
+	var tags []string
+	if len(a.tags) > 0 && rapid.Bool().Draw(h.t, "tagged") {
+		l.tags = []uuid.UUID{a.tags[0]}
+		tags = []string{a.tags[0].String()}
+	}
+	at := h.at()
+	h.links = append(h.links, l)
+	a.urls++
+	a.months[at.Format("2006-01")]++
+	h.append(events.StreamURL+l.id.String(), events.URLCreated{
+		URLID: l.id.String(), Account: a.id.String(), Hash: l.hash, LongURL: l.longURL, Note: l.note, Tags: tags,
+		ExpirationDate: rapid.SampledFrom([]string{"", "0001-01-01", "2028-02-29", "9999-12-31"}).Draw(h.t, "expires"),
+		MaxClicks:      rapid.Int64Min(0).Draw(h.t, "max"), At: at,
+	})
+}
+
+// live draws one of the links that are not deleted; nil if there is none.
+func (h *history) live() *expectedLink {
+	live := slices.DeleteFunc(slices.Clone(h.links), func(l *expectedLink) bool { return l.deleted })
+	if len(live) == 0 {
+		return nil
+	}
+	return rapid.SampledFrom(live).Draw(h.t, "link")
+}
+
+func (h *history) change(l *expectedLink, e events.Event) {
+	l.revision = int64(h.revisions[events.StreamURL+l.id.String()])
+	h.append(events.StreamURL+l.id.String(), e)
+}
+
+func (h *history) editLink() {
+	l := h.live()
+	if l == nil {
+		return
+	}
+	switch rapid.IntRange(0, 2).Draw(h.t, "edit") {
+	case 0:
+		l.longURL = h.text()
+		h.change(l, events.URLRetargeted{LongURL: l.longURL, At: h.at()})
+	case 1:
+		from := l.hash
+		l.hash = fmt.Sprintf("r%d", len(h.log))
+		h.change(l, events.URLRenamed{From: from, To: l.hash, At: h.at()})
+	default:
+		l.note = h.text()
+		note, date, yes := l.note, rapid.SampledFrom([]string{"", "2030-01-31"}).Draw(h.t, "expires"), rapid.Bool().Draw(h.t, "flag")
+		h.change(l, events.URLSettingsChanged{Note: &note, ExpirationDate: &date, Archived: &yes, Ping: &yes, At: h.at()})
+	}
+}
+
+func (h *history) tagLink() {
+	l := h.live()
+	if l == nil || len(l.account.tags) == 0 {
+		return
+	}
+	id := rapid.SampledFrom(l.account.tags).Draw(h.t, "tag")
+	if i := slices.Index(l.tags, id); i >= 0 && rapid.Bool().Draw(h.t, "untag") {
+		l.tags = slices.Delete(slices.Clone(l.tags), i, i+1)
+		h.change(l, events.URLUntagged{Tags: []string{id.String()}, At: h.at()})
+		return
+	} else if i < 0 {
+		l.tags = append(l.tags, id)
+	}
+	h.change(l, events.URLTagged{Tags: []string{id.String()}, At: h.at()})
+}
+
+func (h *history) deleteLink() {
+	l := h.live()
+	if l == nil {
+		return
+	}
+	l.deleted = true
+	l.account.urls--
+	h.change(l, events.URLDeleted{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
+}
+
+// abandonClaim writes into the stream of a link, or of one that never came to be.
+func (h *history) abandonClaim() {
+	id := h.id()
+	if l := h.live(); l != nil && rapid.Bool().Draw(h.t, "existing") {
+		id = l.id
+	}
+	h.append(events.StreamURL+id.String(), events.ClaimAbandoned{Hash: "never", At: h.at()})
+}
+
+func (h *history) click() {
+	if len(h.links) == 0 {
+		return
+	}
+	var batch events.ClicksRecorded
+	for range rapid.IntRange(1, 5).Draw(h.t, "clicks") {
+		l := rapid.SampledFrom(h.links).Draw(h.t, "clicked")
+		visitor := rapid.SampledFrom([]string{"v1", "v2", "v'3"}).Draw(h.t, "visitor")
+		at := h.at()
+		batch.Clicks = append(batch.Clicks, events.Click{URLID: l.id.String(), Visitor: visitor, At: at})
+		l.clicks++
+		l.days[at.Format(time.DateOnly)]++
+		if _, seen := l.visitors[visitor]; !seen {
+			l.visitors[visitor] = at.Format(time.DateOnly)
+		}
+		if at.After(l.last) {
+			l.last = at
+		}
+	}
+	h.append(events.StreamClicks+"20260331-node", batch)
+}

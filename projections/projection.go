@@ -1,0 +1,139 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// Names of the projections.
+const (
+	Links    = "links"
+	Tags     = "tags"
+	Accounts = "accounts"
+)
+
+// projection is one read model: what it follows and how a batch gets into its tables.
+type projection struct {
+	name     string
+	prefixes []string // of streams
+	// apply writes the effect of the facts. The tables are those of ?schema. The error about a fact is an *EventError,
+	// and is found before or independently of what was written.
+	apply func(ctx context.Context, tx bun.Tx, facts []fact) error
+}
+
+// all returns the projections of this program.
+func all() []projection {
+	return []projection{
+		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, apply: applyLinks},
+		{name: Tags, prefixes: []string{events.StreamTags}, apply: applyTags},
+		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, apply: applyAccounts},
+	}
+}
+
+// fact is a stored event with its decoded body.
+type fact struct {
+	eventstore.Recorded
+	body events.Event
+}
+
+func decode(recorded []eventstore.Recorded) ([]fact, error) {
+	facts := make([]fact, len(recorded))
+	for i, r := range recorded {
+		body, err := events.Decode(r.Type, r.Data)
+		if err != nil {
+			return nil, newEventError(r, i, err)
+		}
+		facts[i] = fact{Recorded: r, body: body}
+	}
+	return facts, nil
+}
+
+// foldEach hands the facts to step in their order and names the one it fails at.
+func foldEach(facts []fact, step func(fact) error) error {
+	for i, f := range facts {
+		if err := step(f); err != nil {
+			return newEventError(f.Recorded, i, err)
+		}
+	}
+	return nil
+}
+
+// subject returns the id that follows the prefix in the fact's stream.
+func (f fact) subject(prefix string) (uuid.UUID, error) {
+	id, ok := strings.CutPrefix(f.Stream, prefix)
+	if !ok {
+		return uuid.Nil, fmt.Errorf("%w: it lies in stream %s", ErrContradiction, f.Stream)
+	}
+	return parseID(id)
+}
+
+// commit returns the commit position as PostgreSQL stores it.
+func (f fact) commit() int64 { return signed(f.Position.Commit) }
+
+// signed converts a position to PostgreSQL's bigint. A log has far less than 2^63 bytes.
+func signed(position uint64) int64 { return int64(position) } //nolint:gosec // see above
+
+func parseID(text string) (uuid.UUID, error) {
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("id %q: %w", text, err)
+	}
+	return id, nil
+}
+
+func parseIDs(texts []string) ([]uuid.UUID, error) {
+	ids := make([]uuid.UUID, len(texts))
+	for i, text := range texts {
+		var err error
+		if ids[i], err = parseID(text); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// parseDate reads a date of a stored event; empty is nil.
+func parseDate(text string) (*time.Time, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no date is a value
+	}
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		return nil, err
+	}
+	return &date, checkYear(date)
+}
+
+// checkTime refuses a time that no event was recorded at, or that PostgreSQL can't hold.
+func checkTime(at time.Time) error {
+	if at.IsZero() {
+		return fmt.Errorf("%w: it has no time", ErrContradiction)
+	}
+	return checkYear(at.UTC())
+}
+
+func checkYear(t time.Time) error {
+	if t.Year() < 1 || t.Year() > 9999 {
+		return fmt.Errorf("%w: there is no year %d", ErrContradiction, t.Year())
+	}
+	return nil
+}
+
+// day returns the calendar day of a moment, midnight UTC.
+func day(at time.Time) time.Time {
+	year, month, date := at.UTC().Date()
+	return time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
+}
+
+// errUnexpected refuses a fact of a type that its stream never holds.
+func errUnexpected(f fact) error {
+	return fmt.Errorf("%w: %s has no place in stream %s", ErrContradiction, f.Type, f.Stream)
+}

@@ -1,0 +1,94 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// projector brings the batches of one subscription into the tables of one projection.
+type projector struct {
+	projection
+	db       *bun.DB
+	status   *statusLine
+	onCommit func(projection string, position uint64)
+
+	mu sync.Mutex
+	at checkpoint // as last read or committed; the database has the last word
+}
+
+// checkpoint reads where to go on, for the subscriber.
+func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at, err := readCheckpoint(ctx, p.db, p.name)
+	if err != nil {
+		return eventstore.Position{}, err
+	}
+	p.at = at
+	p.status.reached(at.position)
+	return at.position, nil
+}
+
+// handle applies one message of the subscriber.
+func (p *projector) handle(m *message.Message) error {
+	return p.applyBatch(m.Context(), eventstore.BatchOf(m))
+}
+
+func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	recorded := p.fresh(batch.Events)
+	if len(recorded) == 0 && !batch.Position.After(p.at.position) {
+		return nil
+	}
+	err := p.commit(ctx, recorded, batch.Position)
+	failed, ok := errors.AsType[*EventError](err)
+	if !ok || failed.index == 0 {
+		return err
+	}
+	// What precedes the failing event is sound, and readers may be waiting for it.
+	before := recorded[:failed.index]
+	return errors.Join(err, p.commit(ctx, before, before[len(before)-1].Position))
+}
+
+// fresh leaves out what the checkpoint already covers.
+func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded {
+	for i, r := range recorded {
+		if r.Position.After(p.at.position) {
+			return recorded[i:]
+		}
+	}
+	return nil
+}
+
+// commit applies events and moves the checkpoint to a position, in one transaction.
+func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+	facts, err := decode(recorded)
+	if err != nil {
+		return err
+	}
+	schema := bun.Ident(readmodel.GenerationSchema(p.name, p.at.generation))
+	err = p.db.WithNamedArg("schema", schema).RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if err := p.at.advance(ctx, tx, to); err != nil {
+			return err
+		}
+		if len(facts) == 0 {
+			return nil
+		}
+		return p.apply(ctx, tx, facts)
+	})
+	if err != nil {
+		return err
+	}
+	p.at.position = to
+	p.status.applied(to, recorded)
+	p.onCommit(p.name, to.Commit)
+	return nil
+}

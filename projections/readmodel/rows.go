@@ -1,0 +1,106 @@
+package readmodel
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// Projection is a row of the table of checkpoints.
+type Projection struct {
+	bun.BaseModel `bun:"table:linkledger.projections,alias:projection"`
+
+	Name       string `bun:"name,pk"`
+	Generation int    `bun:"generation"`  // the one that serves
+	CommitPos  int64  `bun:"commit_pos"`  // up to here the log is in the tables
+	PreparePos int64  `bun:"prepare_pos"` //
+	UpdatedAt  time.Time
+}
+
+// Link is a row of links.
+type Link struct {
+	bun.BaseModel `bun:"table:linkledger.links,alias:link"`
+
+	ID             uuid.UUID   `bun:"id,pk,type:uuid"`
+	AccountID      uuid.UUID   `bun:"account_id,type:uuid"`
+	Hash           string      `bun:"hash"`
+	LongURL        string      `bun:"long_url"`
+	Note           string      `bun:"note"`
+	EmailStats     bool        `bun:"email_stats"`
+	Ping           bool        `bun:"ping"`
+	Protected      bool        `bun:"protected"`
+	Archived       bool        `bun:"archived"`
+	ExpirationDate *time.Time  `bun:"expiration_date"` // midnight, UTC; nil: never
+	MaxClicks      int64       `bun:"max_clicks"`      // 0: no limit
+	TagIDs         []uuid.UUID `bun:"tag_ids,array"`   // in the order they were attached
+	CreatedAt      time.Time   `bun:"created_at"`
+	ModifiedAt     time.Time   `bun:"modified_at"`
+	Position       int64       `bun:"position"`            // commit position of the creation
+	Revision       int64       `bun:"revision"`            // of the last event of the link's stream that is in the row
+	DeletedAt      time.Time   `bun:"deleted_at,nullzero"` // zero: live
+}
+
+// LinkStats is a row of link_stats. A link that was never visited may have none.
+type LinkStats struct {
+	bun.BaseModel `bun:"table:linkledger.link_stats,alias:stats"`
+
+	URLID        uuid.UUID `bun:"url_id,pk,type:uuid"`
+	TotalClicks  int64     `bun:"total_clicks"`
+	UniqueClicks int64     `bun:"unique_clicks"`
+	LastVisit    time.Time `bun:"last_visit,nullzero"`
+	Visited      bool      `bun:"visited"`
+}
+
+// LinkDay is a row of link_days.
+type LinkDay struct {
+	bun.BaseModel `bun:"table:linkledger.link_days,alias:day"`
+
+	URLID        uuid.UUID `bun:"url_id,pk,type:uuid"`
+	Day          time.Time `bun:"day,pk"` // midnight, UTC
+	TotalClicks  int64     `bun:"total_clicks"`
+	UniqueClicks int64     `bun:"unique_clicks"`
+}
+
+// Visitor is a row of visitors.
+type Visitor struct {
+	bun.BaseModel `bun:"table:linkledger.visitors,alias:visitor"`
+
+	URLID   uuid.UUID `bun:"url_id,pk,type:uuid"`
+	Visitor string    `bun:"visitor,pk"` // keyed hash
+	Day     time.Time `bun:"day"`        // of the first click, midnight, UTC
+}
+
+// Tag is a row of tags.
+type Tag struct {
+	bun.BaseModel `bun:"table:linkledger.tags,alias:tag"`
+
+	ID        uuid.UUID `bun:"id,pk,type:uuid"`
+	AccountID uuid.UUID `bun:"account_id,type:uuid"`
+	Label     string    `bun:"label"`
+	CreatedAt time.Time `bun:"created_at"`
+	Position  int64     `bun:"position"` // commit position of the creation
+}
+
+// Account is a row of accounts.
+type Account struct {
+	bun.BaseModel `bun:"table:linkledger.accounts,alias:account"`
+
+	ID        uuid.UUID `bun:"id,pk,type:uuid"`
+	Username  string    `bun:"username"`
+	Plan      string    `bun:"plan"`
+	KeyID     string    `bun:"key_id"`
+	KeyHash   string    `bun:"key_hash"` // SHA-256 of the API key, hex
+	Active    bool      `bun:"active"`
+	CreatedAt time.Time `bun:"created_at"`
+	URLs      int64     `bun:"urls"` // links that are not deleted
+}
+
+// AccountMonth is a row of account_months.
+type AccountMonth struct {
+	bun.BaseModel `bun:"table:linkledger.account_months,alias:account_month"`
+
+	AccountID uuid.UUID `bun:"account_id,pk,type:uuid"`
+	Month     time.Time `bun:"month,pk"` // its first day, UTC
+	URLs      int64     `bun:"urls"`     // links created in it, also those deleted since
+}

@@ -1,0 +1,46 @@
+package queries
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// Account is who owns links.
+type Account struct {
+	ID        uuid.UUID `bun:"id"`
+	Username  string    `bun:"username"`
+	Plan      string    `bun:"plan"`
+	KeyID     string    `bun:"key_id"`
+	KeyHash   string    `bun:"key_hash"` // SHA-256 of the API key, hex
+	Active    bool      `bun:"active"`
+	CreatedAt time.Time `bun:"created_at"`
+}
+
+// AccountByUsername returns the account of that user name, which is compared exactly; else ErrNotFound.
+func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, error) {
+	if !storable(username) {
+		return Account{}, failed("account by user name", ErrNotFound)
+	}
+	var account Account
+	if err := q.accounts().Where("username = ?", username).Limit(1).Scan(ctx, &account); err != nil {
+		return Account{}, failed("account by user name", err)
+	}
+	return account, nil
+}
+
+// Accounts returns all accounts by user name.
+func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
+	accounts := []Account{}
+	if err := q.accounts().OrderExpr("username, id").Scan(ctx, &accounts); err != nil {
+		return nil, failed("accounts", err)
+	}
+	return accounts, nil
+}
+
+func (q *DB) accounts() *bun.SelectQuery {
+	return q.db.NewSelect().ColumnExpr("id, username, plan, key_id, key_hash, active, created_at").
+		TableExpr("linkledger.accounts")
+}

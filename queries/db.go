@@ -1,0 +1,33 @@
+package queries
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+
+	"linkledger/projections/readmodel"
+)
+
+// ErrNotFound means that there is nothing like that, or nothing like that in this account.
+var ErrNotFound = errors.New("not found")
+
+// DB answers questions from the read models. It is safe for concurrent use.
+type DB struct {
+	db *readmodel.DB
+}
+
+// New returns a DB that reads a prepared database.
+func New(db *readmodel.DB) *DB { return &DB{db: db} }
+
+// failed wraps the error of a question. No row is ErrNotFound.
+func failed(question string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fmt.Errorf("%s: %w", question, ErrNotFound)
+	}
+	return fmt.Errorf("%s: %w", question, err)
+}
+
+// storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character, and a caller who
+// sends one has asked for something that does not exist.
+func storable(text string) bool { return strings.IndexByte(text, 0) < 0 }

@@ -1,0 +1,241 @@
+package queries
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"linkledger/projections/readmodel"
+)
+
+// fallbackInterval is how often the checkpoints are read while someone waits, in case that notifications are lost
+// without the connection noticing.
+const fallbackInterval = 5 * time.Second
+
+// Freshness tells when the read models have caught up with a write. It learns of progress from Advance, when the
+// projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
+// concurrent use; a waiter costs nothing until its position is reached.
+type Freshness struct {
+	// OnError learns why the notifications were interrupted, before they are taken up again; may be nil. It is set
+	// before Run.
+	OnError func(error)
+
+	db       *readmodel.DB
+	fallback time.Duration
+
+	mu          sync.Mutex
+	projections map[string]*progress
+}
+
+// progress is how far one projection is known to have got, and who waits for more.
+type progress struct {
+	position uint64
+	waiters  waiters
+}
+
+// NewFreshness returns a Freshness of a prepared database. It knows of nothing before Run or Advance.
+func NewFreshness(db *readmodel.DB) *Freshness {
+	return &Freshness{db: db, fallback: fallbackInterval, projections: make(map[string]*progress)}
+}
+
+// Advance notes that a projection has committed everything up to a commit position. Positions that are behind what is
+// known are ignored. It does not block.
+func (f *Freshness) Advance(projection string, position uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.progress(projection)
+	if position <= p.position {
+		return
+	}
+	p.position = position
+	for len(p.waiters) > 0 && p.waiters[0].position <= position {
+		close(heap.Pop(&p.waiters).(*waiter).reached)
+	}
+}
+
+// Wait returns nil as soon as the projection has committed everything up to the commit position, or the error of ctx
+// when that ends first.
+func (f *Freshness) Wait(ctx context.Context, projection string, position uint64) error {
+	w := f.enlist(projection, position)
+	if w == nil {
+		return nil
+	}
+	select {
+	case <-w.reached:
+		return nil
+	case <-ctx.Done():
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if w.place < 0 { // reached meanwhile
+		return nil
+	}
+	heap.Remove(&f.progress(projection).waiters, w.place)
+	return ctx.Err()
+}
+
+// enlist returns nil when the position is reached already.
+func (f *Freshness) enlist(projection string, position uint64) *waiter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.progress(projection)
+	if position <= p.position {
+		return nil
+	}
+	w := &waiter{position: position, reached: make(chan struct{})}
+	heap.Push(&p.waiters, w)
+	return w
+}
+
+// progress returns the entry of a projection; f.mu is held.
+func (f *Freshness) progress(projection string) *progress {
+	p, ok := f.projections[projection]
+	if !ok {
+		p = &progress{}
+		f.projections[projection] = p
+	}
+	return p
+}
+
+func (f *Freshness) awaited() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.projections {
+		if len(p.waiters) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Run follows the notifications until ctx ends. It holds one connection of its own, and connects again for ever.
+func (f *Freshness) Run(ctx context.Context) {
+	var polling sync.WaitGroup
+	polling.Go(func() { f.poll(ctx) })
+	defer polling.Wait()
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
+	for {
+		err := f.listen(ctx, wait.Reset)
+		if ctx.Err() != nil {
+			return
+		}
+		f.report(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait.NextBackOff()):
+		}
+	}
+}
+
+// listen follows the notifications over one connection until something fails.
+func (f *Freshness) listen(ctx context.Context, connected func()) (err error) {
+	conn, err := f.db.Listen(ctx, readmodel.Channel)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		err = errors.Join(err, conn.Close(closing))
+	}()
+	// Only after LISTEN has taken effect: what commits from then on is notified, what committed before is read here.
+	if err := f.read(ctx); err != nil {
+		return err
+	}
+	connected()
+	for {
+		notification, err := conn.WaitForNotification(ctx)
+		if err != nil {
+			return fmt.Errorf("wait for notifications: %w", err)
+		}
+		projection, text, _ := strings.Cut(notification.Payload, " ")
+		position, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return fmt.Errorf("notification %q: %w", notification.Payload, err)
+		}
+		f.Advance(projection, position)
+	}
+}
+
+// read takes over all checkpoints from the database.
+func (f *Freshness) read(ctx context.Context) error {
+	var rows []readmodel.Projection
+	if err := f.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
+		return fmt.Errorf("read the checkpoints: %w", err)
+	}
+	for _, row := range rows {
+		f.Advance(row.Name, uint64(row.CommitPos)) //nolint:gosec // never negative
+	}
+	return nil
+}
+
+// poll reads the checkpoints now and then while someone waits.
+func (f *Freshness) poll(ctx context.Context) {
+	ticker := time.NewTicker(f.fallback)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !f.awaited() {
+			continue
+		}
+		if err := f.read(ctx); err != nil && ctx.Err() == nil {
+			f.report(err)
+		}
+	}
+}
+
+func (f *Freshness) report(err error) {
+	if f.OnError != nil {
+		f.OnError(err)
+	}
+}
+
+// waiter waits for one position.
+type waiter struct {
+	position uint64
+	reached  chan struct{} // closed when the position is
+	place    int           // in the heap; -1 when no longer in it
+}
+
+// waiters is a heap, the lowest position first.
+type waiters []*waiter
+
+var _ heap.Interface = (*waiters)(nil)
+
+func (w waiters) Len() int           { return len(w) }
+func (w waiters) Less(i, j int) bool { return w[i].position < w[j].position }
+
+func (w waiters) Swap(i, j int) {
+	w[i], w[j] = w[j], w[i]
+	w[i].place, w[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (w *waiters) Push(x any) {
+	added := x.(*waiter) //nolint:forcetypeassert // nothing else is pushed
+	added.place = len(*w)
+	*w = append(*w, added)
+}
+
+// Pop implements heap.Interface.
+func (w *waiters) Pop() any {
+	last := len(*w) - 1
+	removed := (*w)[last]
+	(*w)[last] = nil
+	*w = (*w)[:last]
+	removed.place = -1
+	return removed
+}

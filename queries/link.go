@@ -1,0 +1,88 @@
+package queries
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+// Link is a live link with its counters.
+type Link struct {
+	ID             uuid.UUID  `bun:"id"`
+	Account        uuid.UUID  `bun:"account_id"`
+	Hash           string     `bun:"hash"`
+	LongURL        string     `bun:"long_url"`
+	Note           string     `bun:"note"`
+	EmailStats     bool       `bun:"email_stats"`
+	Ping           bool       `bun:"ping"`
+	Protected      bool       `bun:"protected"`
+	Archived       bool       `bun:"archived"`
+	ExpirationDate string     `bun:"expiration_date"` // YYYY-MM-DD, the last day it works, UTC; empty: never expires
+	MaxClicks      int64      `bun:"max_clicks"`      // 0: no limit
+	Tags           []string   `bun:"tags,array"`      // labels, in the order they were attached
+	TotalClicks    int64      `bun:"total_clicks"`
+	UniqueClicks   int64      `bun:"unique_clicks"`
+	LastVisit      *time.Time `bun:"last_visit"` // UTC; nil: never visited
+	Visited        bool       `bun:"visited"`    // ever, also before a reset of the stats
+	CreatedAt      time.Time  `bun:"created_at"` // UTC
+	ModifiedAt     time.Time  `bun:"modified_at"`
+	Revision       int64      `bun:"revision"` // of the last event of the link's stream that is in here
+}
+
+// linkColumns and linkTables read links as Link. A tag that was deleted is in tag_ids still, and drops out by the join.
+const (
+	linkColumns = `
+		link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping, link.protected,
+		link.archived, coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date, link.max_clicks,
+		ARRAY(
+			SELECT tag.label FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, place)
+			JOIN linkledger.tags AS tag ON tag.id = attached.id AND tag.account_id = link.account_id
+			ORDER BY attached.place) AS tags,
+		coalesce(stats.total_clicks, 0) AS total_clicks, coalesce(stats.unique_clicks, 0) AS unique_clicks,
+		stats.last_visit, coalesce(stats.visited, false) AS visited,
+		link.created_at, link.modified_at, link.revision`
+	linkTables = `linkledger.links AS link LEFT JOIN linkledger.link_stats AS stats ON stats.url_id = link.id`
+)
+
+// LinkByHash returns the live link of the account that has the hash now; else ErrNotFound.
+func (q *DB) LinkByHash(ctx context.Context, account uuid.UUID, hash string) (Link, error) {
+	if !storable(hash) {
+		return Link{}, failed("link by hash", ErrNotFound)
+	}
+	var link Link
+	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
+		Where("link.hash = ? AND link.account_id = ?", hash, account).Where("link.deleted_at IS NULL").
+		Limit(1).Scan(ctx, &link)
+	if err != nil {
+		return Link{}, failed("link by hash", err)
+	}
+	return link, nil
+}
+
+// LinksByID returns the live links among the ids, of whatever account.
+func (q *DB) LinksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Link, error) {
+	found := make(map[uuid.UUID]Link, len(ids))
+	if len(ids) == 0 {
+		return found, nil
+	}
+	links, err := q.links(ctx, q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
+		Where("?0 AND link.id = ANY(?1::uuid[])", bun.Safe("link.deleted_at IS NULL"), pgdialect.Array(ids)))
+	if err != nil {
+		return nil, failed("links by id", err)
+	}
+	for _, link := range links {
+		found[link.ID] = link
+	}
+	return found, nil
+}
+
+func (q *DB) links(ctx context.Context, query *bun.SelectQuery) ([]Link, error) {
+	var links []Link
+	if err := query.Scan(ctx, &links); err != nil {
+		return nil, err
+	}
+	return links, nil
+}

@@ -1,0 +1,49 @@
+package queries
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Stats are the clicks of one live link.
+type Stats struct {
+	URLID        uuid.UUID  `bun:"id"`
+	Hash         string     `bun:"hash"`
+	TotalClicks  int64      `bun:"total_clicks"`
+	UniqueClicks int64      `bun:"unique_clicks"`
+	LastVisit    *time.Time `bun:"last_visit"` // UTC; nil: never visited
+	Daily        []Day      `bun:"-"`          // days with clicks, the oldest first
+}
+
+// Day counts the clicks of one day.
+type Day struct {
+	Date   string `bun:"day"` // YYYY-MM-DD, UTC
+	Total  int64  `bun:"total_clicks"`
+	Unique int64  `bun:"unique_clicks"` // visitors whose first click on the link was on this day
+}
+
+// StatsByHash returns the clicks of the live link of the account that has the hash now; else ErrNotFound.
+func (q *DB) StatsByHash(ctx context.Context, account uuid.UUID, hash string) (Stats, error) {
+	if !storable(hash) {
+		return Stats{}, failed("stats by hash", ErrNotFound)
+	}
+	stats := Stats{Daily: []Day{}}
+	err := q.db.NewSelect().TableExpr(linkTables).
+		ColumnExpr("link.id, link.hash, stats.last_visit").
+		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
+		ColumnExpr("coalesce(stats.unique_clicks, 0) AS unique_clicks").
+		Where("link.hash = ? AND link.account_id = ?", hash, account).Where("link.deleted_at IS NULL").
+		Limit(1).Scan(ctx, &stats)
+	if err != nil {
+		return Stats{}, failed("stats by hash", err)
+	}
+	err = q.db.NewSelect().TableExpr("linkledger.link_days").
+		ColumnExpr("to_char(day, 'YYYY-MM-DD') AS day, total_clicks, unique_clicks").
+		Where("url_id = ?", stats.URLID).OrderExpr("link_days.day").Scan(ctx, &stats.Daily)
+	if err != nil {
+		return Stats{}, failed("stats by hash", err)
+	}
+	return stats, nil
+}

@@ -1,0 +1,40 @@
+package queries
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+)
+
+// Target is where a visitor of a short link goes, and what may keep him from it.
+type Target struct {
+	URLID          uuid.UUID `bun:"id"`
+	LongURL        string    `bun:"long_url"`
+	ExpirationDate string    `bun:"expiration_date"` // YYYY-MM-DD, the last day it works, UTC; empty: never expires
+	MaxClicks      int64     `bun:"max_clicks"`      // 0: no limit
+	TotalClicks    int64     `bun:"total_clicks"`
+	Deleted        bool      `bun:"deleted"`
+	OwnerActive    bool      `bun:"owner_active"`
+}
+
+// Target returns the live link that has the hash, of whatever account, or else the one of that hash that was deleted
+// last; else ErrNotFound. An owner whose account is not in the read model yet is active: accounts are opened active.
+func (q *DB) Target(ctx context.Context, hash string) (Target, error) {
+	if !storable(hash) {
+		return Target{}, failed("target", ErrNotFound)
+	}
+	var target Target
+	err := q.db.NewSelect().TableExpr(linkTables).
+		ColumnExpr("link.id, link.long_url, link.max_clicks, link.deleted_at IS NOT NULL AS deleted").
+		ColumnExpr("coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
+		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
+		ColumnExpr("coalesce(owner.active, true) AS owner_active").
+		Join("LEFT JOIN linkledger.accounts AS owner ON owner.id = link.account_id").
+		Where("link.hash = ?", hash).
+		OrderExpr("link.deleted_at DESC NULLS FIRST, link.position DESC").
+		Limit(1).Scan(ctx, &target)
+	if err != nil {
+		return Target{}, failed("target", err)
+	}
+	return target, nil
+}
