@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -42,42 +41,6 @@ func loadNumber(db *pebble.DB, stream string, number int64) (*record, error) {
 	pos := binary.BigEndian.Uint64(value)
 	closer.Close()
 	return loadEvent(db, pos)
-}
-
-// durableState returns the state of a stream as readers may see it. Pebble may
-// show one that is still being synced; then the sync is awaited.
-func (s *Store) durableState(ctx context.Context, stream string) (*streamState, error) {
-	st, err := loadState(s.db, stream)
-	if err != nil {
-		return nil, err
-	}
-	if isMetadataStream(stream) {
-		origin, err := loadState(s.db, strings.TrimPrefix(stream, metadataPrefix))
-		if err != nil {
-			return nil, err
-		}
-		st.limits = metadataStreamLimits
-		st.tombstoned = st.tombstoned || origin.tombstoned
-		st.changed = max(st.changed, origin.changed)
-	}
-	return st, s.awaitDurable(ctx, st.changed)
-}
-
-// awaitDurable returns once the event at pos is durable.
-func (s *Store) awaitDurable(ctx context.Context, pos uint64) error {
-	for {
-		changed := s.tail.wait()
-		if pos <= s.tail.head.Load() {
-			return nil
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-s.writer.failed:
-			return s.writer.err()
-		}
-	}
 }
 
 // pageAll returns a page of the log between two positions, both inclusive, from

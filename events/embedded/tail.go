@@ -17,6 +17,7 @@ type tail struct {
 	head atomic.Uint64 // position of the last durable event
 
 	mu      sync.Mutex
+	limit   int       // of events in recent
 	recent  []*record // ascending, the last one is at head
 	bytes   int
 	floor   uint64 // recent holds every event above this position
@@ -31,7 +32,7 @@ type streamWatch struct {
 }
 
 func newTail(head uint64) *tail {
-	t := &tail{floor: head, changed: make(chan struct{}), streams: map[string]*streamWatch{}}
+	t := &tail{limit: ringEvents, floor: head, changed: make(chan struct{}), streams: map[string]*streamWatch{}}
 	t.head.Store(head)
 	return t
 }
@@ -44,7 +45,7 @@ func (t *tail) publish(events []*record) {
 		t.recent = append(t.recent, rec)
 		t.bytes += rec.size()
 	}
-	for len(t.recent) > ringEvents || (t.bytes > ringBytes && len(t.recent) > 0) {
+	for len(t.recent) > t.limit || (t.bytes > ringBytes && len(t.recent) > 0) {
 		t.bytes -= t.recent[0].size()
 		t.floor = t.recent[0].pos
 		t.recent[0] = nil // append copies only what is left; until then the slot must not hold the event

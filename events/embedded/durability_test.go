@@ -1,0 +1,231 @@
+package embedded
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// TestCrashKeepsWhatWasSeen stops the machine, so to say, at random moments of
+// heavy writing. Whatever was acknowledged or delivered before is there after.
+func TestCrashKeepsWhatWasSeen(t *testing.T) {
+	t.Parallel()
+	const writers, crashes, unsynced = 8, 20, 50
+	disk := vfs.NewCrashableMem()
+	s := open(t, func(c *Config) { c.FS = disk })
+	c := dial(t, s)
+	var mu sync.Mutex
+	seen := map[string]bool{} // acknowledged or delivered
+	note := func(name string) { mu.Lock(); seen[name] = true; mu.Unlock() }
+
+	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{
+		From: esdb.Start{}, Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"w"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ev := sub.Recv(); ev.SubscriptionDropped == nil; ev = sub.Recv() {
+			if ev.EventAppeared != nil {
+				note(string(ev.EventAppeared.Event.Data))
+			}
+		}
+	})
+	stop := make(chan struct{})
+	var acknowledged atomic.Int64
+	progress := make(chan struct{}, 1)
+	var writing sync.WaitGroup
+	for w := range writers {
+		writing.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				name := fmt.Sprintf("%d/%d", w, i)
+				if _, err := c.AppendToStream(testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, event(name)); err != nil {
+					t.Error(err)
+					return
+				}
+				note(fmt.Sprintf("%q", name))
+				acknowledged.Add(1)
+				select {
+				case progress <- struct{}{}:
+				default:
+				}
+			}
+		})
+	}
+	rng := rand.New(rand.NewPCG(1, 42))
+	for range crashes {
+		for target := acknowledged.Load() + rng.Int64N(100); acknowledged.Load() < target; {
+			<-progress
+		}
+		mu.Lock()
+		before := maps.Clone(seen)
+		mu.Unlock()
+		checkCrashed(t, disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(unsynced), RNG: rng}), before)
+	}
+	close(stop)
+	writing.Wait()
+	sub.Close()
+	wg.Wait()
+}
+
+func checkCrashed(t *testing.T, disk *vfs.MemFS, before map[string]bool) {
+	t.Helper()
+	s, err := Open(Config{Dir: "store", FS: disk})
+	if err != nil {
+		t.Fatalf("open after the crash: %v", err)
+	}
+	defer s.Close()
+	left := maps.Clone(before)
+	next := map[string]int64{}
+	for low := uint64(0); ; {
+		page, err := s.pageAll(low, s.tail.head.Load(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for _, rec := range page {
+			delete(left, string(rec.data))
+			if rec.number != next[rec.stream] {
+				t.Fatalf("stream %s goes on with %d, want %d", rec.stream, rec.number, next[rec.stream])
+			}
+			next[rec.stream]++
+			low = rec.pos + 1
+		}
+	}
+	if len(left) > 0 {
+		t.Fatalf("%d of %d events seen before the crash are gone", len(left), len(before))
+	}
+	if out := s.testAppend("w0", next["w0"]-1, "after"); out.err != nil {
+		t.Fatalf("append after the crash: %v", out.err)
+	}
+}
+
+func TestFailedSyncStopsWriting(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("the disk is broken")
+	toggle := &atomic.Bool{}
+	disk := vfs.NewMem()
+	faulty := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+		if toggle.Load() && sync && strings.HasSuffix(op.Path, ".log") {
+			return broken
+		}
+		return nil
+	}))
+	store, err := Open(Config{Dir: "store", FS: faulty})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serveFailing(t, store)
+	// The official client leaks its connection when a write is Unavailable.
+	c, raw := dial(t, s), dialRaw(t, s)
+	appendTo(t, c, "s", esdb.NoStream{}, "a")
+	setMetadata(t, c, "s", `{"$maxCount":5}`)
+	head := s.Stat().Head
+	toggle.Store(true)
+	for _, stream := range []string{"s", "$$s", "t"} {
+		if _, err := rawAppend(t, raw, optionsReq(stream), eventReq(proposedWire("b"))); status.Code(err) != codes.Unavailable {
+			t.Fatalf("append to %s: %v, want Unavailable", stream, err)
+		}
+		toggle.Store(false) // a disk that works again changes nothing
+	}
+	if st := s.Stat(); !errors.Is(st.Failure, ErrFailed) || st.Head != head {
+		t.Fatalf("stat %+v, want the failure and head %d", st, head)
+	}
+	got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
+	if err != nil {
+		t.Fatalf("read what was acknowledged: %v", err)
+	}
+	wantNames(t, got, "a")
+	_ = store.Close() // Pebble reports the failure once more
+	again, err := Open(Config{Dir: "store", FS: disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if rec, err := loadNumber(again.db, "s", 0); err != nil || string(rec.data) != `"a"` {
+		t.Fatalf("%+v, %v after opening again", rec, err)
+	}
+	if out := again.testAppend("s", expectExists, "z"); out.err != nil {
+		t.Fatalf("append after opening again: %v", out.err)
+	}
+}
+
+func TestReopen(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewMem()
+	cfg := Config{Dir: "store", FS: disk}
+	s, err := Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := s.testAppend("s", expectNoStream, "a", "b")
+	s.testRemove("t", expectAny, (*ledger).planTombstone)
+	before := s.Stat()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s, err = Open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	after := s.Stat()
+	before.DiskBytes, after.DiskBytes = 0, 0
+	if before != after {
+		t.Fatalf("stat %+v, want %+v", after, before)
+	}
+	if again := s.testAppend("s", expectAny, "a", "b"); again != first {
+		t.Fatalf("the same events again: %+v, want %+v", again, first)
+	}
+	if out := s.testAppend("s", 1, "c"); out.err != nil || out.last != 2 || out.pos <= before.Head {
+		t.Fatalf("next event: %+v after head %d", out, before.Head)
+	}
+	var deleted *deletedError
+	if out := s.testAppend("t", expectAny, "x"); !errors.As(out.err, &deleted) {
+		t.Fatalf("tombstoned stream: %+v", out)
+	}
+}
+
+func TestCorruptRecordIsReported(t *testing.T) {
+	t.Parallel()
+	s := openBare(t)
+	out := s.testAppend("s", expectAny, "a")
+	value, closer, err := s.db.Get(eventKey(out.pos))
+	if err != nil {
+		t.Fatal(err)
+	}
+	damaged := append([]byte(nil), value...)
+	closer.Close()
+	for i := range damaged {
+		damaged[i] ^= 1
+		if _, err := decodeRecord(out.pos, damaged); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint(out.pos)) {
+			t.Fatalf("byte %d: %v, want the position of a corrupt record", i, err)
+		}
+		if _, err := decodeRecord(out.pos, damaged[:i]); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("cut at %d: %v", i, err)
+		}
+		damaged[i] ^= 1
+	}
+	if _, err := decodeRecord(out.pos, damaged); err != nil {
+		t.Fatal(err)
+	}
+}
