@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -204,4 +205,30 @@ func (l *progressLog) wait(t testing.TB, position uint64, projections ...string)
 			t.Fatal(behind)
 		}
 	}
+}
+
+// signalHandler is a log that signals one of its messages.
+type signalHandler struct {
+	slog.Handler
+	message string
+	signal  chan<- struct{}
+}
+
+func (h *signalHandler) logger() *slog.Logger {
+	h.Handler = slog.DiscardHandler
+	return slog.New(h)
+}
+
+func (h *signalHandler) Enabled(context.Context, slog.Level) bool { return true }
+func (h *signalHandler) WithAttrs([]slog.Attr) slog.Handler       { return h }
+func (h *signalHandler) WithGroup(string) slog.Handler            { return h }
+
+func (h *signalHandler) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == h.message {
+		select {
+		case h.signal <- struct{}{}:
+		default: // nobody is waiting
+		}
+	}
+	return nil
 }

@@ -42,29 +42,26 @@ type linkFold struct {
 	touched []*readmodel.Link // in the order of their first fact
 }
 
-// load reads the links that the facts change. Those that the facts create are not there yet.
+// load reads the links that the facts are about, as far as they exist.
 func (l *linkFold) load(ctx context.Context, tx bun.Tx, facts []fact) error {
 	known := make(map[uuid.UUID]struct{})
-	var changed []uuid.UUID
+	var ids uuidColumn
 	for _, f := range facts {
 		id, err := f.subject(events.StreamURL)
 		if err != nil {
 			continue // a batch of clicks; or else step names the fact
 		}
-		if _, ok := known[id]; ok {
-			continue
-		}
-		known[id] = struct{}{}
-		if _, created := f.body.(events.URLCreated); !created {
-			changed = append(changed, id)
+		if _, ok := known[id]; !ok {
+			known[id] = struct{}{}
+			ids = append(ids, id)
 		}
 	}
-	if len(changed) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
 	var rows []*readmodel.Link
 	if err := tx.NewSelect().Model(&rows).ModelTableExpr("?schema.links AS link").
-		Where("link.id = ANY(?::uuid[])", uuidColumn(changed)).Scan(ctx); err != nil {
+		Where("link.id = ANY(?::uuid[])", ids).Scan(ctx); err != nil {
 		return fmt.Errorf("read the links: %w", err)
 	}
 	for _, row := range rows {

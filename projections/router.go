@@ -24,6 +24,8 @@ type Config struct {
 	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
 	BatchSize int
 	Board     *Board // shows how the projections are doing; may be nil
+
+	only string // run this projection alone; all if empty
 }
 
 // Run keeps all projections up to date until ctx ends, and returns when everything that it started has stopped. It
@@ -45,9 +47,16 @@ func Run(ctx context.Context, cfg Config) error {
 		return fmt.Errorf("projections: %w", err)
 	}
 	for _, p := range all() {
+		if cfg.only != "" && p.name != cfg.only {
+			continue
+		}
 		subscriber := addProjector(router, cfg, p)
 		defer func() { _ = subscriber.Close() }() // never fails
 	}
+	return runRouter(ctx, router)
+}
+
+func runRouter(ctx context.Context, router *message.Router) error {
 	if err := router.Run(ctx); err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}

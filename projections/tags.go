@@ -29,34 +29,29 @@ type tagFold struct {
 	rows map[uuid.UUID]*readmodel.Tag
 }
 
-// load reads the tags that the facts change. Those that the facts create are not there yet.
+// load reads the tags that the facts are about, as far as they exist.
 func (t *tagFold) load(ctx context.Context, tx bun.Tx, facts []fact) error {
-	created := make(map[string]struct{})
-	var changed uuidColumn
+	var ids uuidColumn
 	for _, f := range facts {
 		var text string
 		switch e := f.body.(type) {
 		case events.TagCreated:
-			created[e.TagID] = struct{}{}
-			continue
+			text = e.TagID
 		case events.TagRenamed:
 			text = e.TagID
 		case events.TagDeleted:
 			text = e.TagID
 		}
-		if _, ok := created[text]; ok {
-			continue
-		}
 		if id, err := parseID(text); err == nil { // or else step names the fact
-			changed = append(changed, id)
+			ids = append(ids, id)
 		}
 	}
-	if len(changed) == 0 {
+	if len(ids) == 0 {
 		return nil
 	}
 	var rows []*readmodel.Tag
 	if err := tx.NewSelect().Model(&rows).ModelTableExpr("?schema.tags AS tag").
-		Where("tag.id = ANY(?::uuid[])", changed).Scan(ctx); err != nil {
+		Where("tag.id = ANY(?::uuid[])", ids).Scan(ctx); err != nil {
 		return fmt.Errorf("read the tags: %w", err)
 	}
 	for _, row := range rows {
@@ -95,6 +90,9 @@ func (t *tagFold) create(f fact, e events.TagCreated) error {
 	account, err := f.subject(events.StreamTags)
 	if err != nil {
 		return err
+	}
+	if t.rows[id] != nil {
+		return fmt.Errorf("%w: the tag exists", ErrContradiction)
 	}
 	t.rows[id] = &readmodel.Tag{ID: id, AccountID: account, Label: e.Label, CreatedAt: e.At, Position: f.commit()}
 	return checkTime(e.At)

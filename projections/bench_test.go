@@ -1,0 +1,103 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+const (
+	benchLinks      = 20_000
+	editsPerLink    = 4
+	clicksPerLink   = 10
+	clicksPerAppend = 10
+)
+
+// fillLog appends links with edits and clicks, and returns how many events the links projection follows and where the
+// last one lies.
+func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
+	b.Helper()
+	w := newWriter(b, store)
+	account := uuid.New()
+	var clicks []events.Click
+	for i := range benchLinks {
+		id := uuid.New()
+		life := []events.Event{events.URLCreated{
+			URLID: id.String(), Account: account.String(), Hash: fmt.Sprintf("h%d", i),
+			LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", i), Note: "a note", At: noon,
+		}}
+		for j := range editsPerLink {
+			note := fmt.Sprint("note ", j)
+			life = append(life, events.URLSettingsChanged{Note: &note, At: noon})
+		}
+		last = w.append(events.StreamURL+id.String(), life...)
+		n += len(life)
+		for j := range clicksPerLink {
+			clicks = append(clicks, events.Click{URLID: id.String(), Visitor: fmt.Sprintf("%022d", i+j), At: noon})
+		}
+		if len(clicks) >= clicksPerAppend*clicksPerLink {
+			last = w.append(events.StreamClicks+"20260331-bench", events.ClicksRecorded{Clicks: clicks})
+			clicks = clicks[:0]
+			n++
+		}
+	}
+	return n, last
+}
+
+// BenchmarkCatchUp measures how fast the links projection takes in a log, beside a bare subscription to it.
+func BenchmarkCatchUp(b *testing.B) {
+	store := eventstoretest.New(b)
+	n, last := fillLog(b, store)
+	for _, size := range []int{1000, 2000, 5000} {
+		b.Run(fmt.Sprintf("links/batch=%d", size), func(b *testing.B) {
+			for range b.N {
+				b.StopTimer()
+				db, progress := openDatabase(b), newProgressLog()
+				b.StartTimer()
+				stop := run(b, Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: size, only: Links})
+				progress.wait(b, last, Links)
+				b.StopTimer()
+				stop()
+			}
+			b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "events/s")
+			b.ReportMetric(float64(benchLinks*clicksPerLink*b.N)/b.Elapsed().Seconds(), "clicks/s")
+		})
+	}
+	b.Run("subscription", func(b *testing.B) {
+		for range b.N {
+			follow(b, store, last)
+		}
+		b.ReportMetric(float64(n*b.N)/b.Elapsed().Seconds(), "events/s")
+	})
+}
+
+// follow receives the batches of the links projection and does nothing with them.
+func follow(b *testing.B, store *eventstore.Store, last uint64) {
+	b.Helper()
+	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+		Prefixes:   []string{events.StreamURL, events.StreamClicks},
+		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
+	})
+	defer func() { _ = subscriber.Close() }()
+	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)
+	defer cancel()
+	messages, err := subscriber.Subscribe(ctx, Links)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for m := range messages {
+		done := eventstore.BatchOf(m).Position.Commit >= last
+		m.Ack()
+		if done {
+			return
+		}
+	}
+	b.Fatal("the subscription ended")
+}

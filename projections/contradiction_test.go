@@ -1,0 +1,111 @@
+package projections
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// TestImpossibleEvents has each projection meet events that can't have happened. What comes before them is applied,
+// they and what comes after them are not.
+func TestImpossibleEvents(t *testing.T) {
+	t.Parallel()
+	id, account := uuid.New().String(), uuid.New().String()
+	url, tags, accounts := events.StreamURL+id, events.StreamTags+account, events.StreamAccount+account
+	link := events.URLCreated{URLID: id, Account: account, Hash: "h", At: noon}
+	open := events.AccountOpened{Account: account, At: noon}
+	date := func(date string) events.URLCreated {
+		dated := link
+		dated.ExpirationDate = date
+		return dated
+	}
+	tagged := link
+	tagged.Tags = []string{"news"}
+	undated := link
+	undated.At = time.Time{}
+	ancient := link
+	ancient.At = time.Date(0, 6, 1, 0, 0, 0, 0, time.UTC)
+	badDate := "2026-02-30"
+
+	for name, tc := range map[string]struct {
+		projection string
+		stream     string
+		sound      []events.Event
+		impossible events.Event
+	}{
+		"edit of no link":       {Links, url, nil, events.URLRetargeted{At: noon}},
+		"created twice":         {Links, url, []events.Event{link}, link},
+		"edit of a deleted one": {Links, url, []events.Event{link, events.URLDeleted{At: noon}}, events.URLRetargeted{At: noon}},
+		"no such date":          {Links, url, nil, date(badDate)},
+		"year zero":             {Links, url, nil, date("0000-01-01")},
+		"date in an edit":       {Links, url, []events.Event{link}, events.URLSettingsChanged{ExpirationDate: &badDate, At: noon}},
+		"tag is no id":          {Links, url, nil, tagged},
+		"tag in an edit":        {Links, url, []events.Event{link}, events.URLTagged{Tags: []string{"news"}, At: noon}},
+		"untag is no id":        {Links, url, []events.Event{link}, events.URLUntagged{Tags: []string{"news"}, At: noon}},
+		"no time":               {Links, url, nil, undated},
+		"edit without time":     {Links, url, []events.Event{link}, events.URLRetargeted{}},
+		"ancient":               {Links, url, nil, ancient},
+		"stream is no id":       {Links, events.StreamURL + "x", nil, link},
+		"account is no id":      {Links, url, nil, events.URLCreated{URLID: id, At: noon}},
+		"foreign in url":        {Links, url, []events.Event{link}, open},
+		"foreign in clicks":     {Links, events.StreamClicks + "d", nil, open},
+		"click on no id":        {Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{At: noon}}}},
+		"click without time":    {Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{URLID: id}}}},
+		"rename of no tag":      {Tags, tags, nil, events.TagRenamed{TagID: id, At: noon}},
+		"tag is deleted": {
+			Tags, tags, []events.Event{events.TagCreated{TagID: id, At: noon}, events.TagDeleted{TagID: id, At: noon}},
+			events.TagRenamed{TagID: id, At: noon},
+		},
+		"tag created twice":     {Tags, tags, []events.Event{events.TagCreated{TagID: id, At: noon}}, events.TagCreated{TagID: id, At: noon}},
+		"tags of no account":    {Tags, events.StreamTags + "x", nil, events.TagCreated{TagID: id, At: noon}},
+		"tag without id":        {Tags, tags, nil, events.TagCreated{At: noon}},
+		"rename without id":     {Tags, tags, nil, events.TagRenamed{At: noon}},
+		"foreign in tags":       {Tags, tags, nil, open},
+		"link of no account":    {Accounts, url, nil, link},
+		"opened twice":          {Accounts, accounts, []events.Event{open}, open},
+		"opened without time":   {Accounts, accounts, nil, events.AccountOpened{}},
+		"change of no account":  {Accounts, accounts, nil, events.AccountDeactivated{At: noon}},
+		"account stream, no id": {Accounts, events.StreamAccount + "x", nil, open},
+		"foreign in account":    {Accounts, accounts, []events.Event{open}, events.TagDeleted{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := withPatience(t)
+			w := newWorkshop(t, tc.projection)
+			p := w.projector(ctx, t)
+			log := record(nil, tc.stream, 0, tc.sound...)
+			sound := len(log)
+			log = record(log, tc.stream, eventstore.Revision(sound), tc.impossible)
+			log = record(log, events.StreamURL+uuid.New().String(), 0, link)
+
+			for range 2 {
+				err := p.applyBatch(ctx, batchOf(log))
+				failed, ok := errors.AsType[*EventError](err)
+				if !ok || failed.Position != log[sound].Position {
+					t.Fatalf("applying event %d: %v", sound, err)
+				}
+			}
+			want := ""
+			at := eventstore.Position{}
+			if sound > 0 {
+				at = log[sound-1].Position
+				reference := newWorkshop(t, tc.projection)
+				mustHandle(ctx, t, reference.projector(ctx, t), log[:sound])
+				want = reference.dump(ctx, t)
+			} else {
+				want = newWorkshop(t, tc.projection).dump(ctx, t)
+			}
+			if got, err := w.projector(ctx, t).checkpoint(ctx); got != at || err != nil {
+				t.Errorf("checkpoint %s, %v, want %s", got, err, at)
+			}
+			if got := w.dump(ctx, t); got != want {
+				t.Errorf("tables\n%s, want\n%s", got, want)
+			}
+		})
+	}
+}

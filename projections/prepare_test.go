@@ -1,0 +1,67 @@
+package projections
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"linkledger/events"
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+)
+
+// TestPrepareAtOnce has many processes start on an empty database at the same time.
+func TestPrepareAtOnce(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	dbs := make([]*readmodel.DB, 6)
+	for i := range dbs {
+		dbs[i] = reopen(t, dsn)
+	}
+	outcomes := make([]error, len(dbs))
+	var all sync.WaitGroup
+	for i, db := range dbs {
+		all.Go(func() { outcomes[i] = Prepare(withPatience(t), db) })
+	}
+	all.Wait()
+	if err := errors.Join(outcomes...); err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.projections WHERE generation = 1 AND commit_pos = 0"); n != 3 {
+		t.Errorf("%d projections, want 3", n)
+	}
+	if n := count(t, dbs[0], "SELECT count(*) FROM pg_views WHERE schemaname = 'linkledger'"); n != 7 {
+		t.Errorf("%d views, want 7", n)
+	}
+}
+
+// TestPrepareKeeps sees that what is there stays as it is.
+func TestPrepareKeeps(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Accounts)
+	h := record(nil, "account-8f14e45f-ceea-467f-a8e0-9d0b1f3a7c11", 0, events.AccountOpened{At: noon})
+	mustHandle(ctx, t, w.projector(ctx, t), h)
+	before := w.dump(ctx, t)
+	if err := Prepare(ctx, w.db); err != nil {
+		t.Fatal(err)
+	}
+	if after := w.dump(ctx, t); after != before {
+		t.Errorf("after another Prepare:\n%s\nbefore:\n%s", after, before)
+	}
+	if n := count(t, w.db, "SELECT count(*) FROM linkledger.projections WHERE commit_pos > 0"); n != 1 {
+		t.Errorf("%d checkpoints are beyond the start, want 1", n)
+	}
+}
+
+func TestUnpreparedDatabase(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	db := reopen(t, postgrestest.NewDatabase(t))
+	if err := db.Locked(ctx, db.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readCheckpoint(ctx, db, Links); !errors.Is(err, ErrNotPrepared) {
+		t.Errorf("checkpoint of an unprepared projection: %v", err)
+	}
+}

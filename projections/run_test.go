@@ -1,0 +1,285 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+)
+
+// run starts the projections and returns what stops them; the test stops them at its end in any case.
+func run(t testing.TB, cfg Config) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, cfg) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("run: %v", err)
+		}
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// writer appends to streams of its own.
+type writer struct {
+	t         testing.TB
+	store     *eventstore.Store
+	revisions map[string]eventstore.Revision
+}
+
+func newWriter(t testing.TB, store *eventstore.Store) *writer {
+	return &writer{t: t, store: store, revisions: make(map[string]eventstore.Revision)}
+}
+
+// append returns the commit position of the last event.
+func (w *writer) append(stream string, es ...events.Event) uint64 {
+	w.t.Helper()
+	expected, ok := w.revisions[stream]
+	if !ok {
+		expected = eventstore.NoStream
+	}
+	appended, err := w.store.Append(withPatience(w.t), eventstore.Write{
+		Stream: stream, Expected: expected, Command: uuid.New(), Events: es,
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.revisions[stream] = appended.Revision
+	return appended.Position.Commit
+}
+
+func (w *writer) account() uuid.UUID {
+	id := uuid.New()
+	w.append(events.StreamAccount+id.String(), events.AccountOpened{Account: id.String(), Username: id.String(), At: noon})
+	return id
+}
+
+func (w *writer) link(account uuid.UUID, hash string) (uuid.UUID, uint64) {
+	id := uuid.New()
+	return id, w.append(events.StreamURL+id.String(), events.URLCreated{
+		URLID: id.String(), Account: account.String(), Hash: hash, LongURL: "https://example.com/", At: noon,
+	})
+}
+
+func (w *writer) click(stream string, link uuid.UUID, visitor string) uint64 {
+	return w.append(events.StreamClicks+stream, events.ClicksRecorded{
+		Clicks: []events.Click{{URLID: link.String(), Visitor: visitor, At: noon}},
+	})
+}
+
+func count(t testing.TB, db *readmodel.DB, query string, args ...any) int64 {
+	t.Helper()
+	var n int64
+	if err := db.NewRaw(query, args...).Scan(withPatience(t), &n); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return n
+}
+
+func TestRunFollowsTheLog(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	board := &Board{}
+	account := w.account()
+	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+
+	link, position := w.link(account, "first")
+	progress.wait(t, position, Links, Accounts)
+	url := events.StreamURL + link.String()
+	w.append(url, events.URLRenamed{From: "first", To: "second", At: noon})
+	tag := uuid.New().String()
+	tagged := w.append(events.StreamTags+account.String(), events.TagCreated{TagID: tag, Account: account.String(), Label: "news", At: noon})
+	w.append(url, events.URLTagged{Tags: []string{tag}, At: noon})
+	w.click("a", link, "v1")
+	w.click("a", link, "v1")
+	position = w.click("b", link, "v2")
+	progress.wait(t, position, Links)
+	progress.wait(t, tagged, Tags)
+	if n := count(t, db, `SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats s ON s.url_id = id
+		JOIN linkledger.tags g ON g.id = ANY(tag_ids)
+		WHERE hash = 'second' AND total_clicks = 3 AND unique_clicks = 2 AND label = 'news'`); n != 1 {
+		t.Errorf("the link as it should be was found %d times", n)
+	}
+
+	stop()
+	w.append(events.StreamTags+account.String(), events.TagDeleted{TagID: tag, At: noon})
+	position = w.append(url, events.URLDeleted{Account: account.String(), Hash: "second", At: noon})
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	progress.wait(t, position, Links, Accounts)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.links WHERE deleted_at IS NOT NULL"); n != 1 {
+		t.Errorf("%d deleted links, want 1", n)
+	}
+	if n := count(t, db, "SELECT urls FROM linkledger.accounts"); n != 0 {
+		t.Errorf("the account has %d links, want none", n)
+	}
+	for _, s := range board.All() {
+		if s.Err != nil || s.Events == 0 || s.LastEvent.IsZero() {
+			t.Errorf("status %+v", s)
+		}
+	}
+}
+
+// TestCompetitorsApplyEachEventOnce runs the projections twice on one database, in small batches.
+func TestCompetitorsApplyEachEventOnce(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	for range 2 {
+		run(t, Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: 7})
+	}
+	link, last := w.link(w.account(), "h")
+	for i := range 300 {
+		last = w.click("n", link, fmt.Sprint("v", i%10))
+	}
+	progress.wait(t, last, Links)
+	if n := count(t, db, "SELECT total_clicks FROM linkledger.link_stats"); n != 300 {
+		t.Errorf("%d clicks, want 300", n)
+	}
+	if n := count(t, db, "SELECT unique_clicks FROM linkledger.link_stats"); n != 10 {
+		t.Errorf("%d unique clicks, want 10", n)
+	}
+	if n := count(t, db, "SELECT sum(total_clicks) FROM linkledger.link_days"); n != 300 {
+		t.Errorf("%d daily clicks, want 300", n)
+	}
+}
+
+// TestLostConnections cuts all connections to the database again and again.
+func TestLostConnections(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	db, admin := reopen(t, dsn), reopen(t, dsn)
+	if err := Prepare(withPatience(t), db); err != nil {
+		t.Fatal(err)
+	}
+	store := eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: 3})
+	link, last := w.link(w.account(), "h")
+	for i := range 200 {
+		last = w.click("n", link, fmt.Sprint("v", i%10))
+		if i%40 == 20 {
+			count(t, admin, `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+				WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		}
+	}
+	progress.wait(t, last, Links)
+	if n := count(t, db, "SELECT total_clicks * 1000 + unique_clicks FROM linkledger.link_stats"); n != 200_010 {
+		t.Errorf("%d clicks (unique in the last three digits), want 200 and 10", n)
+	}
+}
+
+// broken is an event as another program might write it.
+type broken struct {
+	eventType string
+	URLID     int `json:"url_id"`
+}
+
+func (b broken) EventType() string { return b.eventType }
+
+func TestUnreadableEventStopsItsProjection(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		event broken
+		want  string
+	}{
+		"undecodable":  {broken{eventType: events.URLCreated{}.EventType()}, "decode url.created.v1"},
+		"unknown type": {broken{eventType: "url.painted.v1"}, "unknown event type"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			db, store := openDatabase(t), eventstoretest.New(t)
+			w, progress := newWriter(t, store), newProgressLog()
+			account := w.account()
+			_, before := w.link(account, "before")
+			stream := events.StreamURL + uuid.New().String()
+			at := w.append(stream, tc.event)
+			_, after := w.link(account, "after")
+			tagged := w.append(events.StreamTags+account.String(),
+				events.TagCreated{TagID: uuid.New().String(), Account: account.String(), Label: "l", At: noon})
+
+			board := &Board{}
+			refused := make(chan struct{}, 1)
+			logs := &signalHandler{message: "Handler returned error", signal: refused}
+			run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Logger: logs.logger()})
+			progress.wait(t, before, Links, Accounts)
+			progress.wait(t, tagged, Tags)
+			for range 6 { // it goes on trying
+				<-refused
+			}
+			if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 1 {
+				t.Errorf("%d links, want the one before the event", n)
+			}
+			if n := count(t, db, "SELECT max(commit_pos) FROM linkledger.projections WHERE name <> 'tags'"); uint64(n) != before {
+				t.Errorf("the checkpoint is %d, want %d; the event is at %d, the last link at %d", n, before, at, after)
+			}
+			for _, s := range board.All() {
+				failed, ok := errors.AsType[*EventError](s.Err)
+				if ok == (s.Projection == Tags) {
+					t.Errorf("status %+v", s)
+				}
+				if ok && (failed.Stream != stream || failed.Position.Commit != at || !strings.Contains(failed.Error(), tc.want)) {
+					t.Errorf("%s stopped with: %v", s.Projection, failed)
+				}
+			}
+		})
+	}
+}
+
+// TestCheckpointPassesForeignEvents sees the checkpoint move over events that the projection does not follow.
+func TestCheckpointPassesForeignEvents(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	first := w.append(events.StreamHash+"first", events.HashClaimed{})
+	for i := range 100 { // more in all than the event store looks at between two reports of its position
+		w.append(events.StreamHash+fmt.Sprint(i), slices.Repeat([]events.Event{events.HashClaimed{}}, 100)...)
+	}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	progress.wait(t, first, Links, Tags, Accounts)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.projections WHERE commit_pos > 0"); n != 3 {
+		t.Errorf("%d projections passed the events, want 3", n)
+	}
+}
+
+// endingSubscriber is a subscription that ends at once.
+type endingSubscriber struct{}
+
+func (endingSubscriber) Subscribe(context.Context, string) (<-chan *message.Message, error) {
+	ended := make(chan *message.Message)
+	close(ended)
+	return ended, nil
+}
+
+func (endingSubscriber) Close() error { return nil }
+
+func TestEndOfTheRouterIsAnError(t *testing.T) {
+	t.Parallel()
+	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	router.AddConsumerHandler("ends", "ends", endingSubscriber{}, func(*message.Message) error { return nil })
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := runRouter(ctx, router); !errors.Is(err, ErrStopped) {
+		t.Errorf("the router ended with %v", err)
+	}
+}
