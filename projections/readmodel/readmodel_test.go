@@ -1,0 +1,262 @@
+package readmodel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+	"go.uber.org/goleak"
+
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+func withPatience(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func open(t *testing.T, dsn string, maxConns int) *readmodel.DB {
+	t.Helper()
+	db, err := readmodel.Open(withPatience(t), dsn, maxConns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return db
+}
+
+// migrated returns a database with the control schema.
+func migrated(t *testing.T) *readmodel.DB {
+	t.Helper()
+	db := open(t, postgrestest.NewDatabase(t), 4)
+	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func scan[T any](t *testing.T, db bun.IDB, query string, args ...any) T {
+	t.Helper()
+	var value T
+	if err := db.NewRaw(query, args...).Scan(withPatience(t), &value); err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	return value
+}
+
+func TestOpenRefuses(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	for name, tc := range map[string]struct {
+		dsn   string
+		conns int
+		want  string
+	}{
+		"no connection string": {"postgres://:::", 4, "connection string"},
+		"no connections":       {dsn, 0, "0 connections"},
+		"too many":             {dsn, 1 << 20, "1048576 connections"},
+		"nobody there":         {"postgres:///x?host=/nonexistent", 4, "open the database"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := readmodel.Open(withPatience(t), tc.dsn, tc.conns)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want one about %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// TestSessionSettings sees that a connection string has the last word.
+func TestSessionSettings(t *testing.T) {
+	t.Parallel()
+	db := open(t, postgrestest.NewDatabase(t)+"&statement_timeout=7s", 1)
+	for setting, want := range map[string]string{
+		"statement_timeout": "7s", "lock_timeout": "10s", "TimeZone": "UTC", "application_name": "linkledger",
+	} {
+		if got := scan[string](t, db, "SELECT current_setting(?)", setting); got != want {
+			t.Errorf("%s is %s, want %s", setting, got, want)
+		}
+	}
+}
+
+// TestHostileText sends texts that mean something to SQL, to array literals or to bun.
+func TestHostileText(t *testing.T) {
+	t.Parallel()
+	db := open(t, postgrestest.NewDatabase(t), 1)
+	for _, text := range []string{
+		`'; DROP SCHEMA linkledger; --`, `back\slash'`, `"quoted" {braces}, NULL`, "?0 ?schema ? $1", "E'\\x41'", "🎉\u2028",
+	} {
+		if got := scan[string](t, db, "SELECT ?::text", text); got != text {
+			t.Errorf("%q came back as %q", text, got)
+		}
+	}
+}
+
+func TestMigrateTwice(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	if n := scan[int](t, db, "SELECT count(*) FROM linkledger.migrations"); n != 1 {
+		t.Errorf("%d migrations were applied, want 1", n)
+	}
+}
+
+// TestLockedExcludes has many processes change schemas at the same time.
+func TestLockedExcludes(t *testing.T) {
+	t.Parallel()
+	dsn := postgrestest.NewDatabase(t)
+	db, ctx := open(t, dsn, 2), withPatience(t)
+	var inside, entered atomic.Int32
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			err := db.Locked(ctx, func(ctx context.Context) error {
+				if inside.Add(1) != 1 {
+					t.Error("two are inside")
+				}
+				defer inside.Add(-1)
+				entered.Add(1)
+				_, err := db.ExecContext(ctx, "SELECT 1")
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if entered.Load() != 8 {
+		t.Errorf("%d entered, want 8", entered.Load())
+	}
+}
+
+func TestLockedEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	db := open(t, postgrestest.NewDatabase(t), 2)
+	failure := errors.New("failure")
+	err := db.Locked(withPatience(t), func(context.Context) error {
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		err := db.Locked(ctx, func(context.Context) error {
+			t.Error("two are inside")
+			return nil
+		})
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("waiting for the lock ended with %v", err)
+		}
+		return failure
+	})
+	if !errors.Is(err, failure) {
+		t.Errorf("Locked returned %v", err)
+	}
+	if err := db.Locked(withPatience(t), func(context.Context) error { return nil }); err != nil {
+		t.Errorf("after a failure the lock is not free: %v", err)
+	}
+}
+
+func TestSecretIsDrawnOnce(t *testing.T) {
+	t.Parallel()
+	db := migrated(t)
+	secrets := make([][]byte, 8)
+	var all sync.WaitGroup
+	for i := range secrets {
+		all.Go(func() {
+			var err error
+			if secrets[i], err = db.Secret(withPatience(t), "visitors", 32); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, secret := range secrets {
+		if len(secret) != 32 || !bytes.Equal(secret, secrets[0]) {
+			t.Errorf("secret %x, want %x", secret, secrets[0])
+		}
+	}
+	other, err := db.Secret(withPatience(t), "other", 32)
+	if err != nil || bytes.Equal(other, secrets[0]) {
+		t.Errorf("another secret is %x, %v", other, err)
+	}
+	if _, err := db.Secret(withPatience(t), "visitors", 16); err == nil {
+		t.Error("a secret of another size was returned")
+	}
+	if _, err := db.Secret(withPatience(t), "short", 8); err == nil {
+		t.Error("a short secret was drawn")
+	}
+}
+
+// TestServeSwapsGenerations points the views to a next generation whose columns have other types.
+func TestServeSwapsGenerations(t *testing.T) {
+	t.Parallel()
+	db, ctx := migrated(t), withPatience(t)
+	serve := func(generation int, change string) {
+		t.Helper()
+		err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			if err := readmodel.CreateTables(ctx, tx, "tags", generation); err != nil {
+				return err
+			}
+			if _, err := tx.ExecContext(ctx, change); err != nil {
+				return err
+			}
+			return readmodel.Serve(ctx, tx, "tags", generation)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	serve(1, `INSERT INTO tags_g1.tags VALUES (gen_random_uuid(), gen_random_uuid(), 'one', now(), 1)`)
+	if label := scan[string](t, db, "SELECT label FROM linkledger.tags"); label != "one" {
+		t.Errorf("label %s", label)
+	}
+	serve(2, `ALTER TABLE tags_g2.tags ALTER label TYPE integer USING 0;
+		INSERT INTO tags_g2.tags VALUES (gen_random_uuid(), gen_random_uuid(), 2, now(), 1)`)
+	if label := scan[int](t, db, "SELECT label FROM linkledger.tags"); label != 2 {
+		t.Errorf("label %d", label)
+	}
+}
+
+func TestUnknownProjectionHasNoTables(t *testing.T) {
+	t.Parallel()
+	db, ctx := migrated(t), withPatience(t)
+	err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		return readmodel.CreateTables(ctx, tx, "unknown", 1)
+	})
+	if err == nil {
+		t.Error("tables of an unknown projection were created")
+	}
+}
+
+func TestListenHears(t *testing.T) {
+	t.Parallel()
+	db, ctx := open(t, postgrestest.NewDatabase(t), 1), withPatience(t)
+	conn, err := db.Listen(ctx, readmodel.Channel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	if _, err := db.NewRaw("SELECT pg_notify(?, ?)", readmodel.Channel, "links 7").Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	notification, err := conn.WaitForNotification(ctx)
+	if err != nil || notification.Payload != "links 7" {
+		t.Errorf("heard %+v, %v", notification, err)
+	}
+}

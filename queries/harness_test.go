@@ -1,0 +1,115 @@
+package queries
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"go.uber.org/goleak"
+
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+func withPatience(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// openDatabase returns a database with the empty tables of all projections.
+func openDatabase(t testing.TB) *readmodel.DB {
+	t.Helper()
+	ctx := withPatience(t)
+	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := db.Locked(ctx, db.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	for _, projection := range []string{"links", "tags", "accounts"} {
+		err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			if err := readmodel.CreateTables(ctx, tx, projection, 1); err != nil {
+				return err
+			}
+			return readmodel.Serve(ctx, tx, projection, 1)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		insert(t, db, &readmodel.Projection{Name: projection, Generation: 1, UpdatedAt: noon})
+	}
+	return db
+}
+
+// insert writes rows through the views.
+func insert(t testing.TB, db *readmodel.DB, rows ...any) {
+	t.Helper()
+	for _, row := range rows {
+		if _, err := db.NewInsert().Model(row).Exec(withPatience(t)); err != nil {
+			t.Fatalf("insert %+v: %v", row, err)
+		}
+	}
+}
+
+var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+
+// world is an account with two tags, a deleted tag and links; beside it another account with a link of its own.
+type world struct {
+	q              *DB
+	db             *readmodel.DB
+	account, other uuid.UUID
+	full           readmodel.Link // with everything
+	bare           readmodel.Link // with nothing
+	deleted        readmodel.Link
+	foreign        readmodel.Link
+	news, old      readmodel.Tag
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	db := openDatabase(t)
+	w := &world{q: New(db), db: db, account: uuid.New(), other: uuid.New()}
+	gone := uuid.New()
+	w.news = readmodel.Tag{ID: uuid.New(), AccountID: w.account, Label: "News", CreatedAt: noon, Position: 11}
+	w.old = readmodel.Tag{ID: uuid.New(), AccountID: w.account, Label: "Old", CreatedAt: noon, Position: 10}
+	foreignTag := readmodel.Tag{ID: uuid.New(), AccountID: w.other, Label: "Foreign", CreatedAt: noon, Position: 9}
+	date := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
+	w.full = readmodel.Link{
+		ID: uuid.New(), AccountID: w.account, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
+		EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: &date, MaxClicks: 9,
+		TagIDs:    []uuid.UUID{w.news.ID, gone, w.old.ID, foreignTag.ID},
+		CreatedAt: noon, ModifiedAt: noon.Add(time.Hour), Position: 20, Revision: 4,
+	}
+	w.bare = readmodel.Link{
+		ID: uuid.New(), AccountID: w.account, Hash: "bare", LongURL: "https://example.com/", TagIDs: []uuid.UUID{},
+		CreatedAt: noon, ModifiedAt: noon, Position: 21,
+	}
+	w.deleted = w.bare
+	w.deleted.ID, w.deleted.Hash, w.deleted.Position, w.deleted.DeletedAt = uuid.New(), "gone", 22, noon
+	w.foreign = w.bare
+	w.foreign.ID, w.foreign.AccountID, w.foreign.Hash, w.foreign.Position = uuid.New(), w.other, "foreign", 23
+	insert(
+		t, db, &w.news, &w.old, &foreignTag, &w.full, &w.bare, &w.deleted, &w.foreign,
+		&readmodel.LinkStats{URLID: w.full.ID, TotalClicks: 5, UniqueClicks: 2, LastVisit: noon, Visited: true},
+		&readmodel.LinkDay{URLID: w.full.ID, Day: noon, TotalClicks: 2, UniqueClicks: 0},
+		&readmodel.LinkDay{URLID: w.full.ID, Day: noon.AddDate(0, 0, -1), TotalClicks: 3, UniqueClicks: 2},
+		&readmodel.Account{
+			ID: w.account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: noon, URLs: 2,
+		},
+		&readmodel.Account{ID: w.other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: noon, URLs: 1},
+		&readmodel.AccountMonth{AccountID: w.account, Month: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), URLs: 3},
+	)
+	return w
+}
