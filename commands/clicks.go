@@ -23,6 +23,9 @@ const (
 // ErrClicksClosed means that the node is stopping and takes no more clicks.
 var ErrClicksClosed = errors.New("click recording has stopped")
 
+// Click is one redirect that is about to be answered.
+type Click = events.Click
+
 // Clicks records the clicks of one node. Clicks that arrive while an append is under way go together with the next one,
 // so an idle node appends each at once and a busy one appends few large groups.
 type Clicks struct {
@@ -41,7 +44,7 @@ type Clicks struct {
 
 // group is a number of clicks that become durable together.
 type group struct {
-	clicks []events.Click
+	clicks []Click
 	done   chan struct{} // closed when err is known
 	err    error
 }
@@ -57,7 +60,7 @@ func NewClicks(store *eventstore.Store) *Clicks {
 }
 
 // Record returns when the click is durable. With an error its outcome is unknown or it was not recorded.
-func (c *Clicks) Record(ctx context.Context, click events.Click) error {
+func (c *Clicks) Record(ctx context.Context, click Click) error {
 	for {
 		g, joined, err := c.join(click)
 		if err != nil {
@@ -75,7 +78,7 @@ func (c *Clicks) Record(ctx context.Context, click events.Click) error {
 }
 
 // join adds the click to the group that gathers. A full group takes none: wait for it and join the next.
-func (c *Clicks) join(click events.Click) (g *group, joined bool, err error) {
+func (c *Clicks) join(click Click) (g *group, joined bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {

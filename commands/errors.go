@@ -3,6 +3,8 @@ package commands
 import (
 	"errors"
 	"fmt"
+
+	"linkledger/events/eventstore"
 )
 
 // Kind says what is wrong with a command, so that callers can answer with their own codes.
@@ -39,3 +41,7 @@ func refuse(kind Kind, format string, args ...any) error {
 
 // ErrBusy means that other writers were faster in every attempt. Nothing was written; try again.
 var ErrBusy = errors.New("too many concurrent changes of the same thing, try again")
+
+// ErrUnavailable means that the event store could not be reached in time. Whether anything was written is unknown;
+// the same command may be repeated.
+var ErrUnavailable = eventstore.ErrUnavailable

@@ -89,12 +89,11 @@ type Config struct {
 
 // Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
 type Store struct {
-	supervisor *supervisor
-	logger     *slog.Logger
+	pool   *pool
+	logger *slog.Logger
 }
 
-// Open checks the connection string and starts to connect. It does not wait for the event store: calls do, within their
-// contexts.
+// Open checks the connection string. It does not connect: calls do, and wait for the event store within their contexts.
 func Open(cfg Config) (*Store, error) {
 	if _, err := esdb.ParseConnectionString(cfg.URL); err != nil {
 		return nil, fmt.Errorf("event store connection string: %w", err)
@@ -103,11 +102,11 @@ func Open(cfg Config) (*Store, error) {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{supervisor: newSupervisor(cfg.URL, logger), logger: logger}, nil
+	return &Store{pool: newPool(cfg.URL, logger), logger: logger}, nil
 }
 
-// Close ends all calls and subscriptions. It does not wait for them.
-func (s *Store) Close() { s.supervisor.close() }
+// Close ends all calls, waits for them, and closes the connections. End subscriptions first, by their contexts.
+func (s *Store) Close() { s.pool.close() }
 
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
 // ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known.
@@ -120,7 +119,7 @@ func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if w.Expected != NoStream {
 		options.ExpectedRevision = esdb.Revision(uint64(w.Expected)) //nolint:gosec // not negative
 	}
-	result, err := call(ctx, s.supervisor, func(ctx context.Context, client *esdb.Client) (*esdb.WriteResult, error) {
+	result, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) (*esdb.WriteResult, error) {
 		return client.AppendToStream(ctx, w.Stream, options, proposed...)
 	})
 	if err != nil {
@@ -203,7 +202,7 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 }
 
 func (s *Store) readPage(ctx context.Context, stream string, options esdb.ReadStreamOptions, count uint64) ([]Recorded, error) {
-	return call(ctx, s.supervisor, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
+	return call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
 		reading, err := client.ReadStream(ctx, stream, options, count)
 		if err != nil {
 			return nil, err
@@ -214,7 +213,7 @@ func (s *Store) readPage(ctx context.Context, stream string, options esdb.ReadSt
 
 // Head returns the position of the last event of the log.
 func (s *Store) Head(ctx context.Context) (Position, error) {
-	last, err := call(ctx, s.supervisor, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
+	last, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
 		reading, err := client.ReadAll(ctx, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
 		if err != nil {
 			return nil, err
@@ -250,7 +249,7 @@ func record(e *esdb.RecordedEvent) Recorded {
 	return Recorded{
 		ID:       e.EventID,
 		Stream:   e.StreamID,
-		Revision: Revision(min(e.EventNumber, math.MaxInt64)), //nolint:gosec // bounded
+		Revision: Revision(min(e.EventNumber, math.MaxInt64)),
 		Position: Position{Commit: e.Position.Commit, Prepare: e.Position.Prepare},
 		Type:     e.EventType,
 		Time:     e.CreatedDate,

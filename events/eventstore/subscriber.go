@@ -160,7 +160,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 		}
 		if err := deliver(ctx, out, batch); err != nil {
 			cancel()
-			<-received
+			_ = <-received // ends because of cancel; err is the reason
 			return progressed, err
 		}
 		progressed = true
@@ -186,8 +186,19 @@ func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) erro
 	}
 }
 
+// subscription is one subscription with the client it runs on.
+type subscription struct {
+	*esdb.Subscription
+	client *esdb.Client
+}
+
+func (s *subscription) close() {
+	_ = s.Subscription.Close() // never fails
+	_ = s.client.Close()       // never fails
+}
+
 // subscribe opens a filtered subscription to the whole log behind a position.
-func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string) (*esdb.Subscription, error) {
+func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string) (*subscription, error) {
 	options := esdb.SubscribeToAllOptions{
 		From:               esdb.Start{},
 		MaxSearchWindow:    searchWindow,
@@ -205,37 +216,41 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		}
 		options.From = esdb.Position{Commit: from.Commit, Prepare: from.Prepare}
 	}
-	client, err := s.supervisor.session(ctx)
+	// A client of its own, as every caller has: it is closed with the subscription.
+	client, err := newClient(s.pool.url)
 	if err != nil {
 		return nil, err
 	}
-	// Not by way of call: the subscription lives as long as ctx, not as long as one attempt.
-	opened := make(chan error, 1)
-	var subscription *esdb.Subscription
+	type outcome struct {
+		subscription *esdb.Subscription
+		err          error
+	}
+	opened := make(chan outcome, 1)
 	go func() {
-		defer func() {
-			if p := recover(); p != nil {
-				opened <- fmt.Errorf("%w: client panicked: %v", ErrUnavailable, p)
-			}
-		}()
-		var err error
-		subscription, err = client.SubscribeToAll(ctx, options)
-		opened <- classify(err)
+		opening, err := client.SubscribeToAll(ctx, options)
+		opened <- outcome{opening, classify(err)}
 	}()
 	timeout := time.NewTimer(attemptTimeout)
 	defer timeout.Stop()
 	select {
-	case err = <-opened:
-	case <-timeout.C:
-		err = fmt.Errorf("%w: no answer to the subscription within %s", ErrUnavailable, attemptTimeout)
+	case o := <-opened:
+		if o.err != nil {
+			_ = client.Close() // never fails
+			return nil, fmt.Errorf("subscribe: %w", o.err)
+		}
+		return &subscription{o.subscription, client}, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		err = ctx.Err()
+	case <-timeout.C:
+		err = fmt.Errorf("within %s", attemptTimeout)
 	}
-	if err != nil {
-		s.supervisor.retire(client)
-		return nil, fmt.Errorf("subscribe: %w", err)
-	}
-	return subscription, nil
+	go func() { // the client must not be closed while it is in use
+		if o := <-opened; o.err == nil {
+			_ = o.subscription.Close() // never fails
+		}
+		_ = client.Close() // never fails
+	}()
+	return nil, fmt.Errorf("subscribe: %w: no answer: %w", ErrUnavailable, err)
 }
 
 // arrival is an event, or a position that was reached without one, or the news that nothing more is waiting.
@@ -245,9 +260,9 @@ type arrival struct {
 }
 
 // receive hands on what the subscription sends, until it drops; then it closes arrivals.
-func receive(ctx context.Context, subscription *esdb.Subscription, arrivals chan<- arrival) error {
+func receive(ctx context.Context, subscription *subscription, arrivals chan<- arrival) error {
 	defer close(arrivals)
-	defer func() { _ = subscription.Close() }() // never fails
+	defer subscription.close()
 	for {
 		received := subscription.Recv()
 		var a arrival
@@ -286,10 +301,7 @@ type batcher struct {
 func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
 	var batch Batch
 	var due <-chan time.Time // when a position without events is to be sent
-	for {
-		if len(batch.Events) > 0 && (len(batch.Events) == b.size || len(arrivals) == 0) {
-			break
-		}
+	for len(batch.Events) == 0 || len(batch.Events) < b.size && len(arrivals) > 0 {
 		select {
 		case <-ctx.Done():
 			return Batch{}, false

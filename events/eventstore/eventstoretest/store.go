@@ -11,34 +11,61 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Serve starts an embedded event store for the length of the test and returns its connection string.
-func Serve(t testing.TB) string {
+// Server is an event store that a test may stop and start again.
+type Server struct {
+	t       testing.TB
+	fs      vfs.FS
+	address string
+	store   *embedded.Store
+	served  chan error
+}
+
+// Serve starts an event store for the length of the test.
+func Serve(t testing.TB) *Server {
 	t.Helper()
-	server, err := embedded.Open(embedded.Config{Dir: "events", FS: vfs.NewMem()})
+	s := &Server{t: t, fs: vfs.NewMem(), address: "127.0.0.1:0"}
+	s.Start()
+	t.Cleanup(s.Stop)
+	return s
+}
+
+// URL is the connection string.
+func (s *Server) URL() string { return "esdb://" + s.address + "?tls=false" }
+
+// Start starts a stopped server at its address, with the data it had.
+func (s *Server) Start() {
+	s.t.Helper()
+	store, err := embedded.Open(embedded.Config{Dir: "events", FS: s.fs})
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", s.address)
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
-	t.Cleanup(func() {
-		if err := server.Close(); err != nil {
-			t.Errorf("close the event store: %v", err)
-		}
-		if err := <-served; err != nil {
-			t.Errorf("serve the event store: %v", err)
-		}
-	})
-	return "esdb://" + listener.Addr().String() + "?tls=false"
+	s.address, s.store, s.served = listener.Addr().String(), store, make(chan error, 1)
+	go func(served chan<- error) { served <- store.Serve(listener) }(s.served)
+}
+
+// Stop ends the server, its calls and its subscriptions. The data stays for the next Start.
+func (s *Server) Stop() {
+	s.t.Helper()
+	if s.store == nil {
+		return
+	}
+	if err := s.store.Close(); err != nil {
+		s.t.Errorf("close the event store: %v", err)
+	}
+	if err := <-s.served; err != nil {
+		s.t.Errorf("serve the event store: %v", err)
+	}
+	s.store = nil
 }
 
 // New returns a connection to an event store of the test's own.
 func New(t testing.TB) *eventstore.Store {
 	t.Helper()
-	return Open(t, Serve(t))
+	return Open(t, Serve(t).URL())
 }
 
 // Open connects to an event store for the length of the test.

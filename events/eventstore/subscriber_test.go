@@ -1,0 +1,235 @@
+package eventstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// reader applies batches as a projection does: events and position together.
+type reader struct {
+	mu         sync.Mutex
+	checkpoint eventstore.Position
+	labels     []string
+	errs       []error
+}
+
+func (r *reader) read(context.Context) (eventstore.Position, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.checkpoint, nil
+}
+
+func (r *reader) apply(t *testing.T, batch eventstore.Batch) {
+	t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, recorded := range batch.Events {
+		e, err := recorded.Event()
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if created, ok := e.(events.TagCreated); ok {
+			r.labels = append(r.labels, created.Label)
+		}
+		if !recorded.Position.After(r.checkpoint) || recorded.Position.After(batch.Position) {
+			t.Errorf("event at %v, checkpoint %v, batch up to %v", recorded.Position, r.checkpoint, batch.Position)
+		}
+	}
+	r.checkpoint = batch.Position
+}
+
+func (r *reader) subscribe(t *testing.T, store *eventstore.Store, size int) <-chan *message.Message {
+	t.Helper()
+	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+		Prefixes: []string{events.StreamTags}, Checkpoint: r.read, BatchSize: size,
+		OnError: func(err error) {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.errs = append(r.errs, err)
+		},
+	})
+	messages, err := subscriber.Subscribe(t.Context(), "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := subscriber.Close(); err != nil {
+			t.Error(err)
+		}
+		if m, open := <-messages; open {
+			t.Errorf("a message after Close: %v", m)
+		}
+	})
+	return messages
+}
+
+// until applies batches until n events have arrived, and checks that they are those, in order.
+func (r *reader) until(t *testing.T, messages <-chan *message.Message, n int) {
+	t.Helper()
+	for len(r.labels) < n {
+		m := <-messages
+		r.apply(t, eventstore.BatchOf(m))
+		m.Ack()
+	}
+	for i, label := range r.labels {
+		if label != fmt.Sprint(i) {
+			t.Fatalf("event %d is %s: lost, repeated or out of order", i, label)
+		}
+	}
+}
+
+// appendNumbers appends events that are numbered from..to-1, each to a stream of its own, among others that do not match.
+func appendNumbers(t *testing.T, store *eventstore.Store, from, to int) {
+	t.Helper()
+	for i := from; i < to; i++ {
+		for _, stream := range []string{"tags-", "other-"} {
+			w := write(fmt.Sprintf("%s%d", stream, i), eventstore.NoStream, uuid.New(), fmt.Sprint(i))
+			if _, err := store.Append(t.Context(), w); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func TestSubscriberCatchesUpAndGoesOnLive(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	appendNumbers(t, store, 0, 100)
+	var r reader
+	messages := r.subscribe(t, store, 7)
+	r.until(t, messages, 100)
+	appendNumbers(t, store, 100, 120)
+	r.until(t, messages, 120)
+}
+
+func TestBatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	appendNumbers(t, store, 0, 50)
+	var r reader
+	messages := r.subscribe(t, store, 7)
+	for len(r.labels) < 50 {
+		m := <-messages
+		batch := eventstore.BatchOf(m)
+		if len(batch.Events) > 7 {
+			t.Fatalf("a batch of %d", len(batch.Events))
+		}
+		r.apply(t, batch)
+		m.Ack()
+	}
+}
+
+// A refused batch was perhaps committed and perhaps not: the next one begins behind the checkpoint, whatever it says.
+func TestNackGoesOnFromTheCheckpoint(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	appendNumbers(t, store, 0, 20)
+	var r reader
+	messages := r.subscribe(t, store, 5)
+	for i := range 6 {
+		m := <-messages
+		if i%2 == 0 {
+			r.apply(t, eventstore.BatchOf(m)) // committed, and then the connection broke
+		}
+		m.Nack()
+	}
+	r.until(t, messages, 20)
+}
+
+func TestSubscriberOutlivesTheStore(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	store := eventstoretest.Open(t, server.URL())
+	appendNumbers(t, store, 0, 10)
+	var r reader
+	messages := r.subscribe(t, store, 100)
+	r.until(t, messages, 10)
+	for round := 1; round <= 3; round++ {
+		server.Stop()
+		server.Start()
+		appendNumbers(t, store, 10*round, 10*round+10)
+		r.until(t, messages, 10*round+10)
+	}
+}
+
+func TestCheckpointBehindTheLogIsAnError(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	failed := make(chan error)
+	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+		Prefixes: []string{events.StreamTags},
+		Checkpoint: func(context.Context) (eventstore.Position, error) {
+			return eventstore.Position{Commit: 1 << 40, Prepare: 1 << 40}, nil
+		},
+		OnError: func(err error) {
+			select {
+			case failed <- err:
+			case <-t.Context().Done():
+			}
+		},
+	})
+	if _, err := subscriber.Subscribe(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-failed; !errors.Is(err, eventstore.ErrPositionInvalid) {
+		t.Errorf("%v", err)
+	}
+	if err := subscriber.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// Writers go on through restarts of the store, and every command is applied exactly once.
+func TestAppendsOutliveTheStore(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	store := eventstoretest.Open(t, server.URL())
+	const writers, each = 16, 60
+	var all sync.WaitGroup
+	progress := make(chan struct{}, writers*each)
+	for writer := range writers {
+		all.Go(func() {
+			stream, last := fmt.Sprintf("tags-%d", writer), eventstore.NoStream
+			for i := range each {
+				appended, err := store.Append(t.Context(), write(stream, last, uuid.New(), fmt.Sprint(i)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				last = appended.Revision
+				progress <- struct{}{}
+			}
+		})
+	}
+	for range 3 {
+		for range writers * each / 5 {
+			<-progress
+		}
+		server.Stop()
+		server.Start()
+	}
+	all.Wait()
+	for writer := range writers {
+		loaded, err := store.Load(t.Context(), fmt.Sprintf("tags-%d", writer))
+		if err != nil || len(loaded) != each {
+			t.Fatalf("writer %d: %d of %d events, %v", writer, len(loaded), each, err)
+		}
+		for i, r := range loaded {
+			e, err := r.Event()
+			if created, ok := e.(events.TagCreated); err != nil || !ok || created.Label != fmt.Sprint(i) {
+				t.Fatalf("writer %d, event %d: %+v, %v", writer, i, e, err)
+			}
+		}
+	}
+}
