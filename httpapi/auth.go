@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/netip"
+	"unicode/utf8"
+
+	"linkledger/commands"
+	"linkledger/queries"
+)
+
+// authenticate finds out who asks, by HTTP Basic with user name and API key.
+func (s *server) authenticate(e *exchange) error {
+	username, key, ok := e.request.BasicAuth()
+	if !ok {
+		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication"}
+	}
+	unknown := &apiError{code: codeInvalidUsername, details: "There is no account with this user name"}
+	if !utf8.ValidString(username) { // the database would refuse the question
+		return unknown
+	}
+	account, err := s.cfg.Queries.AccountByUsername(e.context(), username)
+	if errors.Is(err, queries.ErrNotFound) {
+		return unknown
+	}
+	if err != nil {
+		return err
+	}
+	if !commands.KeyMatches(key, account.KeyHash) {
+		return &apiError{code: codeInvalidKey, details: "The API key is not the one of this account"}
+	}
+	e.account = account
+	if !account.Active {
+		return &apiError{code: codeAccessDenied, details: "The account is not active"}
+	}
+	return nil
+}
+
+// pseudonym returns what stands for values that are never stored: 16 bytes in hex, that nobody can compute without the
+// key.
+func (s *server) pseudonym(values string) string {
+	mac := hmac.New(sha256.New, s.cfg.VisitorKey)
+	mac.Write([]byte(values))
+	return hex.EncodeToString(mac.Sum(nil)[:16])
+}
+
+// address returns the address of whoever is connected, in one spelling.
+func address(remote string) string {
+	host, _, err := net.SplitHostPort(remote)
+	if err != nil {
+		host = remote
+	}
+	parsed, err := netip.ParseAddr(host)
+	if err != nil {
+		return host
+	}
+	return parsed.Unmap().WithZone("").String()
+}

@@ -1,0 +1,17 @@
+// Package httpapi serves the public listener: the REST API, version 3, under /v3, and the short links with their QR
+// images at the root.
+//
+// A request passes three places. The server gives it an id, a deadline and a canonical path, recovers from panics and
+// writes what went wrong (server.go, exchange.go, errors.go). The routes are all in server.go. A handler decodes,
+// calls commands or queries, and returns what to answer; it never writes the answer of the API itself.
+//
+// What the server decides where the router would do something else:
+//
+//   - A trailing slash changes nothing; there is no redirect to the path without it. Empty segments and dot segments
+//     are not found.
+//   - Segments are compared and used unescaped: /%61bc is /abc.
+//   - HEAD answers wherever GET does. OPTIONS tells the methods, without credentials. Every 405 has Allow.
+//   - Writes go on when their client hangs up, until their own deadline: half of a command helps nobody. Reads stop.
+//   - An error of the write side or of the read models that is not a refusal means that they could not be asked, and is
+//     answered 503. What fails in this package itself is answered 500.
+package httpapi

@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"linkledger/commands"
+	"linkledger/queries"
+)
+
+// code is an error code of the contract.
+type code int
+
+// The codes. What they mean is in answers.
+const (
+	codeOK                 code = 0
+	codeUnknown            code = 101
+	codeInvalidUsername    code = 1102
+	codeInvalidHash        code = 1204
+	codeInvalidURL         code = 1206
+	codeHashUnavailable    code = 1215
+	codeURLNotAllowed      code = 1216
+	codeAccessDenied       code = 1217
+	codeIncorrectURL       code = 1218
+	codeCooldown           code = 1219
+	codeURLLimit           code = 1220
+	codeBatchLimit         code = 1221
+	codeInvalidKey         code = 1300
+	codeInvalidResource    code = 1301
+	codeMethodNotSupported code = 1302
+	codeCallLimit          code = 1303
+	codeMissingInput       code = 1305
+	codeURLNotFound        code = 1306
+	codeWrongInput         code = 1307
+	codeHTTPError          code = 1308
+	codeTagNotFound        code = 1309
+	codeBodyTooLarge       code = 1310
+	codeInvalidLabel       code = 1311
+	codeInvalidDate        code = 1312
+	codeDomainNotFound     code = 1313
+	codeInvalidWebhook     code = 1314
+)
+
+// answers are the messages of the contract, and the status that goes with a code when it stands for the whole request.
+var answers = map[code]struct {
+	message string
+	status  int
+}{
+	codeOK:                 {"", http.StatusOK},
+	codeUnknown:            {"Unknown error", http.StatusInternalServerError},
+	codeInvalidUsername:    {"Invalid username", http.StatusBadRequest},
+	codeInvalidHash:        {"Not a valid Short URL hash", http.StatusBadRequest},
+	codeInvalidURL:         {"URL you tried to shorten was invalid", http.StatusBadRequest},
+	codeHashUnavailable:    {"Short URL is not correct or existed", http.StatusBadRequest},
+	codeURLNotAllowed:      {"URL you tried to shorten is not allowed", http.StatusBadRequest},
+	codeAccessDenied:       {"Access Denied", http.StatusForbidden},
+	codeIncorrectURL:       {"Short URL is not correct", http.StatusBadRequest},
+	codeCooldown:           {"Target server on cooldown", http.StatusTooManyRequests},
+	codeURLLimit:           {"URLs limit has been reached", http.StatusForbidden},
+	codeBatchLimit:         {"Exceeded limit of batch operation", http.StatusBadRequest},
+	codeInvalidKey:         {"Invalid API key", http.StatusBadRequest},
+	codeInvalidResource:    {"Invalid resource", http.StatusNotFound},
+	codeMethodNotSupported: {"Method not supported", http.StatusMethodNotAllowed},
+	codeCallLimit:          {"API call limit reached", http.StatusTooManyRequests},
+	codeMissingInput:       {"Missing input parameters", http.StatusBadRequest},
+	codeURLNotFound:        {"URL not found in DB", http.StatusNotFound},
+	codeWrongInput:         {"Wrong number of input parameters", http.StatusBadRequest},
+	codeHTTPError:          {"HTTP error", http.StatusInternalServerError},
+	codeTagNotFound:        {"Tag not found", http.StatusNotFound},
+	codeBodyTooLarge:       {"Too big POST data", http.StatusRequestEntityTooLarge},
+	codeInvalidLabel:       {"Invalid or duplicate tag label", http.StatusBadRequest},
+	codeInvalidDate:        {"Invalid date", http.StatusBadRequest},
+	codeDomainNotFound:     {"Domain not found", http.StatusNotFound},
+	codeInvalidWebhook:     {"Invalid webhook parameter", http.StatusBadRequest},
+}
+
+// kinds are the codes of what the write side refuses.
+var kinds = map[commands.Kind]code{
+	commands.InvalidURL:      codeInvalidURL,
+	commands.URLNotAllowed:   codeURLNotAllowed,
+	commands.HashUnavailable: codeHashUnavailable,
+	commands.InvalidHash:     codeInvalidHash,
+	commands.URLNotFound:     codeURLNotFound,
+	commands.URLProtected:    codeAccessDenied,
+	commands.InvalidDate:     codeInvalidDate,
+	commands.InvalidValue:    codeWrongInput,
+	commands.InvalidLabel:    codeInvalidLabel,
+	commands.TagNotFound:     codeTagNotFound,
+	commands.InvalidUsername: codeInvalidUsername,
+	commands.AccountNotFound: codeInvalidUsername,
+}
+
+// retryAfter is told to clients when the event store or the database cannot be asked.
+const retryAfter = "1" // second
+
+// maxDetails keeps what a client sent from coming back at full length.
+const maxDetails = 300 // code points
+
+// apiError is a refusal of a request or of an item by this package.
+type apiError struct {
+	code    code
+	details string // says in plain words what to mend
+	status  int    // 0: that of the code
+}
+
+// Error implements error.
+func (e *apiError) Error() string { return answers[e.code].message + ": " + e.details }
+
+// fault is an error of this package itself: nothing that the client or an outage has to do with.
+type fault struct{ err error }
+
+// Error implements error.
+func (f fault) Error() string { return f.err.Error() }
+
+// Unwrap gives the cause.
+func (f fault) Unwrap() error { return f.err }
+
+// failure is what a client learns of an error.
+type failure struct {
+	code    code
+	details string
+	status  int
+}
+
+// refusal tells whether an error is a refusal, and what the client learns of it.
+func refusal(err error) (failure, bool) {
+	if refused, ok := errors.AsType[*apiError](err); ok {
+		f := failure{code: refused.code, details: clip(refused.details), status: refused.status}
+		setDefault(&f.status, answers[f.code].status)
+		return f, true
+	}
+	if refused, ok := errors.AsType[*commands.Error](err); ok {
+		known, ok := kinds[refused.Kind]
+		if !ok {
+			return failure{}, false
+		}
+		return failure{code: known, details: clip(refused.Details), status: answers[known].status}, true
+	}
+	if errors.Is(err, queries.ErrNotFound) {
+		return failure{code: codeURLNotFound, status: answers[codeURLNotFound].status}, true
+	}
+	return failure{}, false
+}
+
+// failureOf returns what the client learns of an error that ends the request. What is no refusal is logged here, and
+// nowhere else.
+func (s *server) failureOf(e *exchange, err error) failure {
+	if f, ok := refusal(err); ok {
+		return f
+	}
+	if errors.Is(e.context().Err(), context.Canceled) {
+		s.cfg.Logger.DebugContext(e.context(), "client left", slog.String("request", e.id), slog.Any("error", err))
+		return failure{code: codeUnknown, status: http.StatusServiceUnavailable}
+	}
+	s.cfg.Logger.ErrorContext(e.context(), "request failed", slog.String("request", e.id),
+		slog.String("method", e.request.Method), slog.String("route", e.route), slog.Any("error", err))
+	if _, ok := errors.AsType[fault](err); ok {
+		return failure{code: codeUnknown, status: http.StatusInternalServerError}
+	}
+	return failure{code: codeUnknown, details: "The service cannot answer now, try again", status: http.StatusServiceUnavailable}
+}
+
+// answerClient answers a client of the API.
+func (s *server) answerClient(e *exchange, f failure) {
+	header := e.Header()
+	header.Set("Cache-Control", "no-store")
+	if f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests {
+		header.Set("Retry-After", retryAfter)
+	}
+	if f.code == codeInvalidKey || f.code == codeInvalidUsername {
+		header.Set("WWW-Authenticate", `Basic realm="linkledger", charset="UTF-8"`)
+	}
+	_ = writeJSON(e, f.status, failed(f)) // an envelope can be encoded
+}
+
+func clip(details string) string {
+	n := 0
+	for i := range details {
+		if n == maxDetails {
+			return strings.ToValidUTF8(details[:i], "") + "…"
+		}
+		n++
+	}
+	return details
+}

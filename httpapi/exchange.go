@@ -1,0 +1,189 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/queries"
+)
+
+const headerRequestID = "X-Request-Id"
+
+// requestIDs are the incoming request ids that are taken over. They end up in logs and in the metadata of events.
+var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// hosts are the values of a Host header that short links are made of.
+var hosts = regexp.MustCompile(`^[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?$`)
+
+func validHost(host string) bool { return hosts.MatchString(host) }
+
+// exchange is one request and its answer.
+type exchange struct {
+	http.ResponseWriter
+
+	request *http.Request
+	id      string // of the request
+	sent    string // method, before any override
+	route   string // pattern that matched
+	params  bunrouter.Params
+	account queries.Account // who asks; zero before authentication
+	status  int             // of the answer; 0: not yet known
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (e *exchange) WriteHeader(status int) {
+	if e.status == 0 {
+		e.status = status
+	}
+	e.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (e *exchange) Write(p []byte) (int, error) {
+	if e.status == 0 {
+		e.status = http.StatusOK
+	}
+	return e.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+// context ends with the request's deadline.
+func (e *exchange) context() context.Context { return e.request.Context() }
+
+// param returns a segment of the path, unescaped.
+func (e *exchange) param(name string) string {
+	value, err := url.PathUnescape(e.params.ByName(name))
+	if err != nil { // canonical escapes ours
+		return ""
+	}
+	return value
+}
+
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange that ServeHTTP started, with what the router found.
+func exchangeOf(r bunrouter.Request) *exchange {
+	e, _ := r.Context().Value(exchangeKey{}).(*exchange)
+	e.route, e.params = r.Route(), r.Params()
+	return e
+}
+
+// ServeHTTP implements http.Handler.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	e := &exchange{ResponseWriter: w, sent: r.Method, id: r.Header.Get(headerRequestID)}
+	if !requestIDs.MatchString(e.id) {
+		e.id = uuid.NewString()
+	}
+	header := w.Header()
+	header.Set(headerRequestID, e.id)
+	header.Set("X-Content-Type-Options", "nosniff")
+
+	ctx := r.Context()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+	defer cancel()
+	e.request = r.WithContext(context.WithValue(ctx, exchangeKey{}, e))
+
+	path, known := canonical(r.URL)
+	e.request.URL = path
+	router, answer := s.short, s.answerVisitor
+	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
+		router, answer = s.api, s.answerClient
+		defer func() { s.logRequest(e, start) }()
+		e.override()
+	}
+	defer s.recoverPanic(e, answer)
+	if err := s.serve(router, e, known); err != nil {
+		answer(e, s.failureOf(e, err))
+	}
+}
+
+func (s *server) serve(router *bunrouter.Router, e *exchange, known bool) error {
+	if s.cfg.BaseURL == "" && !validHost(e.request.Host) {
+		return &apiError{code: codeWrongInput, details: "The Host header does not name a host"}
+	}
+	if router == nil || !known {
+		return &apiError{code: codeInvalidResource}
+	}
+	return router.ServeHTTPError(e, e.request)
+}
+
+// canonical returns the URL with the one spelling of its path that the routers see: no trailing slash, and escaped only
+// what has to be. It is false for paths that no route has: with empty or dot segments, which the router would answer
+// with a redirect or take for others.
+func canonical(u *url.URL) (*url.URL, bool) {
+	c := *u
+	path, rooted := strings.CutPrefix(u.EscapedPath(), "/")
+	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
+	if path == "" || path == "/" {
+		segments = nil
+	}
+	escaped := make([]string, len(segments))
+	for i, segment := range segments {
+		decoded, err := url.PathUnescape(segment)
+		if err != nil {
+			return &c, false
+		}
+		segments[i], escaped[i] = decoded, url.PathEscape(decoded)
+	}
+	c.Path, c.RawPath = "/"+strings.Join(segments, "/"), "/"+strings.Join(escaped, "/")
+	odd := path == "/" || slices.ContainsFunc(segments, func(s string) bool { return s == "" || s == "." || s == ".." })
+	return &c, rooted && !odd
+}
+
+// override lets clients that can send nothing but POST say which method they mean.
+func (e *exchange) override() {
+	if meant := e.request.Header.Get("X-HTTP-Method-Override"); meant != "" && e.sent == http.MethodPost {
+		e.request.Method = strings.ToUpper(strings.TrimSpace(meant))
+	}
+}
+
+// recoverPanic answers a request whose handler panicked. What cannot be answered any more breaks the connection off, so
+// that nobody takes half an answer for a whole one.
+func (s *server) recoverPanic(e *exchange, answer func(*exchange, failure)) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if value == http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
+		panic(value)
+	}
+	s.cfg.Logger.ErrorContext(e.context(), "request panicked", slog.String("request", e.id), slog.Any("panic", value),
+		slog.String("stack", string(debug.Stack())))
+	if e.status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	answer(e, failure{code: codeUnknown, status: http.StatusInternalServerError})
+}
+
+func (s *server) logRequest(e *exchange, start time.Time) {
+	s.cfg.Logger.DebugContext(e.context(), "request",
+		slog.String("method", e.request.Method), slog.String("route", e.route), slog.Int("status", e.status),
+		slog.Duration("duration", time.Since(start)), slog.String("request", e.id), slog.String("account", e.account.Username))
+}
+
+// baseURL returns scheme and host of the short links.
+func (s *server) baseURL(e *exchange) string {
+	if s.cfg.BaseURL != "" {
+		return s.cfg.BaseURL
+	}
+	if e.request.TLS != nil {
+		return "https://" + e.request.Host
+	}
+	return "http://" + e.request.Host
+}

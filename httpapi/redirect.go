@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/commands"
+	"linkledger/events"
+	"linkledger/queries"
+)
+
+// redirect sends a visitor on. A visit counts before it is answered: the answer waits until the click is durable.
+func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
+	e := exchangeOf(r)
+	target, err := s.target(e)
+	if err != nil {
+		return err
+	}
+	now := s.cfg.Now().UTC()
+	if err := unavailable(target, now); err != nil {
+		return err
+	}
+	if !headerSafe(target.LongURL) {
+		return fault{errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")}
+	}
+	if r.Method == http.MethodGet {
+		click := events.Click{URLID: target.URLID.String(), Visitor: s.visitor(r.Request), At: now.Truncate(time.Microsecond)}
+		if err := s.cfg.Clicks.Record(e.context(), click); err != nil {
+			return err
+		}
+	}
+	header := w.Header()
+	header["Location"] = []string{target.LongURL} // byte for byte: http.Redirect would rewrite it
+	header.Set("Cache-Control", "private, no-store")
+	// Browsers take the policy over for the request that follows: the page with the link may not be told in full.
+	header.Set("Referrer-Policy", "strict-origin-when-cross-origin")
+	header.Set("Content-Length", "0")
+	w.WriteHeader(s.cfg.RedirectStatus)
+	return nil
+}
+
+// target looks up the link that a path names.
+func (s *server) target(e *exchange) (queries.Target, error) {
+	missing := &apiError{code: codeURLNotFound, details: "There is no such link"}
+	hash := e.param("hash")
+	if !commands.ValidHash(hash) {
+		return queries.Target{}, missing
+	}
+	target, err := s.cfg.Queries.Target(e.context(), hash)
+	if errors.Is(err, queries.ErrNotFound) {
+		return queries.Target{}, missing
+	}
+	return target, err
+}
+
+// unavailable says why a link that exists or existed sends nobody on.
+func unavailable(target queries.Target, now time.Time) error {
+	switch {
+	case target.Deleted, !target.OwnerActive:
+		return gone("This link is no longer available")
+	case target.ExpirationDate != "" && now.Format(time.DateOnly) > target.ExpirationDate:
+		return gone("This link has expired")
+	case target.MaxClicks > 0 && target.TotalClicks >= target.MaxClicks:
+		return gone("This link has been used as often as it may be")
+	}
+	return nil
+}
+
+func gone(details string) error {
+	return &apiError{code: codeURLNotFound, details: details, status: http.StatusGone}
+}
+
+// headerSafe tells whether a text can be the value of a header. Commands let no other destinations through.
+func headerSafe(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// visitor returns what stands for a visitor.
+func (s *server) visitor(r *http.Request) string {
+	return s.pseudonym(address(r.RemoteAddr) + "\n" + r.UserAgent())
+}

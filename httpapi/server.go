@@ -1,0 +1,212 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/commands"
+	"linkledger/queries"
+)
+
+// minKey is the least length of Config.VisitorKey: below, addresses could be found by trying keys.
+const minKey = 16 // bytes
+
+// Config of the public listener. Zero values of the optional fields mean their defaults.
+type Config struct {
+	// API and Redirects say what is served: the API under /v3, the short links at the root, or both.
+	API       bool
+	Redirects bool
+
+	Commands *commands.Handler // for the API
+	Queries  *queries.DB
+	Clicks   *commands.Clicks // for redirects; its Run goes on until the last request is answered
+	// Wait returns when a projection has passed a commit position, or with the error of ctx. For the API.
+	Wait func(ctx context.Context, projection string, position uint64) error
+
+	// BaseURL is scheme://host[:port] of the short links. Empty: that of the request.
+	BaseURL string
+	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers, which are never stored
+	// themselves. At least 16 bytes, the same on all nodes.
+	VisitorKey []byte
+
+	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
+	RequestTimeout time.Duration // most a request takes once it has been read; 0: 10 s
+	BodyLimit      int64         // bytes; 0: 1 MiB
+	GroupLimit     int           // items of one batch; 0: 50
+	PageSize       int           // URLs of a list without limit; 0: 50
+	MaxPageSize    int           // URLs of a list at most; 0: 1000
+	RedirectStatus int           // 301, 302, 307 or 308; 0: 302
+
+	Now    func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil discards
+}
+
+func (cfg *Config) setDefaults() {
+	setDefault(&cfg.WaitTimeout, time.Second)
+	setDefault(&cfg.RequestTimeout, 10*time.Second)
+	setDefault(&cfg.BodyLimit, 1<<20)
+	setDefault(&cfg.GroupLimit, 50)
+	setDefault(&cfg.PageSize, 50)
+	setDefault(&cfg.MaxPageSize, 1000)
+	setDefault(&cfg.RedirectStatus, http.StatusFound)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (cfg *Config) check() error {
+	switch {
+	case !cfg.API && !cfg.Redirects:
+		return errors.New("neither the API nor redirects are to be served")
+	case cfg.Queries == nil:
+		return errors.New("no queries")
+	case cfg.API && (cfg.Commands == nil || cfg.Wait == nil):
+		return errors.New("the API needs commands and a way to wait for the read models")
+	case cfg.Redirects && cfg.Clicks == nil:
+		return errors.New("redirects need a recorder of clicks")
+	case len(cfg.VisitorKey) < minKey:
+		return fmt.Errorf("the visitor key has %d bytes, at least %d are needed", len(cfg.VisitorKey), minKey)
+	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
+		return errors.New("a timeout or limit is negative")
+	case cfg.MaxPageSize < cfg.PageSize:
+		return fmt.Errorf("the page size %d exceeds the largest one, %d", cfg.PageSize, cfg.MaxPageSize)
+	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
+		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
+	}
+	return checkBaseURL(cfg.BaseURL)
+}
+
+func checkBaseURL(base string) error {
+	if base == "" {
+		return nil
+	}
+	parsed, err := url.Parse(base)
+	if err != nil {
+		return fmt.Errorf("base URL: %w", err)
+	}
+	if parsed.Scheme != "http" && parsed.Scheme != "https" || base != parsed.Scheme+"://"+parsed.Host || !validHost(parsed.Host) {
+		return fmt.Errorf("base URL %q is not of the form http://host or https://host", base)
+	}
+	return nil
+}
+
+// server serves the public listener.
+type server struct {
+	cfg   Config
+	api   *bunrouter.Router // nil: not served
+	short *bunrouter.Router // nil: not served
+}
+
+// New returns the handler of the public listener. Its error says what is wrong with the configuration.
+func New(cfg Config) (http.Handler, error) {
+	cfg.setDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("HTTP API: %w", err)
+	}
+	s := &server{cfg: cfg}
+	if cfg.API {
+		s.api = newRouter(s.apiRoutes(), s.apiOptions)
+	}
+	if cfg.Redirects {
+		s.short = newRouter(s.shortRoutes(), s.shortOptions)
+	}
+	return s, nil
+}
+
+// route is what answers one method of one path. A route for GET answers HEAD too.
+type route struct {
+	method, path string
+	handler      bunrouter.HandlerFunc
+}
+
+func (s *server) apiRoutes() []route {
+	return []route{
+		{http.MethodGet, "/v3/account", s.endpoint(s.readAccount)},
+
+		{http.MethodPost, "/v3/urls", s.endpoint(s.createURLs)},
+		{http.MethodGet, "/v3/urls", s.endpoint(s.listURLs)},
+		{http.MethodGet, "/v3/urls/:hash", s.endpoint(s.readURL)},
+		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
+		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
+
+		{http.MethodGet, "/v3/stats/:hash", s.endpoint(s.readStats)},
+
+		{http.MethodGet, "/v3/tags", s.endpoint(s.listTags)},
+		{http.MethodPost, "/v3/tags", s.endpoint(s.createTag)},
+		{http.MethodPatch, "/v3/tags/:label", s.endpoint(s.renameTag)},
+		{http.MethodDelete, "/v3/tags/:label", s.endpoint(s.deleteTag)},
+	}
+}
+
+func (s *server) shortRoutes() []route {
+	return []route{
+		{http.MethodGet, "/:hash", s.redirect},
+		{http.MethodGet, "/:hash/qr.png", s.qrImage},
+	}
+}
+
+// newRouter builds a router that answers unknown paths and methods with the errors of this package. options returns
+// what answers OPTIONS with a value of Allow.
+func newRouter(routes []route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
+	allow := make(map[string]string)
+	router := bunrouter.New(
+		bunrouter.WithNotFoundHandler(func(http.ResponseWriter, bunrouter.Request) error {
+			return &apiError{code: codeInvalidResource}
+		}),
+		bunrouter.WithMethodNotAllowedHandler(func(w http.ResponseWriter, r bunrouter.Request) error {
+			w.Header().Set("Allow", allow[r.Route()])
+			return &apiError{code: codeMethodNotSupported, details: "Supported are " + allow[r.Route()]}
+		}),
+	)
+	methods := make(map[string][]string)
+	for _, r := range routes {
+		router.Handle(r.method, r.path, r.handler)
+		methods[r.path] = append(methods[r.path], r.method)
+		if r.method == http.MethodGet {
+			router.HEAD(r.path, r.handler)
+			methods[r.path] = append(methods[r.path], http.MethodHead)
+		}
+	}
+	for path, supported := range methods {
+		supported = append(supported, http.MethodOptions)
+		slices.Sort(supported)
+		allow[path] = strings.Join(supported, ", ")
+		router.OPTIONS(path, options(allow[path]))
+	}
+	return router
+}
+
+// apiOptions answers in JSON like everything under /v3.
+func (s *server) apiOptions(allow string) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, _ bunrouter.Request) error {
+		w.Header().Set("Allow", allow)
+		return writeJSON(w, http.StatusOK, succeeded())
+	}
+}
+
+func (s *server) shortOptions(allow string) bunrouter.HandlerFunc {
+	return func(w http.ResponseWriter, _ bunrouter.Request) error {
+		w.Header().Set("Allow", allow)
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	}
+}

@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"regexp"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+)
+
+// The projections that a writer waits for.
+const (
+	projectionLinks    = "links"
+	projectionAccounts = "accounts"
+	projectionTags     = "tags"
+)
+
+// idempotencyKeys are the values of Idempotency-Key: 1 to 255 visible ASCII characters.
+var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
+
+// writeRequest returns what goes with the commands of a call. Calls of one account to one method and path that carry
+// the same Idempotency-Key are the same command.
+func (s *server) writeRequest(e *exchange) (commands.Request, error) {
+	request := commands.Request{
+		Account: e.account.ID.String(),
+		Key:     e.account.KeyID,
+		Address: s.pseudonym(address(e.request.RemoteAddr)),
+		ID:      e.id,
+		Command: uuid.New(),
+	}
+	if key := e.request.Header.Get("Idempotency-Key"); key != "" {
+		if !idempotencyKeys.MatchString(key) {
+			return commands.Request{}, wrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
+		}
+		request.Command = uuid.NewSHA1(e.account.ID, []byte(e.request.Method+"\n"+e.request.URL.Path+"\n"+key))
+		request.Repeated = true
+	}
+	request.Batch = request.Command.String()
+	return request, nil
+}
+
+// written says how far the log has to be read to see a write. Zero: nothing to see.
+type written struct {
+	urls, tags uint64 // commit positions
+}
+
+// settle tells the client where its write is in the log, and returns when the read models show it, or when that takes
+// too long: the write is done either way.
+func (s *server) settle(e *exchange, w written) {
+	last := max(w.urls, w.tags)
+	if last == 0 {
+		return
+	}
+	e.Header().Set("X-Event-Position", strconv.FormatUint(last, 10))
+	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
+	defer cancel()
+	for _, target := range []struct {
+		projection string
+		position   uint64
+	}{{projectionLinks, w.urls}, {projectionAccounts, w.urls}, {projectionTags, w.tags}} {
+		if target.position == 0 {
+			continue
+		}
+		if err := s.cfg.Wait(ctx, target.projection, target.position); err != nil {
+			s.cfg.Logger.WarnContext(e.context(), "write answered before the read models show it",
+				slog.String("request", e.id), slog.String("projection", target.projection),
+				slog.Uint64("position", target.position), slog.Any("error", err))
+		}
+	}
+}
