@@ -151,16 +151,24 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 	received := make(chan error, 1)
 	go func() { received <- receive(ctx, subscription, arrivals) }()
 
+	progressed, err = s.deliverAll(ctx, from, arrivals, out)
+	cancel()
+	if dropped := <-received; err == nil {
+		err = dropped
+	}
+	return progressed, err
+}
+
+// deliverAll gathers arrivals into batches and delivers them, until a batch is refused or the arrivals end, which is no
+// error here.
+func (s *Subscriber) deliverAll(ctx context.Context, from Position, arrivals <-chan arrival, out chan<- *message.Message) (progressed bool, err error) {
 	batches := batcher{size: s.cfg.BatchSize, position: from, sent: time.Now()}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
-			cancel()
-			return progressed, <-received
+			return progressed, nil
 		}
 		if err := deliver(ctx, out, batch); err != nil {
-			cancel()
-			_ = <-received // ends because of cancel; err is the reason
 			return progressed, err
 		}
 		progressed = true
@@ -193,8 +201,8 @@ type subscription struct {
 }
 
 func (s *subscription) close() {
-	_ = s.Subscription.Close() // never fails
-	_ = s.client.Close()       // never fails
+	_ = s.Close()        // never fails
+	_ = s.client.Close() // never fails
 }
 
 // subscribe opens a filtered subscription to the whole log behind a position.
