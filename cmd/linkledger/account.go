@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+// commandTimeout bounds an operator command.
+const commandTimeout = 10 * time.Second
+
+// accountCommand opens and manages accounts of a running installation.
+type accountCommand struct {
+	Create     accountCreate     `cmd:"" help:"Open an account and print its id and API key."`
+	List       accountList       `cmd:"" help:"List all accounts."`
+	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key of an account; the old one is void."`
+	Deactivate accountDeactivate `cmd:"" help:"Bar an account from the API and stop its links."`
+	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
+	SetPlan    accountSetPlan    `cmd:"" help:"Move an account to another plan."`
+}
+
+// target tells which installation an operator command is for.
+type target struct {
+	backends
+	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
+	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// locate fills in the connection strings that were not given.
+func (t *target) locate() error {
+	if err := validate(t); err != nil {
+		return err
+	}
+	if t.EventStore != "" && t.Database != "" {
+		return nil
+	}
+	running, err := findRunning(t.Data)
+	if err != nil {
+		return err
+	}
+	if t.EventStore == "" {
+		t.EventStore = running.EventStore
+	}
+	if t.Database == "" {
+		t.Database = running.Database
+	}
+	return nil
+}
+
+// change runs one command on an account and prints what it made.
+func (t *target) change(ctx context.Context, p *process, command func(context.Context, *commands.Handler, commands.Request) (commands.AccountOutcome, error)) error {
+	if t.EventStore == "" {
+		if err := t.locate(); err != nil {
+			return err
+		}
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: t.EventStore, Logger: p.logger})
+	if err != nil {
+		return usageError{err}
+	}
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+	outcome, err := command(ctx, handler, commands.Request{Command: uuid.New(), ID: uuid.NewString()})
+	if _, refused := errors.AsType[*commands.Error](err); refused {
+		return usageError{err}
+	}
+	if errors.Is(err, eventstore.ErrUnavailable) {
+		return usage("no event store answers at %s: is it running?", t.EventStore)
+	}
+	if err != nil {
+		return err
+	}
+	return t.print(p.stdout, outcome)
+}
+
+// accountView is an account as it is printed.
+type accountView struct {
+	ID       string `json:"id"`
+	Username string `json:"username"`
+	Plan     string `json:"plan"`
+	Active   bool   `json:"active"`
+	KeyID    string `json:"key_id"`
+	APIKey   string `json:"api_key,omitempty"`
+}
+
+func (t *target) print(w io.Writer, outcome commands.AccountOutcome) error {
+	account := accountView{
+		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
+		Active: outcome.Account.Active, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
+	}
+	if t.JSON {
+		return json.NewEncoder(w).Encode(account)
+	}
+	rows := table.NewWriter()
+	rows.SetStyle(table.StyleLight)
+	rows.AppendRows([]table.Row{
+		{"account id", account.ID}, {"user name", account.Username}, {"plan", account.Plan}, {"active", account.Active},
+	})
+	if account.APIKey != "" {
+		rows.AppendRows([]table.Row{{"API key", account.APIKey}, {"", "shown once, it is stored nowhere"}})
+	}
+	_, err := fmt.Fprintln(w, rows.Render())
+	return err
+}
+
+type accountCreate struct {
+	target
+	Username string `help:"User name: 1 to 64 of a-z 0-9 . _ -" required:""`
+	Plan     string `help:"Plan of the account." default:"free"`
+}
+
+// Run implements the command.
+func (c *accountCreate) Run(ctx context.Context, p *process) error {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+		return h.OpenAccount(ctx, r, c.Username, c.Plan)
+	})
+}
+
+type accountRotateKey struct {
+	target
+	Username string `help:"User name of the account." required:""`
+}
+
+// Run implements the command.
+func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+		return h.RotateKey(ctx, r, c.Username)
+	})
+}
+
+type accountDeactivate struct {
+	target
+	Username string `help:"User name of the account." required:""`
+}
+
+// Run implements the command.
+func (c *accountDeactivate) Run(ctx context.Context, p *process) error {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+		return h.DeactivateAccount(ctx, r, c.Username)
+	})
+}
+
+type accountReactivate struct {
+	target
+	Username string `help:"User name of the account." required:""`
+}
+
+// Run implements the command.
+func (c *accountReactivate) Run(ctx context.Context, p *process) error {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+		return h.ReactivateAccount(ctx, r, c.Username)
+	})
+}
+
+type accountSetPlan struct {
+	target
+	Username string `help:"User name of the account." required:""`
+	Plan     string `help:"Name of the plan." required:""`
+}
+
+// Run implements the command.
+func (c *accountSetPlan) Run(ctx context.Context, p *process) error {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+		return h.SetPlan(ctx, r, c.Username, c.Plan)
+	})
+}
+
+type accountList struct {
+	target
+}
+
+// Run implements the command.
+func (c *accountList) Run(ctx context.Context, p *process) error {
+	if c.Database == "" {
+		if err := c.locate(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	db, err := readmodel.Open(ctx, c.Database, 1)
+	if err != nil {
+		return usage("no database answers: %w: is it running?", err)
+	}
+	accounts, err := queries.New(db).Accounts(ctx)
+	if err := errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	if c.JSON {
+		views := make([]accountView, len(accounts))
+		for i, a := range accounts {
+			views[i] = accountView{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, KeyID: a.KeyID}
+		}
+		return json.NewEncoder(p.stdout).Encode(views)
+	}
+	rows := table.NewWriter()
+	rows.SetStyle(table.StyleLight)
+	rows.AppendHeader(table.Row{"user name", "plan", "active", "opened", "account id"})
+	for _, a := range accounts {
+		rows.AppendRow(table.Row{a.Username, a.Plan, a.Active, a.CreatedAt.UTC().Format(time.DateTime), a.ID})
+	}
+	_, err = fmt.Fprintln(p.stdout, rows.Render())
+	return err
+}

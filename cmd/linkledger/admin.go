@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"linkledger/projections"
+)
+
+// healthTimeout bounds one readiness probe.
+const healthTimeout = 2 * time.Second
+
+// adminHandler serves health, metrics and profiling on the internal address. A service that stops is no longer ready.
+func (s *service) adminHandler(stopping context.Context) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		&boardCollector{board: &s.board},
+	)
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, r *http.Request) { s.ready(stopping, w, r) })
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	return mux
+}
+
+// ready answers 200 when requests can be served, otherwise 503, with the state of each part.
+func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), healthTimeout)
+	defer cancel()
+	_, storeErr := s.store.Head(ctx)
+	checks := map[string]error{
+		"process":    stopping.Err(),
+		"eventstore": storeErr,
+		"database":   s.db.PingContext(ctx),
+	}
+	for _, status := range s.board.All() {
+		checks["projection "+status.Projection] = status.Err
+	}
+	state := make(map[string]string, len(checks))
+	code := http.StatusOK
+	for name, err := range checks {
+		state[name] = "ok"
+		if err != nil {
+			state[name] = err.Error()
+			code = http.StatusServiceUnavailable
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(state); err != nil && !errors.Is(err, context.Canceled) {
+		s.logger.DebugContext(ctx, "readiness not sent", slog.Any("error", err))
+	}
+}
+
+// boardCollector exports the state of the projections.
+type boardCollector struct {
+	board *projections.Board
+}
+
+var (
+	positionMetric = prometheus.NewDesc("linkledger_projection_position",
+		"Commit position up to which this process knows the projection to be.", []string{"projection"}, nil)
+	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
+		"Events that this process applied.", []string{"projection"}, nil)
+	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
+		"1 while the projection does not go on.", []string{"projection"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- positionMetric
+	descs <- eventsMetric
+	descs <- failingMetric
+}
+
+// Collect implements prometheus.Collector.
+func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
+	for _, status := range c.board.All() {
+		failing := 0.0
+		if status.Err != nil {
+			failing = 1
+		}
+		metrics <- prometheus.MustNewConstMetric(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit), status.Projection)
+		metrics <- prometheus.MustNewConstMetric(eventsMetric, prometheus.CounterValue, float64(status.Events), status.Projection)
+		metrics <- prometheus.MustNewConstMetric(failingMetric, prometheus.GaugeValue, failing, status.Projection)
+	}
+}

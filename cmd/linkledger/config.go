@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/go-playground/validator/v10"
+)
+
+// commandLine is everything that can be given to the program.
+type commandLine struct {
+	LogLevel slog.Level       `help:"Least level of the log: debug, info, warn or error." default:"info"`
+	Version  kong.VersionFlag `help:"Print the version and exit."`
+
+	Dev        devCommand        `cmd:"" help:"Run everything in one process: event store, private PostgreSQL, API, redirects and projections."`
+	Serve      serveCommand      `cmd:"" help:"Run the service against an event store and a PostgreSQL."`
+	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
+	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
+}
+
+// listeners are the addresses of the service.
+type listeners struct {
+	Listen      string `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
+	AdminListen string `help:"Internal address of health, metrics and profiling." default:"127.0.0.1:8081" validate:"address"`
+	BaseURL     string `help:"Where short links live, such as https://sho.rt; by default the host a request asks for." placeholder:"URL" validate:"omitempty,base_url"`
+}
+
+// backends tell where a running installation keeps its data.
+type backends struct {
+	EventStore string `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb"`
+	Database   string `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres"`
+}
+
+// role is a part of the service that a process takes on.
+type role string
+
+// The roles.
+const (
+	roleAPI       role = "api"
+	roleRedirect  role = "redirect"
+	roleProjector role = "projector"
+)
+
+// validate checks a command's flags and says which one to change.
+func validate(config any) error {
+	check := validator.New(validator.WithRequiredStructEnabled())
+	for tag, rule := range rules {
+		if err := check.RegisterValidation(tag, func(field validator.FieldLevel) bool { return rule(field.Field().String()) }); err != nil {
+			return err
+		}
+	}
+	err := check.Struct(config)
+	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
+		flag := flagName(wrong[0].StructField())
+		return usage("%q is not valid for --%s (%s): %s", fmt.Sprint(wrong[0].Value()), flag, envName(flag), expectations[wrong[0].Tag()])
+	}
+	return err
+}
+
+// rules are the validator tags of our own.
+var rules = map[string]func(string) bool{
+	"address": func(address string) bool {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return false
+		}
+		_, err = strconv.ParseUint(port, 10, 16)
+		return err == nil
+	},
+	"base_url": func(base string) bool {
+		u, err := url.Parse(base)
+		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
+			strings.TrimSuffix(base, "/") == u.Scheme+"://"+u.Host
+	},
+}
+
+// expectations say what a validator tag asks for.
+var expectations = map[string]string{
+	"address":    "give HOST:PORT, such as 127.0.0.1:8080",
+	"base_url":   "give scheme and host only, such as https://sho.rt",
+	"startswith": "give a connection string, as linkledger serve --help shows it",
+	"required":   "give a value",
+	"min":        "give at least one",
+	"oneof":      "choose from api, redirect, projector",
+}
+
+// flagName is kong's name for a field: AdminListen is --admin-listen.
+func flagName(field string) string {
+	switch field {
+	case "EventStore":
+		return "eventstore"
+	case "BaseURL":
+		return "base-url"
+	}
+	var name strings.Builder
+	for i, r := range field {
+		if i > 0 && r >= 'A' && r <= 'Z' {
+			name.WriteByte('-')
+		}
+		name.WriteRune(r)
+	}
+	return strings.ToLower(name.String())
+}
+
+func envName(flag string) string {
+	return "LINKLEDGER_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// listen opens a TCP address. That it can't is for the user to mend.
+func listen(address, flag string) (net.Listener, error) {
+	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
+	if err != nil {
+		return nil, usage("cannot listen on %s: %w; stop what uses it or choose another with --%s (%s)",
+			address, err, flag, envName(flag))
+	}
+	return listener, nil
+}
+
+// clientAddress is an address of a listener that clients on this machine can use.
+func clientAddress(listener net.Listener) string {
+	host, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		return listener.Addr().String()
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}

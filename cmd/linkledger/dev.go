@@ -1,0 +1,130 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/projections"
+	"linkledger/projections/postgres"
+)
+
+const (
+	demoUser = "demo"
+	freePlan = "free"
+	// readyTimeout bounds the wait of a start for its own projections.
+	readyTimeout = 30 * time.Second
+)
+
+// devCommand runs everything in one process, on one folder.
+type devCommand struct {
+	listeners
+	Data             string `help:"Folder of all data." default:"./data" validate:"required"`
+	EventstoreListen string `help:"Address of the embedded event store." default:"127.0.0.1:2113" validate:"address"`
+	PostgresBin      string `help:"Folder of PostgreSQL's initdb and postgres, where they are not in the usual places." placeholder:"DIR"`
+}
+
+// Run implements the command. What is started last stops first.
+func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
+	if err := validate(c); err != nil {
+		return err
+	}
+	open, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer open.close()
+	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the folders within keep their own secrets
+		return usage("cannot create the data folder: %w; choose another with --data (%s)", err, envName("data"))
+	}
+	store, err := startEventStore(p, filepath.Join(c.Data, "events"), open.events)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.stop()) }()
+	database, err := postgres.Start(ctx, postgres.Config{
+		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() {
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		err = errors.Join(err, database.Stop(deadline))
+	}()
+	running := runningDev{EventStore: store.url(), Database: database.DSN()}
+	if err := running.save(c.Data); err != nil {
+		return usageError{err}
+	}
+	defer func() { err = errors.Join(err, removeRunning(c.Data)) }()
+
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watch(ctx, stop, "event store", store.ended, func() error { return store.err })
+	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
+	return c.serve(ctx, stop, p, running, open)
+}
+
+// watch stops everything when a part has ended by itself.
+func watch(ctx context.Context, stop context.CancelCauseFunc, name string, ended <-chan struct{}, reason func() error) {
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			stop(fmt.Errorf("%s has ended by itself: %w", name, cmp.Or(reason(), errors.New("without an error"))))
+		}
+	}()
+}
+
+func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p *process, running runningDev, open *devListeners) (err error) {
+	base := c.BaseURL
+	if base == "" {
+		base = "http://" + clientAddress(open.public)
+	}
+	s, err := openService(ctx, p, serviceConfig{
+		eventStore: running.EventStore, database: running.Database, baseURL: base,
+		roles: []role{roleAPI, roleRedirect, roleProjector},
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	var greeted sync.WaitGroup
+	defer greeted.Wait()
+	defer stop(nil)
+	greeted.Go(func() {
+		if err := c.greet(ctx, p, s, base, open); err != nil {
+			stop(err)
+		}
+	})
+	return s.run(ctx, open.public, open.admin)
+}
+
+// greet opens the demo account on the first start, waits until it can be used, and tells the user what runs where.
+func (c *devCommand) greet(ctx context.Context, p *process, s *service, base string, open *devListeners) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	demo, err := s.commands.OpenAccount(ctx, commands.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
+	if refused, ok := errors.AsType[*commands.Error](err); ok && refused.Kind == commands.InvalidUsername {
+		err = nil // not the first start
+	}
+	if err != nil {
+		return fmt.Errorf("open the demo account: %w", err)
+	}
+	if err := s.fresh.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
+		return fmt.Errorf("wait for the projections: %w", err)
+	}
+	return greeting.Execute(p.stdout, map[string]string{
+		"Base": base, "Admin": "http://" + clientAddress(open.admin), "Store": "esdb://" + clientAddress(open.events) + "?tls=false",
+		"Data": c.Data, "User": demoUser, "Key": demo.Key,
+	})
+}

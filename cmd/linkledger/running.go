@@ -1,0 +1,84 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// runningFile tells operator commands how to reach the dev that runs on a data folder.
+const runningFile = "running.json"
+
+// runningDev is the content of the file.
+type runningDev struct {
+	EventStore string `json:"eventstore"`
+	Database   string `json:"database"`
+}
+
+func (r runningDev) save(folder string) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, runningFile), body, 0o600); err != nil {
+		return fmt.Errorf("cannot write to the data folder: %w", err)
+	}
+	return nil
+}
+
+func removeRunning(folder string) error { return os.Remove(filepath.Join(folder, runningFile)) }
+
+// findRunning finds the dev that runs on a data folder.
+func findRunning(folder string) (runningDev, error) {
+	notRunning := usage("no linkledger dev runs on %s: start one, name its folder with --data (%s), or give --eventstore and --database",
+		folder, envName("data"))
+	body, err := os.ReadFile(filepath.Join(folder, runningFile)) //nolint:gosec // the folder is the operator's choice
+	if errors.Is(err, fs.ErrNotExist) {
+		return runningDev{}, notRunning
+	}
+	if err != nil {
+		return runningDev{}, usage("cannot read how to reach linkledger dev: %w", err)
+	}
+	var r runningDev
+	if err := json.Unmarshal(body, &r); err != nil {
+		return runningDev{}, usage("%s is damaged: %w; restart linkledger dev", filepath.Join(folder, runningFile), err)
+	}
+	return r, nil
+}
+
+// devListeners are the open addresses of dev.
+type devListeners struct {
+	public, admin, events net.Listener
+}
+
+func (c *devCommand) listen() (*devListeners, error) {
+	var open devListeners
+	for _, l := range []struct {
+		listener      *net.Listener
+		address, flag string
+	}{
+		{&open.public, c.Listen, "listen"},
+		{&open.admin, c.AdminListen, "admin-listen"},
+		{&open.events, c.EventstoreListen, "eventstore-listen"},
+	} {
+		var err error
+		if *l.listener, err = listen(l.address, l.flag); err != nil {
+			open.close()
+			return nil, err
+		}
+	}
+	return &open, nil
+}
+
+// close closes what is open. What was served is closed already, which is no error here.
+func (l *devListeners) close() {
+	for _, listener := range []net.Listener{l.public, l.admin, l.events} {
+		if listener != nil {
+			_ = listener.Close()
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+// serveCommand runs the service against backends that run elsewhere.
+type serveCommand struct {
+	listeners
+	backends
+	Roles []role `help:"What this process does: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
+}
+
+// Run implements the command.
+func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
+	if err := c.check(); err != nil {
+		return err
+	}
+	public, err := listen(c.Listen, "listen")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = public.Close() }() // closed already when it was served
+	admin, err := listen(c.AdminListen, "admin-listen")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = admin.Close() }()
+	s, err := openService(ctx, p, serviceConfig{
+		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	p.logger.InfoContext(ctx, "serving", "api", public.Addr().String(), "admin", admin.Addr().String())
+	return s.run(ctx, public, admin)
+}
+
+func (c *serveCommand) check() error {
+	if c.EventStore == "" {
+		return usage("no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use linkledger dev", envName("eventstore"))
+	}
+	if c.Database == "" {
+		return usage("no database: set --database (%s) to postgres://USER:PASSWORD@HOST/DATABASE, or use linkledger dev", envName("database"))
+	}
+	return validate(c)
+}

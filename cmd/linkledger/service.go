@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/httpapi"
+	"linkledger/projections"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+const (
+	// drainTimeout is how long requests in flight may take after the service was told to stop.
+	drainTimeout = 10 * time.Second
+	// databaseConnections bounds the PostgreSQL connections of one process.
+	databaseConnections = 24
+	visitorKeySize      = 32 // bytes
+)
+
+// service is the program's main job: API, redirects and projections over an event store and a database.
+type service struct {
+	logger   *slog.Logger
+	store    *eventstore.Store
+	db       *readmodel.DB
+	queries  *queries.DB
+	fresh    *queries.Freshness
+	commands *commands.Handler
+	clicks   *commands.Clicks
+	board    projections.Board
+	roles    []role
+	handler  http.Handler
+}
+
+// serviceConfig of a service.
+type serviceConfig struct {
+	eventStore string
+	database   string
+	baseURL    string
+	roles      []role
+}
+
+// openService connects to the backends and brings the database's schema up to date.
+func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, error) {
+	store, err := eventstore.Open(eventstore.Config{URL: cfg.eventStore, Logger: p.logger})
+	if err != nil {
+		return nil, usageError{err}
+	}
+	db, err := openDatabase(ctx, cfg.database)
+	if err != nil {
+		store.Close()
+		return nil, err
+	}
+	s := &service{logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles}
+	if err := s.wire(ctx, cfg); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func openDatabase(ctx context.Context, dsn string) (*readmodel.DB, error) {
+	db, err := readmodel.Open(ctx, dsn, databaseConnections)
+	if err != nil {
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	if err := projections.Prepare(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare the database: %w", err), db.Close())
+	}
+	return db, nil
+}
+
+func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
+	visitorKey, err := s.db.Secret(ctx, "visitor", visitorKeySize)
+	if err != nil {
+		return err
+	}
+	var shortHosts []string
+	if base, err := url.Parse(cfg.baseURL); err == nil && base.Host != "" {
+		shortHosts = append(shortHosts, commands.ShortHost(base))
+	}
+	s.commands = commands.NewHandler(commands.Config{
+		Store: s.store, Logger: s.logger, ShortHosts: shortHosts, ReservedHashes: httpapi.ReservedHashes(),
+	})
+	s.clicks = commands.NewClicks(s.store)
+	s.handler, err = httpapi.New(httpapi.Config{
+		Commands: s.commands, Queries: s.queries, Clicks: s.clicks, Wait: s.fresh.Wait,
+		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Logger: s.logger,
+		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
+	})
+	return err
+}
+
+func (s *service) has(r role) bool { return slices.Contains(s.roles, r) }
+
+// run serves until ctx ends or a part fails, then stops all parts in the order in which they need each other.
+func (s *service) run(ctx context.Context, public, admin net.Listener) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopBackground()
+
+	var parts errgroup.Group
+	start := func(name string, part func(context.Context) error) {
+		parts.Go(func() error {
+			err := part(background)
+			if background.Err() != nil {
+				return nil
+			}
+			if err == nil {
+				err = errors.New("ended by itself")
+			}
+			fail(fmt.Errorf("%s: %w", name, err))
+			return nil
+		})
+	}
+	start("freshness", func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
+	if s.has(roleProjector) {
+		start("projections", func(ctx context.Context) error {
+			return projections.Run(ctx, projections.Config{
+				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Advance, Board: &s.board,
+			})
+		})
+	}
+	if s.has(roleRedirect) {
+		start("clicks", s.clicks.Run)
+	}
+
+	var servers errgroup.Group
+	if s.has(roleAPI) || s.has(roleRedirect) {
+		servers.Go(func() error { return serveHTTP(ctx, fail, s.handler, public, s.logger) })
+	}
+	servers.Go(func() error { return serveHTTP(ctx, fail, s.adminHandler(ctx), admin, s.logger) })
+	err := servers.Wait() // after the last request: its clicks and its waits need the parts
+	stopBackground()
+	_ = parts.Wait() // the parts have told their errors through fail
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// serveHTTP serves until ctx ends, then lets the requests in flight finish.
+func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener, logger *slog.Logger) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       30 * time.Second,
+		WriteTimeout:      60 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+		MaxHeaderBytes:    16 << 10,
+		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+	}
+	drained := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		err := server.Shutdown(deadline)
+		if err != nil {
+			err = errors.Join(fmt.Errorf("requests did not end in time: %w", err), server.Close())
+		}
+		drained <- err
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
+	}
+	return <-drained
+}
+
+func (s *service) close() error {
+	s.store.Close()
+	return s.db.Close()
+}
