@@ -28,7 +28,7 @@ func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	account := uuid.New()
 	var clicks []events.Click
 	for i := range benchLinks {
-		id := uuid.New()
+		id := uuid.Must(uuid.NewV7())
 		life := []events.Event{events.URLCreated{
 			URLID: id.String(), Account: account.String(), Hash: fmt.Sprintf("h%d", i),
 			LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", i), Note: "a note", At: noon,

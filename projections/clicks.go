@@ -12,17 +12,28 @@ import (
 	"linkledger/events"
 )
 
-// clickFold sums up the clicks of a batch. Totals are deltas: the checkpoint sees to it that each is added once. Which
-// clicks are unique only the table of visitors knows.
+// clickFold sums up the clicks of a batch, in columns whose rows follow the order of arrival: clicks on one link often
+// come together, and so do their rows in the tables. Totals are deltas: the checkpoint sees to it that each is added
+// once. Which clicks are unique only the table of visitors knows.
 type clickFold struct {
-	stats    map[uuid.UUID]*statsDelta
-	days     map[linkDay]int64
-	visitors map[linkVisitor]time.Time // day of the first click in the batch
-}
-
-type statsDelta struct {
-	total int64
-	last  time.Time
+	stats struct {
+		row   map[uuid.UUID]int
+		link  uuidColumn
+		total []int64
+		last  timeColumn
+	}
+	days struct {
+		row   map[linkDay]int
+		link  uuidColumn
+		day   timeColumn
+		total []int64
+	}
+	visitors struct {
+		seen    map[linkVisitor]struct{}
+		link    uuidColumn
+		visitor []string
+		day     timeColumn // of the first click in the batch
+	}
 }
 
 type linkDay struct {
@@ -36,60 +47,66 @@ type linkVisitor struct {
 }
 
 func newClickFold() *clickFold {
-	return &clickFold{
-		stats:    make(map[uuid.UUID]*statsDelta),
-		days:     make(map[linkDay]int64),
-		visitors: make(map[linkVisitor]time.Time),
-	}
+	c := &clickFold{}
+	c.stats.row = make(map[uuid.UUID]int)
+	c.days.row = make(map[linkDay]int)
+	c.visitors.seen = make(map[linkVisitor]struct{})
+	return c
 }
 
 func (c *clickFold) add(batch events.ClicksRecorded) error {
 	for i, click := range batch.Clicks {
-		id, err := parseID(click.URLID)
+		link, err := parseID(click.URLID)
 		if err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
 		if err := checkTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
-		stats, ok := c.stats[id]
-		if !ok {
-			stats = &statsDelta{}
-			c.stats[id] = stats
-		}
-		stats.total++
-		if click.At.After(stats.last) {
-			stats.last = click.At
-		}
 		on := day(click.At)
-		c.days[linkDay{id, on}]++
-		visitor := linkVisitor{id, click.Visitor}
-		if _, seen := c.visitors[visitor]; !seen {
-			c.visitors[visitor] = on
-		}
+		c.addToStats(link, click.At)
+		c.addToDay(linkDay{link, on})
+		c.addVisitor(linkVisitor{link, click.Visitor}, on)
 	}
 	return nil
 }
 
+func (c *clickFold) addToStats(link uuid.UUID, at time.Time) {
+	row, ok := c.stats.row[link]
+	if !ok {
+		row = len(c.stats.link)
+		c.stats.row[link] = row
+		c.stats.link, c.stats.total, c.stats.last = append(c.stats.link, link), append(c.stats.total, 0), append(c.stats.last, at)
+	}
+	c.stats.total[row]++
+	if at.After(c.stats.last[row]) {
+		c.stats.last[row] = at
+	}
+}
+
+func (c *clickFold) addToDay(key linkDay) {
+	row, ok := c.days.row[key]
+	if !ok {
+		row = len(c.days.link)
+		c.days.row[key] = row
+		c.days.link, c.days.day, c.days.total = append(c.days.link, key.link), append(c.days.day, key.day), append(c.days.total, 0)
+	}
+	c.days.total[row]++
+}
+
+func (c *clickFold) addVisitor(key linkVisitor, on time.Time) {
+	v := &c.visitors
+	if _, ok := v.seen[key]; ok {
+		return
+	}
+	v.seen[key] = struct{}{}
+	v.link, v.visitor, v.day = append(v.link, key.link), append(v.visitor, key.visitor), append(v.day, on)
+}
+
 // save writes everything in one statement: the visitors that were not there yet are the unique clicks.
 func (c *clickFold) save(ctx context.Context, tx bun.Tx) error {
-	if len(c.stats) == 0 {
+	if len(c.stats.link) == 0 {
 		return nil
-	}
-	var (
-		visitorLink, dayLink, statsLink uuidColumn
-		visitor                         []string
-		visitorDay, days, last          timeColumn
-		dayTotal, statsTotal            []int64
-	)
-	for key, on := range c.visitors {
-		visitorLink, visitor, visitorDay = append(visitorLink, key.link), append(visitor, key.visitor), append(visitorDay, on)
-	}
-	for key, total := range c.days {
-		dayLink, days, dayTotal = append(dayLink, key.link), append(days, key.day), append(dayTotal, total)
-	}
-	for id, delta := range c.stats {
-		statsLink, statsTotal, last = append(statsLink, id), append(statsTotal, delta.total), append(last, delta.last)
 	}
 	_, err := tx.NewRaw(`
 		WITH fresh AS (
@@ -115,9 +132,9 @@ func (c *clickFold) save(ctx context.Context, tx bun.Tx) error {
 			unique_clicks = s.unique_clicks + EXCLUDED.unique_clicks,
 			last_visit = greatest(s.last_visit, EXCLUDED.last_visit),
 			visited = true`,
-		visitorLink, pgdialect.Array(visitor), visitorDay,
-		dayLink, days, pgdialect.Array(dayTotal),
-		statsLink, pgdialect.Array(statsTotal), last).Exec(ctx)
+		c.visitors.link, pgdialect.Array(c.visitors.visitor), c.visitors.day,
+		c.days.link, c.days.day, pgdialect.Array(c.days.total),
+		c.stats.link, pgdialect.Array(c.stats.total), c.stats.last).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("count the clicks: %w", err)
 	}
