@@ -25,7 +25,7 @@ type counterRecord struct {
 func (s *server) readAccount(e *exchange) (any, error) {
 	counters, err := s.cfg.Queries.AccountCounters(e.context(), e.account.ID, s.cfg.Now())
 	if err != nil {
-		return nil, err
+		return nil, answered(err)
 	}
 	return accountAnswer{envelope: succeeded(), Account: accountRecord{
 		UserID: e.account.ID.String(), Username: e.account.Username, ExpirationDate: never, Plan: e.account.Plan,

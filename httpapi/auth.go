@@ -28,7 +28,7 @@ func (s *server) authenticate(e *exchange) error {
 		return unknown
 	}
 	if err != nil {
-		return err
+		return answered(err)
 	}
 	if !commands.KeyMatches(key, account.KeyHash) {
 		return &apiError{code: codeInvalidKey, details: "The API key is not the one of this account"}

@@ -12,6 +12,6 @@
 //   - Segments are compared and used unescaped: /%61bc is /abc.
 //   - HEAD answers wherever GET does. OPTIONS tells the methods, without credentials. Every 405 has Allow.
 //   - Writes go on when their client hangs up, until their own deadline: half of a command helps nobody. Reads stop.
-//   - An error of the write side or of the read models that is not a refusal means that they could not be asked, and is
-//     answered 503. What fails in this package itself is answered 500.
+//   - Where the event store or the database cannot be asked the answer is 503 and may be tried again. Whatever else goes
+//     wrong is 500.
 package httpapi

@@ -70,7 +70,7 @@ func writeJSON(w http.ResponseWriter, status int, body any) error {
 	encoder := json.NewEncoder(&encoded)
 	encoder.SetEscapeHTML(false) // destinations stay readable; the content type keeps browsers from reading it as HTML
 	if err := encoder.Encode(body); err != nil {
-		return fault{fmt.Errorf("encode the answer: %w", err)}
+		return fmt.Errorf("encode the answer: %w", err)
 	}
 	header := w.Header()
 	header.Set("Content-Type", "application/json; charset=utf-8")

@@ -109,14 +109,37 @@ type apiError struct {
 // Error implements error.
 func (e *apiError) Error() string { return answers[e.code].message + ": " + e.details }
 
-// fault is an error of this package itself: nothing that the client or an outage has to do with.
-type fault struct{ err error }
+// unread is an error of the read models, which means that they could not be asked.
+type unread struct{ err error }
 
 // Error implements error.
-func (f fault) Error() string { return f.err.Error() }
+func (u unread) Error() string { return u.err.Error() }
 
 // Unwrap gives the cause.
-func (f fault) Unwrap() error { return f.err }
+func (u unread) Unwrap() error { return u.err }
+
+// answered marks what queries fail with, except that something is not there.
+func answered(err error) error {
+	if err == nil || errors.Is(err, queries.ErrNotFound) {
+		return err
+	}
+	return unread{err}
+}
+
+// isOutage tells whether an error will pass when the event store or the database is back, or less busy.
+func isOutage(err error) bool {
+	if _, ok := errors.AsType[unread](err); ok {
+		return true
+	}
+	for _, passing := range []error{
+		commands.ErrUnavailable, commands.ErrBusy, commands.ErrClicksClosed, context.DeadlineExceeded, context.Canceled,
+	} {
+		if errors.Is(err, passing) {
+			return true
+		}
+	}
+	return false
+}
 
 // failure is what a client learns of an error.
 type failure struct {
@@ -157,7 +180,7 @@ func (s *server) failureOf(e *exchange, err error) failure {
 	}
 	s.cfg.Logger.ErrorContext(e.context(), "request failed", slog.String("request", e.id),
 		slog.String("method", e.request.Method), slog.String("route", e.route), slog.Any("error", err))
-	if _, ok := errors.AsType[fault](err); ok {
+	if !isOutage(err) {
 		return failure{code: codeUnknown, status: http.StatusInternalServerError}
 	}
 	return failure{code: codeUnknown, details: "The service cannot answer now, try again", status: http.StatusServiceUnavailable}

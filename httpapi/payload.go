@@ -31,7 +31,7 @@ func check(payload any, path string) error {
 	}
 	wrong, ok := errors.AsType[validator.ValidationErrors](err)
 	if !ok {
-		return fault{fmt.Errorf("validate: %w", err)}
+		return fmt.Errorf("validate: %w", err)
 	}
 	name := path + wrong[0].Field()
 	switch wrong[0].Tag() {

@@ -61,7 +61,7 @@ func (s *server) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 func encodeQR(text string, side int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {
-		return nil, fault{fmt.Errorf("QR code of %d bytes: %w", len(text), err)}
+		return nil, fmt.Errorf("QR code of %d bytes: %w", len(text), err)
 	}
 	modules := code.Bounds().Dx()
 	pixels := max(1, side/(modules+2*qrMargin))
@@ -77,7 +77,7 @@ func encodeQR(text string, side int) ([]byte, error) {
 	}
 	var encoded bytes.Buffer
 	if err := png.Encode(&encoded, drawn); err != nil {
-		return nil, fault{fmt.Errorf("encode a PNG: %w", err)}
+		return nil, fmt.Errorf("encode a PNG: %w", err)
 	}
 	return encoded.Bytes(), nil
 }

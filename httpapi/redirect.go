@@ -9,7 +9,6 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/commands"
-	"linkledger/events"
 	"linkledger/queries"
 )
 
@@ -25,10 +24,10 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		return err
 	}
 	if !headerSafe(target.LongURL) {
-		return fault{errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")}
+		return errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")
 	}
 	if r.Method == http.MethodGet {
-		click := events.Click{URLID: target.URLID.String(), Visitor: s.visitor(r.Request), At: now.Truncate(time.Microsecond)}
+		click := commands.Click{URLID: target.URLID.String(), Visitor: s.visitor(r.Request), At: now.Truncate(time.Microsecond)}
 		if err := s.cfg.Clicks.Record(e.context(), click); err != nil {
 			return err
 		}
@@ -54,7 +53,7 @@ func (s *server) target(e *exchange) (queries.Target, error) {
 	if errors.Is(err, queries.ErrNotFound) {
 		return queries.Target{}, missing
 	}
-	return target, err
+	return target, answered(err)
 }
 
 // unavailable says why a link that exists or existed sends nobody on.

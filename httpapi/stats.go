@@ -25,7 +25,7 @@ func (s *server) readStats(e *exchange) (any, error) {
 	}
 	stats, err := s.cfg.Queries.StatsByHash(e.context(), e.account.ID, hash)
 	if err != nil {
-		return nil, err
+		return nil, answered(err)
 	}
 	r := statsRecord{
 		Hash: stats.Hash, TotalClicks: stats.TotalClicks, UniqueClicks: stats.UniqueClicks,

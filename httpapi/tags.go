@@ -20,7 +20,7 @@ type tagPayload struct {
 func (s *server) listTags(e *exchange) (any, error) {
 	tags, err := s.cfg.Queries.Tags(e.context(), e.account.ID)
 	if err != nil {
-		return nil, err
+		return nil, answered(err)
 	}
 	answer := tagsAnswer{envelope: succeeded(), Tags: make([]tagRecord, len(tags))}
 	for i, tag := range tags {

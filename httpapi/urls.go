@@ -48,7 +48,7 @@ func (s *server) listURLs(e *exchange) (any, error) {
 		Account: e.account.ID, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
 	})
 	if err != nil {
-		return nil, err
+		return nil, answered(err)
 	}
 	answer := urlsAnswer{
 		envelope: succeeded(), URLs: make([]any, len(found.Links)),
@@ -67,7 +67,7 @@ func (s *server) readURL(e *exchange) (any, error) {
 	}
 	link, err := s.cfg.Queries.LinkByHash(e.context(), e.account.ID, hash)
 	if err != nil {
-		return nil, err
+		return nil, answered(err)
 	}
 	return urlsAnswer{
 		envelope: succeeded(), URLs: []any{s.record(e, link)}, Page: &page{ResultsCount: 1, TotalCount: 1},

@@ -1,0 +1,356 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections"
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+// patience bounds everything that a test waits for.
+const patience = time.Minute
+
+const (
+	shortHost = "sho.rt"
+	noon      = "2026-05-14T12:00:00Z"
+)
+
+func withPatience(t testing.TB) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// stack is the handler over an event store, a database and running projections of its own.
+type stack struct {
+	handler  http.Handler
+	events   *eventstoretest.Server
+	store    *eventstore.Store
+	db       *readmodel.DB
+	commands *commands.Handler
+	fresh    *queries.Freshness
+	log      *lines
+	now      atomic.Pointer[time.Time]
+}
+
+// newStack builds a stack. The short links live under http://sho.rt, and it is noon.
+func newStack(t testing.TB, adjust ...func(*Config)) *stack {
+	t.Helper()
+	s := &stack{log: &lines{}}
+	s.at(t, noon)
+	s.openDatabase(t)
+	s.events = eventstoretest.Serve(t)
+	s.store = eventstoretest.Open(t, s.events.URL())
+	s.fresh = queries.NewFreshness(s.db)
+	clock := func() time.Time { return *s.now.Load() }
+	s.commands = commands.NewHandler(commands.Config{
+		Store: s.store, Now: clock, ShortHosts: []string{shortHost}, ReservedHashes: ReservedHashes(),
+	})
+	clicks := commands.NewClicks(s.store)
+	s.start(t, clicks.Run)
+	s.start(t, func(ctx context.Context) error {
+		return projections.Run(ctx, projections.Config{DB: s.db, Store: s.store, OnCommit: s.fresh.Advance})
+	})
+	cfg := Config{
+		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Clicks: clicks, Wait: s.fresh.Wait,
+		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
+		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
+		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, change := range adjust {
+		change(&cfg)
+	}
+	var err error
+	if s.handler, err = New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func (s *stack) openDatabase(t testing.TB) {
+	t.Helper()
+	ctx := withPatience(t)
+	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
+	if err := projections.Prepare(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	s.db = db
+}
+
+// start runs a part until the end of the test.
+func (s *stack) start(t testing.TB, run func(context.Context) error) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("a part of the stack: %v", err)
+		}
+	})
+}
+
+// at sets the clock.
+func (s *stack) at(t testing.TB, now string) {
+	t.Helper()
+	parsed, err := time.Parse(time.RFC3339, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.now.Store(&parsed)
+}
+
+// caughtUp returns when the projections have passed everything that is in the log.
+func (s *stack) caughtUp(t testing.TB) {
+	t.Helper()
+	head, err := s.store.Head(withPatience(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, projection := range []string{projections.Links, projections.Accounts, projections.Tags} {
+		if err := s.fresh.Wait(withPatience(t), projection, head.Commit); err != nil {
+			t.Fatalf("wait for %s: %v", projection, err)
+		}
+	}
+}
+
+// client opens an account and returns its client.
+func (s *stack) client(t testing.TB, username string) *client {
+	t.Helper()
+	opened, err := s.commands.OpenAccount(withPatience(t), commands.Request{Command: uuid.New()}, username, "free")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, opened.Position.Commit); err != nil {
+		t.Fatal(err)
+	}
+	return &client{t: t, handler: s.handler, username: username, key: opened.Key, id: opened.Account.ID}
+}
+
+// client calls the API as an account.
+type client struct {
+	t             testing.TB
+	handler       http.Handler
+	username, key string
+	id            string
+}
+
+// answer is what the server answered, and what is in it where it is JSON of the API.
+type answer struct {
+	t      testing.TB
+	status int
+	header http.Header
+	body   string
+
+	Error   requestError               `json:"error"`
+	Version string                     `json:"version"`
+	URLs    []item                     `json:"urls"`
+	Page    *page                      `json:"page"`
+	Stats   []statsRecord              `json:"stats"`
+	Tags    []tagRecord                `json:"tags"`
+	Account map[string]json.RawMessage `json:"account"`
+}
+
+// item is a record or a failed item.
+type item struct {
+	Hash                 string            `json:"hash"`
+	LongURL              *string           `json:"long_url"`
+	CustomHash           *string           `json:"custom_hash"`
+	ShortURL             string            `json:"short_url"`
+	ShortURLWithProtocol string            `json:"short_url_with_protocol"`
+	TotalClicks          int64             `json:"total_clicks"`
+	UniqueClicks         int64             `json:"unique_clicks"`
+	LastVisit            *string           `json:"last_visit"`
+	Visited              bool              `json:"visited"`
+	EmailStats           bool              `json:"email_stats"`
+	Protected            bool              `json:"protected"`
+	Ping                 bool              `json:"ping"`
+	Archived             bool              `json:"archived"`
+	Note                 string            `json:"note"`
+	ExpirationDate       *string           `json:"expiration_date"`
+	MaxClicks            int64             `json:"max_clicks"`
+	Tags                 []string          `json:"tags"`
+	CreatedAt            string            `json:"created_at"`
+	ModifiedAt           string            `json:"modified_at"`
+	Links                map[string]string `json:"links"`
+	Error                *itemError        `json:"error"`
+}
+
+// with changes a request before it is sent.
+type with func(*http.Request)
+
+func header(name, value string) with { return func(r *http.Request) { r.Header.Set(name, value) } }
+
+func from(address, userAgent string) with {
+	return func(r *http.Request) {
+		r.RemoteAddr = address
+		r.Header.Set("User-Agent", userAgent)
+	}
+}
+
+// call sends a JSON body with the client's credentials.
+func (c *client) call(method, path, body string, changes ...with) *answer {
+	c.t.Helper()
+	changes = append([]with{
+		func(r *http.Request) { r.SetBasicAuth(c.username, c.key) }, header("Content-Type", "application/json"),
+	}, changes...)
+	return send(c.t, c.handler, method, path, body, changes...)
+}
+
+// must sends what has to succeed.
+func (c *client) must(method, path, body string, changes ...with) *answer {
+	c.t.Helper()
+	a := c.call(method, path, body, changes...)
+	a.is(http.StatusOK, codeOK)
+	for i, item := range a.URLs {
+		if item.Error != nil && item.Error.Code != codeOK {
+			c.t.Fatalf("%s %s: item %d: %+v", method, path, i, *item.Error)
+		}
+	}
+	return a
+}
+
+// create makes one URL of the fields.
+func (c *client) create(fields string) item {
+	c.t.Helper()
+	return c.must(http.MethodPost, "/v3/urls", `{"urls":[{`+fields+`}]}`).URLs[0]
+}
+
+// read reads one URL.
+func (c *client) read(hash string) item {
+	c.t.Helper()
+	return c.must(http.MethodGet, "/v3/urls/"+hash, "").URLs[0]
+}
+
+func send(t testing.TB, handler http.Handler, method, path, body string, changes ...with) *answer {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://"+shortHost, strings.NewReader(body))
+	var err error
+	if r.URL, err = r.URL.Parse(path); err != nil {
+		t.Fatal(err)
+	}
+	if body == "" {
+		r.Body, r.ContentLength = http.NoBody, 0
+	}
+	for _, change := range changes {
+		change(r)
+	}
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, r)
+	return answerOf(t, recorder.Result())
+}
+
+func answerOf(t testing.TB, response *http.Response) *answer {
+	t.Helper()
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &answer{t: t, status: response.StatusCode, header: response.Header, body: string(body)}
+	if strings.HasPrefix(a.header.Get("Content-Type"), "application/json") && len(body) > 0 {
+		if err := json.Unmarshal(body, a); err != nil {
+			t.Fatalf("%v in %s", err, body)
+		}
+	}
+	return a
+}
+
+// is demands a status and a code in an envelope.
+func (a *answer) is(status int, want code) {
+	a.t.Helper()
+	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != answers[want].message {
+		a.t.Fatalf("answered %d %s; want %d and code %d", a.status, a.body, status, want)
+	}
+}
+
+// has demands that the details of the error contain a text.
+func (a *answer) has(details string) {
+	a.t.Helper()
+	if !strings.Contains(a.Error.Details, details) {
+		a.t.Errorf("details are %q; want %q in them", a.Error.Details, details)
+	}
+}
+
+// failed demands a code of an item.
+func (i item) failed(t testing.TB, want code, details string) {
+	t.Helper()
+	if i.Error == nil || i.Error.Code != want || i.Error.Message != answers[want].message || !strings.Contains(i.Error.Details, details) {
+		t.Errorf("item is %+v with error %+v; want code %d and details with %q", i, i.Error, want, details)
+	}
+}
+
+// equal compares two values.
+func equal[T comparable](t testing.TB, what string, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s is %v; want %v", what, got, want)
+	}
+}
+
+// lines is a log that tests read.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+// Write implements io.Writer.
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+// matching returns the lines that contain all of the texts.
+func (l *lines) matching(texts ...string) []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var found []string
+	for line := range strings.Lines(l.text.String()) {
+		all := true
+		for _, text := range texts {
+			all = all && strings.Contains(line, text)
+		}
+		if all {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// batch returns a body with that many items.
+func batch(n int) string {
+	items := make([]string, n)
+	for i := range items {
+		items[i] = `{"long_url":"https://example.com/` + strconv.Itoa(i) + `"}`
+	}
+	return `{"urls":[` + strings.Join(items, ",") + `]}`
+}
