@@ -36,7 +36,7 @@ func removeRunning(folder string) error { return os.Remove(filepath.Join(folder,
 func findRunning(folder string) (runningDev, error) {
 	notRunning := usage("no linkledger dev runs on %s: start one, name its folder with --data (%s), or give --eventstore and --database",
 		folder, envName("data"))
-	body, err := os.ReadFile(filepath.Join(folder, runningFile)) //nolint:gosec // the folder is the operator's choice
+	body, err := os.ReadFile(filepath.Join(folder, runningFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return runningDev{}, notRunning
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 )
 
 // serveCommand runs the service against backends that run elsewhere.
@@ -34,7 +35,8 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	p.logger.InfoContext(ctx, "serving", "api", public.Addr().String(), "admin", admin.Addr().String())
+	p.logger.InfoContext(ctx, "serving",
+		slog.String("listen", public.Addr().String()), slog.String("admin", admin.Addr().String()), slog.Any("roles", c.Roles))
 	return s.run(ctx, public, admin)
 }
 
