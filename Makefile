@@ -33,6 +33,10 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 race: go ## Run all tests with the race detector
 	@$(WITH_POSTGRES) go test -race -timeout 10m ./...
 
+.PHONY: crash
+crash: go ## Kill the real process under load, 20 times
+	@$(WITH_POSTGRES) go test -count=1 -v -run '^TestCrash$$' ./cmd/linkledger -crash-rounds 20
+
 .PHONY: bench
 bench: go ## Run all benchmarks
 	@$(WITH_POSTGRES) go test -run='^$$' -bench=. -benchmem ./...
