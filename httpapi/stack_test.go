@@ -354,3 +354,11 @@ func batch(n int) string {
 	}
 	return `{"urls":[` + strings.Join(items, ",") + `]}`
 }
+
+// newStackless returns a configuration with nothing behind it.
+func newStackless() Config {
+	return Config{
+		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
+		Clicks: commands.NewClicks(nil), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
+	}
+}

@@ -1,0 +1,354 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+)
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	c.must("PATCH", "/v3/urls/one", `{"urls":[{"protected":true}]}`)
+	labels := make([]string, maxLabels+1)
+	for i := range labels {
+		labels[i] = fmt.Sprintf(`"l%d"`, i)
+	}
+	cases := []struct {
+		method, path, body string
+		status             int
+		want               code
+		details            string
+	}{
+		{"GET", "/v3", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3/", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3/nothing", "", 404, codeInvalidResource, ""},
+		{"DELETE", "/v3/stats?hashes=one", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3/urls/one/two", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3//urls", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3/urls//", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3/x/%2e%2e/urls", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3/urls/%2e", "", 404, codeInvalidResource, ""},
+
+		{"PUT", "/v3/urls", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS, POST"},
+		{"PATCH", "/v3/urls?hashes=one", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS, POST"},
+		{"DELETE", "/v3/urls?hashes=one", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS, POST"},
+		{"DELETE", "/v3/stats/one", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS"},
+		{"POST", "/v3/account/", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS"},
+		{"BREW", "/v3/tags/t", "", 405, codeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
+		{"GET", "/v3/tags/t", "", 405, codeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
+
+		{"POST", "/v3/urls", "", 400, codeMissingInput, "urls"},
+		{"POST", "/v3/urls", "{}", 400, codeMissingInput, "urls"},
+		{"POST", "/v3/urls", `{"urls":null}`, 400, codeMissingInput, "urls"},
+		{"POST", "/v3/urls", `{"urls":[]}`, 400, codeMissingInput, "urls"},
+		{"POST", "/v3/urls", `{"URLS":[{"long_url":"https://example.com"}]}`, 400, codeMissingInput, "urls"},
+		{"POST", "/v3/tags", "{}", 400, codeMissingInput, "label"},
+		{"PATCH", "/v3/tags/t", `{"label":null}`, 400, codeMissingInput, "label"},
+		{"PATCH", "/v3/urls/one", `{"urls":[]}`, 400, codeMissingInput, "urls"},
+
+		{"POST", "/v3/urls", batch(51), 400, codeBatchLimit, "50 URLs, not 51"},
+		{"PATCH", "/v3/urls/one", `{"urls":[{},{}]}`, 400, codeWrongInput, "one item"},
+
+		{"POST", "/v3/urls", `{"urls":[`, 400, codeWrongInput, "JSON"},
+		{"POST", "/v3/urls", `[]`, 400, codeWrongInput, "object"},
+		{"POST", "/v3/urls", `null`, 400, codeWrongInput, "object"},
+		{"POST", "/v3/urls", `{} {}`, 400, codeWrongInput, "goes on"},
+		{"POST", "/v3/urls", "{\"urls\":\"\xff\"}", 400, codeWrongInput, "UTF-8"},
+		{"POST", "/v3/urls", strings.Repeat("[", 20_000), 400, codeWrongInput, "JSON"},
+		{"POST", "/v3/urls", `{"urls":{}}`, 400, codeWrongInput, "urls must be an array of objects"},
+		{"POST", "/v3/urls", `{"urls":"x"}`, 400, codeWrongInput, "urls must be an array of objects"},
+		{"POST", "/v3/urls", `{"urls":[{},5]}`, 400, codeWrongInput, "urls[1] must be an object"},
+		{"POST", "/v3/urls", `{"urls":[{"long_url":5}]}`, 400, codeWrongInput, "urls[0].long_url must be a string"},
+		{"POST", "/v3/urls", `{"urls":[{},{"custom_hash":{}}]}`, 400, codeWrongInput, "urls[1].custom_hash must be a string"},
+		{"POST", "/v3/urls", `{"urls":[{"email_stats":1}]}`, 400, codeWrongInput, "urls[0].email_stats must be true or false"},
+		{"POST", "/v3/urls", `{"urls":[{"email_stats":"true"}]}`, 400, codeWrongInput, "urls[0].email_stats must be true or false"},
+		{"POST", "/v3/urls", `{"urls":[{"max_clicks":1.5}]}`, 400, codeWrongInput, "urls[0].max_clicks must be an integer"},
+		{"POST", "/v3/urls", `{"urls":[{"max_clicks":"1"}]}`, 400, codeWrongInput, "urls[0].max_clicks must be an integer"},
+		{"POST", "/v3/urls", `{"urls":[{"max_clicks":99999999999999999999}]}`, 400, codeWrongInput, "integer"},
+		{"POST", "/v3/urls", `{"urls":[{"tags":"a,b"}]}`, 400, codeWrongInput, "urls[0].tags must be an array of strings"},
+		{"POST", "/v3/urls", `{"urls":[{"tags":["a",null]}]}`, 400, codeWrongInput, "urls[0].tags[1] must be a string"},
+		{"POST", "/v3/urls", `{"urls":[{"tags":[` + strings.Join(labels, ",") + `]}]}`, 400, codeWrongInput, "different tags"},
+		{"PATCH", "/v3/urls/one", `{"urls":[{"protected":"no"}]}`, 400, codeWrongInput, "urls[0].protected"},
+		{"POST", "/v3/tags", `{"label":["a"]}`, 400, codeWrongInput, "label must be a string"},
+
+		{"GET", "/v3/urls?limit=0", "", 400, codeWrongInput, "limit must be at least 1"},
+		{"GET", "/v3/urls?limit=-1", "", 400, codeWrongInput, "limit must be at least 1"},
+		{"GET", "/v3/urls?limit=many", "", 400, codeWrongInput, "limit must be a number"},
+		{"GET", "/v3/urls?offset=-1", "", 400, codeWrongInput, "offset must be at least 0"},
+		{"GET", "/v3/urls?offset=-99999999999999999999", "", 400, codeWrongInput, "offset must be at least 0"},
+		{"GET", "/v3/urls?offset=1.5", "", 400, codeWrongInput, "offset must be a number"},
+		{"GET", "/v3/urls?limit=1;offset=2", "", 400, codeWrongInput, "query"},
+		{"GET", "/v3/urls?search=a", "", 400, codeWrongInput, "does not support the parameter search yet"},
+		{"GET", "/v3/urls?hashes=one", "", 400, codeWrongInput, "does not support the parameter hashes yet"},
+		{"GET", "/v3/urls?tags=t", "", 400, codeWrongInput, "does not support the parameter tags yet"},
+		{"GET", "/v3/urls?order_by=clicks", "", 400, codeWrongInput, "does not support the parameter order_by=clicks yet"},
+		{"POST", "/v3/urls?disable_long_url_duplicates=account", batch(1), 400, codeWrongInput, "does not support"},
+		{"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, codeWrongInput, "must be 1, true, account, 0 or false"},
+		{"DELETE", "/v3/urls/one?hashes=two", "", 400, codeWrongInput, "leave out"},
+		{"PATCH", "/v3/urls/one?tags=t", `{"urls":[{}]}`, 400, codeWrongInput, "leave out"},
+
+		{"GET", "/v3/urls/a%20b", "", 400, codeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/a%2Fb", "", 400, codeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/%00", "", 400, codeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/" + strings.Repeat("a", 26), "", 400, codeInvalidHash, "1 to 25"},
+		{"PATCH", "/v3/urls/%FF", `{"urls":[{}]}`, 400, codeInvalidHash, "1 to 25"},
+		{"DELETE", "/v3/urls/a.b", "", 400, codeInvalidHash, "1 to 25"},
+		{"GET", "/v3/stats/a.b", "", 400, codeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/none", "", 404, codeURLNotFound, ""},
+		{"PATCH", "/v3/urls/none", `{"urls":[{"note":"x"}]}`, 404, codeURLNotFound, ""},
+		{"DELETE", "/v3/urls/none", "", 404, codeURLNotFound, ""},
+		{"GET", "/v3/stats/none", "", 404, codeURLNotFound, ""},
+		{"DELETE", "/v3/urls/one", "", 403, codeAccessDenied, "protected"},
+		{"DELETE", "/v3/tags/none", "", 404, codeTagNotFound, ""},
+		{"PATCH", "/v3/tags/%00", `{"label":"x"}`, 404, codeTagNotFound, ""},
+		{"POST", "/v3/tags", `{"label":""}`, 400, codeInvalidLabel, "1 to 50"},
+		{"POST", "/v3/tags", `{"label":"` + strings.Repeat("é", 51) + `"}`, 400, codeInvalidLabel, "1 to 50"},
+		{"POST", "/v3/tags", `{"label":"visited"}`, 400, codeInvalidLabel, "meaning"},
+		{"POST", "/v3/tags", `{"label":"a&b"}`, 400, codeInvalidLabel, "letters"},
+	}
+	for _, tc := range cases {
+		name := tc.method + " " + tc.path + " " + tc.body
+		t.Run(name[:min(len(name), 90)], func(t *testing.T) {
+			t.Parallel()
+			c := *c
+			c.t = t
+			a := c.call(tc.method, tc.path, tc.body)
+			a.is(tc.status, tc.want)
+			a.has(tc.details)
+			if tc.want == codeMethodNotSupported {
+				equal(t, "Allow", a.header.Get("Allow"), tc.details)
+			}
+			if len(a.Error.Details) > 4*maxDetails {
+				t.Errorf("details have %d bytes", len(a.Error.Details))
+			}
+		})
+	}
+	t.Run("nothing was written", func(t *testing.T) {
+		t.Parallel()
+		c := *c
+		c.t = t
+		equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+		equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
+	})
+}
+
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c, gone := s.client(t, "alice"), s.client(t, "gone")
+	deactivated, err := s.commands.DeactivateAccount(withPatience(t), commands.Request{Command: uuid.New()}, "gone")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.fresh.Wait(withPatience(t), projectionAccounts, deactivated.Position.Commit); err != nil {
+		t.Fatal(err)
+	}
+	basic := func(credentials string) with {
+		return header("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(credentials)))
+	}
+	cases := map[string]struct {
+		with   with
+		status int
+		want   code
+	}{
+		"none":             {func(*http.Request) {}, 400, codeInvalidKey},
+		"bearer":           {header("Authorization", "Bearer "+c.key), 400, codeInvalidKey},
+		"no base64":        {header("Authorization", "Basic *"), 400, codeInvalidKey},
+		"no colon":         {basic("alice"), 400, codeInvalidKey},
+		"unknown user":     {basic("bob:" + c.key), 400, codeInvalidUsername},
+		"other spelling":   {basic("Alice:" + c.key), 400, codeInvalidUsername},
+		"empty user":       {basic(":" + c.key), 400, codeInvalidUsername},
+		"no text":          {basic("\xff\xfe:" + c.key), 400, codeInvalidUsername},
+		"NUL":              {basic("al\x00ice:" + c.key), 400, codeInvalidUsername},
+		"empty key":        {basic("alice:"), 400, codeInvalidKey},
+		"another's key":    {basic("alice:" + gone.key), 400, codeInvalidKey},
+		"inactive":         {basic("gone:" + gone.key), 403, codeAccessDenied},
+		"inactive, no key": {basic("gone:x"), 400, codeInvalidKey},
+		"right":            {basic("alice:" + c.key), 200, codeOK},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := send(t, s.handler, "GET", "/v3/account", "", tc.with)
+			a.is(tc.status, tc.want)
+			challenge := a.header.Get("WWW-Authenticate")
+			if (tc.status == 400) != strings.HasPrefix(challenge, "Basic ") {
+				t.Errorf("WWW-Authenticate is %q", challenge)
+			}
+		})
+	}
+}
+
+func TestNoSecretIsLogged(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.call("POST", "/v3/urls?x=query", `{"urls":[{"long_url":"https://example.com/secret"}]}`, header("X-Request-Id", "req-1"))
+	if len(s.log.matching("msg=request ", "method=POST", "route=/v3/urls", "status=200", "request=req-1", "account=alice", "duration=")) != 1 {
+		t.Errorf("the call is not in the log:\n%s", s.log.text.String())
+	}
+	for _, secret := range []string{c.key, "secret", "query", "Basic"} {
+		if found := s.log.matching(secret); len(found) > 0 {
+			t.Errorf("the log tells %q: %s", secret, found)
+		}
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for sent, taken := range map[string]bool{
+		"abc-DEF_1.2": true, strings.Repeat("x", 64): true,
+		"": false, strings.Repeat("x", 65): false, "a b": false, "a\"b": false, "é": false,
+	} {
+		for _, path := range []string{"/v3/urls", "/none"} {
+			got := send(t, s.handler, "GET", path, "", header("X-Request-Id", sent)).header.Get("X-Request-Id")
+			if taken {
+				equal(t, path, got, sent)
+			} else if _, err := uuid.Parse(got); err != nil {
+				t.Errorf("%s: the request id %q became %q; want a new one", path, sent, got)
+			}
+		}
+	}
+}
+
+func TestOptionsAndHead(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	served := httptest.NewServer(s.handler)
+	defer served.Close()
+	do := func(method, path string) *answer {
+		t.Helper()
+		r, err := http.NewRequestWithContext(withPatience(t), method, served.URL+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if method == "HEAD" {
+			r.SetBasicAuth(c.username, c.key)
+		}
+		response, err := http.DefaultTransport.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answerOf(t, response)
+	}
+	for path, allow := range map[string]string{
+		"/v3/urls/": "GET, HEAD, OPTIONS, POST", "/v3/urls/one": "DELETE, GET, HEAD, OPTIONS, PATCH",
+	} {
+		a := do("OPTIONS", path)
+		a.is(200, codeOK)
+		equal(t, "Allow", a.header.Get("Allow"), allow)
+	}
+	for path, status := range map[string]int{"/v3/urls": 200, "/v3/urls/one/": 200, "/v3/urls/none": 404, "/one": 302, "/none": 404, "/one/qr.png": 200} {
+		a := do("HEAD", path)
+		if a.status != status || a.body != "" || a.header.Get("Content-Length") == "" {
+			t.Errorf("HEAD %s is %d with %q", path, a.status, a.body)
+		}
+	}
+	a := do("OPTIONS", "/one")
+	equal(t, "status", a.status, http.StatusNoContent)
+	equal(t, "Allow", a.header.Get("Allow"), "GET, HEAD, OPTIONS")
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+}
+
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.RequestTimeout = patience / 40 })
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s.events.Stop()
+	calls := [][3]string{
+		{"POST", "/v3/urls", batch(2)}, {"PATCH", "/v3/urls/one", `{"urls":[{"note":"x"}]}`}, {"DELETE", "/v3/urls/one", ""},
+		{"POST", "/v3/tags", `{"label":"x"}`}, {"GET", "/one", ""},
+	}
+	outage := func(calls [][3]string) {
+		t.Helper()
+		for _, call := range calls {
+			a := c.call(call[0], call[1], call[2], header("X-Request-Id", "outage"), header("Accept", "application/json"))
+			a.is(http.StatusServiceUnavailable, codeUnknown)
+			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
+			for _, cause := range []string{"event", "127.0.0.1", "rpc", "sql", "pool"} {
+				if strings.Contains(a.body, cause) {
+					t.Errorf("the answer tells the cause: %s", a.body)
+				}
+			}
+		}
+		if got := len(s.log.matching("level=ERROR", "request=outage")); got != len(calls) {
+			t.Errorf("%d causes are in the log; want %d", got, len(calls))
+		}
+	}
+	outage(calls)
+	c.must("GET", "/v3/urls", "")
+	page := send(t, s.handler, "GET", "/one", "", header("X-Request-Id", "page"))
+	equal(t, "status", page.status, http.StatusServiceUnavailable)
+	equal(t, "Retry-After", page.header.Get("Retry-After"), "1")
+	if !strings.Contains(page.body, "Request page") {
+		t.Errorf("the page does not name its request: %s", page.body)
+	}
+	s.events.Start()
+	c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"back"}]}`)
+	s.db.Pool.Close()
+	for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account", "/one", "/one/qr.png"} {
+		c.call("GET", path, "", header("Accept", "application/json")).is(http.StatusServiceUnavailable, codeUnknown)
+	}
+}
+
+func TestPanics(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) {
+		cfg.Wait = func(context.Context, string, uint64) error { panic("boom") }
+	})
+	c := s.client(t, "alice")
+	a := c.call("POST", "/v3/tags", `{"label":"x"}`, header("X-Request-Id", "panic-1"))
+	a.is(http.StatusInternalServerError, codeUnknown)
+	if strings.Contains(a.body, "boom") || strings.Contains(a.body, "goroutine") {
+		t.Errorf("the client learns of the panic: %s", a.body)
+	}
+	if len(s.log.matching("level=ERROR", "request=panic-1", "boom", "stack=")) != 1 {
+		t.Error("the panic is not in the log")
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	valid := func() Config {
+		return newStackless()
+	}
+	if _, err := New(valid()); err != nil {
+		t.Fatalf("a valid configuration: %v", err)
+	}
+	for name, spoil := range map[string]func(*Config){
+		"nothing to serve": func(c *Config) { c.API, c.Redirects = false, false },
+		"commands":         func(c *Config) { c.Commands = nil },
+		"wait":             func(c *Config) { c.Wait = nil },
+		"queries":          func(c *Config) { c.Queries = nil },
+		"clicks":           func(c *Config) { c.Clicks = nil },
+		"short key":        func(c *Config) { c.VisitorKey = []byte("short") },
+		"negative":         func(c *Config) { c.BodyLimit = -1 },
+		"page size":        func(c *Config) { c.PageSize = 2000 },
+		"redirect status":  func(c *Config) { c.RedirectStatus = 200 },
+		"base path":        func(c *Config) { c.BaseURL = "https://example.com/x" },
+		"base scheme":      func(c *Config) { c.BaseURL = "ftp://example.com" },
+		"base user":        func(c *Config) { c.BaseURL = "https://a@example.com" },
+		"base nothing":     func(c *Config) { c.BaseURL = "example.com" },
+	} {
+		cfg := valid()
+		spoil(&cfg)
+		if _, err := New(cfg); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
