@@ -8,20 +8,16 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
 	"github.com/google/uuid"
 
 	"linkledger/commands"
-	"linkledger/projections"
 	"linkledger/projections/postgres"
 )
 
 const (
 	demoUser = "demo"
 	freePlan = "free"
-	// readyTimeout bounds the wait of a start for its own projections.
-	readyTimeout = 30 * time.Second
 )
 
 // devCommand runs everything in one process, on one folder.
@@ -109,10 +105,9 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	return s.run(ctx, open.public, open.admin)
 }
 
-// greet opens the demo account on the first start, waits until it can be used, and tells the user what runs where.
+// greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells
+// the user what runs where.
 func (c *devCommand) greet(ctx context.Context, p *process, s *service, base string, open *devListeners) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
-	defer cancel()
 	demo, err := s.commands.OpenAccount(ctx, commands.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
 	if refused, ok := errors.AsType[*commands.Error](err); ok && refused.Kind == commands.InvalidUsername {
 		err = nil // not the first start
@@ -120,8 +115,8 @@ func (c *devCommand) greet(ctx context.Context, p *process, s *service, base str
 	if err != nil {
 		return fmt.Errorf("open the demo account: %w", err)
 	}
-	if err := s.fresh.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
-		return fmt.Errorf("wait for the projections: %w", err)
+	if err := s.catchUp(ctx); err != nil {
+		return err
 	}
 	return greeting.Execute(p.stdout, map[string]string{
 		"Base": base, "Admin": "http://" + clientAddress(open.admin), "Store": "esdb://" + clientAddress(open.events) + "?tls=false",

@@ -151,6 +151,20 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	return err
 }
 
+// catchUp waits until the read models show everything that is in the log now.
+func (s *service) catchUp(ctx context.Context) error {
+	head, err := s.store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
+		if err := s.fresh.Wait(ctx, projection, head.Commit); err != nil {
+			return fmt.Errorf("wait for the projection %s: %w", projection, err)
+		}
+	}
+	return nil
+}
+
 // serveHTTP serves until ctx ends, then lets the requests in flight finish.
 func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener, logger *slog.Logger) error {
 	server := &http.Server{

@@ -162,7 +162,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 // deliverAll gathers arrivals into batches and delivers them, until a batch is refused or the arrivals end, which is no
 // error here.
 func (s *Subscriber) deliverAll(ctx context.Context, from Position, arrivals <-chan arrival, out chan<- *message.Message) (progressed bool, err error) {
-	batches := batcher{size: s.cfg.BatchSize, position: from, sent: time.Now()}
+	batches := batcher{size: s.cfg.BatchSize, position: from}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
