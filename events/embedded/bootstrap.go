@@ -1,6 +1,8 @@
 package embedded
 
 import (
+	"context"
+
 	"github.com/google/uuid"
 )
 
@@ -20,17 +22,23 @@ var systemEvents = []struct {
 	{"$users", "$User", "ops", false},
 }
 
-// bootstrap writes the beginning of a new log, all of it or nothing.
+// bootstrap writes the beginning of a new log, all of it or nothing, before the
+// writer's goroutines run.
 func (s *Store) bootstrap() error {
 	l := s.writer.ledger
 	l.next = firstPosition
 	s.tail = newTail(0)
-	l.begin()
-	for _, e := range systemEvents {
-		p := proposed{id: uuid.New(), kind: e.kind, json: e.json, data: []byte(e.data)}
-		if out := l.planAppend(e.stream, expectAny, []proposed{p}); out.err != nil {
-			return out.err
+	events := func(l *ledger) outcome {
+		for _, e := range systemEvents {
+			p := proposed{id: uuid.New(), kind: e.kind, json: e.json, data: []byte(e.data)}
+			if out := l.planAppend(e.stream, expectAny, []proposed{p}); out.err != nil {
+				return out
+			}
 		}
+		return outcome{}
 	}
-	return s.writer.sync()
+	req := &write{ctx: context.Background(), plan: events, done: make(chan outcome, 1)}
+	s.writer.land(s.writer.launch([]*write{req}))
+	out := <-req.done
+	return out.err
 }

@@ -34,7 +34,7 @@ const (
 
 	firstPosition = 64 // no event is at 0, which means the start
 	rememberedIDs = 100_000
-	cachedStates  = 64 << 10
+	cachedStates  = 16 << 10
 	blockCache    = 64 << 20
 	memTable      = 32 << 20
 )

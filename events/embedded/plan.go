@@ -6,19 +6,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// target is a stream about to be written, with the streams it is tied to: its
-// own metadata stream, and, when it is a metadata stream, the one it describes.
+// target is a stream about to be written, with the stream that it describes
+// when it is a metadata stream.
 type target struct {
 	stream string
 	st     *streamState
-	meta   *streamState // of "$$"+stream
 
 	origin      string
 	originState *streamState // nil unless stream is a metadata stream
 }
 
-// load reads all that a write may need. Everything that can fail is done here,
-// before anything is changed.
 func (l *ledger) load(stream string) (t target, err error) {
 	t.stream = stream
 	if t.st, err = l.state(stream); err != nil {
@@ -26,12 +23,8 @@ func (l *ledger) load(stream string) (t target, err error) {
 	}
 	if isMetadataStream(stream) {
 		t.origin = strings.TrimPrefix(stream, metadataPrefix)
-		if t.originState, err = l.state(t.origin); err != nil {
-			return target{}, err
-		}
-		return t, nil
+		t.originState, err = l.state(t.origin)
 	}
-	t.meta, err = l.state(metadataPrefix + stream)
 	return t, err
 }
 
@@ -89,7 +82,12 @@ func (l *ledger) written(last *record, err error) outcome {
 
 // writeUndeleting appends to a soft-deleted stream: directly behind the new
 // events, its metadata is written anew to begin the stream at the first of them.
+// All that can fail is read before anything is changed.
 func (l *ledger) writeUndeleting(t target, events []proposed) outcome {
+	meta, err := l.state(metadataPrefix + t.stream)
+	if err != nil {
+		return outcome{err: err}
+	}
 	current, err := l.record(t.st.metaPos)
 	if err != nil {
 		return outcome{err: err}
@@ -99,7 +97,7 @@ func (l *ledger) writeUndeleting(t target, events []proposed) outcome {
 	if err != nil {
 		return outcome{err: err}
 	}
-	if _, err := l.appendMetadata(t.stream, t.st, t.meta, []proposed{metadataEvent(metadata)}); err != nil {
+	if _, err := l.appendMetadata(t.stream, t.st, meta, []proposed{metadataEvent(metadata)}); err != nil {
 		return outcome{err: err}
 	}
 	return l.written(last, nil)
@@ -136,7 +134,11 @@ func (l *ledger) planDelete(stream string, expected int64) outcome {
 	if t.st.last < 0 && t.st.metaPos == 0 {
 		return outcome{err: &wrongVersionError{stream, expected, noEvents}}
 	}
-	return l.written(l.appendMetadata(stream, t.st, t.meta, []proposed{metadataEvent(softDeleteMetadata)}))
+	meta, err := l.state(metadataPrefix + stream)
+	if err != nil {
+		return outcome{err: err}
+	}
+	return l.written(l.appendMetadata(stream, t.st, meta, []proposed{metadataEvent(softDeleteMetadata)}))
 }
 
 // planTombstone ends a stream for good.

@@ -14,6 +14,7 @@ import (
 const (
 	maxMessage     = 16<<20 - 10_000
 	maxConcurrent  = 100_000 // calls and subscriptions of one connection
+	callWorkers    = 128
 	keepaliveEvery = 10 * time.Second
 )
 
@@ -30,6 +31,9 @@ func (s *Store) newServer(addr net.Addr) *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveEvery}),
 		// Handlers use Pebble, which must not be closed under them.
 		grpc.WaitForHandlers(true),
+		// Goroutines that are kept have grown their stacks already, which is
+		// worth a tenth of an append. Calls beyond their number get their own.
+		grpc.NumStreamWorkers(callWorkers),
 	)
 	streams.RegisterStreamsServer(server, &streamsService{store: s})
 	gossip.RegisterGossipServer(server, &gossipService{instance: s.instance, addr: addr})

@@ -103,7 +103,7 @@ func Open(cfg Config) (*Store, error) {
 	if err := s.open(); err != nil {
 		return nil, fmt.Errorf("open event store in %s: %w", cfg.Dir, err)
 	}
-	go s.writer.run()
+	s.writer.start()
 	return s, nil
 }
 
@@ -111,20 +111,22 @@ func Open(cfg Config) (*Store, error) {
 // advertises the address of ln. Serve closes ln. It may be called for several
 // listeners; after Close it returns ErrClosed.
 func (s *Store) Serve(ln net.Listener) error {
-	server := s.newServer(ln.Addr())
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return errors.Join(ErrClosed, ln.Close())
 	}
+	server := s.newServer(ln.Addr())
 	s.servers[server] = struct{}{}
 	s.serving.Add(1)
 	s.mu.Unlock()
 	defer s.serving.Done()
-	if err := server.Serve(ln); err != nil {
-		return fmt.Errorf("serve event store: %w", err)
+	err := server.Serve(ln)
+	if err == nil || errors.Is(err, grpc.ErrServerStopped) {
+		return nil
 	}
-	return nil
+	server.Stop()
+	return fmt.Errorf("serve event store: %w", err)
 }
 
 // Close stops accepting, finishes the group of writes in flight, ends

@@ -25,23 +25,36 @@ const (
 
 // write is one request to the writer. plan runs on the writer's goroutine.
 type write struct {
-	ctx  context.Context
+	ctx  context.Context // of the call; a request that it has left is not written
 	plan func(*ledger) outcome
 	size int          // bytes of events
 	done chan outcome // has room for the one answer
 }
 
-// writer commits what is waiting, group by group.
+// writer commits what is waiting, group by group. One goroutine decides and
+// applies, another one awaits the sync and answers, so that the next group is
+// made while one syncs.
 type writer struct {
 	ledger  *ledger
 	noSync  bool
 	publish func([]*record, counters)
 
 	queue   chan *write
+	flights chan *flight  // from the first goroutine to the second
 	quit    chan struct{} // closed to stop
-	stopped chan struct{} // closed when run has returned
+	stopped chan struct{} // closed when both goroutines have returned
 	failed  chan struct{} // closed after a failed commit
 	failure atomic.Pointer[error]
+}
+
+// flight is a group that is applied but not yet known to be durable.
+type flight struct {
+	group    []*write
+	answers  []outcome
+	events   []*record
+	counters counters
+	batch    *pebble.Batch
+	applied  bool
 }
 
 func newWriter(l *ledger, noSync bool, publish func([]*record, counters)) *writer {
@@ -50,6 +63,7 @@ func newWriter(l *ledger, noSync bool, publish func([]*record, counters)) *write
 		noSync:  noSync,
 		publish: publish,
 		queue:   make(chan *write, writeQueueLen),
+		flights: make(chan *flight), // at most one group waits behind the one that syncs
 		quit:    make(chan struct{}),
 		stopped: make(chan struct{}),
 		failed:  make(chan struct{}),
@@ -78,6 +92,11 @@ func (w *writer) enqueue(ctx context.Context, size int, plan func(*ledger) outco
 	select {
 	case <-w.quit:
 		return nil, ErrClosed
+	default:
+	}
+	select {
+	case w.queue <- req: // the usual case, tried alone because it is cheaper so
+		return req, nil
 	default:
 	}
 	select {
@@ -116,16 +135,24 @@ func (w *writer) submit(ctx context.Context, size int, plan func(*ledger) outcom
 	return w.wait(ctx, req)
 }
 
-func (w *writer) run() {
-	defer close(w.stopped)
-	for {
-		select {
-		case first := <-w.queue:
-			w.commit(w.gather(first))
-		case <-w.quit:
-			return
+func (w *writer) start() {
+	go func() {
+		defer close(w.flights)
+		for {
+			select {
+			case first := <-w.queue:
+				w.flights <- w.launch(w.gather(first))
+			case <-w.quit:
+				return
+			}
 		}
-	}
+	}()
+	go func() {
+		defer close(w.stopped)
+		for f := range w.flights {
+			w.land(f)
+		}
+	}()
 }
 
 // gather takes what is waiting. It never waits for more: the group grows by
@@ -144,24 +171,24 @@ func (w *writer) gather(first *write) []*write {
 	return group
 }
 
-// commit decides the requests in order, makes the group durable and answers.
-// Refusals are held back too: they may rest on a neighbour of the same group.
-func (w *writer) commit(group []*write) {
-	answers := make([]outcome, len(group))
-	w.ledger.begin()
+// launch decides the requests in order and applies what they write.
+func (w *writer) launch(group []*write) *flight {
+	f := &flight{group: group, answers: make([]outcome, len(group))}
+	l := w.ledger
+	l.begin()
 	for i, req := range group {
-		answers[i] = w.plan(req)
+		f.answers[i] = w.plan(req)
 	}
-	if err := w.sync(); err != nil {
-		w.fail(err)
-		for i := range answers {
-			answers[i] = outcome{err: w.err()}
+	f.batch, f.events, f.counters = l.batch, l.events, l.counters
+	if len(l.events) > 0 && w.err() == nil {
+		if err := w.apply(l); err != nil {
+			w.fail(err)
+		} else {
+			f.applied = true
 		}
 	}
-	for i, req := range group {
-		req.done <- answers[i]
-	}
-	w.ledger.states.trim()
+	l.states.trim()
+	return f
 }
 
 func (w *writer) plan(req *write) outcome {
@@ -174,45 +201,41 @@ func (w *writer) plan(req *write) outcome {
 	return req.plan(w.ledger)
 }
 
-// sync makes the group durable and shows it to the readers.
-func (w *writer) sync() error {
-	l := w.ledger
-	defer l.batch.Close()
-	if err := w.err(); err != nil {
-		return err
-	}
-	if len(l.events) == 0 {
-		return nil
-	}
+// apply gives the batch of the group to Pebble, without waiting for the sync.
+func (w *writer) apply(l *ledger) error {
 	if err := l.seal(); err != nil {
 		return err
 	}
-	if err := w.apply(l.batch); err != nil {
-		return err
+	if w.noSync {
+		return l.db.Apply(l.batch, pebble.NoSync)
 	}
-	w.publish(l.events, l.counters)
-	return nil
+	// Waiting apart from applying also is what makes Pebble return a failed
+	// sync; otherwise it ends the process.
+	return l.db.ApplyNoSyncWait(l.batch, pebble.Sync)
 }
 
-// apply commits the batch. Pebble reports some failures only to its logger,
-// which calls fail; so that is asked as well.
-func (w *writer) apply(batch *pebble.Batch) error {
-	if w.noSync {
-		if err := w.ledger.db.Apply(batch, pebble.NoSync); err != nil {
-			return fmt.Errorf("commit: %w", err)
+// land waits until the group is durable, shows it to the readers and answers.
+// Refusals are held back too: they may rest on a neighbour of the same group,
+// or of the one before.
+func (w *writer) land(f *flight) {
+	if f.applied && !w.noSync {
+		if err := f.batch.SyncWait(); err != nil {
+			w.fail(fmt.Errorf("sync: %w", err))
 		}
-		return w.err()
 	}
-	// Waiting apart from applying is what makes Pebble return a failed sync;
-	// otherwise it ends the process.
-	if err := w.ledger.db.ApplyNoSyncWait(batch, pebble.Sync); err != nil {
-		return fmt.Errorf("commit: %w", err)
-	}
+	// Pebble reports some failures only to its logger, which calls fail.
 	if err := w.err(); err != nil {
-		return err
+		for i := range f.answers {
+			f.answers[i] = outcome{err: err}
+		}
+	} else if len(f.events) > 0 {
+		w.publish(f.events, f.counters)
 	}
-	if err := batch.SyncWait(); err != nil {
-		return fmt.Errorf("sync: %w", err)
+	for i, req := range f.group {
+		req.done <- f.answers[i]
 	}
-	return w.err()
+	// Closing only returns memory. The batch of a failed commit may be in use.
+	if w.err() == nil {
+		_ = f.batch.Close()
+	}
 }
