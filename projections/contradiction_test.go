@@ -58,7 +58,8 @@ func TestImpossibleEvents(t *testing.T) {
 		"click without time":    {Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{URLID: id}}}},
 		"rename of no tag":      {Tags, tags, nil, events.TagRenamed{TagID: id, At: noon}},
 		"tag is deleted": {
-			Tags, tags, []events.Event{events.TagCreated{TagID: id, At: noon}, events.TagDeleted{TagID: id, At: noon}},
+			Tags, tags,
+			[]events.Event{events.TagCreated{TagID: id, At: noon}, events.TagDeleted{TagID: id, At: noon}},
 			events.TagRenamed{TagID: id, At: noon},
 		},
 		"tag created twice":     {Tags, tags, []events.Event{events.TagCreated{TagID: id, At: noon}}, events.TagCreated{TagID: id, At: noon}},

@@ -259,6 +259,40 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	}
 }
 
+// TestInterruption starts on a database without tables, which appear later.
+func TestInterruption(t *testing.T) {
+	t.Parallel()
+	db, store := reopen(t, postgrestest.NewDatabase(t)), eventstoretest.New(t)
+	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+		t.Fatal(err)
+	}
+	w, progress := newWriter(t, store), newProgressLog()
+	board := &Board{}
+	interrupted := make(chan struct{}, 1)
+	logs := &signalHandler{message: "subscription ended, taking it up again", signal: interrupted}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Logger: logs.logger()})
+	for range 3 + 1 { // at least one of each
+		<-interrupted
+	}
+	var reasons []error
+	for _, s := range board.All() {
+		reasons = append(reasons, s.Err)
+	}
+	if err := errors.Join(reasons...); !errors.Is(err, ErrNotPrepared) {
+		t.Errorf("the board says %v", err)
+	}
+	if err := Prepare(withPatience(t), db); err != nil {
+		t.Fatal(err)
+	}
+	_, last := w.link(w.account(), "h")
+	progress.wait(t, last, Links, Accounts)
+	for _, s := range board.All() {
+		if s.Err != nil && s.Projection != Tags { // which has nothing to do yet
+			t.Errorf("status %+v", s)
+		}
+	}
+}
+
 // endingSubscriber is a subscription that ends at once.
 type endingSubscriber struct{}
 

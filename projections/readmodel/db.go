@@ -45,7 +45,7 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	if maxConns < 1 || maxConns > 1<<15 {
 		return nil, fmt.Errorf("open the database: %d connections are not possible", maxConns)
 	}
-	cfg.MaxConns = int32(maxConns) //nolint:gosec // checked above
+	cfg.MaxConns = int32(maxConns)
 	// bun writes arguments as literals into its statements, so there is nothing to prepare, and a statement cache would
 	// keep a plan of every distinct statement ever sent.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
