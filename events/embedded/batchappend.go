@@ -141,18 +141,20 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 	}
 	batch := b.open[id]
 	if batch == nil {
-		if batch, err = b.begin(ctx, req, id); err != nil {
-			return b.refuse(id, batch, req.GetIsFinal(), err)
-		}
-		if batch == nil {
+		if len(b.open)+len(b.refused) >= maxOpenBatches {
 			return status.Error(codes.ResourceExhausted, "too many unfinished batches on one call")
+		}
+		if batch, err = b.begin(ctx, req, id); err != nil {
+			b.refuse(id, batch, req.GetIsFinal(), err)
+			return nil
 		}
 	}
 	before := batch.size
 	for _, m := range req.GetProposedMessages() {
 		if err := batch.add(m, b.store.cfg.MaxAppendSize); err != nil {
 			b.size -= before
-			return b.refuse(id, batch, req.GetIsFinal(), err)
+			b.refuse(id, batch, req.GetIsFinal(), err)
+			return nil
 		}
 	}
 	if b.size += batch.size - before; b.size > maxOpenBatchSize {
@@ -166,12 +168,9 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 	return nil
 }
 
-// begin opens the batch of a first frame. It returns nothing when there are too
-// many already.
+// begin opens the batch of a first frame. With an error it returns as much of
+// the batch as is needed to answer it.
 func (b *batchCall) begin(ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID) (*batch, error) {
-	if len(b.open)+len(b.refused) >= maxOpenBatches {
-		return nil, nil
-	}
 	opts := req.GetOptions()
 	batch := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), options: opts, cancel: func() {}}
 	if opts == nil {
@@ -222,14 +221,15 @@ func (b *batchCall) hand(ctx context.Context, batch *batch) error {
 	return nil
 }
 
-func (b *batchCall) refuse(id uuid.UUID, batch *batch, final bool, err error) error {
+// refuse answers a batch early. Unless this was its last frame, those to come
+// are ignored.
+func (b *batchCall) refuse(id uuid.UUID, batch *batch, final bool, err error) {
 	delete(b.open, id)
 	if !final {
 		b.refused[id] = struct{}{}
 	}
 	batch.cancel()
 	b.answer(batch, outcome{err: err})
-	return nil
 }
 
 // expire answers an open batch whose deadline has passed.
@@ -239,14 +239,14 @@ func (b *batchCall) expire(id uuid.UUID) {
 		return // handed over in time, or a later batch under the same id
 	}
 	b.size -= batch.size
-	_ = b.refuse(id, batch, false, context.DeadlineExceeded)
+	b.refuse(id, batch, false, context.DeadlineExceeded)
 }
 
 // abandon answers what the client began and never finished.
 func (b *batchCall) abandon() {
 	for id, batch := range b.open {
 		b.size -= batch.size
-		_ = b.refuse(id, batch, true, invalid("the call ended before the final frame"))
+		b.refuse(id, batch, true, invalid("the call ended before the final frame"))
 	}
 }
 

@@ -119,14 +119,84 @@ func checkCrashed(t *testing.T, disk *vfs.MemFS, before map[string]bool) {
 	}
 }
 
+// logSync tells whether op makes the write-ahead log durable.
+func logSync(op errorfs.Op) bool {
+	sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
+	return sync && strings.HasSuffix(op.Path, ".log")
+}
+
+// TestNothingShowsBeforeSync holds a sync back while Pebble shows the event
+// already. Until it is durable nobody may see it.
+func TestNothingShowsBeforeSync(t *testing.T) {
+	t.Parallel()
+	var armed atomic.Bool
+	syncing, release := make(chan struct{}), make(chan struct{})
+	disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if logSync(op) && armed.CompareAndSwap(true, false) {
+			close(syncing)
+			<-release
+		}
+		return nil
+	}))
+	s := open(t, func(c *Config) { c.FS = disk })
+	c := dial(t, s)
+	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if ev := sub.Recv(); ev.CaughtUp == nil {
+		t.Fatalf("got %+v, want caught up", ev)
+	}
+	before := s.Stat()
+	armed.Store(true)
+	answered := make(chan outcome, 1)
+	go func() { answered <- s.testAppend("s", expectNoStream, "a") }()
+	<-syncing
+	if _, err := loadNumber(s.db, "s", 0); err != nil {
+		t.Fatalf("the event is not applied yet, so this proves nothing: %v", err)
+	}
+	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != len(systemEvents) || s.Stat().Head != before.Head {
+		t.Fatalf("$all shows %d events, head %d", len(got), s.Stat().Head)
+	}
+	received := make(chan *esdb.SubscriptionEvent, 1)
+	go func() { received <- sub.Recv() }()
+	read := make(chan error, 1)
+	go func() {
+		got, err := drainRead(c.ReadStream(testContext(t), "s", esdb.ReadStreamOptions{From: esdb.Start{}}, all))
+		if err == nil && len(got) != 1 {
+			err = fmt.Errorf("%d events", len(got))
+		}
+		read <- err
+	}()
+	select {
+	case out := <-answered:
+		t.Fatalf("acknowledged before the sync: %+v", out)
+	case ev := <-received:
+		t.Fatalf("delivered before the sync: %+v", ev)
+	case err := <-read:
+		t.Fatalf("read before the sync: %v", err)
+	default:
+	}
+	close(release)
+	if out := <-answered; out.err != nil {
+		t.Fatal(out.err)
+	}
+	if ev := <-received; ev.EventAppeared == nil {
+		t.Fatalf("got %+v, want the event", ev)
+	}
+	if err := <-read; err != nil {
+		t.Fatalf("read after the sync: %v", err)
+	}
+}
+
 func TestFailedSyncStopsWriting(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is broken")
 	toggle := &atomic.Bool{}
 	disk := vfs.NewMem()
 	faulty := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
-		if toggle.Load() && sync && strings.HasSuffix(op.Path, ".log") {
+		if toggle.Load() && logSync(op) {
 			return broken
 		}
 		return nil

@@ -12,6 +12,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
+	"google.golang.org/grpc/peer"
 )
 
 // serverVersion is the version whose behaviour is served. Clients require three
@@ -53,18 +54,33 @@ type gossipService struct {
 }
 
 // Read describes a cluster of one, its leader.
-func (g *gossipService) Read(context.Context, *shared.Empty) (*gossip.ClusterInfo, error) {
-	endpoint := &gossip.EndPoint{Address: g.addr.String()}
-	if host, port, err := net.SplitHostPort(g.addr.String()); err == nil {
-		if n, err := strconv.ParseUint(port, 10, 16); err == nil {
-			endpoint.Address, endpoint.Port = host, uint32(n)
-		}
-	}
+func (g *gossipService) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
 		InstanceId:   wireUUID(g.instance, false),
 		TimeStamp:    ticks(time.Now()),
 		State:        gossip.MemberInfo_Leader,
 		IsAlive:      true,
-		HttpEndPoint: endpoint,
+		HttpEndPoint: g.endpoint(ctx),
 	}}}, nil
+}
+
+// endpoint is where this node can be reached. A listener on all addresses has
+// none of its own that a client could dial; then it is the one that this client
+// has reached.
+func (g *gossipService) endpoint(ctx context.Context) *gossip.EndPoint {
+	addr := g.addr
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		if p, ok := peer.FromContext(ctx); ok && p.LocalAddr != nil {
+			addr = p.LocalAddr
+		}
+	}
+	host, port, err := net.SplitHostPort(addr.String())
+	if err != nil {
+		return &gossip.EndPoint{Address: addr.String()}
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return &gossip.EndPoint{Address: addr.String()}
+	}
+	return &gossip.EndPoint{Address: host, Port: uint32(n)}
 }

@@ -20,7 +20,7 @@ const (
 
 // newServer returns a server that advertises addr.
 func (s *Store) newServer(addr net.Addr) *grpc.Server {
-	server := grpc.NewServer(
+	opts := append(s.cfg.securityOptions(),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxConcurrentStreams(maxConcurrent),
 		// Clients ping every ten seconds, also without any open call. The
@@ -35,6 +35,7 @@ func (s *Store) newServer(addr net.Addr) *grpc.Server {
 		// worth a tenth of an append. Calls beyond their number get their own.
 		grpc.NumStreamWorkers(callWorkers),
 	)
+	server := grpc.NewServer(opts...)
 	streams.RegisterStreamsServer(server, &streamsService{store: s})
 	gossip.RegisterGossipServer(server, &gossipService{instance: s.instance, addr: addr})
 	serverfeatures.RegisterServerFeaturesServer(server, &featuresService{})

@@ -2,11 +2,13 @@ package embedded
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,6 +36,11 @@ type Config struct {
 	NoSync bool
 	// FS holds the folder; nil means the disk.
 	FS vfs.FS
+	// TLS protects the connections; nil serves clear text.
+	TLS *tls.Config
+	// User and Password, when set, are demanded of every client. They need TLS:
+	// official clients send credentials over TLS only.
+	User, Password string
 	// Logger is told of what happens in the background; nil discards.
 	Logger *slog.Logger
 
@@ -80,23 +87,8 @@ type Stat struct {
 // ErrForeign when it holds something else; in these cases nothing in the folder
 // is changed.
 func Open(cfg Config) (*Store, error) {
-	if cfg.Dir == "" {
-		return nil, errors.New("open event store: no data folder given")
-	}
-	if cfg.MaxAppendSize == 0 {
-		cfg.MaxAppendSize = defaultMaxAppendSize
-	}
-	if cfg.MaxAppendSize < 0 || cfg.MaxAppendSize > largestAppendSize {
-		return nil, fmt.Errorf("open event store: MaxAppendSize must be between 1 and %d bytes", largestAppendSize)
-	}
-	if cfg.FS == nil {
-		cfg.FS = vfs.Default
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-	if cfg.now == nil {
-		cfg.now = time.Now
+	if err := cfg.complete(); err != nil {
+		return nil, fmt.Errorf("open event store: %w", err)
 	}
 	s := &Store{cfg: cfg, log: cfg.Logger, instance: uuid.New(), servers: map[*grpc.Server]struct{}{}}
 	s.ending, s.end = context.WithCancelCause(context.Background())
@@ -105,6 +97,35 @@ func Open(cfg Config) (*Store, error) {
 	}
 	s.writer.start()
 	return s, nil
+}
+
+// complete checks what was given and fills in what was not.
+func (c *Config) complete() error {
+	if c.Dir == "" {
+		return errors.New("no data folder given")
+	}
+	if c.MaxAppendSize == 0 {
+		c.MaxAppendSize = defaultMaxAppendSize
+	}
+	if c.MaxAppendSize < 0 || c.MaxAppendSize > largestAppendSize {
+		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", largestAppendSize)
+	}
+	if c.User != "" && c.TLS == nil {
+		return errors.New("a user and password need TLS")
+	}
+	if c.User == "" && c.Password != "" || strings.Contains(c.User, ":") {
+		return errors.New("a password needs a user, whose name has no colon")
+	}
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.now == nil {
+		c.now = time.Now
+	}
+	return nil
 }
 
 // Serve answers clients on ln until Close, and then returns nil. Gossip

@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -9,8 +10,12 @@ import (
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 )
 
@@ -185,5 +190,36 @@ func TestDiscovery(t *testing.T) {
 	version, err := c.GetServerVersion()
 	if err != nil || version.Major != 23 {
 		t.Fatalf("version %+v, %v", version, err)
+	}
+}
+
+func TestGossipOfWildcardListener(t *testing.T) {
+	t.Parallel()
+	s := openBare(t)
+	ln, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	port := ln.Addr().(*net.TCPAddr).Port
+	conn, err := grpc.NewClient(fmt.Sprintf("127.0.0.1:%d", port), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	info, err := gossip.NewGossipClient(conn).Read(testContext(t), &shared.Empty{})
+	if err != nil || len(info.Members) != 1 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	m := info.Members[0]
+	if m.HttpEndPoint.Address != "127.0.0.1" || m.HttpEndPoint.Port != uint32(port) || m.State != gossip.MemberInfo_Leader || !m.IsAlive {
+		t.Fatalf("member %v", m)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-served; err != nil {
+		t.Fatalf("serve returned %v after Close", err)
 	}
 }
