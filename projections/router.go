@@ -92,7 +92,7 @@ func report(status *statusLine) message.HandlerMiddleware {
 				status.refuse(nil)
 				m.Nack()
 				return nil, nil
-			case err != nil:
+			case err != nil && m.Context().Err() == nil: // or else it was told to stop
 				status.refuse(err)
 			}
 			return nil, err
