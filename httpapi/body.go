@@ -97,7 +97,7 @@ func decodeMultipart(data []byte, boundary string) (object, error) {
 	values := make(url.Values)
 	for {
 		part, err := reader.NextPart()
-		if errors.Is(err, io.EOF) {
+		if err == io.EOF { //nolint:errorlint // wrapped it means that the last boundary is missing
 			return nest(values)
 		}
 		if err != nil {

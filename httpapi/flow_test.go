@@ -257,8 +257,12 @@ func TestItemsFailForThemselves(t *testing.T) {
 		fields string
 		want   code
 	}{
-		{`"custom_hash":"taken"`, codeHashUnavailable}, {`"long_url":"x:y"`, codeURLNotAllowed}, {`"long_url":"mailto:a@example.com"`, codeInvalidURL},
-		{`"expiration_date":"soon"`, codeInvalidDate}, {`"max_clicks":-1`, codeWrongInput}, {`"tags":["-none"]`, codeTagNotFound},
+		{`"custom_hash":"taken"`, codeHashUnavailable},
+		{`"long_url":"x:y"`, codeURLNotAllowed},
+		{`"long_url":"mailto:a@example.com"`, codeInvalidURL},
+		{`"expiration_date":"soon"`, codeInvalidDate},
+		{`"max_clicks":-1`, codeWrongInput},
+		{`"tags":["-none"]`, codeTagNotFound},
 		{`"tags":["+a/b"]`, codeInvalidLabel},
 	}
 	for _, tc := range edits {

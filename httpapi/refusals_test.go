@@ -271,8 +271,11 @@ func TestOutages(t *testing.T) {
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	s.events.Stop()
 	calls := [][3]string{
-		{"POST", "/v3/urls", batch(2)}, {"PATCH", "/v3/urls/one", `{"urls":[{"note":"x"}]}`}, {"DELETE", "/v3/urls/one", ""},
-		{"POST", "/v3/tags", `{"label":"x"}`}, {"GET", "/one", ""},
+		{"POST", "/v3/urls", batch(2)},
+		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"x"}]}`},
+		{"DELETE", "/v3/urls/one", ""},
+		{"POST", "/v3/tags", `{"label":"x"}`},
+		{"GET", "/one", ""},
 	}
 	outage := func(calls [][3]string) {
 		t.Helper()

@@ -1,0 +1,235 @@
+package httpapi
+
+import (
+	"bytes"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// multipartBody returns a multipart form of names and values, and its content type.
+func multipartBody(t testing.TB, pairs ...string) (body, contentType string) {
+	t.Helper()
+	var buffer bytes.Buffer
+	form := multipart.NewWriter(&buffer)
+	for i := 0; i < len(pairs); i += 2 {
+		if err := form.WriteField(pairs[i], pairs[i+1]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := form.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return buffer.String(), form.FormDataContentType()
+}
+
+const formType = "application/x-www-form-urlencoded"
+
+func TestEncodings(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	form := header("Content-Type", formType)
+
+	created := c.must("POST", "/v3/urls", "urls[0][long_url]=https%3A%2F%2Fexample.com%2F%3Fa%3D1%26b&urls[0][custom_hash]=f1"+
+		"&urls[0][tags][]=a+b&urls[0][tags][]=c&urls[0][email_stats]=1&urls[0][max_clicks]=5"+
+		"&urls[10][long_url]=https://example.com/10&urls[2][long_url]=https://example.com/2&urls[2][email_stats]=false&x=1", form)
+	equal(t, "items", len(created.URLs), 3)
+	first := created.URLs[0]
+	equal(t, "long_url", *first.LongURL, "https://example.com/?a=1&b")
+	equal(t, "tags", strings.Join(first.Tags, ","), "a b,c")
+	equal(t, "max_clicks", first.MaxClicks, 5)
+	if !first.EmailStats || created.URLs[1].EmailStats {
+		t.Error("email_stats is wrong")
+	}
+	equal(t, "order", *created.URLs[1].LongURL+" "+*created.URLs[2].LongURL, "https://example.com/2 https://example.com/10")
+
+	body, contentType := multipartBody(t, "urls[0][long_url]", "https://example.com/m", "urls[0][custom_hash]", "m1",
+		"urls[0][tags][1]", "second", "urls[0][tags][0]", "first")
+	multi := c.must("POST", "/v3/urls", body, header("Content-Type", contentType)).URLs[0]
+	equal(t, "tags", strings.Join(multi.Tags, ","), "first,second")
+
+	patch := header("X-HTTP-Method-Override", "PATCH")
+	edited := c.must("POST", "/v3/urls/f1", "urls[0][protected]=true&urls[0][tags]=-c&urls[0][expiration_date]=", form, patch).URLs[0]
+	if !edited.Protected || strings.Join(edited.Tags, ",") != "a b" {
+		t.Errorf("the edit by form made %+v", edited)
+	}
+	c.must("POST", "/v3/urls/f1", `{"urls":[{"protected":false}]}`, patch)
+	body, contentType = multipartBody(t, "label", "d")
+	equal(t, "renamed", c.must("POST", "/v3/tags/c", body, header("Content-Type", contentType), patch).Tags[0].Label, "d")
+	equal(t, "read", c.must("POST", "/v3/urls/f1", "", header("X-HTTP-Method-Override", "get")).URLs[0].Hash, "f1")
+	c.must("POST", "/v3/urls/f1", "a=b", form, header("X-HTTP-Method-Override", "DELETE"))
+	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, codeURLNotFound)
+	c.must("GET", "/v3/urls/m1", "", header("X-HTTP-Method-Override", "DELETE"))
+	c.read("m1")
+	c.must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
+	c.must("POST", "/v3/tags", `{"label":"charset"}`, header("Content-Type", "Application/JSON; charset=utf-8"))
+}
+
+func TestWrongEncodings(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	file := "--b\r\nContent-Disposition: form-data; name=\"label\"; filename=\"x\"\r\n\r\nx\r\n--b--\r\n"
+	for _, tc := range []struct{ method, path, contentType, body, details string }{
+		{"POST", "/v3/urls", "text/plain", `{}`, `"text/plain" is not supported`},
+		{"POST", "/v3/urls", "application/", `{}`, "Content-Type"},
+		{"POST", "/v3/urls", "a/b; c", `{}`, "Content-Type"},
+		{"PATCH", "/v3/tags/a", formType, "label=b", "X-HTTP-Method-Override: PATCH"},
+		{"POST", "/v3/tags", formType, "label=a&label=b", "label must be a string"},
+		{"POST", "/v3/tags", formType, "label=%zz", "percent-encode"},
+		{"POST", "/v3/tags", formType, "label=%ff", "UTF-8"},
+		{"POST", "/v3/tags", formType, "label[=x", `"label[" cannot be read`},
+		{"POST", "/v3/tags", formType, "label]=x", "cannot be read"},
+		{"POST", "/v3/tags", formType, "[label]=x", "cannot be read"},
+		{"POST", "/v3/tags", formType, "a[b][c][d][e]=x", "cannot be read"},
+		{"POST", "/v3/tags", formType, "a[[b]]=x", "cannot be read"},
+		{"POST", "/v3/urls", formType, "urls[][long_url]=x", "cannot be read"},
+		{"POST", "/v3/urls", formType, "urls=x&urls[0][long_url]=x", "in two ways"},
+		{"POST", "/v3/urls", formType, "urls=x", "urls must be an array"},
+		{"POST", "/v3/urls", formType, "urls[long_url]=x", "urls must be an array"},
+		{"POST", "/v3/urls", formType, "urls[0]=x", "urls[0] must be an object"},
+		{"POST", "/v3/urls", formType, "urls[0][email_stats]=yes", "urls[0].email_stats must be true or false"},
+		{"POST", "/v3/urls", formType, "urls[0][max_clicks]=", "urls[0].max_clicks must be an integer"},
+		{"POST", "/v3/urls", formType, "urls[0][tags][x]=a", "urls[0].tags must be an array"},
+		{"POST", "/v3/tags", "multipart/form-data", "x", "multipart"},
+		{"POST", "/v3/tags", "multipart/form-data; boundary=b", "x", "multipart"},
+		{"POST", "/v3/tags", "multipart/form-data; boundary=b", file, "is a file"},
+		{"POST", "/v3/tags", "multipart/form-data; boundary=b", strings.Replace(file[:len(file)-7], "; filename", "; x", 1), "multipart"},
+	} {
+		a := c.call(tc.method, tc.path, tc.body, header("Content-Type", tc.contentType))
+		if a.status != http.StatusBadRequest || a.Error.Code != codeWrongInput || !strings.Contains(a.Error.Details, tc.details) {
+			t.Errorf("%+v is answered %s", tc, a.body)
+		}
+	}
+	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 0)
+}
+
+func TestBodyLimit(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	served := httptest.NewServer(s.handler)
+	defer served.Close()
+	client := served.Client()
+	post := func(body io.Reader, contentType string) *answer {
+		t.Helper()
+		r, err := http.NewRequestWithContext(withPatience(t), http.MethodPost, served.URL+"/v3/urls", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.SetBasicAuth(c.username, c.key)
+		r.Header.Set("Content-Type", contentType)
+		response, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answerOf(t, response)
+	}
+	padded := func(size int) string {
+		body := `{"urls":[{"long_url":"https://example.com/"}],"x":""}`
+		return strings.Replace(body, `""`, `"`+strings.Repeat("x", size-len(body))+`"`, 1)
+	}
+	for _, contentType := range []string{"application/json", formType, "multipart/form-data; boundary=b"} {
+		post(strings.NewReader(padded(3<<20)), contentType).is(http.StatusRequestEntityTooLarge, codeBodyTooLarge)
+		unsized := io.MultiReader(strings.NewReader(padded(1<<20 + 1)))
+		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, codeBodyTooLarge)
+	}
+	post(strings.NewReader(padded(1<<20)), "application/json").is(http.StatusOK, codeOK)
+	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+}
+
+func TestLargestBatch(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	equal(t, "items", len(c.must("POST", "/v3/urls", batch(50)).URLs), 50)
+	labels := make([]string, maxLabels)
+	for i := range labels {
+		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10)) + `"`
+	}
+	made := c.create(`"long_url":"https://example.com/","tags":[` + strings.Join(labels, ",") + `]`)
+	equal(t, "tags", len(made.Tags), maxLabels)
+	equal(t, "tags read", len(c.read(made.Hash).Tags), maxLabels)
+}
+
+func TestOddTextsAreKept(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	for sent, kept := range map[string]string{
+		`a\u0000b`: "ab", `\ud800`: "\uFFFD", `"; DROP TABLE links; --`: "", `'?0 ?schema`: "'?0 ?schema", `<b>&amp;`: "<b>&amp;",
+		`日本語 é`: "日本語 é",
+	} {
+		if strings.HasPrefix(sent, `"`) {
+			sent, kept = `\`+sent, sent
+		}
+		made := c.create(`"long_url":"https://example.com/?q='%00","note":"` + sent + `"`)
+		read := c.read(made.Hash)
+		equal(t, "long_url", *read.LongURL, "https://example.com/?q='%00")
+		equal(t, "note of "+sent, read.Note, kept)
+	}
+}
+
+func FuzzJSONBody(f *testing.F) {
+	for _, seed := range []string{
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"a","note":null,"email_stats":true,"max_clicks":1,"tags":["a"]}]}`,
+		`{"urls":[{}]}`, `{"urls":{"0":1}}`, `{"label":"a"}`, `[]`, ``, `null`, `{"urls":[[[[]]]]}`, `{"urls":[{"max_clicks":1e400}]}`, "\xff",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		body, err := decodeJSON(data)
+		readEverything(t, body, err)
+	})
+}
+
+func FuzzFormBody(f *testing.F) {
+	for _, seed := range []string{
+		"urls[0][long_url]=https://example.com/&urls[0][tags][]=a&urls[0][tags][]=b&urls[1][email_stats]=1", "label=a", "label[]=a",
+		"urls[0]=1&urls[0][a]=2", "urls[][a]=1", "a[b", "]=", "[]=", "=", "a[0][0][0]=1", "urls[99999999999]=1", "urls[00][note]=1", "a;b", "%",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		body, err := decodeForm(data)
+		readEverything(t, body, err)
+	})
+}
+
+func FuzzMultipartBody(f *testing.F) {
+	body, _ := multipartBody(f, "urls[0][long_url]", "https://example.com/", "label", "x")
+	boundary := strings.TrimPrefix(strings.SplitN(body, "\r\n", 2)[0], "--")
+	f.Add([]byte(body), boundary)
+	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x\"\r\n\r\nx\r\n--b--\r\n"), "b")
+	f.Add([]byte("--b--"), "b")
+	f.Add([]byte(""), "")
+	f.Fuzz(func(t *testing.T, data []byte, boundary string) {
+		body, err := decodeMultipart(data, boundary)
+		readEverything(t, body, err)
+	})
+}
+
+// readEverything demands that whatever came in is read or refused as wrong input.
+func readEverything(t *testing.T, body object, err error) {
+	t.Helper()
+	s := &server{cfg: Config{GroupLimit: 50}}
+	_ = body.text("label")
+	var items []object
+	if err == nil {
+		items, err = s.urlItems(body)
+	}
+	if err == nil {
+		_, err = readURLPayloads(items)
+	}
+	if err == nil {
+		return
+	}
+	f, refused := refusal(err)
+	if !refused || f.status != http.StatusBadRequest {
+		t.Errorf("answered %+v for %v", f, err)
+	}
+}
