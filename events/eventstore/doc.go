@@ -1,9 +1,13 @@
-// Package eventstore is the only way to the event store: it appends, loads and follows events through the official
-// EventStoreDB client, and outlives what that client does not.
+// Package eventstore is the only way to the event store: it appends, loads and follows events with the official
+// EventStoreDB client and the protocol stubs that its module exports, and outlives what the client does not.
 //
-// The client (v4.2.0) is closed for good by one failed discovery, leaves callers blocked whatever their context says,
-// and does not resubscribe. So every call runs on a session, a client that a supervisor has connected and probed; the
-// first sign of a dead connection retires the session, callers wait for the next one within their own context, and an
-// append whose outcome is unknown is sent again with the same event ids and the same expected revision, which the
-// server answers from what it already holds.
+// The client (v4.2.0) is closed for good by one failed discovery, leaves its callers blocked whatever their contexts
+// say, leaks a connection with every reconnect, and does not resubscribe. So reads and subscriptions get a client each,
+// lent to one caller at a time and closed at the first sign of an outage. Appends go over one BatchAppend call of the
+// protocol, which the Go client does not use and the clients for other languages use for every write. An append whose
+// outcome is unknown is sent again with the same event ids and the same expected revision, which the server answers
+// from what it already holds.
+//
+// All of this is tested against the embedded event store. Against a real cluster, what has not been seen at work is the
+// choice of the leader by gossip, TLS and credentials.
 package eventstore

@@ -23,6 +23,10 @@ var (
 	ErrUnavailable = errors.New("event store unavailable")
 	// ErrTooLarge means that the events of one append exceed MaxAppendSize: split them.
 	ErrTooLarge = errors.New("append too large")
+	// ErrDenied means that the credentials of the connection string do not suffice.
+	ErrDenied = errors.New("access to the event store denied")
+	// ErrInvalid means that the event store found the request malformed.
+	ErrInvalid = errors.New("event store refused the request as malformed")
 	// ErrPositionInvalid means that a position is not one of this log: the log was reset, or restored from a backup
 	// that is older than the checkpoint.
 	ErrPositionInvalid = errors.New("position is not in this log")
@@ -49,8 +53,6 @@ func classify(err error) error {
 
 func sentinelOf(code esdb.ErrorCode) error {
 	switch code { //nolint:exhaustive // the rest is told apart by its gRPC status
-	case esdb.ErrorCodeWrongExpectedVersion:
-		return ErrWrongRevision
 	case esdb.ErrorCodeStreamDeleted:
 		return ErrStreamDeleted
 	case esdb.ErrorCodeResourceNotFound:
@@ -69,10 +71,8 @@ func statusSentinel(err error) error {
 		return ErrUnavailable
 	}
 	switch status.Code(err) { //nolint:exhaustive // the rest is an unknown outcome
-	case codes.FailedPrecondition:
-		return ErrWrongRevision
-	case codes.ResourceExhausted:
-		return ErrTooLarge
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return ErrDenied
 	case codes.InvalidArgument:
 		return ErrPositionInvalid
 	}

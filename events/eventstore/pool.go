@@ -12,20 +12,14 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-const (
-	// maxClients bounds the calls that are under way at a time, and with them the connections.
-	maxClients = 64
-	// attemptTimeout bounds one try of a call. A try that takes longer has met a dead connection (a firewall that
-	// swallows packets, a stopped process), and the call goes on over a new one.
-	attemptTimeout = 5 * time.Second
-)
+// maxClients bounds the calls that are under way at a time, and with them the connections.
+const maxClients = 64
 
 // pool lends clients, each to one caller at a time. Shared, the client is not safe in an outage: its callers wait for
 // one another whatever their contexts say, those that wait when it gives up wait for ever, and closing it under them is
 // a race. A client that has one caller has none of these faults, and is simply closed after the first sign of an outage.
 type pool struct {
-	url    string
-	logger *slog.Logger
+	cfg    Config
 	lent   chan struct{}   // holds a token per client that is lent
 	ctx    context.Context //nolint:containedctx // ends with close
 	cancel context.CancelFunc
@@ -34,9 +28,9 @@ type pool struct {
 	idle []*esdb.Client
 }
 
-func newPool(url string, logger *slog.Logger) *pool {
+func newPool(cfg Config) *pool {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &pool{url: url, logger: logger, lent: make(chan struct{}, maxClients), ctx: ctx, cancel: cancel}
+	return &pool{cfg: cfg, lent: make(chan struct{}, maxClients), ctx: ctx, cancel: cancel}
 }
 
 // close ends all calls, waits for them and closes the clients.
@@ -64,7 +58,7 @@ func (p *pool) borrow(ctx context.Context) (*esdb.Client, error) {
 	if client := p.takeIdle(); client != nil {
 		return client, nil
 	}
-	client, err := newClient(p.url)
+	client, err := newClient(p.cfg.URL)
 	if err != nil {
 		<-p.lent
 		return nil, err
@@ -117,26 +111,28 @@ func newClient(url string) (*esdb.Client, error) {
 	return esdb.NewClient(config)
 }
 
-// call runs an operation, and again while the event store is unavailable, until the caller's context ends. The operation
-// must be safe to repeat.
+// call runs an operation on a client, and again while the event store is unavailable, until the caller's context ends.
+// The operation must be safe to repeat.
 func call[T any](ctx context.Context, p *pool, op func(context.Context, *esdb.Client) (T, error)) (T, error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer context.AfterFunc(p.ctx, func() { cancel(ErrClosed) })()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	return persist(ctx, p.cfg.Logger, func() (T, error) { return try(ctx, p, op) })
+}
+
+// persist repeats an operation while the event store is unavailable, until ctx ends.
+func persist[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, time.Second
 	for {
-		value, err := try(ctx, p, op)
+		value, err := op()
 		if !errors.Is(err, ErrUnavailable) {
 			return value, err
 		}
 		delay := wait.NextBackOff()
-		p.logger.DebugContext(ctx, "event store unavailable, trying again", slog.Any("error", err), slog.Duration("in", delay))
+		logger.DebugContext(ctx, "event store unavailable, trying again", slog.Any("error", err), slog.Duration("in", delay))
 		select {
 		case <-ctx.Done():
-			if p.ctx.Err() != nil {
-				err = fmt.Errorf("%w: %w", ErrClosed, err)
-			}
 			return value, err
 		case <-time.After(delay):
 		}
@@ -155,7 +151,7 @@ func try[T any](ctx context.Context, p *pool, op func(context.Context, *esdb.Cli
 	if err != nil {
 		return none, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.cfg.AttemptTimeout)
 	done := make(chan outcome, 1)
 	go func() {
 		defer cancel()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 
 	"linkledger/events"
@@ -83,30 +84,40 @@ type Appended struct {
 
 // Config of a Store.
 type Config struct {
-	URL    string       // esdb://host:2113?tls=false, or a cluster's
-	Logger *slog.Logger // nil discards
+	URL string // esdb://host:2113?tls=false, or a cluster's
+	// AttemptTimeout bounds one try of a call; 0 means 5 s. A try that takes longer has met a dead connection (a firewall
+	// that swallows packets, a stopped process), and the call goes on over a new one.
+	AttemptTimeout time.Duration
+	Logger         *slog.Logger // nil discards
 }
 
 // Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
 type Store struct {
-	pool   *pool
-	logger *slog.Logger
+	appender *appender // for appends
+	pool     *pool     // for reads
+	cfg      Config
 }
 
 // Open checks the connection string. It does not connect: calls do, and wait for the event store within their contexts.
 func Open(cfg Config) (*Store, error) {
-	if _, err := esdb.ParseConnectionString(cfg.URL); err != nil {
+	config, err := esdb.ParseConnectionString(cfg.URL)
+	if err != nil {
 		return nil, fmt.Errorf("event store connection string: %w", err)
 	}
-	logger := cfg.Logger
-	if logger == nil {
-		logger = slog.New(slog.DiscardHandler)
+	if cfg.AttemptTimeout == 0 {
+		cfg.AttemptTimeout = 5 * time.Second
 	}
-	return &Store{pool: newPool(cfg.URL, logger), logger: logger}, nil
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Store{appender: newAppender(config, cfg), pool: newPool(cfg), cfg: cfg}, nil
 }
 
 // Close ends all calls, waits for them, and closes the connections. End subscriptions first, by their contexts.
-func (s *Store) Close() { s.pool.close() }
+func (s *Store) Close() {
+	s.appender.close()
+	s.pool.close()
+}
 
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
 // ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known.
@@ -115,19 +126,17 @@ func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if err != nil {
 		return Appended{}, err
 	}
-	options := esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}}
-	if w.Expected != NoStream {
-		options.ExpectedRevision = esdb.Revision(uint64(w.Expected)) //nolint:gosec // not negative
-	}
-	result, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) (*esdb.WriteResult, error) {
-		return client.AppendToStream(ctx, w.Stream, options, proposed...)
+	request := newBatchAppend(w.Stream, w.Expected, proposed)
+	success, err := persist(ctx, s.cfg.Logger, func() (*streams.BatchAppendResp_Success, error) {
+		return s.appender.append(ctx, request)
 	})
 	if err != nil {
 		return Appended{}, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
+	at := success.GetPosition()
 	appended := Appended{
 		Revision: w.Expected + Revision(len(w.Events)),
-		Position: Position{Commit: result.CommitPosition, Prepare: result.PreparePosition},
+		Position: Position{Commit: at.GetCommitPosition(), Prepare: at.GetPreparePosition()},
 	}
 	if appended.Position.Commit == 0 { // a repeated append may be answered without its position
 		if appended.Position, err = s.positionOf(ctx, w.Stream, appended.Revision); err != nil {
@@ -137,7 +146,7 @@ func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	return appended, nil
 }
 
-func propose(w Write) ([]esdb.EventData, error) {
+func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
 		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
 	}
@@ -146,18 +155,17 @@ func propose(w Write) ([]esdb.EventData, error) {
 		return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
 	size := 0
-	proposed := make([]esdb.EventData, len(w.Events))
+	proposed := make([]*streams.BatchAppendReq_ProposedMessage, len(w.Events))
 	for i, e := range w.Events {
 		body, err := events.Encode(e)
 		if err != nil {
 			return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 		}
-		proposed[i] = esdb.EventData{
-			EventID:     EventID(w.Command, w.Stream, i),
-			EventType:   e.EventType(),
-			ContentType: esdb.ContentTypeJson,
-			Data:        body,
-			Metadata:    metadata,
+		proposed[i] = &streams.BatchAppendReq_ProposedMessage{
+			Id:             wireID(EventID(w.Command, w.Stream, i)),
+			Metadata:       map[string]string{"type": e.EventType(), "content-type": "application/json"},
+			Data:           body,
+			CustomMetadata: metadata,
 		}
 		size += len(body) + len(metadata) + 2*len(e.EventType())
 	}

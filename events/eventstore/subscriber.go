@@ -225,7 +225,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		options.From = esdb.Position{Commit: from.Commit, Prepare: from.Prepare}
 	}
 	// A client of its own, as every caller has: it is closed with the subscription.
-	client, err := newClient(s.pool.url)
+	client, err := newClient(s.cfg.URL)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +238,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		opening, err := client.SubscribeToAll(ctx, options)
 		opened <- outcome{opening, classify(err)}
 	}()
-	timeout := time.NewTimer(attemptTimeout)
+	timeout := time.NewTimer(s.cfg.AttemptTimeout)
 	defer timeout.Stop()
 	select {
 	case o := <-opened:
@@ -250,7 +250,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timeout.C:
-		err = fmt.Errorf("within %s", attemptTimeout)
+		err = fmt.Errorf("within %s", s.cfg.AttemptTimeout)
 	}
 	go func() { // the client must not be closed while it is in use
 		if o := <-opened; o.err == nil {

@@ -29,6 +29,9 @@ func Serve(t testing.TB) *Server {
 	return s
 }
 
+// Address is where the server listens, host:port.
+func (s *Server) Address() string { return s.address }
+
 // URL is the connection string.
 func (s *Server) URL() string { return "esdb://" + s.address + "?tls=false" }
 

@@ -1,0 +1,241 @@
+package eventstore
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/google/uuid"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/emptypb"
+)
+
+// serverTimeout is how long the event store may take over one append; real servers allow no more.
+const serverTimeout = 2 * time.Second
+
+// outgoing is how many appends may wait to be sent.
+const outgoing = 256
+
+// appender sends the appends of all callers over one BatchAppend call, as the protocol's other official clients do: an
+// append is then one message each way and not a call of its own.
+type appender struct {
+	config *esdb.Configuration
+	cfg    Config
+	ctx    context.Context //nolint:containedctx // ends with close
+	cancel context.CancelFunc
+	lines  sync.WaitGroup
+
+	mu   sync.Mutex
+	line *line // the one in use; nil before the first append and after a failure
+}
+
+func newAppender(config *esdb.Configuration, cfg Config) *appender {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &appender{config: config, cfg: cfg, ctx: ctx, cancel: cancel}
+}
+
+func (a *appender) close() {
+	a.mu.Lock() // no line is opened after this
+	a.cancel()
+	a.mu.Unlock()
+	a.lines.Wait()
+}
+
+// current returns the line in use, or opens one.
+func (a *appender) current() (*line, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.ctx.Err() != nil {
+		return nil, ErrClosed
+	}
+	if a.line == nil || a.line.ctx.Err() != nil {
+		ctx, broken := context.WithCancelCause(a.ctx)
+		a.line = &line{
+			ctx: ctx, broken: broken, outgoing: make(chan *streams.BatchAppendReq, outgoing),
+			waiting: make(map[uuid.UUID]chan<- *streams.BatchAppendResp),
+		}
+		a.lines.Add(1)
+		go func(l *line) {
+			defer a.lines.Done()
+			err := l.run(a.config)
+			l.broken(err)
+			a.cfg.Logger.DebugContext(a.ctx, "connection for appends ended", slog.Any("error", err))
+		}(a.line)
+	}
+	return a.line, nil
+}
+
+// append tries one append once. An attempt that is not answered breaks the line: it has met a dead connection.
+func (a *appender) append(ctx context.Context, request *batchAppend) (*streams.BatchAppendResp_Success, error) {
+	l, err := a.current()
+	if err != nil {
+		return nil, err
+	}
+	attempt, cancel := context.WithTimeoutCause(ctx, a.cfg.AttemptTimeout, errNoAnswer)
+	defer cancel()
+	answer, err := l.ask(attempt, request)
+	if err != nil {
+		if ctx.Err() == nil && attempt.Err() != nil {
+			l.broken(errNoAnswer)
+		}
+		return nil, err
+	}
+	if failure := answer.GetError(); failure != nil {
+		return nil, fmt.Errorf("%w: %s", appendSentinel(codes.Code(failure.GetCode()), failure.GetMessage()), failure.GetMessage())
+	}
+	return answer.GetSuccess(), nil
+}
+
+var errNoAnswer = errors.New("no answer in time")
+
+// appendSentinel tells what the status of a refused append means.
+func appendSentinel(code codes.Code, message string) error {
+	switch code { //nolint:exhaustive // the rest is an unknown outcome
+	case codes.AlreadyExists:
+		return ErrWrongRevision
+	case codes.NotFound:
+		return ErrStreamDeleted
+	case codes.PermissionDenied, codes.Unauthenticated:
+		return ErrDenied
+	case codes.InvalidArgument:
+		if message == "MaximumAppendSizeExceeded" {
+			return ErrTooLarge
+		}
+		return ErrInvalid
+	}
+	return ErrUnavailable
+}
+
+// line is one BatchAppend call and whoever waits for its answers.
+type line struct {
+	ctx      context.Context //nolint:containedctx // ends when the line breaks; its cause says why
+	broken   context.CancelCauseFunc
+	outgoing chan *streams.BatchAppendReq
+
+	mu      sync.Mutex
+	waiting map[uuid.UUID]chan<- *streams.BatchAppendResp // by correlation id
+}
+
+// ask sends a request under an id of its own and waits for its answer.
+func (l *line) ask(ctx context.Context, request *batchAppend) (*streams.BatchAppendResp, error) {
+	id := uuid.New()
+	answered := make(chan *streams.BatchAppendResp, 1)
+	l.mu.Lock()
+	l.waiting[id] = answered
+	l.mu.Unlock()
+	defer func() {
+		l.mu.Lock()
+		delete(l.waiting, id)
+		l.mu.Unlock()
+	}()
+	select {
+	case l.outgoing <- request.message(id):
+	case <-l.ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(l.ctx))
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+	select {
+	case answer := <-answered:
+		return answer, nil
+	case <-l.ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(l.ctx))
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+// run connects, sends and receives until the line breaks, and says why it did.
+func (l *line) run(config *esdb.Configuration) (err error) {
+	conn, err := connect(l.ctx, config)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	call, err := streams.NewStreamsClient(conn).BatchAppend(l.ctx)
+	if err != nil {
+		return fmt.Errorf("open the call for appends: %w", err)
+	}
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	sending.Go(func() { l.send(call) })
+	for {
+		answer, err := call.Recv()
+		if err != nil {
+			l.broken(fmt.Errorf("call for appends: %w", err))
+			return context.Cause(l.ctx)
+		}
+		l.deliver(answer)
+	}
+}
+
+func (l *line) send(call streams.Streams_BatchAppendClient) {
+	for {
+		select {
+		case request := <-l.outgoing:
+			if call.Send(request) != nil {
+				return // Recv tells why
+			}
+		case <-l.ctx.Done():
+			return
+		}
+	}
+}
+
+func (l *line) deliver(answer *streams.BatchAppendResp) {
+	id := idOf(answer.GetCorrelationId())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if answered, ok := l.waiting[id]; ok {
+		answered <- answer // has room
+		delete(l.waiting, id)
+	}
+}
+
+// batchAppend is what one write asks for. It may be sent several times, each time under another correlation id.
+type batchAppend struct {
+	options  *streams.BatchAppendReq_Options
+	proposed []*streams.BatchAppendReq_ProposedMessage
+}
+
+func newBatchAppend(stream string, expected Revision, proposed []*streams.BatchAppendReq_ProposedMessage) *batchAppend {
+	options := &streams.BatchAppendReq_Options{
+		StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte(stream)},
+		ExpectedStreamPosition: &streams.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}},
+		DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(serverTimeout)},
+	}
+	if expected != NoStream {
+		options.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamPosition{
+			StreamPosition: uint64(expected), //nolint:gosec // not negative
+		}
+	}
+	return &batchAppend{options: options, proposed: proposed}
+}
+
+func (b *batchAppend) message(correlation uuid.UUID) *streams.BatchAppendReq {
+	return &streams.BatchAppendReq{
+		CorrelationId: wireID(correlation), Options: b.options, ProposedMessages: b.proposed, IsFinal: true,
+	}
+}
+
+func wireID(id uuid.UUID) *shared.UUID {
+	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
+		MostSignificantBits:  int64(binary.BigEndian.Uint64(id[:8])), //nolint:gosec // the protocol's form of the same bits
+		LeastSignificantBits: int64(binary.BigEndian.Uint64(id[8:])), //nolint:gosec // the protocol's form of the same bits
+	}}}
+}
+
+func idOf(wire *shared.UUID) uuid.UUID {
+	var id uuid.UUID
+	binary.BigEndian.PutUint64(id[:8], uint64(wire.GetStructured().GetMostSignificantBits()))  //nolint:gosec // as wireID
+	binary.BigEndian.PutUint64(id[8:], uint64(wire.GetStructured().GetLeastSignificantBits())) //nolint:gosec // as wireID
+	return id
+}

@@ -1,0 +1,106 @@
+package eventstore_test
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/embedded"
+	"linkledger/events/eventstore"
+)
+
+const callers = 64
+
+// fromCallers makes n calls from many callers and returns how long they took.
+func fromCallers(b *testing.B, n int, call func(i int) error) time.Duration {
+	var next atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for range callers {
+		all.Go(func() {
+			for i := next.Add(1); i <= int64(n); i = next.Add(1) {
+				if err := call(int(i)); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(start)
+}
+
+// onDisk starts an embedded store on disk, with sync on.
+func onDisk(b *testing.B) string {
+	server, err := embedded.Open(embedded.Config{Dir: b.TempDir()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	b.Cleanup(func() {
+		if err := server.Close(); err != nil {
+			b.Error(err)
+		}
+		<-served
+	})
+	return "esdb://" + listener.Addr().String() + "?tls=false"
+}
+
+// BenchmarkAppend appends single events of about 300 bytes from 64 callers, and takes turns with the official client's
+// AppendToStream on the same store.
+func BenchmarkAppend(b *testing.B) {
+	const turn = 4096
+	url, ctx := onDisk(b), b.Context()
+	store, err := eventstore.Open(eventstore.Config{URL: url})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer store.Close()
+	config, err := esdb.ParseConnectionString(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	config.Logger = esdb.NoopLogging()
+	client, err := esdb.NewClient(config)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	event := events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}
+	body, err := events.Encode(event)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var ours, official time.Duration
+	for done := 0; done < b.N; done += turn {
+		n := min(turn, b.N-done)
+		ours += fromCallers(b, n, func(i int) error {
+			_, err := store.Append(ctx, eventstore.Write{
+				Stream: fmt.Sprintf("url-%d", done+i), Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{event},
+			})
+			return err
+		})
+		official += fromCallers(b, n, func(i int) error {
+			_, err := client.AppendToStream(ctx, fmt.Sprintf("official-%d", done+i),
+				esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}},
+				esdb.EventData{EventID: uuid.New(), EventType: event.EventType(), ContentType: esdb.ContentTypeJson, Data: body})
+			return err
+		})
+	}
+	b.ReportMetric(float64(b.N)/ours.Seconds(), "appends/s")
+	b.ReportMetric(float64(b.N)/official.Seconds(), "official/s")
+	b.ReportMetric(official.Seconds()/ours.Seconds(), "ratio")
+}

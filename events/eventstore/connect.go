@@ -1,0 +1,121 @@
+package eventstore
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/keepalive"
+)
+
+// maxMessage is the largest answer that is taken, that of the official client.
+const maxMessage = 17 << 20 // bytes
+
+// connect returns a connection to the node that takes writes: the one that the connection string names, or the leader
+// that a cluster's gossip names. It is established by its first call.
+func connect(ctx context.Context, config *esdb.Configuration) (*grpc.ClientConn, error) {
+	if !config.DnsDiscover && len(config.GossipSeeds) == 0 {
+		return dial(config, config.Address)
+	}
+	seeds := []string{config.Address}
+	if len(config.GossipSeeds) > 0 {
+		seeds = seeds[:0]
+		for _, seed := range config.GossipSeeds {
+			seeds = append(seeds, seed.String())
+		}
+	}
+	var failures []error
+	for _, seed := range seeds {
+		leader, err := askForLeader(ctx, config, seed)
+		if err == nil {
+			return dial(config, leader)
+		}
+		failures = append(failures, fmt.Errorf("ask %s for the leader: %w", seed, err))
+	}
+	return nil, fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(failures...))
+}
+
+var errNoLeader = errors.New("the cluster has no leader at the moment")
+
+// askForLeader reads the gossip of one node.
+func askForLeader(ctx context.Context, config *esdb.Configuration, seed string) (leader string, err error) {
+	conn, err := dial(config, seed)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, conn.Close()) }()
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(config.GossipTimeout)*time.Second)
+	defer cancel()
+	info, err := gossip.NewGossipClient(conn).Read(ctx, &shared.Empty{})
+	if err != nil {
+		return "", err
+	}
+	for _, member := range info.GetMembers() {
+		if member.GetIsAlive() && member.GetState() == gossip.MemberInfo_Leader {
+			at := member.GetHttpEndPoint()
+			return net.JoinHostPort(at.GetAddress(), strconv.FormatUint(uint64(at.GetPort()), 10)), nil
+		}
+	}
+	return "", errNoLeader
+}
+
+func dial(config *esdb.Configuration, address string) (*grpc.ClientConn, error) {
+	options := []grpc.DialOption{
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
+	}
+	if config.KeepAliveInterval >= 0 {
+		options = append(options, grpc.WithKeepaliveParams(keepalive.ClientParameters{
+			Time: config.KeepAliveInterval, Timeout: config.KeepAliveTimeout, PermitWithoutStream: true,
+		}))
+	}
+	if !config.DisableTLS {
+		secure, err := tlsConfig(config)
+		if err != nil {
+			return nil, err
+		}
+		options = append(options, grpc.WithTransportCredentials(credentials.NewTLS(secure)))
+		if config.Username != "" {
+			options = append(options, grpc.WithPerRPCCredentials(basic(config.Username+":"+config.Password)))
+		}
+	}
+	return grpc.NewClient(address, options...)
+}
+
+func tlsConfig(config *esdb.Configuration) (*tls.Config, error) {
+	secure := &tls.Config{
+		MinVersion:         tls.VersionTLS12,
+		RootCAs:            config.RootCAs,
+		InsecureSkipVerify: config.SkipCertificateVerification, //nolint:gosec // tlsVerifyCert=false of the connection string
+	}
+	if config.UserCertFile != "" {
+		certificate, err := tls.LoadX509KeyPair(config.UserCertFile, config.UserKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("user certificate of the event store: %w", err)
+		}
+		secure.Certificates = []tls.Certificate{certificate}
+	}
+	return secure, nil
+}
+
+// basic are credentials of the form user:password. They are sent over TLS alone.
+type basic string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b basic) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(b))}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (basic) RequireTransportSecurity() bool { return true }

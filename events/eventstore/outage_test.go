@@ -1,0 +1,194 @@
+package eventstore_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// network stands between clients and a server, and can cut connections or swallow what they carry.
+type network struct {
+	listener net.Listener
+	server   string
+	all      sync.WaitGroup
+
+	mu    sync.Mutex
+	conns map[net.Conn]struct{} // that carry
+}
+
+func newNetwork(t *testing.T, server string) *network {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &network{listener: listener, server: server, conns: make(map[net.Conn]struct{})}
+	n.all.Go(n.accept)
+	t.Cleanup(func() {
+		_ = listener.Close()
+		n.cut()
+		n.all.Wait()
+	})
+	return n
+}
+
+func (n *network) url() string { return "esdb://" + n.listener.Addr().String() + "?tls=false" }
+
+func (n *network) accept() {
+	for {
+		client, err := n.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", n.server)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		n.mu.Lock()
+		n.conns[client], n.conns[server] = struct{}{}, struct{}{}
+		n.mu.Unlock()
+		n.all.Go(func() { n.carry(client, server) })
+		n.all.Go(func() { n.carry(server, client) })
+	}
+}
+
+// carry copies until either side ends. While the network swallows, what was read goes nowhere.
+func (n *network) carry(to, from net.Conn) {
+	defer func() { _, _ = to.Close(), from.Close() }()
+	buffer := make([]byte, 16<<10)
+	for {
+		size, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		n.mu.Lock()
+		_, alive := n.conns[to]
+		n.mu.Unlock()
+		if !alive {
+			continue // a black hole: open, and silent
+		}
+		if _, err := to.Write(buffer[:size]); err != nil {
+			return
+		}
+	}
+}
+
+// cut ends all connections.
+func (n *network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for conn := range n.conns {
+		_ = conn.Close()
+	}
+	clear(n.conns)
+}
+
+// blackHole lets all present connections stay open and carry nothing more. New ones work.
+func (n *network) blackHole() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.conns)
+}
+
+func openThrough(t *testing.T, n *network) *eventstore.Store {
+	t.Helper()
+	store, err := eventstore.Open(eventstore.Config{URL: n.url(), AttemptTimeout: 200 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	return store
+}
+
+// Whatever happens to the connections, every command is applied exactly once and the reader sees each, in order.
+func TestFaultsOfTheNetwork(t *testing.T) {
+	t.Parallel()
+	faults := map[string]func(*network){"cut": (*network).cut, "black hole": (*network).blackHole}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNetwork(t, eventstoretest.Serve(t).Address())
+			store := openThrough(t, n)
+			var r reader
+			messages := r.subscribe(t, store, 100)
+			const rounds, each = 5, 40
+			for round := range rounds {
+				for i := range each {
+					number := round*each + i
+					if i == each/2 {
+						fault(n)
+					}
+					w := write(fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), fmt.Sprint(number))
+					if _, err := store.Append(t.Context(), w); err != nil {
+						t.Fatal(err)
+					}
+					if loaded, err := store.Load(t.Context(), w.Stream); err != nil || len(loaded) != 1 {
+						t.Fatalf("loaded %d events, %v", len(loaded), err)
+					}
+				}
+				if name == "cut" { // a silent subscription is noticed by keepalive alone, after 20 s
+					r.until(t, messages, (round+1)*each)
+				}
+			}
+			n.cut()
+			r.until(t, messages, rounds*each)
+		})
+	}
+}
+
+// No outage leaves anything behind.
+func TestOutagesLeaveNoGoroutines(t *testing.T) {
+	server := eventstoretest.Serve(t)
+	n := newNetwork(t, server.Address())
+	store := openThrough(t, n)
+	use := func(ctx context.Context) {
+		var all sync.WaitGroup
+		for range 32 {
+			all.Go(func() {
+				_, err := store.Append(ctx, write("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "x"))
+				if err != nil && !errors.Is(err, eventstore.ErrUnavailable) {
+					t.Error(err)
+				}
+				if _, err := store.Load(ctx, "tags-none"); err != nil && !errors.Is(err, eventstore.ErrUnavailable) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	use(t.Context())
+	n.cut()
+	use(t.Context())
+	before := runtime.NumGoroutine()
+	for range 5 {
+		server.Stop()
+		n.cut()
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		use(ctx)
+		cancel()
+		server.Start()
+		use(t.Context())
+	}
+	n.cut()
+	use(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for runtime.NumGoroutine() > before+32 { // the number of idle connections varies
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%d goroutines before the outages, %d after", before, runtime.NumGoroutine())
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
