@@ -89,7 +89,8 @@ func (a *appender) append(ctx context.Context, request *batchAppend) (*streams.B
 		return nil, err
 	}
 	if failure := answer.GetError(); failure != nil {
-		return nil, fmt.Errorf("%w: %s", appendSentinel(codes.Code(failure.GetCode()), failure.GetMessage()), failure.GetMessage())
+		code := codes.Code(failure.GetCode()) //nolint:gosec // codes are small; others fall to the default
+		return nil, fmt.Errorf("%w: %s", appendSentinel(code, failure.GetMessage()), failure.GetMessage())
 	}
 	return answer.GetSuccess(), nil
 }

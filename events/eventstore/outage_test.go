@@ -148,7 +148,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 }
 
 // No outage leaves anything behind.
-func TestOutagesLeaveNoGoroutines(t *testing.T) {
+func TestOutagesLeaveNoGoroutines(t *testing.T) { //nolint:paralleltest // it counts the goroutines of the process
 	server := eventstoretest.Serve(t)
 	n := newNetwork(t, server.Address())
 	store := openThrough(t, n)
