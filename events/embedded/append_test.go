@@ -100,7 +100,14 @@ func TestAppendSizeLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	big.Data = make([]byte, 1000)
-	reqs := []*streams.AppendReq{optionsReq("s"), eventReq(big), eventReq(proposedWire("b")), eventReq(proposedWire("c"))}
+	reqs := []*streams.AppendReq{optionsReq("s"), eventReq(big)}
+	// So much follows that it cannot all be on its way when the refusal is
+	// decided: only a server that reads to the end lets the client send it.
+	rest := proposedWire("rest")
+	rest.Data = make([]byte, 1<<20)
+	for range 8 {
+		reqs = append(reqs, eventReq(rest))
+	}
 	for _, req := range reqs {
 		if err := call.Send(req); err != nil {
 			t.Fatalf("the server answered before the end of the request: %v", err)

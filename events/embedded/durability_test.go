@@ -69,6 +69,12 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 			}
 		})
 	}
+	defer func() { // also when a check fails: the client must not be closed in use
+		close(stop)
+		writing.Wait()
+		sub.Close()
+		wg.Wait()
+	}()
 	rng := rand.New(rand.NewPCG(1, 42))
 	for range crashes {
 		for target := acknowledged.Load() + rng.Int64N(100); acknowledged.Load() < target; {
@@ -79,10 +85,6 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 		mu.Unlock()
 		checkCrashed(t, disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(unsynced), RNG: rng}), before)
 	}
-	close(stop)
-	writing.Wait()
-	sub.Close()
-	wg.Wait()
 }
 
 func checkCrashed(t *testing.T, disk *vfs.MemFS, before map[string]bool) {
@@ -139,6 +141,8 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 		return nil
 	}))
 	s := open(t, func(c *Config) { c.FS = disk })
+	free := sync.OnceFunc(func() { close(release) })
+	t.Cleanup(free) // before the store is closed, which waits for the sync
 	c := dial(t, s)
 	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
 	if err != nil {
@@ -178,7 +182,7 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 		t.Fatalf("read before the sync: %v", err)
 	default:
 	}
-	close(release)
+	free()
 	if out := <-answered; out.err != nil {
 		t.Fatal(out.err)
 	}
