@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/projections"
 	"linkledger/projections/postgres"
 )
 
@@ -94,11 +96,15 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
+	head, err := s.store.Head(ctx)
+	if err != nil {
+		return err
+	}
 	var greeted sync.WaitGroup
 	defer greeted.Wait()
 	defer stop(nil)
 	greeted.Go(func() {
-		if err := c.greet(ctx, p, s, base, open); err != nil {
+		if err := c.greet(ctx, p, s, head, base, open); err != nil {
 			stop(err)
 		}
 	})
@@ -107,7 +113,7 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 
 // greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells
 // the user what runs where.
-func (c *devCommand) greet(ctx context.Context, p *process, s *service, base string, open *devListeners) error {
+func (c *devCommand) greet(ctx context.Context, p *process, s *service, head eventstore.Position, base string, open *devListeners) error {
 	demo, err := s.commands.OpenAccount(ctx, commands.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
 	if refused, ok := errors.AsType[*commands.Error](err); ok && refused.Kind == commands.InvalidUsername {
 		err = nil // not the first start
@@ -115,8 +121,11 @@ func (c *devCommand) greet(ctx context.Context, p *process, s *service, base str
 	if err != nil {
 		return fmt.Errorf("open the demo account: %w", err)
 	}
-	if err := s.catchUp(ctx); err != nil {
+	if err := s.catchUp(ctx, head); err != nil {
 		return err
+	}
+	if err := s.fresh.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
+		return fmt.Errorf("wait for the demo account: %w", err)
 	}
 	return greeting.Execute(p.stdout, map[string]string{
 		"Base": base, "Admin": "http://" + clientAddress(open.admin), "Store": "esdb://" + clientAddress(open.events) + "?tls=false",

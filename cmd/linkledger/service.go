@@ -151,14 +151,11 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	return err
 }
 
-// catchUp waits until the read models show everything that is in the log now.
-func (s *service) catchUp(ctx context.Context) error {
-	head, err := s.store.Head(ctx)
-	if err != nil {
-		return err
-	}
+// catchUp waits until the read models show the log up to a position. Of events that no projection follows they learn
+// only while they catch up, so it must be one from before run.
+func (s *service) catchUp(ctx context.Context, to eventstore.Position) error {
 	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
-		if err := s.fresh.Wait(ctx, projection, head.Commit); err != nil {
+		if err := s.fresh.Wait(ctx, projection, to.Commit); err != nil {
 			return fmt.Errorf("wait for the projection %s: %w", projection, err)
 		}
 	}

@@ -198,6 +198,7 @@ func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) erro
 type subscription struct {
 	*esdb.Subscription
 	client *esdb.Client
+	head   Position // of the log before it was opened: once caught up, everything up to there has been delivered
 }
 
 func (s *subscription) close() {
@@ -213,11 +214,11 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		CheckpointInterval: 1,
 		Filter:             &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
 	}
+	head, err := s.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if from != (Position{}) {
-		head, err := s.Head(ctx)
-		if err != nil {
-			return nil, err
-		}
 		if from.After(head) {
 			return nil, fmt.Errorf("%w: the checkpoint %s lies behind the end of the log, %s: the event store was reset "+
 				"or restored from an older backup; rebuild the projection", ErrPositionInvalid, from, head)
@@ -246,7 +247,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 			_ = client.Close() // never fails
 			return nil, fmt.Errorf("subscribe: %w", o.err)
 		}
-		return &subscription{o.subscription, client}, nil
+		return &subscription{o.subscription, client, head}, nil
 	case <-ctx.Done():
 		err = ctx.Err()
 	case <-timeout.C:
@@ -287,7 +288,10 @@ func receive(ctx context.Context, subscription *subscription, arrivals chan<- ar
 				continue
 			}
 			a = arrival{position: Position{Commit: received.CheckPointReached.Commit, Prepare: received.CheckPointReached.Prepare}}
-		default: // caught up, fell behind: the batcher sees by itself that nothing is waiting
+		case received.CaughtUp != nil:
+			// Not every server sends a checkpoint where a search for events that do not match has come to its end.
+			a = arrival{position: subscription.head}
+		default: // fell behind: the batcher sees by itself whether anything is waiting
 			continue
 		}
 		select {

@@ -130,6 +130,26 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
+// A log without anything that matches is caught up with too, or its reader would look behind for ever.
+func TestPositionMovesWithoutEvents(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	last, err := store.Append(t.Context(), write("other-1", eventstore.NoStream, uuid.New(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r reader
+	messages := r.subscribe(t, store, 10)
+	for last.Position.After(r.checkpoint) {
+		m := <-messages
+		r.apply(t, eventstore.BatchOf(m))
+		m.Ack()
+	}
+	if len(r.labels) != 0 {
+		t.Errorf("got %v", r.labels)
+	}
+}
+
 // A refused batch was perhaps committed and perhaps not: the next one begins behind the checkpoint, whatever it says.
 func TestNackGoesOnFromTheCheckpoint(t *testing.T) {
 	t.Parallel()
