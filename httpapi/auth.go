@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net"
 	"net/netip"
-	"unicode/utf8"
 
 	"linkledger/commands"
 	"linkledger/queries"
@@ -19,13 +18,9 @@ func (s *server) authenticate(e *exchange) error {
 	if !ok {
 		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication"}
 	}
-	unknown := &apiError{code: codeInvalidUsername, details: "There is no account with this user name"}
-	if !utf8.ValidString(username) { // the database would refuse the question
-		return unknown
-	}
 	account, err := s.cfg.Queries.AccountByUsername(e.context(), username)
 	if errors.Is(err, queries.ErrNotFound) {
-		return unknown
+		return &apiError{code: codeInvalidUsername, details: "There is no account with this user name"}
 	}
 	if err != nil {
 		return answered(err)

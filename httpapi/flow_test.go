@@ -45,7 +45,7 @@ func TestFirstLinks(t *testing.T) {
 			t.Errorf("a read record has an error: %+v", listed)
 		}
 	}
-	read := c.must("GET", "/v3/urls/Spring-26", "")
+	read := c.must("GET", "/v3/%75rls/%53pring%2D26/", "")
 	equal(t, "page", *read.Page, page{ResultsCount: 1, TotalCount: 1})
 	got := read.URLs[0]
 	equal(t, "read long_url", *got.LongURL, *first.LongURL)
