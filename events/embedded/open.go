@@ -90,7 +90,7 @@ func checkFormat(fsys vfs.FS, path string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // it was only read
 	text, err := io.ReadAll(io.LimitReader(f, 100))
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Store) recover() error {
 		return fmt.Errorf("read counters: %w", err)
 	}
 	l.counters, err = decodeCounters(value)
-	closer.Close()
+	_ = closer.Close() // gives back memory
 	if err != nil {
 		return err
 	}

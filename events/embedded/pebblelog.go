@@ -31,13 +31,14 @@ func (p *pebbleLogger) Fatalf(format string, args ...any) {
 // listener reports what goes wrong in the background. What the caller of a
 // write or read is told is not repeated here.
 func (p *pebbleLogger) listener() *pebble.EventListener {
-	report := func(message string, err error) {
-		p.store.log.LogAttrs(context.Background(), slog.LevelError, message, slog.String("error", err.Error()))
+	report := func(err error) {
+		p.store.log.LogAttrs(context.Background(), slog.LevelError, "storage error in the background",
+			slog.String("error", err.Error()))
 	}
 	return &pebble.EventListener{
-		BackgroundError: func(err error) { report("storage error in the background", err) },
+		BackgroundError: report,
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
-			report("storage is corrupt", fmt.Errorf("%s: %w", info.Path, info.Details))
+			report(fmt.Errorf("%s is corrupt: %w", info.Path, info.Details))
 		},
 		WriteStallBegin: func(info pebble.WriteStallBeginInfo) {
 			p.store.log.LogAttrs(context.Background(), slog.LevelWarn, "writes wait for the storage",

@@ -26,7 +26,7 @@ func loadEvent(db *pebble.DB, pos uint64) (*record, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read event at position %d: %w", pos, err)
 	}
-	defer closer.Close()
+	defer func() { _ = closer.Close() }() // gives back memory
 	return decodeRecord(pos, bytes.Clone(value))
 }
 
@@ -39,7 +39,7 @@ func loadNumber(db *pebble.DB, stream string, number int64) (*record, error) {
 		return nil, fmt.Errorf("read index of stream %q at %d: %w", stream, number, err)
 	}
 	pos := binary.BigEndian.Uint64(value)
-	closer.Close()
+	_ = closer.Close() // gives back memory
 	return loadEvent(db, pos)
 }
 

@@ -72,7 +72,7 @@ func loadState(db *pebble.DB, stream string) (*streamState, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load state of stream %q: %w", stream, err)
 	}
-	defer closer.Close()
+	defer func() { _ = closer.Close() }() // gives back memory
 	return decodeState(stream, value)
 }
 
