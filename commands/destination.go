@@ -57,7 +57,7 @@ func checkDate(date string) error {
 	if date == "" {
 		return nil
 	}
-	if _, err := time.Parse(time.DateOnly, date); err != nil {
+	if parsed, err := time.Parse(time.DateOnly, date); err != nil || parsed.Year() < 1 { // PostgreSQL has no year 0
 		return refuse(InvalidDate, "The expiration date must be a calendar date in the form YYYY-MM-DD")
 	}
 	return nil
@@ -72,7 +72,7 @@ func checkMaxClicks(n int64) error {
 
 // trimNote keeps the first code points of a note.
 func (h *Handler) trimNote(note string) string {
-	note = strings.ToValidUTF8(note, "\uFFFD")
+	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "") // PostgreSQL has no NUL
 	n := 0
 	for i := range note {
 		if n == h.cfg.NoteLength {

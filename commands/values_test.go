@@ -88,7 +88,7 @@ func TestCheckDate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]Kind{
 		"": 0, "2026-02-28": 0, "2028-02-29": 0, "1999-12-31": 0,
-		"2026-02-29": InvalidDate, "2026-13-01": InvalidDate, "2026-1-1": InvalidDate, "tomorrow": InvalidDate,
+		"2026-02-29": InvalidDate, "2026-13-01": InvalidDate, "2026-1-1": InvalidDate, "tomorrow": InvalidDate, "0000-01-01": InvalidDate, "0001-01-01": 0,
 		"2026-01-01T00:00:00Z": InvalidDate, "20260101": InvalidDate,
 	}
 	for date, want := range tests {
@@ -101,7 +101,7 @@ func TestCheckDate(t *testing.T) {
 func TestTrimNote(t *testing.T) {
 	t.Parallel()
 	h := NewHandler(Config{NoteLength: 3})
-	for note, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc", "éééé": "ééé", "a\xffbc": "a\uFFFDb"} {
+	for note, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc", "éééé": "ééé", "a\xffbc": "a\uFFFDb", "a\x00b": "ab"} {
 		if got := h.trimNote(note); got != want || !utf8.ValidString(got) {
 			t.Errorf("%q: got %q, want %q", note, got, want)
 		}
