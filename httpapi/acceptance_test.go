@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// What a client may send is a promise of the read models too: an accepted value that they cannot hold would stop them
+// for everybody. So whatever is accepted reads back as it was answered, and nothing is an internal error.
+func TestWhateverIsAcceptedReadsBack(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
+	c := s.client(t, "demo")
+	rapid.Check(t, func(t *rapid.T) {
+		label := rapid.StringOfN(rapid.RuneFrom([]rune("aZ9 _-.ßÄ中\u0301,+\x00")), 1, 8, -1)
+		fields := map[string]any{
+			"long_url":        "https://example.com/" + rapid.String().Draw(t, "path"),
+			"note":            rapid.String().Draw(t, "note"),
+			"expiration_date": date(t),
+			"max_clicks":      rapid.Int64().Draw(t, "max clicks"),
+			"tags":            rapid.SliceOfN(label, 0, 3).Draw(t, "tags"),
+		}
+		body, err := json.Marshal(map[string]any{"urls": []any{fields}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		created := c.call(http.MethodPost, "/v3/urls", string(body))
+		if created.status >= http.StatusInternalServerError || created.Error.Code == codeUnknown {
+			t.Fatalf("%s answered %d: %s", body, created.status, created.body)
+		}
+		if created.Error.Code != codeOK || created.URLs[0].Error.Code != codeOK {
+			return
+		}
+		written, read := created.URLs[0], c.read(created.URLs[0].Hash)
+		if *read.LongURL != *written.LongURL || read.Note != written.Note || read.MaxClicks != written.MaxClicks ||
+			!slices.Equal(read.Tags, written.Tags) || deref(read.ExpirationDate) != deref(written.ExpirationDate) {
+			t.Fatalf("answered %+v, reads %+v", written, read)
+		}
+	})
+}
+
+// date draws dates and what looks like one, with the ends of the calendar.
+func date(t *rapid.T) string {
+	year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 9999}), rapid.IntRange(0, 9999)).Draw(t, "year")
+	return fmt.Sprintf("%04d-%02d-%02d", year, rapid.IntRange(0, 13).Draw(t, "month"), rapid.IntRange(0, 32).Draw(t, "day"))
+}
+
+func deref(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
+}
