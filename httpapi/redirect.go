@@ -49,7 +49,7 @@ func (s *server) target(e *exchange) (queries.Target, error) {
 	if !commands.ValidHash(hash) {
 		return queries.Target{}, missing
 	}
-	target, err := s.cfg.Queries.Target(e.context(), hash)
+	target, err := s.cfg.Targets.Find(e.context(), hash)
 	if errors.Is(err, queries.ErrNotFound) {
 		return queries.Target{}, missing
 	}

@@ -53,6 +53,7 @@ type stack struct {
 	db       *readmodel.DB
 	commands *commands.Handler
 	fresh    *queries.Freshness
+	targets  *queries.Targets
 	log      *lines
 	now      atomic.Pointer[time.Time]
 }
@@ -60,23 +61,36 @@ type stack struct {
 // newStack builds a stack. The short links live under http://sho.rt, and it is noon.
 func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 	t.Helper()
-	s := &stack{log: &lines{}}
+	return newStackOn(t, eventstoretest.Serve(t), adjust...)
+}
+
+// newStackOn builds a stack over a given event store.
+func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Config)) *stack {
+	t.Helper()
+	s := &stack{log: &lines{}, events: server}
 	s.at(t, noon)
 	s.openDatabase(t)
-	s.events = eventstoretest.Serve(t)
 	s.store = eventstoretest.Open(t, s.events.URL())
 	s.fresh = queries.NewFreshness(s.db)
 	clock := func() time.Time { return *s.now.Load() }
+	var err error
 	s.commands = commands.NewHandler(commands.Config{
 		Store: s.store, Now: clock, ShortHosts: []string{shortHost}, ReservedHashes: ReservedHashes(),
 	})
+	if s.targets, err = queries.NewTargets(queries.New(s.db), 16<<20); err != nil {
+		t.Fatal(err)
+	}
+	s.fresh.Targets = s.targets
 	clicks := commands.NewClicks(s.store)
+	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	s.start(t, clicks.Run)
 	s.start(t, func(ctx context.Context) error {
-		return projections.Run(ctx, projections.Config{DB: s.db, Store: s.store, OnCommit: s.fresh.Advance})
+		return projections.Run(ctx, projections.Config{
+			DB: s.db, Store: s.store, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance,
+		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Clicks: clicks, Wait: s.fresh.Wait,
+		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Targets: s.targets, Clicks: clicks, Wait: s.fresh.Wait,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -84,7 +98,6 @@ func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 	for _, change := range adjust {
 		change(&cfg)
 	}
-	var err error
 	if s.handler, err = New(cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -350,8 +363,10 @@ func batch(n int) string {
 
 // newStackless returns a configuration with nothing behind it.
 func newStackless() Config {
+	targets, _ := queries.NewTargets(queries.New(nil), 1<<20) // never asked
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
-		Clicks: commands.NewClicks(nil), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
+		Targets: targets,
+		Clicks:  commands.NewClicks(nil), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
 	}
 }

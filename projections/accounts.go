@@ -14,24 +14,26 @@ import (
 )
 
 // applyAccounts brings accounts and their counters up to date.
-func applyAccounts(ctx context.Context, tx bun.Tx, facts []fact) error {
+func applyAccounts(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
 	fold := accountFold{rows: make(map[uuid.UUID]*readmodel.Account), months: make(map[accountMonth]int64)}
 	if err := fold.load(ctx, tx, facts); err != nil {
-		return err
+		return nil, err
 	}
 	if err := foldEach(facts, fold.step); err != nil {
-		return err
+		return nil, err
 	}
 	if err := fold.save(ctx, tx); err != nil {
-		return err
+		return nil, err
 	}
-	return fold.saveMonths(ctx, tx)
+	return fold.switched, fold.saveMonths(ctx, tx)
 }
 
 // accountFold holds the accounts that a batch touches, as they are after the facts so far.
 type accountFold struct {
 	rows   map[uuid.UUID]*readmodel.Account
 	months map[accountMonth]int64 // links created, to be added
+	// switched are the accounts that became active or inactive: their links redirect or no longer do.
+	switched []string
 }
 
 type accountMonth struct {
@@ -114,8 +116,10 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		row.Plan = e.Plan
 	case events.AccountDeactivated:
 		row.Active = false
+		a.switched = append(a.switched, row.ID.String())
 	case events.AccountReactivated:
 		row.Active = true
+		a.switched = append(a.switched, row.ID.String())
 	case events.URLCreated:
 		if err := checkTime(e.At); err != nil {
 			return err

@@ -101,7 +101,7 @@ func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	p := &projector{
 		projection: w.projection, db: w.db.DB, status: new(Board).line(w.projection.name),
-		onCommit: func(string, uint64) {},
+		onChange: func(string, []string) {}, onCommit: func(string, uint64) {},
 	}
 	if _, err := p.checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)

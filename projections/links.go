@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -15,11 +16,11 @@ import (
 )
 
 // applyLinks brings links and their clicks up to date.
-func applyLinks(ctx context.Context, tx bun.Tx, facts []fact) error {
-	links := linkFold{rows: make(map[uuid.UUID]*readmodel.Link)}
+func applyLinks(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
+	links := linkFold{rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{})}
 	clicks := newClickFold()
 	if err := links.load(ctx, tx, facts); err != nil {
-		return err
+		return nil, err
 	}
 	err := foldEach(facts, func(f fact) error {
 		if batch, ok := f.body.(events.ClicksRecorded); ok {
@@ -28,18 +29,19 @@ func applyLinks(ctx context.Context, tx bun.Tx, facts []fact) error {
 		return links.step(f)
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if err := links.save(ctx, tx); err != nil {
-		return err
+		return nil, err
 	}
-	return clicks.save(ctx, tx)
+	return links.hashes(), clicks.save(ctx, tx)
 }
 
 // linkFold holds the links that a batch touches, as they are after the facts so far.
 type linkFold struct {
 	rows    map[uuid.UUID]*readmodel.Link
-	touched []*readmodel.Link // in the order of their first fact
+	touched []*readmodel.Link   // in the order of their first fact
+	changed map[string]struct{} // hashes that lead elsewhere than before
 }
 
 // load reads the links that the facts are about, as far as they exist.
@@ -89,6 +91,7 @@ func (l *linkFold) step(f fact) error {
 		}
 		l.rows[id] = row
 		l.touched = append(l.touched, row)
+		l.changed[row.Hash] = struct{}{}
 		return nil
 	}
 	if !ok {
@@ -98,8 +101,14 @@ func (l *linkFold) step(f fact) error {
 		return fmt.Errorf("%w: the link is deleted", ErrContradiction)
 	}
 	row.Revision = int64(f.Revision)
-	return changeLink(row, f)
+	l.changed[row.Hash] = struct{}{}
+	err = changeLink(row, f)
+	l.changed[row.Hash] = struct{}{}
+	return err
 }
+
+// hashes returns the hashes that lead elsewhere than before the facts.
+func (l *linkFold) hashes() []string { return slices.Collect(maps.Keys(l.changed)) }
 
 func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {
 	account, err := parseID(e.Account)

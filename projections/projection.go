@@ -24,9 +24,10 @@ const (
 type projection struct {
 	name     string
 	prefixes []string // of streams
-	// apply writes the effect of the facts. The tables are those of ?schema. The error about a fact is an *EventError,
-	// and is found before or independently of what was written.
-	apply func(ctx context.Context, tx bun.Tx, facts []fact) error
+	// apply writes the effect of the facts and returns the keys that readmodel.Channel has to announce. The tables are
+	// those of ?schema. The error about a fact is an *EventError, and is found before or independently of what was
+	// written.
+	apply func(ctx context.Context, tx bun.Tx, facts []fact) (changed []string, err error)
 }
 
 // all returns the projections of this program.

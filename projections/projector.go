@@ -17,6 +17,7 @@ type projector struct {
 	projection
 	db       *bun.DB
 	status   *statusLine
+	onChange func(projection string, keys []string)
 	onCommit func(projection string, position uint64)
 
 	mu sync.Mutex
@@ -75,20 +76,25 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 		return err
 	}
 	schema := bun.Ident(readmodel.GenerationSchema(p.name, p.at.generation))
+	var changed []string
 	err = p.db.WithNamedArg("schema", schema).RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		if err := p.at.advance(ctx, tx, to); err != nil {
 			return err
 		}
-		if len(facts) == 0 {
-			return nil
+		if len(facts) > 0 {
+			var err error
+			if changed, err = p.apply(ctx, tx, facts); err != nil {
+				return err
+			}
 		}
-		return p.apply(ctx, tx, facts)
+		return announce(ctx, tx, p.name, to, changed)
 	})
 	if err != nil {
 		return err
 	}
 	p.at.position = to
 	p.status.applied(to, recorded)
+	p.onChange(p.name, changed)
 	p.onCommit(p.name, to.Commit)
 	return nil
 }

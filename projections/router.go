@@ -19,6 +19,9 @@ type Config struct {
 	DB     *readmodel.DB // prepared, see Prepare
 	Store  *eventstore.Store
 	Logger *slog.Logger // nil discards
+	// OnChange learns which keys a projection of this process has changed, right before OnCommit does; see
+	// readmodel.Channel. It must not block; may be nil.
+	OnChange func(projection string, keys []string)
 	// OnCommit learns that a projection of this process has reached a commit position. It must not block; may be nil.
 	OnCommit func(projection string, position uint64)
 	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
@@ -38,6 +41,9 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	if cfg.OnCommit == nil {
 		cfg.OnCommit = func(string, uint64) {}
+	}
+	if cfg.OnChange == nil {
+		cfg.OnChange = func(string, []string) {}
 	}
 	if cfg.Board == nil {
 		cfg.Board = &Board{}
@@ -68,7 +74,7 @@ func runRouter(ctx context.Context, router *message.Router) error {
 
 func addProjector(router *message.Router, cfg Config, p projection) *eventstore.Subscriber {
 	status := cfg.Board.line(p.name)
-	projector := &projector{projection: p, db: cfg.DB.DB, status: status, onCommit: cfg.OnCommit}
+	projector := &projector{projection: p, db: cfg.DB.DB, status: status, onChange: cfg.OnChange, onCommit: cfg.OnCommit}
 	subscriber := eventstore.NewSubscriber(cfg.Store, eventstore.SubscriberConfig{
 		Prefixes:   p.prefixes,
 		Checkpoint: projector.checkpoint,

@@ -13,15 +13,15 @@ import (
 )
 
 // applyTags brings tags up to date.
-func applyTags(ctx context.Context, tx bun.Tx, facts []fact) error {
+func applyTags(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
 	fold := tagFold{rows: make(map[uuid.UUID]*readmodel.Tag)}
 	if err := fold.load(ctx, tx, facts); err != nil {
-		return err
+		return nil, err
 	}
 	if err := foldEach(facts, fold.step); err != nil {
-		return err
+		return nil, err
 	}
-	return fold.save(ctx, tx)
+	return nil, fold.save(ctx, tx)
 }
 
 // tagFold holds the tags that a batch touches, as they are after the facts so far; nil stands for a deleted one.

@@ -11,13 +11,19 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/projections/readmodel"
 )
 
 // fallbackInterval is how often the checkpoints are read while someone waits, in case that notifications are lost
 // without the connection noticing.
-const fallbackInterval = 5 * time.Second
+const fallbackInterval = 2 * time.Second
+
+// heartbeat is how long the connection may be quiet before it has to prove that it is alive, and how long it may take
+// for that. A firewall that drops connections drops them silently.
+const heartbeat = time.Second
 
 // Freshness tells when the read models have caught up with a write. It learns of progress from Advance, when the
 // projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
@@ -26,6 +32,8 @@ type Freshness struct {
 	// OnError learns why the notifications were interrupted, before they are taken up again; may be nil. It is set
 	// before Run.
 	OnError func(error)
+	// Targets are told of what changes before anybody is told that it did; may be nil. Set before Run.
+	Targets *Targets
 
 	db       *readmodel.DB
 	fallback time.Duration
@@ -148,53 +156,136 @@ func (f *Freshness) listen(ctx context.Context, connected func()) (err error) {
 		err = errors.Join(err, conn.Close(closing))
 	}()
 	// Only after LISTEN has taken effect: what commits from then on is notified, what committed before is read here.
+	if f.Targets != nil {
+		f.Targets.heard(true)
+		defer f.Targets.heard(false)
+	}
 	if err := f.read(ctx); err != nil {
 		return err
 	}
 	connected()
 	for {
-		notification, err := conn.WaitForNotification(ctx)
+		notification, err := nextNotification(ctx, conn)
 		if err != nil {
 			return fmt.Errorf("wait for notifications: %w", err)
 		}
-		projection, text, _ := strings.Cut(notification.Payload, " ")
-		position, err := strconv.ParseUint(text, 10, 64)
-		if err != nil {
-			return fmt.Errorf("notification %q: %w", notification.Payload, err)
+		if err := f.hear(notification); err != nil {
+			return fmt.Errorf("notification %q: %w", notification, err)
 		}
-		f.Advance(projection, position)
+	}
+}
+
+// nextNotification waits for the next notification and sees to it that the connection is alive meanwhile.
+func nextNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
+	for {
+		quiet, cancel := context.WithTimeout(ctx, heartbeat)
+		notification, err := conn.WaitForNotification(quiet)
+		cancel()
+		if err == nil {
+			return notification.Payload, nil
+		}
+		if ctx.Err() != nil || !pgconn.Timeout(err) {
+			return "", err
+		}
+		alive, cancel := context.WithTimeout(ctx, heartbeat)
+		err = conn.Ping(alive)
+		cancel()
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+// hear takes in a notification: of keys that changed, or of a position that was reached; readmodel.Channel has the form.
+func (f *Freshness) hear(notification string) error {
+	projection, rest, _ := strings.Cut(notification, " ")
+	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
+		f.Changed(projection, strings.Fields(keys))
+		return nil
+	}
+	position, err := strconv.ParseUint(rest, 10, 64)
+	if err != nil {
+		return err
+	}
+	f.Advance(projection, position)
+	return nil
+}
+
+// Changed notes which keys of a projection have changed: hashes of links, ids of accounts. It is called before Advance
+// with the position of the change, and does not block.
+func (f *Freshness) Changed(projection string, keys []string) {
+	if f.Targets != nil && len(keys) > 0 {
+		f.Targets.changed(projection, keys)
 	}
 }
 
 // read takes over all checkpoints from the database.
 func (f *Freshness) read(ctx context.Context) error {
-	var rows []readmodel.Projection
-	if err := f.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
-		return fmt.Errorf("read the checkpoints: %w", err)
+	reached, err := f.checkpoints(ctx)
+	if err != nil {
+		return err
 	}
-	for _, row := range rows {
-		f.Advance(row.Name, uint64(row.CommitPos)) //nolint:gosec // never negative
-	}
+	f.advanceAll(reached)
 	return nil
 }
 
-// poll reads the checkpoints now and then while someone waits.
+func (f *Freshness) checkpoints(ctx context.Context) (map[string]uint64, error) {
+	var rows []readmodel.Projection
+	if err := f.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read the checkpoints: %w", err)
+	}
+	reached := make(map[string]uint64, len(rows))
+	for _, row := range rows {
+		reached[row.Name] = uint64(row.CommitPos) //nolint:gosec // never negative
+	}
+	return reached, nil
+}
+
+func (f *Freshness) advanceAll(reached map[string]uint64) {
+	for projection, position := range reached {
+		f.Advance(projection, position)
+	}
+}
+
+// poll reads the checkpoints now and then while someone waits. A position that was not announced until the next time
+// never will be.
 func (f *Freshness) poll(ctx context.Context) {
 	ticker := time.NewTicker(f.fallback)
 	defer ticker.Stop()
+	var before map[string]uint64
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
 		}
+		if f.missed(before) {
+			if f.Targets != nil {
+				f.Targets.missed()
+			}
+			f.advanceAll(before)
+		}
+		before = nil
 		if !f.awaited() {
 			continue
 		}
-		if err := f.read(ctx); err != nil && ctx.Err() == nil {
+		var err error
+		if before, err = f.checkpoints(ctx); err != nil && ctx.Err() == nil {
 			f.report(err)
 		}
 	}
+}
+
+// missed tells whether a position is not known to be reached.
+func (f *Freshness) missed(reached map[string]uint64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for projection, position := range reached {
+		if f.progress(projection).position < position {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Freshness) report(err error) {

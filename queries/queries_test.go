@@ -192,12 +192,12 @@ func TestTarget(t *testing.T) {
 	insert(t, w.db, &again, &orphan)
 	for hash, want := range map[string]Target{
 		"full": {
-			URLID: w.full.ID, LongURL: w.full.LongURL, ExpirationDate: "2027-01-31", MaxClicks: 9, TotalClicks: 5, OwnerActive: true,
+			URLID: w.full.ID, Owner: w.account, LongURL: w.full.LongURL, ExpirationDate: "2027-01-31", MaxClicks: 9, TotalClicks: 5, OwnerActive: true,
 		},
-		"bare":    {URLID: w.bare.ID, LongURL: w.bare.LongURL, OwnerActive: true},
-		"foreign": {URLID: w.foreign.ID, LongURL: w.foreign.LongURL},
-		"gone":    {URLID: again.ID, LongURL: "later", Deleted: true, OwnerActive: true},
-		"orphan":  {URLID: orphan.ID, LongURL: orphan.LongURL, OwnerActive: true},
+		"bare":    {URLID: w.bare.ID, Owner: w.account, LongURL: w.bare.LongURL, OwnerActive: true},
+		"foreign": {URLID: w.foreign.ID, Owner: w.other, LongURL: w.foreign.LongURL},
+		"gone":    {URLID: again.ID, Owner: w.account, LongURL: "later", Deleted: true, OwnerActive: true},
+		"orphan":  {URLID: orphan.ID, Owner: orphan.AccountID, LongURL: orphan.LongURL, OwnerActive: true},
 	} {
 		target, err := w.q.Target(ctx, hash)
 		if err != nil {

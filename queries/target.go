@@ -9,6 +9,7 @@ import (
 // Target is where a visitor of a short link goes, and what may keep him from it.
 type Target struct {
 	URLID          uuid.UUID `bun:"id"`
+	Owner          uuid.UUID `bun:"account_id"`
 	LongURL        string    `bun:"long_url"`
 	ExpirationDate string    `bun:"expiration_date"` // YYYY-MM-DD, the last day it works, UTC; empty: never expires
 	MaxClicks      int64     `bun:"max_clicks"`      // 0: no limit
@@ -25,7 +26,7 @@ func (q *DB) Target(ctx context.Context, hash string) (Target, error) {
 	}
 	var target Target
 	err := q.db.NewSelect().TableExpr(linkTables).
-		ColumnExpr("link.id, link.long_url, link.max_clicks, link.deleted_at IS NOT NULL AS deleted").
+		ColumnExpr("link.id, link.account_id, link.long_url, link.max_clicks, link.deleted_at IS NOT NULL AS deleted").
 		ColumnExpr("coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
 		ColumnExpr("coalesce(owner.active, true) AS owner_active").

@@ -26,6 +26,7 @@ func (s *service) adminHandler(stopping context.Context) http.Handler {
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&boardCollector{board: &s.board},
+		targetsCollector{targets: s.targets},
 	)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })

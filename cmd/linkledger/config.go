@@ -37,6 +37,11 @@ type backends struct {
 	Database   string `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres"`
 }
 
+// redirecting is how short links are answered.
+type redirecting struct {
+	CacheSize uint64 `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
+}
+
 // role is a part of the service that a process takes on.
 type role string
 
@@ -87,6 +92,7 @@ var expectations = map[string]string{
 	"startswith": "give a connection string, as linkledger serve --help shows it",
 	"required":   "give a value",
 	"min":        "give at least one",
+	"max":        "give less",
 	"oneof":      "choose from api, redirect, projector",
 }
 

@@ -25,6 +25,7 @@ const (
 // devCommand runs everything in one process, on one folder.
 type devCommand struct {
 	listeners
+	redirecting
 	Data             string `help:"Folder of all data." default:"./data" validate:"required"`
 	EventstoreListen string `help:"Address of the embedded event store." default:"127.0.0.1:2113" validate:"address"`
 	PostgresBin      string `help:"Folder of PostgreSQL's initdb and postgres, where they are not in the usual places." placeholder:"DIR"`
@@ -90,7 +91,7 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	}
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
-		roles: []role{roleAPI, roleRedirect, roleProjector},
+		roles: []role{roleAPI, roleRedirect, roleProjector}, cacheSize: c.CacheSize,
 	})
 	if err != nil {
 		return err

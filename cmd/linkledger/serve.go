@@ -9,6 +9,7 @@ import (
 // serveCommand runs the service against backends that run elsewhere.
 type serveCommand struct {
 	listeners
+	redirecting
 	backends
 	Roles []role `help:"What this process does: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
 }
@@ -29,7 +30,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { _ = admin.Close() }()
 	s, err := openService(ctx, p, serviceConfig{
-		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
+		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles, cacheSize: c.CacheSize,
 	})
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ type service struct {
 	db       *readmodel.DB
 	queries  *queries.DB
 	fresh    *queries.Freshness
+	targets  *queries.Targets
 	commands *commands.Handler
 	clicks   *commands.Clicks
 	board    projections.Board
@@ -50,6 +51,7 @@ type serviceConfig struct {
 	database   string
 	baseURL    string
 	roles      []role
+	cacheSize  uint64 // MiB
 }
 
 // openService connects to the backends and brings the database's schema up to date.
@@ -93,9 +95,13 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.commands = commands.NewHandler(commands.Config{
 		Store: s.store, Logger: s.logger, ShortHosts: shortHosts, ReservedHashes: httpapi.ReservedHashes(),
 	})
+	if s.targets, err = queries.NewTargets(s.queries, cfg.cacheSize<<20); err != nil {
+		return err
+	}
+	s.fresh.Targets = s.targets
 	s.clicks = commands.NewClicks(s.store)
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Queries: s.queries, Clicks: s.clicks, Wait: s.fresh.Wait,
+		Commands: s.commands, Queries: s.queries, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
@@ -129,7 +135,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	if s.has(roleProjector) {
 		start("projections", func(ctx context.Context) error {
 			return projections.Run(ctx, projections.Config{
-				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Advance, Board: &s.board,
+				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
 			})
 		})
 	}

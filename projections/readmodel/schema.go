@@ -11,8 +11,13 @@ import (
 	"github.com/uptrace/bun/migrate"
 )
 
-// Channel is the NOTIFY channel on which every committed batch is announced, as "<projection> <commit position>".
+// Channel is the NOTIFY channel on which every committed batch is announced, as "<projection> <commit position>". Before
+// that, where readers may keep copies, come the keys that the batch has changed: "<projection> changed <key> <key> ...",
+// in as many notifications as they need. Keys of links are hashes, those of accounts are ids.
 const Channel = "linkledger"
+
+// Changed marks a notification that lists keys.
+const Changed = "changed "
 
 // schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
 const schemaLock int64 = 0x6c696e6b6c656467

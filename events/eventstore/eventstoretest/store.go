@@ -1,4 +1,4 @@
-// Package eventstoretest gives tests an event store of their own: the embedded one, in memory, spoken to over gRPC.
+// Package eventstoretest gives tests an event store of their own: the embedded one, spoken to over gRPC.
 package eventstoretest
 
 import (
@@ -15,15 +15,27 @@ import (
 type Server struct {
 	t       testing.TB
 	fs      vfs.FS
+	folder  string
 	address string
 	store   *embedded.Store
 	served  chan error
 }
 
-// Serve starts an event store for the length of the test.
+// Serve starts an event store in memory for the length of the test.
 func Serve(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{t: t, fs: vfs.NewMem(), address: "127.0.0.1:0"}
+	return serve(t, vfs.NewMem(), "events")
+}
+
+// ServeFolder starts an event store on a folder of the disk, with real syncs, for the length of the test.
+func ServeFolder(t testing.TB, folder string) *Server {
+	t.Helper()
+	return serve(t, vfs.Default, folder)
+}
+
+func serve(t testing.TB, fs vfs.FS, folder string) *Server {
+	t.Helper()
+	s := &Server{t: t, fs: fs, folder: folder, address: "127.0.0.1:0"}
 	s.Start()
 	t.Cleanup(s.Stop)
 	return s
@@ -38,7 +50,7 @@ func (s *Server) URL() string { return "esdb://" + s.address + "?tls=false" }
 // Start starts a stopped server at its address, with the data it had.
 func (s *Server) Start() {
 	s.t.Helper()
-	store, err := embedded.Open(embedded.Config{Dir: "events", FS: s.fs})
+	store, err := embedded.Open(embedded.Config{Dir: s.folder, FS: s.fs})
 	if err != nil {
 		s.t.Fatal(err)
 	}

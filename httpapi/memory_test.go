@@ -1,0 +1,78 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+)
+
+// After a change was answered no visitor meets what was before it, however many have just put that into memory.
+func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/0","custom_hash":"one"`)
+	ctx, stop := context.WithCancel(t.Context())
+	var crowd sync.WaitGroup
+	for range 4 {
+		crowd.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				s.visit(t, "HEAD", []string{"/one", "/two"}[i%2])
+			}
+		})
+	}
+	leads := func(hash, to string) {
+		t.Helper()
+		a := s.visit(t, "HEAD", "/"+hash)
+		equal(t, hash+" leads to", a.header.Get("Location"), to)
+		equal(t, "status", a.status, map[bool]int{true: http.StatusNotFound, false: http.StatusFound}[to == ""])
+	}
+	hash, other := "one", "two"
+	for i := range 20 {
+		long := fmt.Sprintf("https://example.com/%d", i)
+		c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"`+long+`"}]}`)
+		leads(hash, long)
+		c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"custom_hash":"`+other+`"}]}`)
+		hash, other = other, hash
+		leads(hash, long)
+		leads(other, "")
+	}
+	c.must("DELETE", "/v3/urls/"+hash, "")
+	equal(t, "status after the deletion", s.visit(t, "HEAD", "/"+hash).status, http.StatusGone)
+	c.create(`"long_url":"https://example.com/again","custom_hash":"` + hash + `"`)
+	leads(hash, "https://example.com/again")
+	s.deactivate(t, "alice")
+	equal(t, "status after the deactivation", s.visit(t, "HEAD", "/"+hash).status, http.StatusGone)
+	stop()
+	crowd.Wait()
+}
+
+// deactivate bars an account and waits for the read models.
+func (s *stack) deactivate(t testing.TB, username string) {
+	t.Helper()
+	if _, err := s.commands.DeactivateAccount(withPatience(t), commands.Request{Command: uuid.New()}, username); err != nil {
+		t.Fatal(err)
+	}
+	s.caughtUp(t)
+}
+
+// Links that are in memory redirect, and count, while the database is away.
+func TestRedirectsWithoutTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"known"`)
+	c.create(`"long_url":"https://example.com/","custom_hash":"unknown"`)
+	equal(t, "status before", s.visit(t, "GET", "/known").status, http.StatusFound)
+	s.db.Pool.Close()
+	for range 20 {
+		equal(t, "status of a known link", s.visit(t, "GET", "/known").status, http.StatusFound)
+	}
+	equal(t, "status of a link that nobody has visited", s.visit(t, "GET", "/unknown").status, http.StatusServiceUnavailable)
+}
