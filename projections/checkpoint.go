@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"strconv"
+	"time"
 
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
@@ -13,56 +15,65 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// checkpoint is how far a generation of a projection has got.
+// idleInTransaction is how long a projector may leave a transaction alone. One that stops in the middle of a batch (a
+// suspended process) holds the lock on its checkpoint, and its successor must not wait longer for it than for its lease.
+const idleInTransaction = 5 * time.Second
+
+// checkpoint is how far a generation of a projection has got under an owner.
 type checkpoint struct {
 	name       string
 	generation int
+	epoch      int64 // of the owner
 	position   eventstore.Position
 }
 
-// readCheckpoint returns the checkpoint of the generation that serves.
-func readCheckpoint(ctx context.Context, db bun.IDB, name string) (checkpoint, error) {
-	var row readmodel.Projection
-	err := db.NewSelect().Model(&row).Where("name = ?", name).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return checkpoint{}, fmt.Errorf("checkpoint of %s: %w", name, ErrNotPrepared)
-	}
-	if err != nil {
-		return checkpoint{}, fmt.Errorf("checkpoint of %s: %w", name, err)
-	}
+func checkpointOf(row readmodel.Generation) checkpoint {
 	return checkpoint{
-		name:       name,
-		generation: row.Generation,
+		name: row.Name, generation: row.Generation, epoch: row.Epoch,
 		position: eventstore.Position{
 			Commit:  uint64(row.CommitPos),  //nolint:gosec // never negative
 			Prepare: uint64(row.PreparePos), //nolint:gosec // never negative
 		},
-	}, nil
+	}
 }
 
-// advance moves the checkpoint from where the caller knows it to be, or fails with ErrFenced; it waits for a transaction
-// that is moving it. The statement also spares the commit its wait for the disk, because what a crash takes away is
-// read from the log again.
-func (c checkpoint) advance(ctx context.Context, tx bun.Tx, to eventstore.Position) error {
-	result, err := tx.NewRaw(`
+// reread returns the checkpoint as the database has it, or ErrFenced where another owner has it.
+func (c checkpoint) reread(ctx context.Context, db bun.IDB) (checkpoint, error) {
+	var row readmodel.Generation
+	err := db.NewSelect().Model(&row).Where("name = ? AND generation = ?", c.name, c.generation).Scan(ctx)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && row.Epoch != c.epoch {
+		return checkpoint{}, fmt.Errorf("%s: %w", c.name, ErrFenced)
+	}
+	if err != nil {
+		return checkpoint{}, fmt.Errorf("checkpoint of %s: %w", c.name, err)
+	}
+	return checkpointOf(row), nil
+}
+
+// advance moves the checkpoint from where the caller knows it to be and extends the lease, or fails with ErrFenced; it
+// waits for a transaction that is moving it. It tells whether readers see this generation. The statement also spares the
+// commit its wait for the disk, because what a crash takes away is read from the log again.
+func (c checkpoint) advance(ctx context.Context, tx bun.Tx, to eventstore.Position, lease time.Duration) (serving bool, err error) {
+	err = tx.NewRaw(`
 		WITH moved AS (
-			UPDATE linkledger.projections SET commit_pos = ?, prepare_pos = ?, updated_at = now()
-			WHERE name = ? AND generation = ? AND commit_pos = ? AND prepare_pos = ?
-			RETURNING name)
-		SELECT set_config('synchronous_commit', 'off', true) FROM moved`,
-		signed(to.Commit), signed(to.Prepare),
-		c.name, c.generation, signed(c.position.Commit), signed(c.position.Prepare)).Exec(ctx)
+			UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ?, updated_at = now(),
+				lease_until = clock_timestamp() + make_interval(secs => ?)
+			WHERE name = ? AND generation = ? AND epoch = ? AND commit_pos = ? AND prepare_pos = ?
+			RETURNING serving),
+		settings AS (
+			SELECT set_config('synchronous_commit', 'off', true),
+				set_config('idle_in_transaction_session_timeout', ?, true) FROM moved)
+		SELECT serving FROM moved, settings`,
+		signed(to.Commit), signed(to.Prepare), lease.Seconds(),
+		c.name, c.generation, c.epoch, signed(c.position.Commit), signed(c.position.Prepare),
+		strconv.FormatInt(idleInTransaction.Milliseconds(), 10)).Scan(ctx, &serving)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, fmt.Errorf("%s at position %s: %w", c.name, c.position, ErrFenced)
+	}
 	if err != nil {
-		return fmt.Errorf("move the checkpoint of %s: %w", c.name, err)
+		return false, fmt.Errorf("move the checkpoint of %s: %w", c.name, err)
 	}
-	moved, err := result.RowsAffected()
-	if err != nil {
-		return fmt.Errorf("move the checkpoint of %s: %w", c.name, err)
-	}
-	if moved == 0 {
-		return fmt.Errorf("%s at position %s: %w", c.name, c.position, ErrFenced)
-	}
-	return nil
+	return serving, nil
 }
 
 // maxPayload is the most that PostgreSQL takes as the payload of a notification, in bytes.

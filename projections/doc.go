@@ -3,7 +3,12 @@
 // A projection follows the streams of its prefixes through one filtered subscription, in batches. A batch is one
 // transaction: the checkpoint moves by compare-and-swap, the events are folded in memory to one row per key, each table
 // takes them in one statement, and a notification goes out with the commit. So an event counts exactly once whatever
-// crashes and however many processes run: whoever finds the checkpoint elsewhere has lost and starts over from there.
+// crashes.
+//
+// However many processes run, each generation of a projection has one owner. It is elected by the database's clock for
+// the term of a lease, which each batch extends, and the number of its election, the epoch, is compared with each
+// checkpoint: what a former owner still has under way is refused by the database. The others stand by, and are told
+// when the owner stops.
 //
 // Nothing is skipped. An event that can't be decoded, or that contradicts what came before it, stops its projection
 // right before it; the projection goes on trying, and its Status says why. An outage of the database or of the event

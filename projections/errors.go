@@ -8,9 +8,9 @@ import (
 )
 
 var (
-	// ErrFenced means that the checkpoint has moved: another process applied the batch first. Nothing was changed;
-	// read the checkpoint and go on from there.
-	ErrFenced = errors.New("checkpoint was moved by another process")
+	// ErrFenced means that the checkpoint is not where this process knows it to be, or that another process owns it.
+	// Nothing was changed.
+	ErrFenced = errors.New("checkpoint was moved, or another process owns it")
 	// ErrNotPrepared means that the database lacks the tables of a projection: call Prepare.
 	ErrNotPrepared = errors.New("projection is not prepared")
 	// ErrStopped means that the projections ended although nobody asked them to.

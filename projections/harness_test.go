@@ -86,8 +86,9 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 		if err := readmodel.CreateTables(ctx, tx, w.projection.name, w.generation); err != nil {
 			return err
 		}
-		_, err := tx.NewRaw("UPDATE linkledger.projections SET generation = ?, commit_pos = 0, prepare_pos = 0 WHERE name = ?",
-			w.generation, w.projection.name).Exec(ctx)
+		_, err := tx.NewRaw(`DELETE FROM linkledger.generations WHERE name = ?0;
+			INSERT INTO linkledger.generations (name, generation, serving) VALUES (?0, ?1, true)`,
+			w.projection.name, w.generation).Exec(ctx)
 		return err
 	})
 	if err != nil {
@@ -96,17 +97,28 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 	return w.projector(ctx, t)
 }
 
-// projector returns a projector at the checkpoint.
+// projector returns a projector at the checkpoint, of the epoch that there is.
 func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	p := &projector{
-		projection: w.projection, db: w.db.DB, status: new(Board).line(w.projection.name),
-		onChange: func(string, []string) {}, onCommit: func(string, uint64) {},
+		projection: w.projection, db: w.db.DB, status: new(Board).line(key{w.projection.name, w.generation}),
+		onChange: func(string, []string) {}, onCommit: func(string, uint64) {}, lose: func() {}, lease: leaseTerm,
+		at: checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
 	}
 	if _, err := p.checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)
 	}
 	return p
+}
+
+// epoch returns the current one.
+func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
+	t.Helper()
+	if err := w.db.NewRaw("SELECT epoch FROM linkledger.generations WHERE name = ? AND generation = ?",
+		w.projection.name, w.generation).Scan(ctx, &epoch); err != nil {
+		t.Fatalf("epoch: %v", err)
+	}
+	return epoch
 }
 
 // drop removes the current generation's tables.

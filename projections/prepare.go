@@ -30,7 +30,7 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 
 // prepare makes the first generation of a projection, whole or not at all: the checkpoint's row tells that it exists.
 func prepare(ctx context.Context, db *readmodel.DB, name string) error {
-	exists, err := db.NewSelect().Model((*readmodel.Projection)(nil)).Where("name = ?", name).Exists(ctx)
+	exists, err := db.NewSelect().Model((*readmodel.Generation)(nil)).Where("name = ?", name).Exists(ctx)
 	if err != nil {
 		return fmt.Errorf("look for projection %s: %w", name, err)
 	}
@@ -44,7 +44,7 @@ func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 		if err := readmodel.Serve(ctx, tx, name, firstGeneration); err != nil {
 			return err
 		}
-		if _, err := tx.NewRaw("INSERT INTO linkledger.projections (name, generation) VALUES (?, ?)",
+		if _, err := tx.NewRaw("INSERT INTO linkledger.generations (name, generation, serving) VALUES (?, ?, true)",
 			name, firstGeneration).Exec(ctx); err != nil {
 			return fmt.Errorf("create the checkpoint of %s: %w", name, err)
 		}

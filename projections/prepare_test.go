@@ -27,7 +27,7 @@ func TestPrepareAtOnce(t *testing.T) {
 	if err := errors.Join(outcomes...); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.projections WHERE generation = 1 AND commit_pos = 0"); n != 3 {
+	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.generations WHERE generation = 1 AND serving AND commit_pos = 0"); n != 3 {
 		t.Errorf("%d projections, want 3", n)
 	}
 	if n := count(t, dbs[0], "SELECT count(*) FROM pg_views WHERE schemaname = 'linkledger'"); n != 7 {
@@ -49,19 +49,7 @@ func TestPrepareKeeps(t *testing.T) {
 	if after := w.dump(ctx, t); after != before {
 		t.Errorf("after another Prepare:\n%s\nbefore:\n%s", after, before)
 	}
-	if n := count(t, w.db, "SELECT count(*) FROM linkledger.projections WHERE commit_pos > 0"); n != 1 {
+	if n := count(t, w.db, "SELECT count(*) FROM linkledger.generations WHERE commit_pos > 0"); n != 1 {
 		t.Errorf("%d checkpoints are beyond the start, want 1", n)
-	}
-}
-
-func TestUnpreparedDatabase(t *testing.T) {
-	t.Parallel()
-	ctx := withPatience(t)
-	db := reopen(t, postgrestest.NewDatabase(t))
-	if err := db.Locked(ctx, db.Migrate); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := readCheckpoint(ctx, db, Links); !errors.Is(err, ErrNotPrepared) {
-		t.Errorf("checkpoint of an unprepared projection: %v", err)
 	}
 }

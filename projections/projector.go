@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/uptrace/bun"
@@ -12,23 +13,35 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// projector brings the batches of one subscription into the tables of one projection.
+// projector brings the batches of one subscription into the tables of one generation that this process owns.
 type projector struct {
 	projection
 	db       *bun.DB
 	status   *statusLine
-	onChange func(projection string, keys []string)
+	onChange func(projection string, keys []string) // both for the generation that serves
 	onCommit func(projection string, position uint64)
+	lease    time.Duration
+	lose     func() // ends the term, because another process owns the generation
 
 	mu sync.Mutex
 	at checkpoint // as last read or committed; the database has the last word
+}
+
+// identity is the checkpoint as far as it does not change within a term.
+func (p *projector) identity() checkpoint {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at
 }
 
 // checkpoint reads where to go on, for the subscriber.
 func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at, err := readCheckpoint(ctx, p.db, p.name)
+	at, err := p.at.reread(ctx, p.db)
+	if errors.Is(err, ErrFenced) {
+		p.lose()
+	}
 	if err != nil {
 		return eventstore.Position{}, err
 	}
@@ -75,17 +88,20 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	if err != nil {
 		return err
 	}
-	schema := bun.Ident(readmodel.GenerationSchema(p.name, p.at.generation))
+	schema, serving := bun.Ident(readmodel.GenerationSchema(p.name, p.at.generation)), false
 	var changed []string
 	err = p.db.WithNamedArg("schema", schema).RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := p.at.advance(ctx, tx, to); err != nil {
+		var err error
+		if serving, err = p.at.advance(ctx, tx, to, p.lease); err != nil {
 			return err
 		}
 		if len(facts) > 0 {
-			var err error
 			if changed, err = p.apply(ctx, tx, facts); err != nil {
 				return err
 			}
+		}
+		if !serving {
+			return nil
 		}
 		return announce(ctx, tx, p.name, to, changed)
 	})
@@ -94,7 +110,9 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	}
 	p.at.position = to
 	p.status.applied(to, recorded)
-	p.onChange(p.name, changed)
-	p.onCommit(p.name, to.Commit)
+	if serving {
+		p.onChange(p.name, changed)
+		p.onCommit(p.name, to.Commit)
+	}
 	return nil
 }

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"strconv"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
@@ -27,14 +29,16 @@ type Config struct {
 	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
 	BatchSize int
 	Board     *Board // shows how the projections are doing; may be nil
+	Owner     string // names this process to operators; empty: host name and process id
 
-	only string // run this projection alone; all if empty
+	only  string        // run this projection alone; all if empty
+	lease time.Duration // 0 means leaseTerm
 }
 
-// Run keeps all projections up to date until ctx ends, and returns when everything that it started has stopped. It
-// needs up to one connection of the database per projection. Several processes may run on one database: each batch is
-// applied by one of them. Outages are waited out; an error means that the projections could not start or ended by
-// themselves.
+// Run keeps the projections up to date until ctx ends, and returns when everything that it started has stopped. Several
+// processes may run on one database: each generation of a projection is kept up to date by the one that is elected for
+// it, the others stand by. It needs up to two connections of the database per projection, and one outside the pool.
+// Outages are waited out; an error means that a projection ended by itself.
 func Run(ctx context.Context, cfg Config) error {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -48,18 +52,22 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Board == nil {
 		cfg.Board = &Board{}
 	}
-	router, err := message.NewRouter(message.RouterConfig{}, quiet(cfg.Logger))
+	if cfg.Owner == "" {
+		cfg.Owner = processName()
+	}
+	if cfg.lease == 0 {
+		cfg.lease = leaseTerm
+	}
+	return newKeeper(cfg).run(ctx)
+}
+
+// processName tells processes apart for people: host name and process id.
+func processName() string {
+	host, err := os.Hostname()
 	if err != nil {
-		return fmt.Errorf("projections: %w", err)
+		host = "localhost"
 	}
-	for _, p := range all() {
-		if cfg.only != "" && p.name != cfg.only {
-			continue
-		}
-		subscriber := addProjector(router, cfg, p)
-		defer func() { _ = subscriber.Close() }() // never fails
-	}
-	return runRouter(ctx, router)
+	return host + "/" + strconv.Itoa(os.Getpid())
 }
 
 func runRouter(ctx context.Context, router *message.Router) error {
@@ -72,23 +80,8 @@ func runRouter(ctx context.Context, router *message.Router) error {
 	return nil
 }
 
-func addProjector(router *message.Router, cfg Config, p projection) *eventstore.Subscriber {
-	status := cfg.Board.line(p.name)
-	projector := &projector{projection: p, db: cfg.DB.DB, status: status, onChange: cfg.OnChange, onCommit: cfg.OnCommit}
-	subscriber := eventstore.NewSubscriber(cfg.Store, eventstore.SubscriberConfig{
-		Prefixes:   p.prefixes,
-		Checkpoint: projector.checkpoint,
-		BatchSize:  cfg.BatchSize,
-		Logger:     cfg.Logger,
-		OnError:    status.interrupt,
-	})
-	handler := router.AddConsumerHandler(p.name, p.name, subscriber, projector.handle)
-	handler.AddMiddleware(report(status), middleware.Recoverer)
-	return subscriber
-}
-
-// report puts the outcome of each batch on the board. That another process was first is no failure: the subscriber goes
-// on from where that one has got.
+// report puts the outcome of each batch on the board. That the checkpoint is elsewhere is no failure: the subscriber asks
+// for it, and so learns whether another process owns it or an outage hid how a commit ended.
 func report(status *statusLine) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {

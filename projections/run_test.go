@@ -227,7 +227,7 @@ func TestUnreadableEventStopsItsProjection(t *testing.T) {
 			if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 1 {
 				t.Errorf("%d links, want the one before the event", n)
 			}
-			if n := count(t, db, "SELECT max(commit_pos) FROM linkledger.projections WHERE name <> 'tags'"); uint64(n) != before {
+			if n := count(t, db, "SELECT max(commit_pos) FROM linkledger.generations WHERE name <> 'tags'"); uint64(n) != before {
 				t.Errorf("the checkpoint is %d, want %d; the event is at %d, the last link at %d", n, before, at, after)
 			}
 			for _, s := range board.All() {
@@ -254,7 +254,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	}
 	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
 	progress.wait(t, first, Links, Tags, Accounts)
-	if n := count(t, db, "SELECT count(*) FROM linkledger.projections WHERE commit_pos > 0"); n != 3 {
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE commit_pos > 0"); n != 3 {
 		t.Errorf("%d projections passed the events, want 3", n)
 	}
 }
@@ -268,17 +268,8 @@ func TestInterruption(t *testing.T) {
 	}
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &Board{}
-	interrupted := make(chan struct{}, 1)
-	logs := &signalHandler{message: "subscription ended, taking it up again", signal: interrupted}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Logger: logs.logger()})
-	<-interrupted
-	var reasons []error
-	for _, s := range board.All() {
-		reasons = append(reasons, s.Err)
-	}
-	if err := errors.Join(reasons...); !errors.Is(err, ErrNotPrepared) {
-		t.Errorf("the board says %v", err)
-	}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, lease: leaseTerm / 20})
+	awaitStatus(t, board, func(s Status) bool { return errors.Is(s.Err, ErrNotPrepared) })
 	if err := Prepare(withPatience(t), db); err != nil {
 		t.Fatal(err)
 	}
@@ -287,6 +278,23 @@ func TestInterruption(t *testing.T) {
 	for _, s := range board.All() {
 		if s.Err != nil && s.Projection != Tags { // which has nothing to do yet
 			t.Errorf("status %+v", s)
+		}
+	}
+}
+
+// awaitStatus waits until the board says something of each projection.
+func awaitStatus(t *testing.T, board *Board, says func(Status) bool) {
+	t.Helper()
+	ctx := withPatience(t)
+	for {
+		statuses := board.All()
+		if len(statuses) >= len(all()) && !slices.ContainsFunc(statuses, func(s Status) bool { return !says(s) }) {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("the board says %+v", statuses)
+		case <-time.After(time.Millisecond):
 		}
 	}
 }

@@ -1,18 +1,23 @@
 package projections
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
 )
 
-// Status is how one projection of this process is doing.
+// Status is how a generation of a projection is doing, as far as this process knows.
 type Status struct {
 	Projection string
-	Position   eventstore.Position // last read or committed by this process
+	Generation int
+	Serving    bool                // readers see this generation
+	Owned      bool                // this process keeps it up to date; others stand by
+	Position   eventstore.Position // of its checkpoint
 	Events     uint64              // applied by this process
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
 	// Err is why the projection does not go on; nil while it does. An *EventError names the event it stands before.
@@ -23,10 +28,10 @@ type Status struct {
 // Board collects the Status of the projections that Run runs. The zero value is ready; it is safe for concurrent use.
 type Board struct {
 	mu    sync.Mutex
-	lines map[string]*Status
+	lines map[key]*Status
 }
 
-// All returns the status of each projection, by name.
+// All returns the status of each generation, by name and generation.
 func (b *Board) All() []Status {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,28 +39,49 @@ func (b *Board) All() []Status {
 	for _, s := range b.lines {
 		statuses = append(statuses, *s)
 	}
-	slices.SortFunc(statuses, func(a, b Status) int { return strings.Compare(a.Projection, b.Projection) })
+	slices.SortFunc(statuses, func(a, b Status) int {
+		return cmp.Or(strings.Compare(a.Projection, b.Projection), cmp.Compare(a.Generation, b.Generation))
+	})
 	return statuses
 }
 
-func (b *Board) line(projection string) *statusLine {
+func (b *Board) line(generation key) *statusLine {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.lines == nil {
-		b.lines = make(map[string]*Status)
+		b.lines = make(map[key]*Status)
 	}
-	s := &Status{Projection: projection}
-	b.lines[projection] = s
+	s, ok := b.lines[generation]
+	if !ok {
+		s = &Status{Projection: generation.name, Generation: generation.generation}
+		b.lines[generation] = s
+	}
 	return &statusLine{board: b, status: s}
 }
 
-// statusLine is one projection's place on a board.
+// statusLine is one generation's place on a board.
 type statusLine struct {
 	board  *Board
 	status *Status
 
 	refused     bool // a batch was, so the subscription ends for that reason
 	interrupted bool // Err is about the subscription
+}
+
+// observe notes what the database says of a generation that another process owns, or none.
+func (l *statusLine) observe(row readmodel.Generation) {
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	l.status.Serving = row.Serving
+	l.status.Position = checkpointOf(row).position
+	l.status.Err, l.status.FailedAt = nil, time.Time{}
+}
+
+// own notes that this process owns the generation, or no longer.
+func (l *statusLine) own(owned bool) {
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	l.status.Owned = owned
 }
 
 // reached notes the checkpoint that a subscription is taken up from.

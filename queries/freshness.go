@@ -230,8 +230,8 @@ func (f *Freshness) read(ctx context.Context) error {
 }
 
 func (f *Freshness) checkpoints(ctx context.Context) (map[string]uint64, error) {
-	var rows []readmodel.Projection
-	if err := f.db.NewSelect().Model(&rows).Scan(ctx); err != nil {
+	var rows []readmodel.Generation
+	if err := f.db.NewSelect().Model(&rows).Where("serving").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read the checkpoints: %w", err)
 	}
 	reached := make(map[string]uint64, len(rows))

@@ -30,7 +30,7 @@ func follow(t *testing.T, f *Freshness) {
 // commit moves a checkpoint as a projector of another process does.
 func commit(t *testing.T, db *readmodel.DB, projection string, position uint64, notify bool) {
 	t.Helper()
-	statement := "UPDATE linkledger.projections SET commit_pos = ?0 WHERE name = ?1"
+	statement := "UPDATE linkledger.generations SET commit_pos = ?0 WHERE name = ?1"
 	if notify {
 		statement += "; SELECT pg_notify(?2, ?3)"
 	}

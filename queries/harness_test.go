@@ -48,7 +48,7 @@ func openDatabase(t testing.TB) *readmodel.DB {
 		if err != nil {
 			t.Fatal(err)
 		}
-		insert(t, db, &readmodel.Projection{Name: projection, Generation: 1, UpdatedAt: noon})
+		insert(t, db, &readmodel.Generation{Name: projection, Generation: 1, Serving: true, UpdatedAt: noon})
 	}
 	return db
 }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,11 +76,13 @@ type boardCollector struct {
 
 var (
 	positionMetric = prometheus.NewDesc("linkledger_projection_position",
-		"Commit position up to which this process knows the projection to be.", []string{"projection"}, nil)
+		"Commit position up to which this process knows the projection to be.", []string{"projection", "generation"}, nil)
 	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
-		"Events that this process applied.", []string{"projection"}, nil)
+		"Events that this process applied.", []string{"projection", "generation"}, nil)
 	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
-		"1 while the projection does not go on.", []string{"projection"}, nil)
+		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
+	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
+		"1 while this process keeps the projection up to date, 0 while it stands by.", []string{"projection", "generation"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -87,17 +90,25 @@ func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- positionMetric
 	descs <- eventsMetric
 	descs <- failingMetric
+	descs <- ownedMetric
 }
 
 // Collect implements prometheus.Collector.
 func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
 	for _, status := range c.board.All() {
-		failing := 0.0
-		if status.Err != nil {
-			failing = 1
+		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
+			metrics <- prometheus.MustNewConstMetric(desc, kind, value, status.Projection, strconv.Itoa(status.Generation))
 		}
-		metrics <- prometheus.MustNewConstMetric(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit), status.Projection)
-		metrics <- prometheus.MustNewConstMetric(eventsMetric, prometheus.CounterValue, float64(status.Events), status.Projection)
-		metrics <- prometheus.MustNewConstMetric(failingMetric, prometheus.GaugeValue, failing, status.Projection)
+		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
+		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
+		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
+		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))
 	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -7,15 +7,20 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Projection is a row of the table of checkpoints.
-type Projection struct {
-	bun.BaseModel `bun:"table:linkledger.projections,alias:projection"`
+// Generation is a row of the table of generations: how far one generation of a projection has got, and who keeps it up
+// to date.
+type Generation struct {
+	bun.BaseModel `bun:"table:linkledger.generations,alias:generation"`
 
-	Name       string `bun:"name,pk"`
-	Generation int    `bun:"generation"`  // the one that serves
-	CommitPos  int64  `bun:"commit_pos"`  // up to here the log is in the tables
-	PreparePos int64  `bun:"prepare_pos"` //
-	UpdatedAt  time.Time
+	Name       string    `bun:"name,pk"` // of the projection
+	Generation int       `bun:"generation,pk"`
+	Serving    bool      `bun:"serving"`     // readers see this one
+	CommitPos  int64     `bun:"commit_pos"`  // up to here the log is in the tables
+	PreparePos int64     `bun:"prepare_pos"` //
+	Epoch      int64     `bun:"epoch"`       // counts the owners
+	Owner      string    `bun:"owner"`       // empty: none
+	LeaseUntil time.Time `bun:"lease_until,nullzero,default:'epoch'"`
+	UpdatedAt  time.Time `bun:"updated_at"`
 }
 
 // Link is a row of links.

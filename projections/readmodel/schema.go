@@ -19,6 +19,10 @@ const Channel = "linkledger"
 // Changed marks a notification that lists keys.
 const Changed = "changed "
 
+// ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election may have another
+// outcome now. The payload is the name of the projection.
+const ControlChannel = "linkledger_control"
+
 // schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
 const schemaLock int64 = 0x6c696e6b6c656467
 

@@ -1,0 +1,181 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// elect takes over the workshop's generation, at once where it has no owner.
+func (w *workshop) elect(ctx context.Context, t fatalf, owner string) *projector {
+	t.Helper()
+	found, err := candidates(ctx, w.db)
+	if err != nil {
+		t.Fatalf("candidates: %v", err)
+	}
+	for _, c := range found {
+		if c.Name != w.projection.name || c.Generation.Generation != w.generation {
+			continue
+		}
+		at, elected, err := acquire(ctx, w.db, c.Generation, owner, leaseTerm)
+		if err != nil || !elected {
+			t.Fatalf("%s was not elected: %v", owner, err)
+		}
+		p := w.projector(ctx, t)
+		p.at = at
+		return p
+	}
+	t.Fatalf("no generation %d", w.generation)
+	return nil
+}
+
+// expire makes the lease run out.
+func (w *workshop) expire(ctx context.Context, t fatalf) {
+	t.Helper()
+	if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = clock_timestamp() - interval '1s' WHERE name = ?",
+		w.projection.name).Exec(ctx); err != nil {
+		t.Fatalf("expire: %v", err)
+	}
+}
+
+// TestOwnerOfThePastIsRefused has an owner wake up after another one was elected: nothing that it does gets through.
+func TestOwnerOfThePastIsRefused(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Links)
+	h := record(nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon})
+	zombie := w.elect(ctx, t, "zombie")
+	ended := make(chan struct{})
+	zombie.lose = sync.OnceFunc(func() { close(ended) })
+	mustHandle(ctx, t, zombie, h[:1])
+	w.expire(ctx, t)
+	heir := w.elect(ctx, t, "heir")
+	if heir.at.position != h[0].Position || heir.at.epoch != zombie.at.epoch+1 {
+		t.Errorf("the heir starts at %+v after %+v", heir.at, zombie.at)
+	}
+
+	if err := zombie.applyBatch(ctx, batchOf(h[1:])); !errors.Is(err, ErrFenced) {
+		t.Errorf("a batch of the past: %v", err)
+	}
+	if err := zombie.at.renew(ctx, w.db, leaseTerm); !errors.Is(err, ErrFenced) {
+		t.Errorf("a renewal of the past: %v", err)
+	}
+	if err := zombie.at.release(ctx, w.db); !errors.Is(err, ErrFenced) {
+		t.Errorf("a release of the past: %v", err)
+	}
+	if _, err := zombie.checkpoint(ctx); !errors.Is(err, ErrFenced) {
+		t.Errorf("a checkpoint of the past: %v", err)
+	}
+	<-ended
+	mustHandle(ctx, t, heir, h[1:])
+	if err := heir.at.release(ctx, w.db); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestOneIsElected has many processes stand for election at once.
+func TestOneIsElected(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Tags)
+	found, err := candidates(ctx, w.db)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round := range 20 {
+		var elected, failed []error
+		var mu sync.Mutex
+		var processes sync.WaitGroup
+		for i := range 6 {
+			processes.Go(func() {
+				_, won, err := acquire(ctx, w.db, found[0].Generation, fmt.Sprint(i), leaseTerm)
+				mu.Lock()
+				defer mu.Unlock()
+				if err != nil {
+					failed = append(failed, err)
+				}
+				if won {
+					elected = append(elected, nil)
+				}
+			})
+		}
+		processes.Wait()
+		if len(elected) != 1 || len(failed) > 0 {
+			t.Fatalf("round %d: %d processes were elected, errors %v", round, len(elected), failed)
+		}
+		if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = 'epoch'").Exec(ctx); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestHandOver stops the owner: the one that stands by goes on at once, long before a lease would have run out.
+func TestHandOver(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w := newWriter(t, store)
+	account := w.account()
+	first, second := newProgressLog(), newProgressLog()
+	board := &Board{}
+	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", lease: time.Hour})
+	_, at := w.link(account, "a")
+	first.wait(t, at, Links, Accounts)
+	run(t, Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", lease: time.Hour, Board: board})
+	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving && s.Err == nil })
+	stop()
+	_, at = w.link(account, "b")
+	second.wait(t, at, Links, Accounts)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'second' AND epoch = 2"); n != 3 {
+		t.Errorf("the second process owns %d projections, want 3", n)
+	}
+}
+
+// TestIdleOwnerStaysInOffice waits for several leases to pass while nothing happens in the log.
+func TestIdleOwnerStaysInOffice(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	const lease = 3 * time.Second
+	owned := &Board{}
+	run(t, Config{DB: db, Store: store, Owner: "first", Board: owned, lease: lease})
+	awaitStatus(t, owned, func(s Status) bool { return s.Owned })
+	run(t, Config{DB: db, Store: store, Owner: "second", lease: lease})
+	select {
+	case <-time.After(2 * lease):
+	case <-t.Context().Done():
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'first' AND epoch = 1"); n != 3 {
+		t.Errorf("the first process owns %d projections, want 3", n)
+	}
+}
+
+// TestTakeOver takes the office from an owner that does not answer, as after a kill, and has it wake up again.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	if _, err := db.NewRaw(`UPDATE linkledger.generations
+		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(withPatience(t)); err != nil {
+		t.Fatal(err)
+	}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", lease: 2 * time.Second})
+	_, at := w.link(w.account(), "a")
+	progress.wait(t, at, Links, Accounts)
+	// Somebody else wins the next election behind the owner's back: it must notice, and stand again.
+	if _, err := db.NewRaw(`UPDATE linkledger.generations
+		SET owner = 'usurper', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`).Exec(withPatience(t)); err != nil {
+		t.Fatal(err)
+	}
+	_, at = w.link(w.account(), "b")
+	progress.wait(t, at, Links, Accounts)
+	if n := count(t, db, "SELECT min(epoch) FROM linkledger.generations WHERE owner = 'heir'"); n != 10 {
+		t.Errorf("the heir is back in office in epoch %d, want 10", n)
+	}
+}

@@ -1,0 +1,180 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"linkledger/projections/readmodel"
+)
+
+// keeper keeps those generations up to date that this process is elected for, and stands by for the others.
+type keeper struct {
+	cfg         Config
+	projections map[string]projection
+	wake        chan struct{} // an election may have another outcome now
+	working     sync.WaitGroup
+
+	mu    sync.Mutex
+	terms map[key]struct{} // of this process
+}
+
+// key names a generation.
+type key struct {
+	name       string
+	generation int
+}
+
+func newKeeper(cfg Config) *keeper {
+	k := &keeper{cfg: cfg, projections: make(map[string]projection), wake: make(chan struct{}, 1), terms: make(map[key]struct{})}
+	for _, p := range all() {
+		if cfg.only == "" || p.name == cfg.only {
+			k.projections[p.name] = p
+		}
+	}
+	return k
+}
+
+// run holds elections until ctx ends or a term ends in a way that it must not, and waits for everything it started.
+func (k *keeper) run(ctx context.Context) error {
+	running, fail := context.WithCancelCause(ctx)
+	defer k.working.Wait()
+	defer fail(nil)
+	k.working.Go(func() { k.listen(running) })
+	ticker := time.NewTicker(k.cfg.lease / elections)
+	defer ticker.Stop()
+	failing := false
+	for {
+		err := k.elect(running, fail)
+		if err != nil && running.Err() == nil && !failing {
+			k.cfg.Logger.WarnContext(ctx, "election failed, trying again", slog.Any("error", err))
+		}
+		failing = err != nil
+		select {
+		case <-running.Done():
+			if ctx.Err() != nil {
+				return nil
+			}
+			return context.Cause(running)
+		case <-ticker.C:
+		case <-k.wake:
+		}
+	}
+}
+
+// elect takes over what has no owner.
+func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error {
+	found, err := candidates(ctx, k.cfg.DB)
+	if err != nil {
+		k.interruptAll(err)
+		return err
+	}
+	prepared := make(map[string]bool)
+	for _, c := range found {
+		prepared[c.Name] = true
+		p, ours := k.projections[c.Name]
+		if !ours || k.inOffice(keyOf(c.Generation)) {
+			continue
+		}
+		status := k.cfg.Board.line(keyOf(c.Generation))
+		status.observe(c.Generation)
+		if !c.Free {
+			continue
+		}
+		at, elected, err := acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.lease)
+		if err != nil {
+			status.interrupt(err)
+			return err
+		}
+		if elected {
+			k.start(ctx, fail, newTerm(k.cfg, p, at, status))
+		}
+	}
+	for name := range k.projections {
+		if !prepared[name] {
+			k.cfg.Board.line(key{name, firstGeneration}).interrupt(fmt.Errorf("%s: %w", name, ErrNotPrepared))
+		}
+	}
+	return nil
+}
+
+func keyOf(g readmodel.Generation) key { return key{g.Name, g.Generation} }
+
+// interruptAll notes on the board that nothing is known of the generations that others own.
+func (k *keeper) interruptAll(err error) {
+	for _, s := range k.cfg.Board.All() {
+		if at := (key{s.Projection, s.Generation}); !k.inOffice(at) {
+			k.cfg.Board.line(at).interrupt(err)
+		}
+	}
+}
+
+func (k *keeper) inOffice(generation key) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.terms[generation]
+	return ok
+}
+
+func (k *keeper) start(ctx context.Context, fail context.CancelCauseFunc, t *term) {
+	generation := key{t.projector.at.name, t.projector.at.generation}
+	k.mu.Lock()
+	k.terms[generation] = struct{}{}
+	k.mu.Unlock()
+	k.working.Go(func() {
+		err := t.run(ctx)
+		k.mu.Lock()
+		delete(k.terms, generation)
+		k.mu.Unlock()
+		if err != nil {
+			fail(err)
+		}
+	})
+}
+
+// listen holds an election as soon as somebody announces that there is a reason, over a connection of its own. Where
+// that is lost, elections are held in their own time.
+func (k *keeper) listen(ctx context.Context) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
+	for {
+		err := k.listenOnce(ctx, wait.Reset)
+		delay := wait.NextBackOff()
+		if ctx.Err() == nil {
+			k.cfg.Logger.DebugContext(ctx, "announcements of elections interrupted",
+				slog.Any("error", err), slog.Duration("again_in", delay))
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(delay):
+		}
+	}
+}
+
+func (k *keeper) listenOnce(ctx context.Context, connected func()) (err error) {
+	conn, err := k.cfg.DB.Listen(ctx, readmodel.ControlChannel)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		err = errors.Join(err, conn.Close(closing))
+	}()
+	connected()
+	for {
+		select {
+		case k.wake <- struct{}{}: // also at first: an announcement may have gone out before
+		default: // an election is due already
+		}
+		if _, err := conn.WaitForNotification(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/projections/readmodel"
+)
+
+const (
+	// leaseTerm is how long an owner stays in office after it was last heard of. A killed owner is followed by another
+	// one within this time and electionInterval.
+	leaseTerm = 6 * time.Second
+	// renewals is how many times per lease an idle owner renews it.
+	renewals = 3
+	// elections is how many times per lease a process looks for generations without an owner.
+	elections = 6
+	// farewell bounds the release of a lease by a process that is ending.
+	farewell = 2 * time.Second
+)
+
+// candidate is a generation as an election finds it.
+type candidate struct {
+	readmodel.Generation `bun:",extend"`
+
+	Free bool `bun:"free,scanonly"` // no owner, or one whose lease has run out
+}
+
+// candidates returns all generations.
+func candidates(ctx context.Context, db bun.IDB) ([]candidate, error) {
+	var all []candidate
+	err := db.NewSelect().Model(&all).ColumnExpr("*, lease_until < clock_timestamp() AS free").
+		Order("name", "generation").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for generations: %w", err)
+	}
+	return all, nil
+}
+
+// acquire makes this process the owner of a generation that has none, by the database's clock. It returns false where
+// another one was first, or where the last batch of the old owner is still under way.
+func acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration) (checkpoint, bool, error) {
+	var elected []readmodel.Generation
+	err := db.NewRaw(`
+		WITH vacant AS (
+			SELECT name, generation FROM linkledger.generations
+			WHERE name = ? AND generation = ? AND lease_until < clock_timestamp()
+			FOR UPDATE SKIP LOCKED)
+		UPDATE linkledger.generations AS g
+		SET owner = ?, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?)
+		FROM vacant WHERE g.name = vacant.name AND g.generation = vacant.generation
+		RETURNING g.*`, g.Name, g.Generation, owner, lease.Seconds()).Scan(ctx, &elected)
+	if err != nil {
+		return checkpoint{}, false, fmt.Errorf("take over %s: %w", g.Name, err)
+	}
+	if len(elected) == 0 {
+		return checkpoint{}, false, nil
+	}
+	return checkpointOf(elected[0]), true, nil
+}
+
+// renew extends the lease of an idle owner, or fails with ErrFenced.
+func (c checkpoint) renew(ctx context.Context, db bun.IDB, lease time.Duration) error {
+	return c.update(ctx, db, `UPDATE linkledger.generations
+		SET lease_until = clock_timestamp() + make_interval(secs => ?0)
+		WHERE name = ?1 AND generation = ?2 AND epoch = ?3`, lease.Seconds())
+}
+
+// release ends the lease, so that the next owner need not wait for it to run out.
+func (c checkpoint) release(ctx context.Context, db bun.IDB) error {
+	return c.update(ctx, db, `WITH released AS (
+			UPDATE linkledger.generations SET owner = '', lease_until = 'epoch'
+			WHERE name = ?1 AND generation = ?2 AND epoch = ?3 RETURNING name)
+		SELECT pg_notify(?0, name) FROM released`, readmodel.ControlChannel)
+}
+
+func (c checkpoint) update(ctx context.Context, db bun.IDB, statement string, argument any) error {
+	result, err := db.NewRaw(statement, argument, c.name, c.generation, c.epoch).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("lease of %s: %w", c.name, err)
+	}
+	changed, err := result.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("lease of %s: %w", c.name, err)
+	}
+	if changed == 0 {
+		return fmt.Errorf("lease of %s: %w", c.name, ErrFenced)
+	}
+	return nil
+}
