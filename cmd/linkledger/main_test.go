@@ -333,7 +333,7 @@ func TestHealthAndMetrics(t *testing.T) {
 	t.Parallel()
 	d := startDev(t, filepath.Join(t.TempDir(), "data"))
 	for path, want := range map[string]string{
-		"/health/ready": `"projection links":"ok"`, "/metrics": `linkledger_projection_position{projection="links"}`, "/health/live": "",
+		"/health/ready": `"projection links":"ok"`, "/metrics": `linkledger_projection_owned{generation="1",projection="links"} 1`, "/health/live": "",
 	} {
 		response, err := http.Get(d.admin + path)
 		if err != nil {
