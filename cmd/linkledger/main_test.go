@@ -24,6 +24,12 @@ import (
 var program string
 
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "curl" {
+		if err := curl(os.Args[1:], os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
 	os.Exit(func() int {
 		folder, err := os.MkdirTemp("", "linkledger-test-")
 		if err != nil {
@@ -190,12 +196,9 @@ func TestTour(t *testing.T) {
 		t.Fatalf("no curl lines in\n%s", d.greeting)
 	}
 	kept := strings.ReplaceAll(lines[:strings.Index(lines, "# edit it")], "\n  ", "\n")
-	out, err := exec.CommandContext(t.Context(), "bash", "-euc", strings.ReplaceAll(kept, "curl ", "curl -sS ")).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
+	out := shell(t, kept)
 	for _, want := range []string{`"hash":"pg"`, `Location: https://www.postgresql.org/docs/`, `"total_clicks":1`, `"total_count":2`} {
-		if !strings.Contains(string(out), want) {
+		if !strings.Contains(out, want) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
 	}
@@ -208,10 +211,7 @@ func TestTour(t *testing.T) {
 		t.Errorf("after the restart: %v", stats)
 	}
 	edits := strings.ReplaceAll(strings.ReplaceAll(lines[strings.Index(lines, "# edit it"):], "\n  ", "\n"), d.base, again.base)
-	if out, err = exec.CommandContext(t.Context(), "bash", "-euc", strings.ReplaceAll(edits, "curl ", "curl -sS ")).CombinedOutput(); err != nil {
-		t.Fatalf("%v:\n%s", err, out)
-	}
-	if !strings.Contains(string(out), `"tags":["docs","manual"]`) {
+	if out := shell(t, edits); !strings.Contains(out, `"tags":["docs","manual"]`) {
 		t.Errorf("the edit answered\n%s", out)
 	}
 	if left := again.call("GET", "/urls", "")["page"].(map[string]any)["total_count"]; left != 1.0 {
