@@ -6,14 +6,10 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"golang.org/x/sync/errgroup"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
-
-// batchConcurrency is how many items of one batch are carried out at a time.
-const batchConcurrency = 50
 
 // CreateURL is one link to create. Optional fields have their zero value where they are not given.
 type CreateURL struct {
@@ -40,7 +36,7 @@ type URLsOutcome struct {
 	Tags  eventstore.Position // of the account's tags, as far as the batch touched them
 }
 
-// CreateURLs creates links, each for itself and concurrently.
+// CreateURLs creates links, each for itself and concurrently. Of two items with the same custom hash the first wins.
 func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	var labels []string
@@ -53,27 +49,23 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 	if len(labels) > 0 {
 		var err error
 		if tags, outcome.Tags, err = h.ensureTags(ctx, r, labels); err != nil {
-			for i := range outcome.Items {
-				if outcome.Items[i].Err == nil {
-					outcome.Items[i].Err = err
-				}
-			}
-			return outcome
+			return outcome.failed(err)
 		}
 	}
-	var group errgroup.Group
-	group.SetLimit(batchConcurrency)
-	for i, item := range items {
-		if outcome.Items[i].Err != nil {
-			continue
+	carryOut(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
+		if outcome.Items[i].Err == nil {
+			outcome.Items[i] = h.createURL(ctx, r.item(i), items[i], tags)
 		}
-		group.Go(func() error {
-			outcome.Items[i] = h.createURL(ctx, r.item(i), item, tags)
-			return nil
-		})
-	}
-	_ = group.Wait() // the items keep their own errors
+	})
 	return outcome
+}
+
+// keys name what items of one batch may compete for.
+func (c CreateURL) keys() []string {
+	if c.CustomHash == "" {
+		return nil
+	}
+	return []string{c.CustomHash}
 }
 
 func (h *Handler) checkCreate(item CreateURL) error {
@@ -91,7 +83,11 @@ func (h *Handler) checkCreate(item CreateURL) error {
 	if err := checkMaxClicks(item.MaxClicks); err != nil {
 		return err
 	}
-	for _, label := range item.Tags {
+	return checkLabels(item.Tags)
+}
+
+func checkLabels(labels []string) error {
+	for _, label := range labels {
 		if _, err := checkLabel(label); err != nil {
 			return err
 		}

@@ -7,31 +7,12 @@ import (
 	"linkledger/events"
 )
 
-// DeleteURL deletes the link that lives under a hash of the account. It refuses with URLNotFound and URLProtected.
-func (h *Handler) DeleteURL(ctx context.Context, r Request, hash string) URLOutcome {
-	outcome, err := retry(func() (URLOutcome, error) {
-		url, loaded, err := h.urlByHash(ctx, r, hash)
-		if err != nil {
-			return URLOutcome{}, err
-		}
-		stream := events.StreamURL + url.ID
-		if loaded.holds(r.Command, stream) {
-			return URLOutcome{URL: url, Position: loaded.position()}, nil
-		}
-		deleted, err := url.delete(h.now())
-		if err != nil {
-			return URLOutcome{}, err
-		}
-		appended, err := h.append(ctx, r, stream, loaded.revision(), deleted...)
-		if err != nil {
-			return URLOutcome{}, err
-		}
-		h.releaseAfter(ctx, r, hash, url.ID)
-		url.evolve(deleted[0])
-		return URLOutcome{URL: url, Position: appended.Position}, nil
+// DeleteURLs deletes the links that live under hashes of the account, each for itself and concurrently. It refuses with
+// URLNotFound and URLProtected.
+func (h *Handler) DeleteURLs(ctx context.Context, r Request, hashes []string) []URLOutcome {
+	return h.eachURL(r, hashes, func(r Request, hash string) (URLOutcome, error) {
+		return h.changeURL(ctx, r, hash, func(u URL) ([]events.Event, error) { return u.delete(h.now()) })
 	})
-	outcome.Err = err
-	return outcome
 }
 
 // releaseAfter releases a hash that a link has left. The link's own events have decided already, so a failure changes

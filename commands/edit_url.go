@@ -5,12 +5,12 @@ import (
 	"strings"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 )
 
-// EditURL changes a link. Nil fields are not given and stay.
+// EditURL changes the link that lives under a hash of the account. Nil fields are not given and stay.
 type EditURL struct {
-	CustomHash     *string
+	Hash           string
+	CustomHash     *string // the hash to live under from now on
 	LongURL        *string
 	Note           *string
 	EmailStats     *bool
@@ -22,61 +22,87 @@ type EditURL struct {
 	Tags           []string // "+label" or "label" attaches, "-label" detaches
 }
 
-// EditURL edits the link that lives under a hash of the account.
-func (h *Handler) EditURL(ctx context.Context, r Request, hash string, edit EditURL) URLsOutcome {
-	change, err := h.checkEdit(edit)
-	if err != nil {
-		return failed(err)
+// keys name what items of one batch may compete for.
+func (e EditURL) keys() []string {
+	if e.CustomHash == nil {
+		return []string{e.Hash}
 	}
-	tags, position, err := h.resolveTags(ctx, r, edit.Tags, &change)
-	if err != nil {
-		return failed(err)
-	}
-	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, hash, change) })
-	if err != nil {
-		return failed(err)
-	}
-	outcome.Labels = tags.Labels(outcome.URL.Tags)
-	return URLsOutcome{Items: []URLOutcome{outcome}, Tags: position}
+	return []string{e.Hash, *e.CustomHash}
 }
 
-func failed(err error) URLsOutcome { return URLsOutcome{Items: []URLOutcome{{Err: err}}} }
+// EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their order.
+func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLsOutcome {
+	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
+	var attach []string
+	for i, edit := range edits {
+		if outcome.Items[i].Err = h.checkEdit(edit); outcome.Items[i].Err == nil {
+			labels, _ := tagInstructions(edit.Tags)
+			attach = append(attach, labels...)
+		}
+	}
+	tags, position, err := h.ensureTags(ctx, r, attach)
+	if err != nil {
+		return outcome.failed(err)
+	}
+	outcome.Tags = position
+	carryOut(len(edits), func(i int) []string { return edits[i].keys() }, func(i int) {
+		if outcome.Items[i].Err == nil {
+			outcome.Items[i] = h.editURL(ctx, r.item(i), edits[i], tags)
+		}
+	})
+	return outcome
+}
 
-func (h *Handler) checkEdit(edit EditURL) (urlChange, error) {
-	change := urlChange{hash: edit.CustomHash, longURL: edit.LongURL, settings: events.URLSettingsChanged{
-		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected, Archived: edit.Archived,
-		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
-	}}
+// failed gives the items that were not refused an error that they share.
+func (o URLsOutcome) failed(err error) URLsOutcome {
+	for i := range o.Items {
+		if o.Items[i].Err == nil {
+			o.Items[i].Err = err
+		}
+	}
+	return o
+}
+
+func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tags) URLOutcome {
+	change, err := h.changeOf(edit, tags)
+	if err != nil {
+		return URLOutcome{Err: err}
+	}
+	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Hash, change) })
+	if err != nil {
+		return URLOutcome{Err: err}
+	}
+	outcome.Labels = tags.Labels(outcome.URL.Tags)
+	return outcome
+}
+
+func (h *Handler) checkEdit(edit EditURL) error {
 	if edit.CustomHash != nil {
 		if err := h.checkCustomHash(*edit.CustomHash); err != nil {
-			return urlChange{}, err
+			return err
 		}
 	}
 	if edit.LongURL != nil {
 		if err := h.checkLongURL(*edit.LongURL); err != nil {
-			return urlChange{}, err
+			return err
 		}
-	}
-	if edit.Note != nil {
-		note := h.trimNote(*edit.Note)
-		change.settings.Note = &note
 	}
 	if edit.ExpirationDate != nil {
 		if err := checkDate(*edit.ExpirationDate); err != nil {
-			return urlChange{}, err
+			return err
 		}
 	}
 	if edit.MaxClicks != nil {
 		if err := checkMaxClicks(*edit.MaxClicks); err != nil {
-			return urlChange{}, err
+			return err
 		}
 	}
-	return change, nil
+	attach, _ := tagInstructions(edit.Tags)
+	return checkLabels(attach)
 }
 
-// resolveTags turns tag instructions into the ids to attach and to detach. Tags to attach are created where missing.
-func (h *Handler) resolveTags(ctx context.Context, r Request, instructions []string, change *urlChange) (Tags, eventstore.Position, error) {
-	var attach, detach []string
+// tagInstructions returns the labels to attach and to detach.
+func tagInstructions(instructions []string) (attach, detach []string) {
 	for _, instruction := range instructions {
 		instruction = strings.TrimSpace(instruction)
 		if label, ok := strings.CutPrefix(instruction, "-"); ok {
@@ -85,19 +111,29 @@ func (h *Handler) resolveTags(ctx context.Context, r Request, instructions []str
 		}
 		attach = append(attach, strings.TrimPrefix(instruction, "+"))
 	}
-	tags, position, err := h.ensureTags(ctx, r, attach)
-	if err != nil {
-		return Tags{}, eventstore.Position{}, err
+	return attach, detach
+}
+
+// changeOf returns the change that an edit asks for. The tags to attach are among the account's by now.
+func (h *Handler) changeOf(edit EditURL, tags Tags) (urlChange, error) {
+	change := urlChange{hash: edit.CustomHash, longURL: edit.LongURL, settings: events.URLSettingsChanged{
+		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected, Archived: edit.Archived,
+		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
+	}}
+	if edit.Note != nil {
+		note := h.trimNote(*edit.Note)
+		change.settings.Note = &note
 	}
+	attach, detach := tagInstructions(edit.Tags)
 	change.attach = tags.ids(attach)
 	for _, label := range detach {
 		tag, ok := tags.ByLabel(label)
 		if !ok {
-			return Tags{}, eventstore.Position{}, refuse(TagNotFound, "There is no tag %q", label)
+			return urlChange{}, refuse(TagNotFound, "There is no tag %q", label)
 		}
 		change.detach = append(change.detach, tag.ID)
 	}
-	return tags, position, nil
+	return change, nil
 }
 
 func (h *Handler) tryEditURL(ctx context.Context, r Request, hash string, change urlChange) (URLOutcome, error) {

@@ -47,7 +47,8 @@ func (s *stack) create(t *testing.T, r Request, item CreateURL) URL {
 
 func (s *stack) edit(t *testing.T, r Request, hash string, edit EditURL) (URL, error) {
 	t.Helper()
-	outcome := s.EditURL(t.Context(), r, hash, edit).Items[0]
+	edit.Hash = hash
+	outcome := s.EditURLs(t.Context(), r, []EditURL{edit}).Items[0]
 	return outcome.URL, outcome.Err
 }
 
@@ -194,16 +195,16 @@ func TestEditAndDelete(t *testing.T) {
 	if _, err := s.edit(t, request("a"), "one", EditURL{}); kind(err) != URLNotFound {
 		t.Errorf("the old hash: %v", err)
 	}
-	if err := s.DeleteURL(t.Context(), request("a"), "two").Err; kind(err) != URLProtected {
+	if err := s.DeleteURLs(t.Context(), request("a"), []string{"two"})[0].Err; kind(err) != URLProtected {
 		t.Errorf("protected: %v", err)
 	}
 	if _, err := s.edit(t, request("a"), "two", EditURL{Protected: ptr(false)}); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURL(t.Context(), request("a"), "two").Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), []string{"two"})[0].Err; err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURL(t.Context(), request("a"), "two").Err; kind(err) != URLNotFound {
+	if err := s.DeleteURLs(t.Context(), request("a"), []string{"two"})[0].Err; kind(err) != URLNotFound {
 		t.Errorf("deleted: %v", err)
 	}
 	taken := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}}).Items[0].Err
@@ -212,6 +213,60 @@ func TestEditAndDelete(t *testing.T) {
 	}
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "two"})
 	s.wantTypes(t, "hash-two", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
+}
+
+func TestBatches(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for _, hash := range []string{"one", "two"} {
+		s.create(t, request("a"), CreateURL{LongURL: "https://example.com/" + hash, CustomHash: hash, Tags: []string{"x"}})
+	}
+	edited := s.EditURLs(t.Context(), request("a"), []EditURL{
+		{Hash: "one", Tags: []string{"-x", "+y"}}, {Hash: "two", Tags: []string{"+a/b"}}, {Hash: "none"}, {Hash: "one", Tags: []string{"x"}},
+	})
+	if got := edited.Items[3].Labels; edited.Items[0].Err != nil || !slices.Equal(got, []string{"y", "x"}) {
+		t.Errorf("edited: %+v", edited.Items)
+	}
+	if kind(edited.Items[1].Err) != InvalidLabel || kind(edited.Items[2].Err) != URLNotFound || edited.Tags.Commit == 0 {
+		t.Errorf("refused: %+v", edited)
+	}
+	reset, hashes := request("a"), []string{"one", "none", "two"}
+	for range 2 {
+		outcomes := s.ResetStats(t.Context(), reset, hashes)
+		if outcomes[0].Err != nil || kind(outcomes[1].Err) != URLNotFound || outcomes[2].Err != nil {
+			t.Errorf("reset: %+v", outcomes)
+		}
+	}
+	s.wantTypes(t, "url-"+edited.Items[0].URL.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1", "url.stats_reset.v1")
+	deleted := s.DeleteURLs(t.Context(), request("a"), []string{"one", "two", "one"})
+	if deleted[0].Err != nil || deleted[1].Err != nil || kind(deleted[2].Err) != URLNotFound {
+		t.Errorf("deleted: %+v", deleted)
+	}
+}
+
+func TestCarryOut(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	var mu sync.Mutex
+	orders := make(map[string][]int)
+	keys := func(i int) []string {
+		return []string{fmt.Sprint("third ", i%3), fmt.Sprint("fifth ", i%5), fmt.Sprint("fifth ", i%5)}
+	}
+	carryOut(n, keys, func(i int) {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, key := range keys(i)[:2] {
+			orders[key] = append(orders[key], i)
+		}
+	})
+	for key, order := range orders {
+		if !slices.IsSorted(order) {
+			t.Errorf("%s: %v", key, order)
+		}
+	}
+	if len(orders) != 8 {
+		t.Errorf("%d keys", len(orders))
+	}
 }
 
 func TestRenameAndBack(t *testing.T) {
@@ -252,7 +307,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 	}
 	remove := request("a")
 	for range 3 {
-		if outcome := s.DeleteURL(t.Context(), remove, "three"); outcome.Err != nil {
+		if outcome := s.DeleteURLs(t.Context(), remove, []string{"three"})[0]; outcome.Err != nil {
 			t.Errorf("repeated deletion: %v", outcome.Err)
 		}
 	}

@@ -17,6 +17,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	URLSettingsChanged{}.EventType(): decode[URLSettingsChanged],
 	URLTagged{}.EventType():          decode[URLTagged],
 	URLUntagged{}.EventType():        decode[URLUntagged],
+	URLStatsReset{}.EventType():      decode[URLStatsReset],
 	URLDeleted{}.EventType():         decode[URLDeleted],
 	ClaimAbandoned{}.EventType():     decode[ClaimAbandoned],
 	HashClaimed{}.EventType():        decode[HashClaimed],

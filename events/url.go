@@ -76,6 +76,15 @@ type URLUntagged struct {
 // EventType implements Event.
 func (URLUntagged) EventType() string { return "url.untagged.v1" }
 
+// URLStatsReset starts the link's counters from zero again: clicks that precede it in the log no longer count. That the
+// link was visited, and when last, stays known.
+type URLStatsReset struct {
+	At time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLStatsReset) EventType() string { return "url.stats_reset.v1" }
+
 // URLDeleted ends the link. Its hash stays with the account, see HashReleased.
 type URLDeleted struct {
 	Account string    `json:"account"`

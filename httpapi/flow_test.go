@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -270,19 +269,5 @@ func TestItemsFailForThemselves(t *testing.T) {
 		a.is(http.StatusOK, codeOK)
 		a.URLs[0].failed(t, tc.want, "")
 		equal(t, "hash of the failed edit", a.URLs[0].Hash, "fine")
-	}
-}
-
-func TestOneItemGetsTheHash(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	c := s.client(t, "alice")
-	a := c.call("POST", "/v3/urls", `{"urls":[
-		{"long_url":"https://example.com/1","custom_hash":"same"},{"long_url":"https://example.com/2","custom_hash":"same"}]}`)
-	a.is(http.StatusOK, codeOK)
-	codes := []code{a.URLs[0].Error.Code, a.URLs[1].Error.Code}
-	slices.Sort(codes)
-	if !slices.Equal(codes, []code{codeOK, codeHashUnavailable}) {
-		t.Errorf("codes are %v; want one winner", codes)
 	}
 }

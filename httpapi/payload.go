@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 
 	"github.com/go-playground/validator/v10"
@@ -45,6 +46,7 @@ func check(payload any, path string) error {
 
 // urlPayload are the fields of one URL to create or to edit. Nil is not given.
 type urlPayload struct {
+	Hash           *string // of the URL to edit
 	LongURL        *string
 	CustomHash     *string
 	Note           *string
@@ -60,6 +62,7 @@ type urlPayload struct {
 // readURLPayload reads the fields of one item. Wrong types are an error of the whole request.
 func readURLPayload(item *object) (urlPayload, error) {
 	p := urlPayload{
+		Hash:           item.text("hash"),
 		LongURL:        item.text("long_url"),
 		CustomHash:     item.text("custom_hash"),
 		Note:           item.text("note"),
@@ -83,6 +86,7 @@ func (p urlPayload) create() commands.CreateURL {
 
 func (p urlPayload) edit() commands.EditURL {
 	return commands.EditURL{
+		Hash:       given(p.Hash),
 		CustomHash: p.CustomHash, LongURL: p.LongURL, Note: p.Note, EmailStats: p.EmailStats, Ping: p.Ping,
 		Protected: p.Protected, Archived: p.Archived, ExpirationDate: p.ExpirationDate, MaxClicks: p.MaxClicks, Tags: p.Tags,
 	}
@@ -90,7 +94,7 @@ func (p urlPayload) edit() commands.EditURL {
 
 // failed echoes the item beside its error.
 func (p urlPayload) failed(err *itemError) failedItem {
-	return failedItem{LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err}
+	return failedItem{Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err}
 }
 
 // given returns a field's value, or the zero value where it is not given.
@@ -111,8 +115,7 @@ func (s *server) urlItems(body object) ([]object, error) {
 	case len(items) == 0:
 		return nil, &apiError{code: codeMissingInput, details: "urls is missing or empty"}
 	case len(items) > s.cfg.GroupLimit:
-		return nil, &apiError{code: codeBatchLimit, details: fmt.Sprintf(
-			"One call may carry %s, not %d", count(int64(s.cfg.GroupLimit), "URL"), len(items))}
+		return nil, s.batchLimit(strconv.Itoa(len(items)))
 	}
 	return items, nil
 }

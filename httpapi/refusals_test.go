@@ -33,17 +33,15 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v3", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3/", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3/nothing", "", 404, codeInvalidResource, ""},
-		{"DELETE", "/v3/stats?hashes=one", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3/urls/one/two", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3//urls", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3/urls//", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3/x/%2e%2e/urls", "", 404, codeInvalidResource, ""},
 		{"GET", "/v3/urls/%2e", "", 404, codeInvalidResource, ""},
 
-		{"PUT", "/v3/urls", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS, POST"},
-		{"PATCH", "/v3/urls?hashes=one", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS, POST"},
-		{"DELETE", "/v3/urls?hashes=one", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS, POST"},
-		{"DELETE", "/v3/stats/one", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS"},
+		{"PUT", "/v3/urls", "", 405, codeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS, PATCH, POST"},
+		{"GET", "/v3/stats", "", 405, codeMethodNotSupported, "DELETE, OPTIONS"},
+		{"PATCH", "/v3/stats/one", "", 405, codeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS"},
 		{"POST", "/v3/account/", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS"},
 		{"BREW", "/v3/tags/t", "", 405, codeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
 		{"GET", "/v3/tags/t", "", 405, codeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
@@ -88,15 +86,25 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v3/urls?offset=-1", "", 400, codeWrongInput, "offset must be at least 0"},
 		{"GET", "/v3/urls?offset=-99999999999999999999", "", 400, codeWrongInput, "offset must be at least 0"},
 		{"GET", "/v3/urls?offset=1.5", "", 400, codeWrongInput, "offset must be a number"},
-		{"GET", "/v3/urls?limit=1;offset=2", "", 400, codeWrongInput, "query"},
+		{"GET", "/v3/urls?limit=1;offset=2", "", 400, codeWrongInput, "limit must be a number"},
+		{"GET", "/v3/urls?limit=%zz", "", 400, codeWrongInput, "query"},
 		{"GET", "/v3/urls?search=a", "", 400, codeWrongInput, "does not support the parameter search yet"},
-		{"GET", "/v3/urls?hashes=one", "", 400, codeWrongInput, "does not support the parameter hashes yet"},
 		{"GET", "/v3/urls?tags=t", "", 400, codeWrongInput, "does not support the parameter tags yet"},
 		{"GET", "/v3/urls?order_by=clicks", "", 400, codeWrongInput, "does not support the parameter order_by=clicks yet"},
 		{"POST", "/v3/urls?disable_long_url_duplicates=account", batch(1), 400, codeWrongInput, "does not support"},
 		{"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, codeWrongInput, "must be 1, true, account, 0 or false"},
 		{"DELETE", "/v3/urls/one?hashes=two", "", 400, codeWrongInput, "leave out"},
 		{"PATCH", "/v3/urls/one?tags=t", `{"urls":[{}]}`, 400, codeWrongInput, "leave out"},
+
+		{"PATCH", "/v3/urls?hashes=one", `{"urls":[{},{}]}`, 400, codeWrongInput, "one item"},
+		{"PATCH", "/v3/urls", `{"urls":[{"note":"x"}]}`, 400, codeMissingInput, "hashes"},
+		{"PATCH", "/v3/urls?hashes=one", `{"urls":[]}`, 400, codeMissingInput, "urls"},
+		{"PATCH", "/v3/urls?hashes=one", "", 400, codeMissingInput, "urls"},
+		{"DELETE", "/v3/urls", "", 400, codeMissingInput, "hashes"},
+		{"DELETE", "/v3/stats", "", 400, codeMissingInput, "hashes"},
+		{"DELETE", "/v3/urls?hashes=%2C", "", 400, codeMissingInput, "no hash"},
+		{"DELETE", "/v3/urls?hashes=one,a.b", "", 400, codeInvalidHash, "a.b"},
+		{"GET", "/v3/urls?hashes=one,%00", "", 400, codeInvalidHash, "1 to 25"},
 
 		{"GET", "/v3/urls/a%20b", "", 400, codeInvalidHash, "1 to 25"},
 		{"GET", "/v3/urls/a%2Fb", "", 400, codeInvalidHash, "1 to 25"},
@@ -246,7 +254,7 @@ func TestOptionsAndHead(t *testing.T) {
 		return answerOf(t, response)
 	}
 	for path, allow := range map[string]string{
-		"/v3/urls/": "GET, HEAD, OPTIONS, POST", "/v3/urls/one": "DELETE, GET, HEAD, OPTIONS, PATCH",
+		"/v3/urls/": "DELETE, GET, HEAD, OPTIONS, PATCH, POST", "/v3/urls/one": "DELETE, GET, HEAD, OPTIONS, PATCH",
 	} {
 		a := do("OPTIONS", path)
 		a.is(200, codeOK)

@@ -145,11 +145,15 @@ func (s *server) apiRoutes() []route {
 
 		{http.MethodPost, "/v3/urls", s.endpoint(s.createURLs)},
 		{http.MethodGet, "/v3/urls", s.endpoint(s.listURLs)},
+		{http.MethodPatch, "/v3/urls", s.endpoint(s.editURLs)},
+		{http.MethodDelete, "/v3/urls", s.endpoint(s.deleteURLs)},
 		{http.MethodGet, "/v3/urls/:hash", s.endpoint(s.readURL)},
 		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
 		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
 
+		{http.MethodDelete, "/v3/stats", s.endpoint(s.resetSelectedStats)},
 		{http.MethodGet, "/v3/stats/:hash", s.endpoint(s.readStats)},
+		{http.MethodDelete, "/v3/stats/:hash", s.endpoint(s.resetStats)},
 
 		{http.MethodGet, "/v3/tags", s.endpoint(s.listTags)},
 		{http.MethodPost, "/v3/tags", s.endpoint(s.createTag)},

@@ -36,3 +36,13 @@ func (s *server) readStats(e *exchange) (any, error) {
 	}
 	return statsAnswer{envelope: succeeded(), Stats: []statsRecord{r}}, nil
 }
+
+// resetStats makes the clicks on the URL that the path names count from zero.
+func (s *server) resetStats(e *exchange) (any, error) {
+	return s.changeOne(e, s.cfg.Commands.ResetStats)
+}
+
+// resetSelectedStats does so for the URLs that the parameters select.
+func (s *server) resetSelectedStats(e *exchange) (any, error) {
+	return s.changeAll(e, s.cfg.Commands.ResetStats)
+}

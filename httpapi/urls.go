@@ -30,7 +30,11 @@ type listing struct {
 }
 
 func (s *server) listURLs(e *exchange) (any, error) {
-	query, err := parameters(e, "search", "hashes", "tags")
+	query, err := parameters(e, "search", "tags")
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := s.selection(query)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +49,7 @@ func (s *server) listURLs(e *exchange) (any, error) {
 		return nil, err
 	}
 	found, err := s.cfg.Queries.Links(e.context(), queries.ListLinks{
-		Account: e.account.ID, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
+		Account: e.account.ID, Hashes: chosen.hashes, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
 	})
 	if err != nil {
 		return nil, answered(err)
@@ -108,112 +112,7 @@ func (s *server) createURLs(e *exchange) (any, error) {
 			links[i] = linkOf(item)
 		}
 	}
-	answer := urlsAnswer{envelope: succeeded(), URLs: make([]any, len(payloads))}
-	for i, item := range outcome.Items {
-		if item.Err != nil {
-			answer.URLs[i] = payloads[i].failed(s.failureOf(e, item.Err).item())
-			continue
-		}
-		answer.URLs[i] = s.writtenRecord(e, links[i])
-	}
-	return answer, nil
-}
-
-func (s *server) editURL(e *exchange) (any, error) {
-	hash, err := pathHash(e)
-	if err != nil {
-		return nil, err
-	}
-	body, err := s.readBody(e)
-	if err != nil {
-		return nil, err
-	}
-	items, err := s.urlItems(body)
-	if err != nil {
-		return nil, err
-	}
-	if len(items) > 1 {
-		return nil, wrongInput("urls must have one item to edit the URL %s, not %d", hash, len(items))
-	}
-	payloads, err := readURLPayloads(items)
-	if err != nil {
-		return nil, err
-	}
-	payload := payloads[0]
-	if items[0].isNull("expiration_date") {
-		payload.ExpirationDate = new("")
-	}
-	request, err := s.writeRequest(e)
-	if err != nil {
-		return nil, err
-	}
-	outcome := s.cfg.Commands.EditURL(e.context(), request, hash, payload.edit())
-	edited := outcome.Items[0]
-	if err := outage(outcome.Items); err != nil || refusedAs(edited.Err, commands.URLNotFound) {
-		return nil, edited.Err
-	}
-	answer := urlsAnswer{envelope: succeeded()}
-	if edited.Err != nil {
-		item := payload.failed(s.failureOf(e, edited.Err).item())
-		item.Hash = hash
-		answer.URLs = []any{item}
-		return answer, nil
-	}
-	s.settle(e, positions(outcome))
-	answer.URLs = []any{s.writtenRecord(e, s.counted(e, outcome.Items)[0])}
-	return answer, nil
-}
-
-func (s *server) deleteURL(e *exchange) (any, error) {
-	hash, err := pathHash(e)
-	if err != nil {
-		return nil, err
-	}
-	request, err := s.writeRequest(e)
-	if err != nil {
-		return nil, err
-	}
-	outcome := s.cfg.Commands.DeleteURL(e.context(), request, hash)
-	if outcome.Err != nil {
-		return nil, outcome.Err
-	}
-	s.settle(e, written{urls: outcome.Position.Commit})
-	return succeeded(), nil
-}
-
-// pathHash returns the hash that a path names. Selections by parameters have no place beside it.
-func pathHash(e *exchange) (string, error) {
-	hash := e.param("hash")
-	if !commands.ValidHash(hash) {
-		return "", &apiError{code: codeInvalidHash, details: "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -"}
-	}
-	query, err := parameters(e)
-	if err != nil {
-		return "", err
-	}
-	if query.Get("hashes") != "" || query.Get("tags") != "" {
-		return "", wrongInput("The path names one URL already, leave out hashes and tags")
-	}
-	return hash, nil
-}
-
-// parameters returns the parameters of a call. It refuses those that the contract has and this version does not serve:
-// ignoring them would answer another question than the one that was asked.
-func parameters(e *exchange, unserved ...string) (url.Values, error) {
-	query, err := url.ParseQuery(e.request.URL.RawQuery)
-	if err != nil {
-		return nil, wrongInput("The query string cannot be read, percent-encode its values")
-	}
-	for _, name := range unserved {
-		if query.Get(name) != "" {
-			return nil, unsupported(name)
-		}
-	}
-	return query, nil
-}
-
-func unsupported(parameter string) error {
-	return wrongInput("This version does not support the parameter %s yet", parameter)
+	return s.writtenURLs(e, payloads, outcome.Items, links), nil
 }
 
 // duplicatesAllowed refuses calls that want to find existing links for their long URLs.

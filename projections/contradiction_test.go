@@ -52,6 +52,8 @@ func TestImpossibleEvents(t *testing.T) {
 		"ancient":               {Links, url, nil, ancient},
 		"stream is no id":       {Links, events.StreamURL + "x", nil, link},
 		"account is no id":      {Links, url, nil, events.URLCreated{URLID: id, At: noon}},
+		"reset of no link":      {Links, url, nil, events.URLStatsReset{At: noon}},
+		"reset without time":    {Links, url, []events.Event{link}, events.URLStatsReset{}},
 		"foreign in url":        {Links, url, []events.Event{link}, open},
 		"foreign in clicks":     {Links, events.StreamClicks + "d", nil, open},
 		"click on no id":        {Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{At: noon}}}},

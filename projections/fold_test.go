@@ -139,9 +139,12 @@ func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
 		if err != nil {
 			h.t.Fatalf("clicks: %v", err)
 		}
-		if want.clicks == 0 {
-			if len(stats)+len(days) > 0 {
-				h.t.Fatalf("a link without clicks has %v and %v", stats, days)
+		if len(days) != len(want.days) {
+			h.t.Fatalf("days %+v, want %v", days, want.days)
+		}
+		if !want.visited {
+			if len(stats) > 0 {
+				h.t.Fatalf("a link that was never visited has %v", stats)
 			}
 			continue
 		}
@@ -155,7 +158,7 @@ func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
 		}
 		for _, d := range days {
 			day := d.Day.Format("2006-01-02")
-			if d.TotalClicks != want.days[day] || d.UniqueClicks != uniques[day] || len(days) != len(want.days) {
+			if d.TotalClicks != want.days[day] || d.UniqueClicks != uniques[day] {
 				h.t.Fatalf("day %+v, want %d and %d", d, want.days[day], uniques[day])
 			}
 		}

@@ -43,6 +43,7 @@ type expectedLink struct {
 	tags     []uuid.UUID
 	deleted  bool
 	revision int64
+	visited  bool
 	clicks   int64
 	visitors map[string]string // day of the first click
 	days     map[string]int64
@@ -54,7 +55,7 @@ func drawHistory(t *rapid.T) *history {
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
-		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.abandonClaim, h.click, h.click, h.click,
+		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.abandonClaim, h.click, h.click, h.click, h.resetStats,
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {
 		steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
@@ -243,6 +244,7 @@ func (h *history) click() {
 		visitor := rapid.SampledFrom([]string{"v1", "v2", "v'3"}).Draw(h.t, "visitor")
 		at := h.at()
 		batch.Clicks = append(batch.Clicks, events.Click{URLID: l.id.String(), Visitor: visitor, At: at})
+		l.visited = true
 		l.clicks++
 		l.days[at.Format(time.DateOnly)]++
 		if _, seen := l.visitors[visitor]; !seen {
@@ -253,4 +255,14 @@ func (h *history) click() {
 		}
 	}
 	h.append(events.StreamClicks+"20260331-node", batch)
+}
+
+// resetStats makes the clicks on a link so far not count.
+func (h *history) resetStats() {
+	l := h.live()
+	if l == nil {
+		return
+	}
+	l.clicks, l.visitors, l.days = 0, make(map[string]string), make(map[string]int64)
+	h.change(l, events.URLStatsReset{At: h.at()})
 }

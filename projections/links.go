@@ -18,15 +18,21 @@ import (
 // applyLinks brings links and their clicks up to date.
 func applyLinks(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
 	links := linkFold{rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{})}
-	clicks := newClickFold()
+	var counts countFold
 	if err := links.load(ctx, tx, facts); err != nil {
 		return nil, err
 	}
 	err := foldEach(facts, func(f fact) error {
 		if batch, ok := f.body.(events.ClicksRecorded); ok {
-			return clicks.add(batch)
+			return counts.add(batch)
 		}
-		return links.step(f)
+		if err := links.step(f); err != nil {
+			return err
+		}
+		if _, ok := f.body.(events.URLStatsReset); ok {
+			return counts.reset(f)
+		}
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -34,7 +40,7 @@ func applyLinks(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) 
 	if err := links.save(ctx, tx); err != nil {
 		return nil, err
 	}
-	return links.hashes(), clicks.save(ctx, tx)
+	return links.hashes(), counts.save(ctx, tx)
 }
 
 // linkFold holds the links that a batch touches, as they are after the facts so far.
@@ -155,6 +161,8 @@ func changeLink(row *readmodel.Link, f fact) error {
 		}
 		row.TagIDs = slices.DeleteFunc(row.TagIDs, func(id uuid.UUID) bool { return slices.Contains(tags, id) })
 		return modified(row, e.At)
+	case events.URLStatsReset:
+		return checkTime(e.At) // countFold starts the counters anew; the link is as it was
 	case events.URLDeleted:
 		row.DeletedAt = e.At
 		return checkTime(e.At)

@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"linkledger/commands"
+	"linkledger/queries"
+)
+
+// editURL edits the URL that the path names.
+func (s *server) editURL(e *exchange) (any, error) {
+	hash, err := pathHash(e)
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := s.editPayloads(e)
+	if err != nil {
+		return nil, err
+	}
+	if len(payloads) > 1 {
+		return nil, wrongInput("urls must have one item to edit the URL %s, not %d", hash, len(payloads))
+	}
+	answer, outcome, err := s.editEach(e, sameEdit(payloads[0], hash))
+	if err == nil && refusedAs(outcome.Items[0].Err, commands.URLNotFound) {
+		return nil, outcome.Items[0].Err
+	}
+	return answer, err
+}
+
+// editURLs edits several URLs: all that the parameters select in the same way, or each item the one that it names.
+func (s *server) editURLs(e *exchange) (any, error) {
+	query, err := parameters(e, "tags")
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := s.selection(query)
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := s.editPayloads(e)
+	if err != nil {
+		return nil, err
+	}
+	if chosen.hashes != nil {
+		if len(payloads) > 1 {
+			return nil, wrongInput("urls must have one item, which is for all selected URLs, not %d", len(payloads))
+		}
+		payloads = sameEdit(payloads[0], chosen.hashes...)
+	}
+	answer, _, err := s.editEach(e, payloads)
+	return answer, err
+}
+
+// sameEdit returns one edit for several URLs.
+func sameEdit(payload urlPayload, hashes ...string) []urlPayload {
+	edits := make([]urlPayload, len(hashes))
+	for i, hash := range hashes {
+		edits[i] = payload
+		edits[i].Hash = &hash
+	}
+	return edits
+}
+
+// editEach carries out edits that name their URLs.
+func (s *server) editEach(e *exchange, payloads []urlPayload) (urlsAnswer, commands.URLsOutcome, error) {
+	if !anyHash(payloads) {
+		return urlsAnswer{}, commands.URLsOutcome{}, &apiError{
+			code: codeMissingInput, details: "Say which URLs are meant: with the parameter hashes, or with hash in each item",
+		}
+	}
+	request, err := s.writeRequest(e)
+	if err != nil {
+		return urlsAnswer{}, commands.URLsOutcome{}, err
+	}
+	edits := make([]commands.EditURL, len(payloads))
+	for i, p := range payloads {
+		edits[i] = p.edit()
+	}
+	outcome := s.cfg.Commands.EditURLs(e.context(), request, edits)
+	for i, p := range payloads {
+		if p.Hash == nil { // refused by the command as no hash
+			outcome.Items[i] = commands.URLOutcome{Err: &apiError{code: codeMissingInput, details: "hash is missing"}}
+		}
+	}
+	if err := outage(outcome.Items); err != nil {
+		return urlsAnswer{}, outcome, err
+	}
+	s.settle(e, positions(outcome))
+	return s.writtenURLs(e, payloads, outcome.Items, s.counted(e, outcome.Items)), outcome, nil
+}
+
+// writtenURLs answers a call that wrote URLs, each item with its record or its error.
+func (s *server) writtenURLs(e *exchange, payloads []urlPayload, items []commands.URLOutcome, links []queries.Link) urlsAnswer {
+	answer := urlsAnswer{envelope: succeeded(), URLs: make([]any, len(items))}
+	for i, item := range items {
+		if item.Err != nil {
+			answer.URLs[i] = payloads[i].failed(s.failureOf(e, item.Err).item())
+			continue
+		}
+		answer.URLs[i] = s.writtenRecord(e, links[i])
+	}
+	return answer
+}
+
+func anyHash(payloads []urlPayload) bool {
+	for _, p := range payloads {
+		if p.Hash != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// editPayloads reads the items of an edit.
+func (s *server) editPayloads(e *exchange) ([]urlPayload, error) {
+	body, err := s.readBody(e)
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.urlItems(body)
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := readURLPayloads(items)
+	if err != nil {
+		return nil, err
+	}
+	for i := range payloads {
+		if items[i].isNull("expiration_date") { // in an edit null is a value
+			payloads[i].ExpirationDate = new("")
+		}
+	}
+	return payloads, nil
+}
+
+// deleteURL deletes the URL that the path names.
+func (s *server) deleteURL(e *exchange) (any, error) {
+	return s.changeOne(e, s.cfg.Commands.DeleteURLs)
+}
+
+// deleteURLs deletes the URLs that the parameters select. Protected ones stay, and missing ones are gone already.
+func (s *server) deleteURLs(e *exchange) (any, error) {
+	return s.changeAll(e, s.cfg.Commands.DeleteURLs)
+}
