@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -40,6 +41,8 @@ type Clicks struct {
 
 	stream string // of the group before; touched by Run only
 	next   eventstore.Revision
+
+	position atomic.Uint64 // commit position of the group before
 }
 
 // group is a number of clicks that become durable together.
@@ -143,4 +146,8 @@ func (c *Clicks) write(g *group) {
 		return
 	}
 	c.next = appended.Revision
+	c.position.Store(appended.Position.Commit)
 }
+
+// Position is the commit position of the clicks recorded last.
+func (c *Clicks) Position() uint64 { return c.position.Load() }

@@ -234,3 +234,20 @@ func TestOneOfTheTwoIsServed(t *testing.T) {
 	c.handler = api
 	c.read("one")
 }
+
+// Whoever follows a link and asks for its clicks at once finds that one.
+func TestReadsSeeTheClicksBeforeThem(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "demo")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	for n := int64(1); n <= 20; n++ {
+		s.visit(t, http.MethodGet, "/one")
+		if clicks := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0].TotalClicks; clicks != n {
+			t.Fatalf("%d clicks after %d visits", clicks, n)
+		}
+		if clicks := c.read("one").TotalClicks; clicks != n {
+			t.Fatalf("the record has %d clicks after %d visits", clicks, n)
+		}
+	}
+}

@@ -71,3 +71,17 @@ func (s *server) settle(e *exchange, w written) {
 		}
 	}
 }
+
+// awaitClicks returns when the read models show the redirects that this node has answered so far, or when that takes too
+// long: whoever follows a link and asks for its clicks finds the one that just was.
+func (s *server) awaitClicks(e *exchange) {
+	if s.cfg.Clicks == nil || s.cfg.Clicks.Position() == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
+	defer cancel()
+	if err := s.cfg.Wait(ctx, projectionLinks, s.cfg.Clicks.Position()); err != nil {
+		s.cfg.Logger.WarnContext(e.context(), "read answered before the read models show all clicks",
+			slog.String("request", e.id), slog.Any("error", err))
+	}
+}
