@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// creators is how many clients create links at a time.
+const creators = 16
+
+// BenchmarkCreate creates links over HTTP, each durable and readable when answered, one or fifty per call. It takes turns
+// with a server that reads the body and answers nothing, and reports how they compare.
+func BenchmarkCreate(b *testing.B) {
+	for _, batch := range []int{1, 50} {
+		b.Run(fmt.Sprintf("%d per call", batch), func(b *testing.B) {
+			s := newStack(b)
+			c := s.client(b, "demo")
+			server := httptest.NewServer(s.handler)
+			b.Cleanup(server.Close)
+			control := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.WriteHeader(http.StatusOK)
+			}))
+			b.Cleanup(control.Close)
+			body := []byte(`{"urls":[` + strings.TrimSuffix(strings.Repeat(`{"long_url":"https://example.com/some/path?with=query"},`, batch), ",") + `]}`)
+			const turn = 512 // calls
+			var creating, controlling time.Duration
+			calls := (b.N + batch - 1) / batch
+			for done := 0; done < calls; done += turn {
+				n := min(turn, calls-done)
+				creating += post(b, n, server.URL+"/v3/urls", c, body)
+				controlling += post(b, n, control.URL, c, body)
+			}
+			b.ReportMetric(float64(calls*batch)/creating.Seconds(), "links/s")
+			b.ReportMetric(float64(calls*batch)/controlling.Seconds(), "control/s")
+			b.ReportMetric(controlling.Seconds()/creating.Seconds(), "ratio")
+		})
+	}
+}
+
+// post makes n calls from all creators and returns how long they took.
+func post(b *testing.B, n int, url string, c *client, body []byte) time.Duration {
+	b.Helper()
+	transport := &http.Transport{MaxIdleConnsPerHost: creators}
+	defer transport.CloseIdleConnections()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	start := time.Now()
+	for range creators {
+		all.Go(func() {
+			for next.Add(1) <= int64(n) {
+				request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, bytes.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				request.SetBasicAuth(c.username, c.key)
+				request.Header.Set("Content-Type", "application/json")
+				response, err := transport.RoundTrip(request)
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				answer, err := io.ReadAll(response.Body)
+				_ = response.Body.Close()
+				if err != nil || response.StatusCode != http.StatusOK || bytes.Contains(answer, []byte(`"code":1`)) {
+					b.Errorf("%d %v %.300s", response.StatusCode, err, answer)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return time.Since(start)
+}
