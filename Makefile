@@ -34,8 +34,8 @@ race: go ## Run all tests with the race detector
 	@$(WITH_POSTGRES) go test -race -timeout 10m ./...
 
 .PHONY: crash
-crash: go ## Kill the real process under load, 20 times
-	@$(WITH_POSTGRES) go test -count=1 -v -run '^TestCrash$$' ./cmd/linkledger -crash-rounds 20
+crash: go ## Kill the real processes under load, again and again
+	@$(WITH_POSTGRES) go test -count=1 -v -run '^Test(Crash|Outages)$$' ./cmd/linkledger -crash-rounds 20
 
 .PHONY: bench
 bench: go ## Run all benchmarks

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/spool"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -17,8 +19,10 @@ import (
 const (
 	// maxGroup is how many clicks one append carries; their event stays well below the event store's size limit.
 	maxGroup = 4096
-	// clickTimeout bounds how long clicks wait for the event store.
+	// clickTimeout bounds how long clicks wait for the event store where there is no spool.
 	clickTimeout = 5 * time.Second
+	// DefaultPatience is how long clicks wait for the event store before they go to the spool.
+	DefaultPatience = 50 * time.Millisecond
 )
 
 // ErrClicksClosed means that the node is stopping and takes no more clicks.
@@ -27,22 +31,40 @@ var ErrClicksClosed = errors.New("click recording has stopped")
 // Click is one redirect that is about to be answered.
 type Click = events.Click
 
+// ClicksConfig of Clicks.
+type ClicksConfig struct {
+	Store *eventstore.Store
+	// Spool takes the clicks that the event store is too slow for. Without one such clicks fail. Clicks uses it until Run
+	// returns, and does not close it.
+	Spool    *spool.Spool
+	Patience time.Duration    // how long the event store may take while there is a spool; 0: DefaultPatience
+	Logger   *slog.Logger     // nil discards
+	Now      func() time.Time // nil: time.Now
+}
+
 // Clicks records the clicks of one node. Clicks that arrive while an append is under way go together with the next one,
 // so an idle node appends each at once and a busy one appends few large groups.
+//
+// A group that the event store has not acknowledged in time goes to the spool, as the very append that was tried, and so
+// do the groups after it until the event store keeps up again. The appends of the spool are repeated until the event
+// store has them; it recognises those that it had already, by their event ids and expected revisions. So a click counts
+// once, whether its first append failed, succeeded late, or was repeated because the node was killed in between.
 type Clicks struct {
-	store *eventstore.Store
-	node  string
-	now   func() time.Time
+	cfg  ClicksConfig
+	node string
 
 	mu      sync.Mutex
 	gather  *group        // takes the clicks that arrive now
 	arrived chan struct{} // holds one token while gather has clicks
 	closed  bool
 
-	stream string // of the group before; touched by Run only
-	next   eventstore.Revision
-
-	position atomic.Uint64 // commit position of the group before
+	target   clickStream   // touched by Run only
+	behind   atomic.Bool   // groups go to the spool at once
+	position atomic.Uint64 // commit position of the latest clicks that are in the log
+	recorded atomic.Uint64
+	spooled  atomic.Uint64
+	losses   losses
+	drainErr atomic.Pointer[error] // why the spool does not drain, outages apart
 }
 
 // group is a number of clicks that become durable together.
@@ -52,17 +74,30 @@ type group struct {
 	err    error
 }
 
-func newGroup() *group { return &group{done: make(chan struct{})} }
-
-// NewClicks returns the recorder of this process. Nothing is recorded until Run.
-func NewClicks(store *eventstore.Store) *Clicks {
-	return &Clicks{
-		store: store, node: uuid.NewString(), now: time.Now,
-		gather: newGroup(), arrived: make(chan struct{}, 1),
-	}
+func newGroup(capacity int) *group {
+	return &group{clicks: make([]Click, 0, capacity), done: make(chan struct{})}
 }
 
-// Record returns when the click is durable. With an error its outcome is unknown or it was not recorded.
+// NewClicks returns the recorder of this process. Nothing is recorded until Run.
+func NewClicks(cfg ClicksConfig) *Clicks {
+	if cfg.Patience == 0 {
+		cfg.Patience = DefaultPatience
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &Clicks{cfg: cfg, node: uuid.NewString(), gather: newGroup(1), arrived: make(chan struct{}, 1)}
+	if cfg.Spool != nil {
+		c.node = cfg.Spool.Node()
+	}
+	return c
+}
+
+// Record returns when the click is durable, or lost because neither the event store nor the spool could take it; Health
+// tells of losses. With an error its outcome is unknown or it was not recorded.
 func (c *Clicks) Record(ctx context.Context, click Click) error {
 	for {
 		g, joined, err := c.join(click)
@@ -91,24 +126,29 @@ func (c *Clicks) join(click Click) (g *group, joined bool, err error) {
 		return c.gather, false, nil
 	}
 	c.gather.clicks = append(c.gather.clicks, click)
-	select {
-	case c.arrived <- struct{}{}:
-	default:
+	if len(c.gather.clicks) == 1 {
+		c.arrived <- struct{}{} // has room: take has received the token of the group before
 	}
 	return c.gather, true, nil
 }
 
-// take returns what has gathered and starts the next group.
+// take returns what has gathered and starts the next group, with room for as many clicks.
 func (c *Clicks) take() *group {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	g := c.gather
-	c.gather = newGroup()
+	c.gather = newGroup(max(len(g.clicks), 1))
 	return g
 }
 
-// Run appends groups until ctx ends, then refuses new clicks, appends those that have been taken, and returns.
+// Run appends groups and drains the spool until ctx ends, then refuses new clicks, makes durable those that have been
+// taken, and returns.
 func (c *Clicks) Run(ctx context.Context) error {
+	var draining sync.WaitGroup
+	defer draining.Wait()
+	if c.cfg.Spool != nil {
+		draining.Go(func() { c.drain(ctx) })
+	}
 	for {
 		select {
 		case <-c.arrived:
@@ -123,30 +163,42 @@ func (c *Clicks) Run(ctx context.Context) error {
 	}
 }
 
-// write appends one group. It does not end with Run's context: clicks that were taken are written.
+// write makes one group durable. It does not end with Run's context: clicks that were taken are written.
 func (c *Clicks) write(g *group) {
 	defer close(g.done)
 	if len(g.clicks) == 0 {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), clickTimeout)
-	defer cancel()
-	stream := events.StreamClicks + c.now().UTC().Format(time.DateOnly) + "-" + c.node
-	if stream != c.stream {
-		c.stream, c.next = stream, eventstore.NoStream
-	}
-	appended, err := c.store.Append(ctx, eventstore.Write{
-		Stream: stream, Expected: c.next, Command: uuid.New(),
-		Events: []events.Event{events.ClicksRecorded{Clicks: g.clicks}},
-	})
-	if err != nil {
-		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of its own.
-		c.node, c.stream = uuid.NewString(), ""
-		g.err = fmt.Errorf("record clicks: %w", err)
+	if c.behind.Load() && c.keep(c.next(g.clicks, false)) == nil {
 		return
 	}
-	c.next = appended.Revision
-	c.position.Store(appended.Position.Commit)
+	w := c.next(g.clicks, true)
+	err := c.append(w)
+	switch {
+	case err == nil:
+	case c.cfg.Spool == nil:
+		g.err = fmt.Errorf("record clicks: %w", err)
+	default:
+		if kept := c.keep(w); kept != nil {
+			c.lose(len(g.clicks), errors.Join(kept, err))
+		}
+	}
+}
+
+// append tries an append while the patience lasts.
+func (c *Clicks) append(w clickWrite) error {
+	limit := clickTimeout
+	if c.cfg.Spool != nil {
+		limit = c.cfg.Patience
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	if err := c.appendOnce(ctx, w); err != nil {
+		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of its own.
+		c.target = clickStream{}
+		return err
+	}
+	return nil
 }
 
 // Position is the commit position of the clicks recorded last.

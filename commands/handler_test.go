@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -466,49 +465,5 @@ func TestClaimedUsernameCanBeOpened(t *testing.T) {
 	}
 	if opened, err := s.OpenAccount(t.Context(), request(""), "demo", "free"); err != nil || opened.Account.ID == "" {
 		t.Errorf("%+v, %v", opened, err)
-	}
-}
-
-func TestClicks(t *testing.T) {
-	t.Parallel()
-	s := newStack(t)
-	ctx, stop := context.WithCancel(t.Context())
-	clicks := NewClicks(s.store)
-	ended := make(chan error)
-	go func() { ended <- clicks.Run(ctx) }()
-	const n = 10_000
-	together(n, func(i int) {
-		if err := clicks.Record(ctx, events.Click{URLID: fmt.Sprint(i), At: at}); err != nil {
-			t.Error(err)
-		}
-	})
-	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
-	if err := clicks.Record(t.Context(), events.Click{}); err == nil {
-		t.Error("a click was taken after the end")
-	}
-	loaded, err := s.load(t.Context(), clicks.stream)
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := make(map[string]int)
-	for _, e := range loaded.events {
-		recorded, ok := e.(events.ClicksRecorded)
-		if !ok || len(recorded.Clicks) > maxGroup {
-			t.Fatalf("%s with %d clicks", e.EventType(), len(recorded.Clicks))
-		}
-		for _, click := range recorded.Clicks {
-			seen[click.URLID]++
-		}
-	}
-	for i := range n {
-		if seen[fmt.Sprint(i)] != 1 {
-			t.Fatalf("click %d was recorded %d times", i, seen[fmt.Sprint(i)])
-		}
-	}
-	if len(loaded.events) > n/10 {
-		t.Errorf("%d appends for %d concurrent clicks", len(loaded.events), n)
 	}
 }

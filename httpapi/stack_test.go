@@ -81,7 +81,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		t.Fatal(err)
 	}
 	s.fresh.Targets = s.targets
-	clicks := commands.NewClicks(s.store)
+	clicks := commands.NewClicks(commands.ClicksConfig{Store: s.store})
 	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	s.start(t, clicks.Run)
 	s.start(t, func(ctx context.Context) error {
@@ -367,6 +367,6 @@ func newStackless() Config {
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
 		Targets: targets,
-		Clicks:  commands.NewClicks(nil), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
+		Clicks:  commands.NewClicks(commands.ClicksConfig{}), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
 	}
 }

@@ -28,6 +28,7 @@ func (s *service) adminHandler(stopping context.Context) http.Handler {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&boardCollector{board: &s.board},
 		targetsCollector{targets: s.targets},
+		clicksCollector{clicks: s.clicks},
 	)
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
@@ -49,6 +50,7 @@ func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http
 		"process":    stopping.Err(),
 		"eventstore": storeErr,
 		"database":   s.db.PingContext(ctx),
+		"clicks":     s.clicks.Health(),
 	}
 	for _, status := range s.board.All() {
 		checks["projection "+status.Projection] = status.Err

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"github.com/go-playground/validator/v10"
@@ -39,7 +40,18 @@ type backends struct {
 
 // redirecting is how short links are answered.
 type redirecting struct {
-	CacheSize uint64 `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
+	CacheSize     uint64        `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
+	Spool         string        `help:"Folder that keeps the clicks while the event store is slow or away; a local disk, of this process alone. By default ./data/spool, in dev the folder spool of its data." placeholder:"DIR"`
+	SpoolSize     int64         `help:"Most that the spool takes on the disk, in MiB." default:"1024" validate:"min=1,max=1048576"`
+	ClickPatience time.Duration `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
+}
+
+// inFolder returns the configuration with a folder for the spool, where none was given.
+func (r redirecting) inFolder(spool string) redirecting {
+	if r.Spool == "" {
+		r.Spool = spool
+	}
+	return r
 }
 
 // role is a part of the service that a process takes on.
@@ -91,7 +103,7 @@ var expectations = map[string]string{
 	"base_url":   "give scheme and host only, such as https://sho.rt",
 	"startswith": "give a connection string, as linkledger serve --help shows it",
 	"required":   "give a value",
-	"min":        "give at least one",
+	"min":        "give more",
 	"max":        "give less",
 	"oneof":      "choose from api, redirect, projector",
 }

@@ -91,7 +91,8 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	}
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
-		roles: []role{roleAPI, roleRedirect, roleProjector}, cacheSize: c.CacheSize,
+		roles:       []role{roleAPI, roleRedirect, roleProjector},
+		redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
 	})
 	if err != nil {
 		return err

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"linkledger/commands"
 	"linkledger/queries"
 )
 
@@ -37,4 +40,49 @@ func (c targetsCollector) Collect(metrics chan<- prometheus.Metric) {
 	metrics <- prometheus.MustNewConstMetric(cacheEntriesMetric, prometheus.GaugeValue, float64(stats.Entries))
 	metrics <- prometheus.MustNewConstMetric(cacheHitsMetric, prometheus.CounterValue, float64(stats.Hits))
 	metrics <- prometheus.MustNewConstMetric(cacheMissesMetric, prometheus.CounterValue, float64(stats.Misses))
+}
+
+// clicksCollector exports what becomes of the clicks.
+type clicksCollector struct {
+	clicks *commands.Clicks
+}
+
+var (
+	clicksRecordedMetric = prometheus.NewDesc("linkledger_clicks_recorded_total",
+		"Clicks that this process brought into the event store.", nil, nil)
+	clicksSpooledMetric = prometheus.NewDesc("linkledger_clicks_spooled_total",
+		"Clicks that went to the spool because the event store was slow or away.", nil, nil)
+	clicksLostMetric = prometheus.NewDesc("linkledger_clicks_lost_total",
+		"Clicks that neither the event store nor the spool could take.", nil, nil)
+	spoolRecordsMetric = prometheus.NewDesc("linkledger_spool_records",
+		"Groups of clicks in the spool.", nil, nil)
+	spoolBytesMetric = prometheus.NewDesc("linkledger_spool_bytes",
+		"What the spool takes on the disk.", nil, nil)
+	spoolAgeMetric = prometheus.NewDesc("linkledger_spool_age_seconds",
+		"Age of the oldest segment of the spool; 0 when it is empty.", nil, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c clicksCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- clicksRecordedMetric
+	descs <- clicksSpooledMetric
+	descs <- clicksLostMetric
+	descs <- spoolRecordsMetric
+	descs <- spoolBytesMetric
+	descs <- spoolAgeMetric
+}
+
+// Collect implements prometheus.Collector.
+func (c clicksCollector) Collect(metrics chan<- prometheus.Metric) {
+	stats := c.clicks.Stats()
+	age := 0.0
+	if !stats.Spool.Oldest.IsZero() {
+		age = time.Since(stats.Spool.Oldest).Seconds()
+	}
+	metrics <- prometheus.MustNewConstMetric(clicksRecordedMetric, prometheus.CounterValue, float64(stats.Recorded))
+	metrics <- prometheus.MustNewConstMetric(clicksSpooledMetric, prometheus.CounterValue, float64(stats.Spooled))
+	metrics <- prometheus.MustNewConstMetric(clicksLostMetric, prometheus.CounterValue, float64(stats.Lost))
+	metrics <- prometheus.MustNewConstMetric(spoolRecordsMetric, prometheus.GaugeValue, float64(stats.Spool.Records))
+	metrics <- prometheus.MustNewConstMetric(spoolBytesMetric, prometheus.GaugeValue, float64(stats.Spool.Bytes))
+	metrics <- prometheus.MustNewConstMetric(spoolAgeMetric, prometheus.GaugeValue, age)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 )
 
 // serveCommand runs the service against backends that run elsewhere.
@@ -30,7 +31,8 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { _ = admin.Close() }()
 	s, err := openService(ctx, p, serviceConfig{
-		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles, cacheSize: c.CacheSize,
+		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
+		redirecting: c.inFolder(filepath.Join("data", "spool")),
 	})
 	if err != nil {
 		return err

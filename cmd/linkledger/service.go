@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linkledger/commands"
+	"linkledger/commands/spool"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/projections"
@@ -38,6 +39,7 @@ type service struct {
 	queries  *queries.DB
 	fresh    *queries.Freshness
 	targets  *queries.Targets
+	spool    *spool.Spool // nil: no redirects
 	commands *commands.Handler
 	clicks   *commands.Clicks
 	board    projections.Board
@@ -51,7 +53,7 @@ type serviceConfig struct {
 	database   string
 	baseURL    string
 	roles      []role
-	cacheSize  uint64 // MiB
+	redirecting
 }
 
 // openService connects to the backends and brings the database's schema up to date.
@@ -95,17 +97,37 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.commands = commands.NewHandler(commands.Config{
 		Store: s.store, Logger: s.logger, ShortHosts: shortHosts, ReservedHashes: httpapi.ReservedHashes(),
 	})
-	if s.targets, err = queries.NewTargets(s.queries, cfg.cacheSize<<20); err != nil {
+	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
 	s.fresh.Targets = s.targets
-	s.clicks = commands.NewClicks(s.store)
+	if s.has(roleRedirect) {
+		if s.spool, err = openSpool(ctx, s.logger, cfg.redirecting); err != nil {
+			return err
+		}
+	}
+	s.clicks = commands.NewClicks(commands.ClicksConfig{
+		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
+	})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Queries: s.queries, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
 	return err
+}
+
+// openSpool opens the spool of clicks. That it can't is for the user to mend.
+func openSpool(ctx context.Context, logger *slog.Logger, cfg redirecting) (*spool.Spool, error) {
+	opened, err := spool.Open(spool.Config{Dir: cfg.Spool, MaxBytes: cfg.SpoolSize << 20})
+	if err != nil {
+		return nil, usage("%w; choose another folder with --spool (%s)", err, envName("spool"))
+	}
+	if n := opened.Damaged(); n > 0 {
+		logger.ErrorContext(ctx, "parts of the spool of clicks cannot be read and are kept aside as *.damaged",
+			slog.String("spool", cfg.Spool), slog.Int("segments", n))
+	}
+	return opened, nil
 }
 
 func (s *service) has(r role) bool { return slices.Contains(s.roles, r) }
@@ -197,5 +219,9 @@ func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.H
 
 func (s *service) close() error {
 	s.store.Close()
-	return s.db.Close()
+	err := s.db.Close()
+	if s.spool != nil {
+		err = errors.Join(err, s.spool.Close())
+	}
+	return err
 }

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"linkledger/projections/postgres"
+)
+
+// installation is the service, its event store and its database as processes of their own, each of which can be killed.
+type installation struct {
+	t        *testing.T
+	folder   string
+	store    *child
+	service  *child
+	database *postgres.Server
+
+	storeAddress, base, admin, key string
+}
+
+// child is a running process of the program.
+type child struct {
+	process *exec.Cmd
+	ended   chan struct{}
+	output  bytes.Buffer // valid once ended
+}
+
+func startChild(t *testing.T, args ...string) *child {
+	t.Helper()
+	c := &child{process: exec.Command(program, args...), ended: make(chan struct{})}
+	c.process.Stderr = &c.output
+	if err := c.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = c.process.Wait() // how it ended is for the test to judge
+		close(c.ended)
+	}()
+	t.Cleanup(c.kill)
+	return c
+}
+
+func (c *child) kill() {
+	_ = c.process.Process.Kill() // an error means that it has ended
+	<-c.ended
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// install starts everything and opens an account.
+func install(t *testing.T) *installation {
+	t.Helper()
+	i := &installation{
+		t: t, folder: t.TempDir(), storeAddress: freeAddress(t),
+		base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
+	}
+	i.startStore()
+	i.startDatabase()
+	t.Cleanup(i.stopDatabase)
+	i.startService()
+	out, err := exec.Command(program, "account", "create", "--username", demoUser, "--json",
+		"--eventstore", "esdb://"+i.storeAddress+"?tls=false", "--database", i.database.DSN()).Output()
+	var account accountView
+	if err == nil {
+		err = json.Unmarshal(out, &account)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.key = account.APIKey
+	return i
+}
+
+func (i *installation) startStore() {
+	i.t.Helper()
+	i.store = startChild(i.t, "eventstore", "--data", filepath.Join(i.folder, "events"), "--listen", i.storeAddress)
+}
+
+func (i *installation) startDatabase() {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), startTimeout)
+	defer cancel()
+	var err error
+	i.database, err = postgres.Start(ctx, postgres.Config{
+		Dir: filepath.Join(i.folder, "postgres"), BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true,
+	})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+func (i *installation) stopDatabase() {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := i.database.Stop(ctx); err != nil {
+		i.t.Error(err)
+	}
+}
+
+func (i *installation) startService() {
+	i.t.Helper()
+	i.service = startChild(i.t, "serve", "--listen", i.base[len("http://"):], "--admin-listen", i.admin[len("http://"):],
+		"--eventstore", "esdb://"+i.storeAddress+"?tls=false", "--database", i.database.DSN(),
+		"--spool", filepath.Join(i.folder, "spool"))
+	i.eventually("the service answers", func() bool {
+		response, err := http.Get(i.admin + "/health/live")
+		if err != nil {
+			return false
+		}
+		return response.Body.Close() == nil
+	})
+}
+
+// eventually waits for something that other processes do.
+func (i *installation) eventually(what string, is func() bool) {
+	i.t.Helper()
+	for deadline := time.Now().Add(startTimeout); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			i.service.kill()
+			i.t.Fatalf("not in time: %s\n%.2000s", what, &i.service.output)
+		}
+	}
+}
+
+// crowd visits links until it is told to stop.
+type crowd struct {
+	stop     context.CancelFunc
+	visitors sync.WaitGroup
+	answered atomic.Int64
+	cutOff   atomic.Int64 // without an answer
+	refused  atomic.Int64 // answered, and not redirected
+}
+
+func (i *installation) visit(links int) *crowd {
+	ctx, stop := context.WithCancel(i.t.Context())
+	c := &crowd{stop: stop}
+	for worker := range 8 {
+		c.visitors.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				redirected, err := visit(context.WithoutCancel(ctx), i.base, fmt.Sprintf("link%d", n%links), fmt.Sprintf("agent %d", worker))
+				switch {
+				case err != nil:
+					c.cutOff.Add(1)
+					time.Sleep(5 * time.Millisecond)
+				case redirected:
+					c.answered.Add(1)
+				default:
+					c.refused.Add(1)
+				}
+			}
+		})
+	}
+	return c
+}
+
+// clicks sums up what the read models have counted.
+func (i *installation) clicks() int64 {
+	answer, err := call(i.t.Context(), i.base, i.key, "GET", "/urls?limit=50", "")
+	if err != nil {
+		return -1
+	}
+	total := 0.0
+	for _, link := range answer["urls"].([]any) {
+		total += link.(map[string]any)["total_clicks"].(float64)
+	}
+	return int64(total)
+}
+
+// The event store is killed under load, then PostgreSQL is stopped, then the service is killed while the event store is
+// away: visitors are redirected as long as there is a service, and every answered click is counted, once.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	const links = 10
+	i := install(t)
+	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
+	for n := range links {
+		body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%d","custom_hash":"link%d"}]}`, n, n)
+		if _, err := call(t.Context(), i.base, i.key, "POST", "/urls", body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var answered, cutOff int64
+	outage := func(what string, allAnswered bool, happens func()) {
+		t.Helper()
+		c := i.visit(links)
+		time.Sleep(300 * time.Millisecond)
+		happens()
+		time.Sleep(300 * time.Millisecond)
+		c.stop()
+		c.visitors.Wait()
+		t.Logf("%s: %d redirects, %d cut off, %d refused", what, c.answered.Load(), c.cutOff.Load(), c.refused.Load())
+		answered, cutOff = answered+c.answered.Load(), cutOff+c.cutOff.Load()
+		if c.refused.Load() > 0 {
+			t.Errorf("%s: %d visitors were refused", what, c.refused.Load())
+		}
+		if allAnswered && c.cutOff.Load() > 0 {
+			t.Errorf("%s: %d visitors got no answer though the service was there", what, c.cutOff.Load())
+		}
+	}
+	for range (*crashRounds + 2) / 3 {
+		outage("event store killed", true, func() {
+			i.store.kill()
+			time.Sleep(700 * time.Millisecond)
+			i.startStore()
+		})
+		outage("PostgreSQL stopped", true, func() {
+			i.stopDatabase()
+			time.Sleep(700 * time.Millisecond)
+			i.startDatabase()
+		})
+		outage("service killed while the event store is away", false, func() {
+			i.store.kill()
+			time.Sleep(300 * time.Millisecond)
+			i.service.kill()
+			i.startStore()
+			i.startService()
+		})
+		i.eventually("every answered click is counted", func() bool { return i.clicks() >= answered })
+		if counted := i.clicks(); counted > answered+cutOff {
+			t.Errorf("%d clicks are counted, %d were answered and %d cut off", counted, answered, cutOff)
+		}
+	}
+}

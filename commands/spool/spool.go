@@ -1,0 +1,355 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+var (
+	// ErrFull means that the queue has its largest size: take records out first.
+	ErrFull = errors.New("the spool is full")
+	// ErrLocked means that another process uses the folder: give each its own.
+	ErrLocked = errors.New("the spool is used by another process")
+	// ErrEmpty means that there is no record to take out.
+	ErrEmpty = errors.New("the spool is empty")
+	// ErrClosed means that the spool was closed.
+	ErrClosed = errors.New("the spool is closed")
+)
+
+// Config of a Spool. Zero values of the sizes mean their defaults.
+type Config struct {
+	Dir          string
+	MaxBytes     int64 // of all records on the disk; 0: 1 GiB
+	SegmentBytes int64 // at which the next segment begins; 0: 16 MiB
+}
+
+// Spool is a durable queue. It is safe for concurrent use.
+type Spool struct {
+	cfg     Config
+	node    string
+	lock    *os.File
+	damaged int
+	arrived chan struct{} // holds a token after records have come in
+
+	mu       sync.Mutex
+	closed   bool
+	segments []*segment // the oldest first
+	last     uint64     // number of the newest segment there ever was
+	out      *os.File   // the newest segment, for appending; nil: begin another
+	in       *os.File   // the oldest segment, for reading; nil: not open
+	offset   int64      // in the oldest segment, of the oldest record
+	taken    int        // records of the oldest segment that have been removed
+	bytes    int64      // of all segments
+}
+
+// Open takes the folder into use, and creates it when it is missing.
+func Open(cfg Config) (_ *Spool, err error) {
+	if cfg.MaxBytes == 0 {
+		cfg.MaxBytes = 1 << 30
+	}
+	if cfg.SegmentBytes == 0 {
+		cfg.SegmentBytes = 16 << 20
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("open the spool: %w", err)
+	}
+	s := &Spool{cfg: cfg, arrived: make(chan struct{}, 1), offset: int64(len(formatLine))}
+	if s.lock, err = lockFolder(cfg.Dir); err != nil {
+		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, err)
+	}
+	if s.node, err = nodeOf(cfg.Dir); err == nil {
+		err = s.recover()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open the spool in %s: %w", cfg.Dir, err), s.lock.Close())
+	}
+	if len(s.segments) > 0 {
+		s.arrived <- struct{}{}
+	}
+	return s, nil
+}
+
+func lockFolder(folder string) (*os.File, error) {
+	file, err := os.OpenFile(filepath.Join(folder, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(ErrLocked, file.Close())
+	}
+	return file, nil
+}
+
+// nodeOf returns the id of the folder, which is drawn at its first use.
+func nodeOf(folder string) (string, error) {
+	path := filepath.Join(folder, "node")
+	known, err := os.ReadFile(path)
+	if id, parseErr := uuid.ParseBytes(known); err == nil && parseErr == nil {
+		return id.String(), nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	id := uuid.NewString() // there was none, or a crash cut it off before anything was known by it
+	if err := writeFile(path+".new", id); err != nil {
+		return "", err
+	}
+	if err := os.Rename(path+".new", path); err != nil {
+		return "", err
+	}
+	return id, syncFolder(folder)
+}
+
+func writeFile(path, text string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteString(text)
+	return errors.Join(err, file.Sync(), file.Close())
+}
+
+// recover finds the segments of earlier processes.
+func (s *Spool) recover() error {
+	entries, err := os.ReadDir(s.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	var numbers []uint64
+	for _, entry := range entries {
+		name, _, _ := strings.Cut(entry.Name(), ".")
+		number, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			continue
+		}
+		s.last = max(s.last, number)
+		if entry.Name() == segmentName(number) {
+			numbers = append(numbers, number)
+		}
+	}
+	slices.Sort(numbers)
+	for i, number := range numbers {
+		segment, whole, err := scanSegment(s.cfg.Dir, number)
+		if err != nil {
+			return err
+		}
+		if !whole && i == len(numbers)-1 { // cut off by a crash; it shall not look like damage when others follow
+			if err := truncate(segment.path, segment.end); err != nil {
+				return err
+			}
+			whole = true
+		}
+		if err := s.adopt(segment, whole); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func truncate(path string, size int64) error {
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(size), file.Sync(), file.Close())
+}
+
+// adopt takes over a segment. One that is not sound is kept aside too, for whoever can read more of it.
+func (s *Spool) adopt(segment *segment, sound bool) error {
+	if !sound {
+		s.damaged++
+		aside := segment.path + ".damaged"
+		if err := os.Link(segment.path, aside); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	if segment.records == 0 {
+		return os.Remove(segment.path)
+	}
+	s.segments = append(s.segments, segment)
+	s.bytes += segment.end
+	return nil
+}
+
+// Node returns the id of the folder.
+func (s *Spool) Node() string { return s.node }
+
+// Damaged returns how many segments could not be read to their end when the spool was opened.
+func (s *Spool) Damaged() int { return s.damaged }
+
+// Arrived can be received from after records have come in, and at the start when there are some.
+func (s *Spool) Arrived() <-chan struct{} { return s.arrived }
+
+// Append adds a record and returns when it is durable. With an error, ErrFull or one of the disk, it is not in the queue.
+func (s *Spool) Append(body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r := record{at: time.Now(), body: body}
+	switch {
+	case s.closed:
+		return ErrClosed
+	case len(body) > MaxRecord:
+		return fmt.Errorf("record of %d bytes, at most %d can be spooled", len(body), MaxRecord)
+	case s.bytes+r.size() > s.cfg.MaxBytes:
+		return ErrFull
+	}
+	if err := s.write(r); err != nil {
+		return fmt.Errorf("append to the spool: %w", err)
+	}
+	select {
+	case s.arrived <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// write adds a record to the newest segment. After a failure nobody knows what of it is on the disk: the record is cut off
+// as far as possible, and the next one goes to another segment.
+func (s *Spool) write(r record) error {
+	if s.out == nil || s.newest().end > s.cfg.SegmentBytes {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	segment := s.newest()
+	_, err := s.out.WriteAt(r.encode(), segment.end)
+	if err == nil {
+		err = s.out.Sync()
+	}
+	if err != nil {
+		err = errors.Join(err, s.out.Truncate(segment.end), s.out.Close())
+		s.out = nil
+		return err
+	}
+	s.bytes += r.size()
+	segment.note(r)
+	return nil
+}
+
+func (s *Spool) newest() *segment { return s.segments[len(s.segments)-1] }
+
+// begin starts the next segment.
+func (s *Spool) begin() error {
+	segment, file, err := createSegment(s.cfg.Dir, s.last+1)
+	if err != nil {
+		return err
+	}
+	s.last++
+	if s.out != nil {
+		err = s.out.Close()
+	}
+	s.out = file
+	s.segments = append(s.segments, segment)
+	s.bytes += segment.end
+	return err
+}
+
+// Oldest returns the oldest record, which stays in the queue until Remove, or ErrEmpty.
+func (s *Spool) Oldest() ([]byte, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	if err := s.discard(); err != nil {
+		return nil, fmt.Errorf("read the spool: %w", err)
+	}
+	if len(s.segments) == 0 || s.segments[0].records == s.taken {
+		return nil, ErrEmpty
+	}
+	if s.in == nil {
+		var err error
+		if s.in, err = os.Open(s.segments[0].path); err != nil {
+			return nil, fmt.Errorf("read the spool: %w", err)
+		}
+	}
+	r, err := readRecord(s.in, s.offset)
+	if err != nil {
+		return nil, fmt.Errorf("read the spool: %s at %d: %w", s.segments[0].path, s.offset, err)
+	}
+	return r.body, nil
+}
+
+// Remove takes the record out that Oldest has returned, whose size it is told.
+func (s *Spool) Remove(body []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	s.offset += record{body: body}.size()
+	s.taken++
+	if err := s.discard(); err != nil {
+		return fmt.Errorf("remove from the spool: %w", err)
+	}
+	return nil
+}
+
+// discard deletes the segments that have been read to their end, also the newest: an empty queue takes no space.
+func (s *Spool) discard() error {
+	for len(s.segments) > 0 && s.taken == s.segments[0].records {
+		var err error
+		if s.in != nil {
+			err = s.in.Close()
+			s.in = nil
+		}
+		if len(s.segments) == 1 && s.out != nil {
+			err = errors.Join(err, s.out.Close())
+			s.out = nil
+		}
+		if err := errors.Join(err, os.Remove(s.segments[0].path)); err != nil {
+			return err
+		}
+		s.bytes -= s.segments[0].end
+		s.segments, s.offset, s.taken = s.segments[1:], int64(len(formatLine)), 0
+	}
+	return nil
+}
+
+// Stats tells what is in the queue.
+type Stats struct {
+	Records int
+	Bytes   int64     // on the disk
+	Oldest  time.Time // when the oldest segment got its first record; zero: the queue is empty
+}
+
+// Stats returns what is in the queue.
+func (s *Spool) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := Stats{Bytes: s.bytes, Records: -s.taken}
+	for _, segment := range s.segments {
+		stats.Records += segment.records
+	}
+	if stats.Records > 0 {
+		stats.Oldest = s.segments[0].first
+	}
+	return stats
+}
+
+// Close ends the use of the folder. The records stay.
+func (s *Spool) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil
+	}
+	s.closed = true
+	err := s.lock.Close()
+	for _, file := range []*os.File{s.in, s.out} {
+		if file != nil {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return err
+}
