@@ -20,6 +20,12 @@ type CreateURL struct {
 	ExpirationDate string // YYYY-MM-DD
 	MaxClicks      int64
 	Tags           []string // labels; missing tags are created
+
+	// Unique asks for the account's link to LongURL: it is created only where there is none, and with CustomHash where
+	// that hash is free.
+	Unique bool
+	// Known are ids of links of the account that led to LongURL when last seen, for Unique. They are looked at again.
+	Known []string
 }
 
 // URLOutcome is a link after a command, or why it was refused.
@@ -52,20 +58,31 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 			return outcome.failed(err)
 		}
 	}
+	var made linksMade
 	carryOut(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
-		if outcome.Items[i].Err == nil {
-			outcome.Items[i] = h.createURL(ctx, r.item(i), items[i], tags)
+		if outcome.Items[i].Err != nil {
+			return
 		}
+		item := items[i]
+		if item.Unique {
+			item.Known = append(made.to(item.LongURL), item.Known...)
+		}
+		outcome.Items[i] = h.createURL(ctx, r.item(i), item, tags)
+		made.add(outcome.Items[i])
 	})
 	return outcome
 }
 
 // keys name what items of one batch may compete for.
 func (c CreateURL) keys() []string {
-	if c.CustomHash == "" {
-		return nil
+	var keys []string
+	if c.CustomHash != "" {
+		keys = append(keys, c.CustomHash)
 	}
-	return []string{c.CustomHash}
+	if c.Unique {
+		keys = append(keys, c.LongURL)
+	}
+	return keys
 }
 
 func (h *Handler) checkCreate(item CreateURL) error {
@@ -96,7 +113,12 @@ func checkLabels(labels []string) error {
 }
 
 func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags Tags) URLOutcome {
-	outcome, err := retry(func() (URLOutcome, error) { return h.tryCreateURL(ctx, r, item, tags) })
+	create := h.tryCreateURL
+	if item.Unique {
+		create = h.tryCreateUniqueURL
+		r.Repeated = true // every try goes on with the id that the first one claimed the long URL for
+	}
+	outcome, err := retry(func() (URLOutcome, error) { return create(ctx, r, item, tags) })
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -111,6 +133,11 @@ func (h *Handler) tryCreateURL(ctx context.Context, r Request, item CreateURL, t
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
+	return h.createWithID(ctx, r, id, item, tags)
+}
+
+// createWithID claims a hash for a new link and creates it.
+func (h *Handler) createWithID(ctx context.Context, r Request, id string, item CreateURL, tags Tags) (URLOutcome, error) {
 	hash := item.CustomHash
 	if hash == "" {
 		hash = generateHash()

@@ -105,3 +105,12 @@ type ClaimAbandoned struct {
 
 // EventType implements Event.
 func (ClaimAbandoned) EventType() string { return "url.claim_abandoned.v1" }
+
+// CreationAbandoned is written into the stream of a link that claimed its long URL and never came, by whoever wants that
+// long URL now: the link's creation then fails if it is still on its way. There will never be a link with this id.
+type CreationAbandoned struct {
+	At time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (CreationAbandoned) EventType() string { return "url.creation_abandoned.v1" }

@@ -79,7 +79,8 @@ func (s *server) readURL(e *exchange) (any, error) {
 }
 
 func (s *server) createURLs(e *exchange) (any, error) {
-	if err := duplicatesAllowed(e); err != nil {
+	unique, err := uniqueLongURLs(e)
+	if err != nil {
 		return nil, err
 	}
 	payloads, err := s.urlPayloads(e)
@@ -93,6 +94,12 @@ func (s *server) createURLs(e *exchange) (any, error) {
 	items := make([]commands.CreateURL, len(payloads))
 	for i, p := range payloads {
 		items[i] = p.create()
+		items[i].Unique = unique
+	}
+	if unique {
+		if err := s.addKnown(e, items); err != nil {
+			return nil, err
+		}
 	}
 	outcome := s.cfg.Commands.CreateURLs(e.context(), request, items)
 	for i, p := range payloads {
@@ -105,7 +112,7 @@ func (s *server) createURLs(e *exchange) (any, error) {
 	}
 	s.settle(e, positions(outcome))
 	links := make([]queries.Link, len(outcome.Items))
-	if request.Repeated { // the links may be older than this call
+	if request.Repeated || unique { // the links may be older than this call
 		links = s.counted(e, outcome.Items)
 	} else {
 		for i, item := range outcome.Items {
@@ -115,20 +122,38 @@ func (s *server) createURLs(e *exchange) (any, error) {
 	return s.writtenURLs(e, payloads, outcome.Items, links), nil
 }
 
-// duplicatesAllowed refuses calls that want to find existing links for their long URLs.
-func duplicatesAllowed(e *exchange) error {
+// uniqueLongURLs tells whether a call wants the existing links to its long URLs, where there are some.
+func uniqueLongURLs(e *exchange) (bool, error) {
 	query, err := parameters(e)
 	if err != nil {
-		return err
+		return false, err
 	}
 	switch value := query.Get("disable_long_url_duplicates"); value {
 	case "", "0", "false":
-		return nil
+		return false, nil
 	case "1", "true", "account":
-		return unsupported("disable_long_url_duplicates")
+		return true, nil
 	default:
-		return wrongInput("disable_long_url_duplicates must be 1, true, account, 0 or false, not %q", value)
+		return false, wrongInput("disable_long_url_duplicates must be 1, true, account, 0 or false, not %q", value)
 	}
+}
+
+// addKnown tells the command which links may be the ones that the items ask for.
+func (s *server) addKnown(e *exchange, items []commands.CreateURL) error {
+	longURLs := make([]string, len(items))
+	for i, item := range items {
+		longURLs[i] = item.LongURL
+	}
+	known, err := s.cfg.Queries.LinksByLongURL(e.context(), e.account.ID, longURLs)
+	if err != nil {
+		return answered(err)
+	}
+	for i, item := range items {
+		for _, id := range known[item.LongURL] {
+			items[i].Known = append(items[i].Known, id.String())
+		}
+	}
+	return nil
 }
 
 // number reads a parameter that is a number. One that is larger than any list is as good as the largest.

@@ -51,7 +51,7 @@ func accountOf(f fact) (uuid.UUID, bool, error) {
 	case events.URLDeleted:
 		id, err = parseID(e.Account)
 	case events.URLRetargeted, events.URLRenamed, events.URLSettingsChanged, events.URLTagged, events.URLUntagged,
-		events.URLStatsReset, events.ClaimAbandoned:
+		events.URLStatsReset, events.ClaimAbandoned, events.CreationAbandoned:
 		return uuid.Nil, false, nil
 	default:
 		id, err = f.subject(events.StreamAccount)

@@ -232,6 +232,9 @@ func (h *history) abandonClaim() {
 		id = l.id
 	}
 	h.append(events.StreamURL+id.String(), events.ClaimAbandoned{Hash: "never", At: h.at()})
+	if rapid.Bool().Draw(h.t, "creation") {
+		h.append(events.StreamURL+h.id().String(), events.CreationAbandoned{At: h.at()})
+	}
 }
 
 func (h *history) click() {

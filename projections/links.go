@@ -84,7 +84,8 @@ func (l *linkFold) step(f fact) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := f.body.(events.ClaimAbandoned); ok {
+	switch f.body.(type) {
+	case events.ClaimAbandoned, events.CreationAbandoned:
 		return nil // about a claim that this link never used; there may be no link at all
 	}
 	row, ok := l.rows[id]

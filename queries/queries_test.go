@@ -73,6 +73,31 @@ func TestLinksByID(t *testing.T) {
 	}
 }
 
+func TestLinksByLongURL(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i := range maxEqual + 2 {
+		more := w.bare
+		more.ID, more.Hash, more.Position = uuid.New(), fmt.Sprint("more", i), int64(30+i)
+		insert(t, w.db, &more)
+	}
+	found, err := w.q.LinksByLongURL(withPatience(t), w.account, []string{
+		w.full.LongURL, w.bare.LongURL, w.bare.LongURL, "https://EXAMPLE.com/", "NUL\x00",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bare := found[w.bare.LongURL]; len(bare) != maxEqual || bare[0] != w.bare.ID {
+		t.Errorf("%d links, the oldest %v", len(bare), bare)
+	}
+	if full := found[w.full.LongURL]; len(full) != 1 || full[0] != w.full.ID || len(found) != 2 {
+		t.Errorf("found %v", found)
+	}
+	if none, err := w.q.LinksByLongURL(withPatience(t), uuid.New(), []string{w.bare.LongURL}); len(none) != 0 || err != nil {
+		t.Errorf("of another account: %v, %v", none, err)
+	}
+}
+
 func TestLinksPages(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), withPatience(t)

@@ -22,6 +22,9 @@ CREATE TABLE ?schema.links (
 -- Not unique: the log gives a hash one live owner, but within a batch rows pass through states that never were.
 CREATE INDEX links_hash ON ?schema.links (hash);
 CREATE INDEX links_newest ON ?schema.links (account_id, position DESC, id DESC) WHERE deleted_at IS NULL;
+-- For the links to a long URL, the oldest first. The hash keeps long URLs out of the index.
+CREATE INDEX links_long_url ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
+    WHERE deleted_at IS NULL;
 CREATE INDEX links_tags ON ?schema.links USING gin (tag_ids) WHERE deleted_at IS NULL;
 
 -- Counters lie beside the links, in narrow rows without further indexes, so that counting a click rewrites no index.

@@ -1,0 +1,194 @@
+package commands
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+const (
+	// creationPatience is how long a claimed long URL or hash waits for a link that is about to be returned instead of a
+	// new one. To give up early is safe: the late creation fails and finds the link that took its place.
+	creationPatience = 2 * time.Second
+	// creationPoll is how often the link is looked for meanwhile. maxAttempts of it are more than creationPatience.
+	creationPoll = 25 * time.Millisecond
+)
+
+// linksMade are the links that the items of one batch have made or found so far, by long URL.
+type linksMade struct {
+	mu  sync.Mutex
+	ids map[string][]string
+}
+
+func (m *linksMade) add(outcome URLOutcome) {
+	if outcome.Err != nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ids == nil {
+		m.ids = make(map[string][]string)
+	}
+	m.ids[outcome.URL.LongURL] = append(m.ids[outcome.URL.LongURL], outcome.URL.ID)
+}
+
+func (m *linksMade) to(longURL string) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ids[longURL]
+}
+
+// tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash it creates a link
+// where the hash is free, and returns the one that has the hash where it leads to the same long URL.
+func (h *Handler) tryCreateUniqueURL(ctx context.Context, r Request, item CreateURL, tags Tags) (URLOutcome, error) {
+	id, earlier, err := h.newURL(ctx, r)
+	if err != nil || earlier.URL.ID != "" {
+		return earlier, err
+	}
+	if item.CustomHash != "" {
+		created, err := h.createWithID(ctx, r, id, item, tags)
+		if errors.Is(err, errHashTaken) {
+			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
+		}
+		return created, err
+	}
+	found, err := h.claimLongURL(ctx, r, id, item)
+	if err != nil || found.URL.ID != "" {
+		return found, err
+	}
+	return h.createWithID(ctx, r, id, item, tags)
+}
+
+// linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While that link is only about
+// to come, or has gone meanwhile, the outcome is ErrWrongRevision.
+func (h *Handler) linkUnder(ctx context.Context, r Request, hash, longURL string) (URLOutcome, error) {
+	claims, err := h.load(ctx, events.StreamHash+hash)
+	if err != nil {
+		return URLOutcome{}, err
+	}
+	claim := foldHash(hash, claims.events)
+	if claim.account != r.Account {
+		return URLOutcome{}, errHashTaken
+	}
+	loaded, err := h.load(ctx, events.StreamURL+claim.urlID)
+	if err != nil {
+		return URLOutcome{}, err
+	}
+	url := foldURL(loaded.events)
+	switch {
+	case url.Live() && url.Hash == hash && url.LongURL == longURL:
+		return URLOutcome{URL: url, Position: loaded.position()}, nil
+	case url.Live() && url.Hash == hash, h.now().Sub(claim.at) > creationPatience && !url.Deleted:
+		return URLOutcome{}, errHashTaken
+	}
+	if err := pause(ctx); err != nil {
+		return URLOutcome{}, err
+	}
+	return URLOutcome{}, eventstore.ErrWrongRevision
+}
+
+// claimLongURL returns the account's link to the long URL. If there is none it claims the long URL for the link that is
+// about to be created and returns nothing.
+func (h *Handler) claimLongURL(ctx context.Context, r Request, id string, item CreateURL) (URLOutcome, error) {
+	sum := sha256.Sum256([]byte(item.LongURL))
+	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
+	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
+	for {
+		claims, err := h.load(ctx, stream)
+		if err != nil {
+			return URLOutcome{}, err
+		}
+		claim := lastClaim(claims.events)
+		if claim.URLID == id {
+			return URLOutcome{}, nil
+		}
+		if claim.URLID != "" {
+			found, free, err := h.holderOfLongURL(ctx, r, claim)
+			if err != nil || found.URL.ID != "" {
+				return found, err
+			}
+			if !free {
+				if err := pause(ctx); err != nil {
+					return URLOutcome{}, err
+				}
+				continue
+			}
+		}
+		if found, err := h.firstTo(ctx, r, item.LongURL, item.Known); err != nil || found.URL.ID != "" {
+			return found, err
+		}
+		_, err = h.append(ctx, r, stream, claims.revision(),
+			events.LongURLClaimed{LongURL: item.LongURL, URLID: id, Account: r.Account, At: h.now()})
+		if !errors.Is(err, eventstore.ErrWrongRevision) {
+			return URLOutcome{}, err
+		}
+	}
+}
+
+func lastClaim(claims []events.Event) events.LongURLClaimed {
+	for _, e := range claims[max(0, len(claims)-1):] {
+		if claim, ok := e.(events.LongURLClaimed); ok {
+			return claim
+		}
+	}
+	return events.LongURLClaimed{}
+}
+
+// holderOfLongURL returns the link that claimed a long URL, or whether the long URL is free because that link leads
+// elsewhere, is deleted, or never came. A link that never came is kept from coming first.
+func (h *Handler) holderOfLongURL(ctx context.Context, r Request, claim events.LongURLClaimed) (found URLOutcome, free bool, err error) {
+	stream := events.StreamURL + claim.URLID
+	loaded, err := h.load(ctx, stream)
+	if err != nil {
+		return URLOutcome{}, false, err
+	}
+	url := foldURL(loaded.events)
+	switch {
+	case url.Live() && url.LongURL == claim.LongURL:
+		return URLOutcome{URL: url, Position: loaded.position()}, false, nil
+	case len(loaded.events) > 0:
+		return URLOutcome{}, true, nil
+	case h.now().Sub(claim.At) <= creationPatience:
+		return URLOutcome{}, false, nil
+	}
+	_, err = h.append(ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: h.now()})
+	if errors.Is(err, eventstore.ErrWrongRevision) { // it came, or somebody else abandoned it
+		return URLOutcome{}, false, nil
+	}
+	return URLOutcome{}, err == nil, err
+}
+
+// firstTo returns the first of the links that is the account's and leads to the long URL.
+func (h *Handler) firstTo(ctx context.Context, r Request, longURL string, ids []string) (URLOutcome, error) {
+	for _, id := range ids {
+		loaded, err := h.load(ctx, events.StreamURL+id)
+		if err != nil {
+			return URLOutcome{}, err
+		}
+		if url := foldURL(loaded.events); url.Live() && url.Account == r.Account && url.LongURL == longURL {
+			return URLOutcome{URL: url, Position: loaded.position()}, nil
+		}
+	}
+	return URLOutcome{}, nil
+}
+
+// pause waits for another creation to get on.
+func pause(ctx context.Context) error {
+	timer := time.NewTimer(creationPoll)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("wait for a link that is being created: %w", ctx.Err())
+	}
+}
