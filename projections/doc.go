@@ -10,7 +10,7 @@
 // checkpoint: what a former owner still has under way is refused by the database. The others stand by, and are told
 // when the owner stops.
 //
-// Nothing is skipped. An event that can't be decoded, or that contradicts what came before it, stops its projection
-// right before it; the projection goes on trying, and its Status says why. An outage of the database or of the event
-// store is retried for ever.
+// Nothing is skipped silently. An event that can't be decoded or applied, or that contradicts what came before it, is
+// found by bisection. It stops its projection right before it, or is set aside with what follows in its stream, by Policy;
+// the Status says why. An outage of the database or of the event store is retried for ever.
 package projections

@@ -65,7 +65,7 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	if err := zombie.applyBatch(ctx, batchOf(h[1:])); !errors.Is(err, ErrFenced) {
 		t.Errorf("a batch of the past: %v", err)
 	}
-	if err := zombie.at.renew(ctx, w.db, leaseTerm); !errors.Is(err, ErrFenced) {
+	if err := zombie.at.renew(ctx, w.db, leaseTerm, report{}); !errors.Is(err, ErrFenced) {
 		t.Errorf("a renewal of the past: %v", err)
 	}
 	if err := zombie.at.release(ctx, w.db); !errors.Is(err, ErrFenced) {

@@ -15,6 +15,10 @@ var (
 	ErrNotPrepared = errors.New("projection is not prepared")
 	// ErrStopped means that the projections ended although nobody asked them to.
 	ErrStopped = errors.New("projections stopped by themselves")
+	// ErrPaused means that an operator has paused the projection: resume it.
+	ErrPaused = errors.New("paused by an operator")
+	// ErrUnknownProjection means that there is no projection of that name.
+	ErrUnknownProjection = errors.New("unknown projection")
 	// ErrContradiction means that an event does not fit what came before it, such as the edit of a link that was never
 	// created: the log is damaged or the program is wrong.
 	ErrContradiction = errors.New("event contradicts the history before it")

@@ -3,7 +3,6 @@ package projections
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"testing"
 	"time"
@@ -102,7 +101,7 @@ func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	p := &projector{
 		projection: w.projection, db: w.db.DB, status: new(Board).line(key{w.projection.name, w.generation}),
-		onChange: func(string, []string) {}, onCommit: func(string, uint64) {}, lose: func() {}, lease: leaseTerm,
+		onChange: func(string, []string) {}, onCommit: func(string, uint64) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
 		at: checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
 	}
 	if _, err := p.checkpoint(ctx); err != nil {
@@ -217,30 +216,4 @@ func (l *progressLog) wait(t testing.TB, position uint64, projections ...string)
 			t.Fatal(behind)
 		}
 	}
-}
-
-// signalHandler is a log that signals one of its messages.
-type signalHandler struct {
-	slog.Handler
-	message string
-	signal  chan<- struct{}
-}
-
-func (h *signalHandler) logger() *slog.Logger {
-	h.Handler = slog.DiscardHandler
-	return slog.New(h)
-}
-
-func (h *signalHandler) Enabled(context.Context, slog.Level) bool { return true }
-func (h *signalHandler) WithAttrs([]slog.Attr) slog.Handler       { return h }
-func (h *signalHandler) WithGroup(string) slog.Handler            { return h }
-
-func (h *signalHandler) Handle(_ context.Context, r slog.Record) error {
-	if r.Message == h.message {
-		select {
-		case h.signal <- struct{}{}:
-		default: // nobody is waiting
-		}
-	}
-	return nil
 }

@@ -21,7 +21,7 @@ type keeper struct {
 	working     sync.WaitGroup
 
 	mu    sync.Mutex
-	terms map[key]struct{} // of this process
+	terms map[key]*term // of this process
 }
 
 // key names a generation.
@@ -31,7 +31,7 @@ type key struct {
 }
 
 func newKeeper(cfg Config) *keeper {
-	k := &keeper{cfg: cfg, projections: make(map[string]projection), wake: make(chan struct{}, 1), terms: make(map[key]struct{})}
+	k := &keeper{cfg: cfg, projections: make(map[string]projection), wake: make(chan struct{}, 1), terms: make(map[key]*term)}
 	for _, p := range all() {
 		if cfg.only == "" || p.name == cfg.only {
 			k.projections[p.name] = p
@@ -78,12 +78,16 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 	for _, c := range found {
 		prepared[c.Name] = true
 		p, ours := k.projections[c.Name]
-		if !ours || k.inOffice(keyOf(c.Generation)) {
+		if !ours {
+			continue
+		}
+		if t := k.inOffice(keyOf(c.Generation)); t != nil {
+			t.observe(c.Generation)
 			continue
 		}
 		status := k.cfg.Board.line(keyOf(c.Generation))
 		status.observe(c.Generation)
-		if !c.Free {
+		if !c.Free || c.Paused {
 			continue
 		}
 		at, elected, err := acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.lease)
@@ -92,7 +96,7 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 			return err
 		}
 		if elected {
-			k.start(ctx, fail, newTerm(k.cfg, p, at, status))
+			k.start(ctx, fail, newTerm(k.cfg, p, at, c.Resumptions, status))
 		}
 	}
 	for name := range k.projections {
@@ -108,25 +112,26 @@ func keyOf(g readmodel.Generation) key { return key{g.Name, g.Generation} }
 // interruptAll notes on the board that nothing is known of the generations that others own.
 func (k *keeper) interruptAll(err error) {
 	for _, s := range k.cfg.Board.All() {
-		if at := (key{s.Projection, s.Generation}); !k.inOffice(at) {
+		if at := (key{s.Projection, s.Generation}); k.inOffice(at) == nil {
 			k.cfg.Board.line(at).interrupt(err)
 		}
 	}
 }
 
-func (k *keeper) inOffice(generation key) bool {
+// inOffice returns the term of this process; nil: it has none.
+func (k *keeper) inOffice(generation key) *term {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	_, ok := k.terms[generation]
-	return ok
+	return k.terms[generation]
 }
 
 func (k *keeper) start(ctx context.Context, fail context.CancelCauseFunc, t *term) {
 	generation := key{t.projector.at.name, t.projector.at.generation}
 	k.mu.Lock()
-	k.terms[generation] = struct{}{}
+	k.terms[generation] = t
 	k.mu.Unlock()
 	k.working.Go(func() {
+		defer k.again() // it may have ended for somebody else's reason, such as a pause
 		err := t.run(ctx)
 		k.mu.Lock()
 		delete(k.terms, generation)
@@ -169,12 +174,17 @@ func (k *keeper) listenOnce(ctx context.Context, connected func()) (err error) {
 	}()
 	connected()
 	for {
-		select {
-		case k.wake <- struct{}{}: // also at first: an announcement may have gone out before
-		default: // an election is due already
-		}
+		k.again() // also at first: an announcement may have gone out before
 		if _, err := conn.WaitForNotification(ctx); err != nil {
 			return err
 		}
+	}
+}
+
+// again has an election held soon.
+func (k *keeper) again() {
+	select {
+	case k.wake <- struct{}{}:
+	default: // one is due already
 	}
 }

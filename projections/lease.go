@@ -47,7 +47,7 @@ func acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner stri
 	err := db.NewRaw(`
 		WITH vacant AS (
 			SELECT name, generation FROM linkledger.generations
-			WHERE name = ? AND generation = ? AND lease_until < clock_timestamp()
+			WHERE name = ? AND generation = ? AND lease_until < clock_timestamp() AND NOT paused
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
 		SET owner = ?, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?)
@@ -62,23 +62,30 @@ func acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner stri
 	return checkpointOf(elected[0]), true, nil
 }
 
-// renew extends the lease of an idle owner, or fails with ErrFenced.
-func (c checkpoint) renew(ctx context.Context, db bun.IDB, lease time.Duration) error {
+// report is what an owner tells the database about itself with each renewal.
+type report struct {
+	stopped   bool
+	lastError string
+	rate      float64 // events per second
+}
+
+// renew extends the lease of an owner, or fails with ErrFenced.
+func (c checkpoint) renew(ctx context.Context, db bun.IDB, lease time.Duration, r report) error {
 	return c.update(ctx, db, `UPDATE linkledger.generations
-		SET lease_until = clock_timestamp() + make_interval(secs => ?0)
-		WHERE name = ?1 AND generation = ?2 AND epoch = ?3`, lease.Seconds())
+		SET lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = ?4, last_error = ?5, rate = ?6
+		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.stopped, r.lastError, r.rate)
 }
 
 // release ends the lease, so that the next owner need not wait for it to run out.
 func (c checkpoint) release(ctx context.Context, db bun.IDB) error {
 	return c.update(ctx, db, `WITH released AS (
-			UPDATE linkledger.generations SET owner = '', lease_until = 'epoch'
-			WHERE name = ?1 AND generation = ?2 AND epoch = ?3 RETURNING name)
-		SELECT pg_notify(?0, name) FROM released`, readmodel.ControlChannel)
+			UPDATE linkledger.generations SET owner = '', lease_until = 'epoch', rate = 0
+			WHERE name = ?0 AND generation = ?1 AND epoch = ?2 RETURNING name)
+		SELECT pg_notify(?3, name) FROM released`, readmodel.ControlChannel)
 }
 
-func (c checkpoint) update(ctx context.Context, db bun.IDB, statement string, argument any) error {
-	result, err := db.NewRaw(statement, argument, c.name, c.generation, c.epoch).Exec(ctx)
+func (c checkpoint) update(ctx context.Context, db bun.IDB, statement string, args ...any) error {
+	result, err := db.NewRaw(statement, append([]any{c.name, c.generation, c.epoch}, args...)...).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("lease of %s: %w", c.name, err)
 	}

@@ -42,26 +42,31 @@ func all() []projection {
 // fact is a stored event with its decoded body.
 type fact struct {
 	eventstore.Recorded
-	body events.Event
+	body  events.Event
+	index int // in its batch
 }
 
-func decode(recorded []eventstore.Recorded) ([]fact, error) {
-	facts := make([]fact, len(recorded))
+// decode leaves out the events that are to be set aside.
+func decode(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool) ([]fact, error) {
+	facts := make([]fact, 0, len(recorded))
 	for i, r := range recorded {
+		if aside(r) {
+			continue
+		}
 		body, err := events.Decode(r.Type, r.Data)
 		if err != nil {
 			return nil, newEventError(r, i, err)
 		}
-		facts[i] = fact{Recorded: r, body: body}
+		facts = append(facts, fact{Recorded: r, body: body, index: i})
 	}
 	return facts, nil
 }
 
 // foldEach hands the facts to step in their order and names the one it fails at.
 func foldEach(facts []fact, step func(fact) error) error {
-	for i, f := range facts {
+	for _, f := range facts {
 		if err := step(f); err != nil {
-			return newEventError(f.Recorded, i, err)
+			return newEventError(f.Recorded, f.index, err)
 		}
 	}
 	return nil

@@ -3,6 +3,8 @@ package projections
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -22,9 +24,14 @@ type projector struct {
 	onCommit func(projection string, position uint64)
 	lease    time.Duration
 	lose     func() // ends the term, because another process owns the generation
+	policy   Policy
+	stop     chan<- struct{} // signals that the projection has stopped
+	resume   <-chan struct{} // a stopped projection is to try again
 
-	mu sync.Mutex
-	at checkpoint // as last read or committed; the database has the last word
+	mu      sync.Mutex
+	at      checkpoint          // as last read or committed; the database has the last word
+	parked  map[string]struct{} // streams that have dead letters
+	retryAt time.Time           // of a stopped projection; zero: it goes on
 }
 
 // identity is the checkpoint as far as it does not change within a term.
@@ -34,8 +41,11 @@ func (p *projector) identity() checkpoint {
 	return p.at
 }
 
-// checkpoint reads where to go on, for the subscriber.
+// checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
 func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error) {
+	if err := p.rest(ctx); err != nil {
+		return eventstore.Position{}, err
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at, err := p.at.reread(ctx, p.db)
@@ -43,6 +53,9 @@ func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error)
 		p.lose()
 	}
 	if err != nil {
+		return eventstore.Position{}, err
+	}
+	if p.parked, err = parkedStreams(ctx, p.db, at); err != nil {
 		return eventstore.Position{}, err
 	}
 	p.at = at
@@ -62,14 +75,7 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 	if len(recorded) == 0 && !batch.Position.After(p.at.position) {
 		return nil
 	}
-	err := p.commit(ctx, recorded, batch.Position)
-	failed, ok := errors.AsType[*EventError](err)
-	if !ok || failed.index == 0 {
-		return err
-	}
-	// What precedes the failing event is sound, and readers may be waiting for it.
-	before := recorded[:failed.index]
-	return errors.Join(err, p.commit(ctx, before, before[len(before)-1].Position))
+	return p.applyAll(ctx, recorded, batch.Position)
 }
 
 // fresh leaves out what the checkpoint already covers.
@@ -83,8 +89,13 @@ func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 }
 
 // commit applies events and moves the checkpoint to a position, in one transaction.
-func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
-	facts, err := decode(recorded)
+func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
+		}
+	}()
+	facts, err := decode(recorded, p.isParked)
 	if err != nil {
 		return err
 	}
@@ -100,6 +111,11 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 				return err
 			}
 		}
+		if len(facts) < len(recorded) {
+			if err := p.parkFollowers(ctx, tx, recorded); err != nil {
+				return err
+			}
+		}
 		if !serving {
 			return nil
 		}
@@ -108,11 +124,16 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	if err != nil {
 		return err
 	}
+	p.reached(to, recorded, serving, changed)
+	return nil
+}
+
+// reached notes and tells what was committed.
+func (p *projector) reached(to eventstore.Position, recorded []eventstore.Recorded, serving bool, changed []string) {
 	p.at.position = to
 	p.status.applied(to, recorded)
 	if serving {
 		p.onChange(p.name, changed)
 		p.onCommit(p.name, to.Commit)
 	}
-	return nil
 }

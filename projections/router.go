@@ -31,6 +31,8 @@ type Config struct {
 	Board     *Board // shows how the projections are doing; may be nil
 	Owner     string // names this process to operators; empty: host name and process id
 
+	Policy Policy // of events that can't be applied; empty means Stop
+
 	only  string        // run this projection alone; all if empty
 	lease time.Duration // 0 means leaseTerm
 }
@@ -80,9 +82,9 @@ func runRouter(ctx context.Context, router *message.Router) error {
 	return nil
 }
 
-// report puts the outcome of each batch on the board. That the checkpoint is elsewhere is no failure: the subscriber asks
+// noteOutcome puts the outcome of each batch on the board. That the checkpoint is elsewhere is no failure: the subscriber asks
 // for it, and so learns whether another process owns it or an outage hid how a commit ended.
-func report(status *statusLine) message.HandlerMiddleware {
+func noteOutcome(status *statusLine) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {
 			_, err := next(m)

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ type Status struct {
 	Generation int
 	Serving    bool                // readers see this generation
 	Owned      bool                // this process keeps it up to date; others stand by
+	Paused     bool                // by an operator
+	Stopped    bool                // before an event that can't be applied, which Err names
 	Position   eventstore.Position // of its checkpoint
 	Events     uint64              // applied by this process
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
@@ -74,7 +77,40 @@ func (l *statusLine) observe(row readmodel.Generation) {
 	defer l.board.mu.Unlock()
 	l.status.Serving = row.Serving
 	l.status.Position = checkpointOf(row).position
-	l.status.Err, l.status.FailedAt = nil, time.Time{}
+	l.status.Paused, l.status.Stopped = row.Paused, row.Stopped
+	switch {
+	case row.Paused:
+		l.status.Err = ErrPaused
+	case row.LastError != "":
+		l.status.Err = errors.New(row.LastError)
+	default:
+		l.status.Err, l.status.FailedAt = nil, time.Time{}
+	}
+}
+
+// stop notes that the projection has stopped, or tries again.
+func (l *statusLine) stop(stopped bool) {
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	l.status.Stopped = stopped
+}
+
+// report returns what the database is to know, and how many events were applied so far.
+func (l *statusLine) report() (report, uint64) {
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	r := report{stopped: l.status.Stopped}
+	if l.status.Err != nil {
+		r.lastError = firstLine(l.status.Err.Error())
+	}
+	return r, l.status.Events
+}
+
+// firstLine keeps an error short and storable.
+func firstLine(text string) string {
+	const most = 1000
+	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?"), "\n")
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // own notes that this process owns the generation, or no longer.

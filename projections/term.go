@@ -12,19 +12,45 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
 )
 
 // term is the time in which this process owns a generation.
 type term struct {
-	cfg       Config
-	projector *projector
+	cfg         Config
+	projector   *projector
+	epoch       int64
+	stopped     <-chan struct{} // the projector has stopped
+	resume      chan<- struct{} // it is to try again
+	resumptions int64           // counted so far
+	end         context.CancelFunc
+	ended       context.Context //nolint:containedctx // of end, for those who see that the term is over
 }
 
-func newTerm(cfg Config, p projection, at checkpoint, status *statusLine) *term {
-	return &term{cfg: cfg, projector: &projector{
-		projection: p, db: cfg.DB.DB, status: status,
-		onChange: cfg.OnChange, onCommit: cfg.OnCommit, lease: cfg.lease, at: at,
-	}}
+func newTerm(cfg Config, p projection, at checkpoint, resumptions int64, status *statusLine) *term {
+	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
+	t := &term{cfg: cfg, epoch: at.epoch, stopped: stopped, resume: resume, resumptions: resumptions}
+	t.ended, t.end = context.WithCancel(context.Background())
+	t.projector = &projector{
+		projection: p, db: cfg.DB.DB, status: status, onChange: cfg.OnChange, onCommit: cfg.OnCommit,
+		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at,
+	}
+	return t
+}
+
+// observe notices, at an election, that the term is over, or that an operator wants a stopped projection to try again.
+func (t *term) observe(row readmodel.Generation) {
+	if row.Epoch != t.epoch {
+		t.end()
+	}
+	if row.Resumptions == t.resumptions {
+		return
+	}
+	t.resumptions = row.Resumptions
+	select {
+	case t.resume <- struct{}{}:
+	default:
+	}
 }
 
 // run keeps the generation up to date until ctx ends or another process owns it. An error means that it ended by
@@ -32,8 +58,9 @@ func newTerm(cfg Config, p projection, at checkpoint, status *statusLine) *term 
 func (t *term) run(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	defer context.AfterFunc(t.ended, end)()
+	defer t.end()
 	p := t.projector
-	p.lose = end
 	p.status.own(true)
 	defer p.status.own(false)
 	t.cfg.Logger.InfoContext(ctx, "projection taken over", t.attributes()...)
@@ -49,10 +76,10 @@ func (t *term) run(ctx context.Context) error {
 		OnError:    p.status.interrupt,
 	})
 	handler := router.AddConsumerHandler(p.name, p.name, subscriber, p.handle)
-	handler.AddMiddleware(report(p.status), middleware.Recoverer)
+	handler.AddMiddleware(noteOutcome(p.status), middleware.Recoverer)
 
 	var renewing sync.WaitGroup
-	renewing.Go(func() { t.renew(ctx, end) })
+	renewing.Go(func() { t.renew(ctx) })
 	err = runRouter(ctx, router)
 	_ = subscriber.Close() // never fails
 	end()
@@ -61,19 +88,25 @@ func (t *term) run(ctx context.Context) error {
 	return err
 }
 
-// renew extends the lease now and then, because an idle projection has no batches that do.
-func (t *term) renew(ctx context.Context, lose func()) {
+// renew extends the lease now and then, because an idle projection has no batches that do, and tells how it is going.
+func (t *term) renew(ctx context.Context) {
 	ticker := time.NewTicker(t.cfg.lease / renewals)
 	defer ticker.Stop()
+	var counted uint64
+	since := time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-t.stopped:
 		case <-ticker.C:
 		}
-		err := t.projector.identity().renew(ctx, t.cfg.DB, t.cfg.lease)
+		report, events := t.projector.status.report()
+		report.rate = float64(events-counted) / time.Since(since).Seconds()
+		counted, since = events, time.Now()
+		err := t.projector.identity().renew(ctx, t.cfg.DB, t.cfg.lease, report)
 		if errors.Is(err, ErrFenced) {
-			lose()
+			t.end()
 			return
 		}
 		if err != nil && ctx.Err() == nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
@@ -52,9 +54,7 @@ func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http
 		"database":   s.db.PingContext(ctx),
 		"clicks":     s.clicks.Health(),
 	}
-	for _, status := range s.board.All() {
-		checks["projection "+status.Projection] = status.Err
-	}
+	s.checkProjections(ctx, checks)
 	state := make(map[string]string, len(checks))
 	code := http.StatusOK
 	for name, err := range checks {
@@ -71,6 +71,28 @@ func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http
 	}
 }
 
+// checkProjections tells of the projections that readers see, by the event store's own log and whoever owns them.
+func (s *service) checkProjections(ctx context.Context, checks map[string]error) {
+	overviews, err := projections.Overviews(ctx, s.db, s.store)
+	if err != nil {
+		checks["projections"] = err
+		return
+	}
+	for _, o := range overviews {
+		if !o.Serving {
+			continue
+		}
+		var problem error
+		switch {
+		case o.State == projections.Paused, o.State == projections.Stopped:
+			problem = fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
+		case o.Lag > s.ReadyMaxLag:
+			problem = fmt.Errorf("%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents, cmp.Or(o.LastError, "no error"))
+		}
+		checks["projection "+o.Name] = problem
+	}
+}
+
 // boardCollector exports the state of the projections.
 type boardCollector struct {
 	board *projections.Board
@@ -83,6 +105,8 @@ var (
 		"Events that this process applied.", []string{"projection", "generation"}, nil)
 	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
 		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
+	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
+		"1 while the projection stands before an event that can't be applied.", []string{"projection", "generation"}, nil)
 	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
 		"1 while this process keeps the projection up to date, 0 while it stands by.", []string{"projection", "generation"}, nil)
 )
@@ -93,6 +117,7 @@ func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- eventsMetric
 	descs <- failingMetric
 	descs <- ownedMetric
+	descs <- stoppedMetric
 }
 
 // Collect implements prometheus.Collector.
@@ -104,6 +129,7 @@ func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
 		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
 		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
 		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
+		gauge(stoppedMetric, prometheus.GaugeValue, truth(status.Stopped))
 		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))
 	}
 }

@@ -12,6 +12,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/go-playground/validator/v10"
+
+	"linkledger/projections"
 )
 
 // commandLine is everything that can be given to the program.
@@ -23,6 +25,8 @@ type commandLine struct {
 	Serve      serveCommand      `cmd:"" help:"Run the service against an event store and a PostgreSQL."`
 	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
 	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
+
+	Projections projectionsCommand `cmd:"" help:"Watch and steer the projections."`
 }
 
 // listeners are the addresses of the service.
@@ -52,6 +56,12 @@ func (r redirecting) inFolder(spool string) redirecting {
 		r.Spool = spool
 	}
 	return r
+}
+
+// projecting is how the read models are kept.
+type projecting struct {
+	PoisonEvents projections.Policy `help:"What becomes of an event that a projection can't apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
+	ReadyMaxLag  time.Duration      `help:"Not ready while a projection lags behind the log by more than this." default:"30s" validate:"min=1s"`
 }
 
 // role is a part of the service that a process takes on.
@@ -90,6 +100,9 @@ var rules = map[string]func(string) bool{
 		_, err = strconv.ParseUint(port, 10, 16)
 		return err == nil
 	},
+	"policy": func(policy string) bool {
+		return policy == string(projections.Stop) || policy == string(projections.Park)
+	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
@@ -99,6 +112,7 @@ var rules = map[string]func(string) bool{
 
 // expectations say what a validator tag asks for.
 var expectations = map[string]string{
+	"policy":     "choose from stop, park",
 	"address":    "give HOST:PORT, such as 127.0.0.1:8080",
 	"base_url":   "give scheme and host only, such as https://sho.rt",
 	"startswith": "give a connection string, as linkledger serve --help shows it",

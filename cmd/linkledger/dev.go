@@ -26,6 +26,7 @@ const (
 type devCommand struct {
 	listeners
 	redirecting
+	projecting
 	Data             string `help:"Folder of all data." default:"./data" validate:"required"`
 	EventstoreListen string `help:"Address of the embedded event store." default:"127.0.0.1:2113" validate:"address"`
 	PostgresBin      string `help:"Folder of PostgreSQL's initdb and postgres, where they are not in the usual places." placeholder:"DIR"`
@@ -93,6 +94,7 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
 		roles:       []role{roleAPI, roleRedirect, roleProjector},
 		redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
+		projecting:  c.projecting,
 	})
 	if err != nil {
 		return err

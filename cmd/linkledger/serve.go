@@ -11,6 +11,7 @@ import (
 type serveCommand struct {
 	listeners
 	redirecting
+	projecting
 	backends
 	Roles []role `help:"What this process does: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
 }
@@ -33,6 +34,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
 		redirecting: c.inFolder(filepath.Join("data", "spool")),
+		projecting:  c.projecting,
 	})
 	if err != nil {
 		return err

@@ -45,6 +45,8 @@ type service struct {
 	board    projections.Board
 	roles    []role
 	handler  http.Handler
+
+	projecting
 }
 
 // serviceConfig of a service.
@@ -54,6 +56,7 @@ type serviceConfig struct {
 	baseURL    string
 	roles      []role
 	redirecting
+	projecting
 }
 
 // openService connects to the backends and brings the database's schema up to date.
@@ -67,7 +70,7 @@ func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, 
 		store.Close()
 		return nil, err
 	}
-	s := &service{logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles}
+	s := &service{logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles, projecting: cfg.projecting}
 	if err := s.wire(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -158,6 +161,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		start("projections", func(ctx context.Context) error {
 			return projections.Run(ctx, projections.Config{
 				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
+				Policy: s.PoisonEvents,
 			})
 		})
 	}

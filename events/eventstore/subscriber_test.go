@@ -253,3 +253,34 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 		}
 	}
 }
+
+// TestBacklog counts what matches behind a position, and estimates where there is more than it counts.
+func TestBacklog(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	prefixes := []string{events.StreamTags}
+	if b, err := store.Backlog(t.Context(), eventstore.Position{}, prefixes, 10); b != (eventstore.Backlog{}) || err != nil {
+		t.Errorf("backlog of an empty log: %+v, %v", b, err)
+	}
+	appendNumbers(t, store, 0, 50)
+	all, err := store.Backlog(t.Context(), eventstore.Position{}, prefixes, 1000)
+	if err != nil || all.Events != 50 || all.Oldest.IsZero() {
+		t.Errorf("backlog of everything: %+v, %v", all, err)
+	}
+	some, err := store.Backlog(t.Context(), eventstore.Position{}, prefixes, 10)
+	if err != nil || some.Events < 40 || some.Events > 60 || !some.Oldest.Equal(all.Oldest) {
+		t.Errorf("estimate: %+v, %v", some, err)
+	}
+	head, err := store.Head(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := store.Backlog(t.Context(), head, prefixes, 10); b.Events != 0 || err != nil {
+		t.Errorf("backlog behind the end: %+v, %v", b, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := store.Backlog(ctx, eventstore.Position{}, prefixes, 10); err == nil {
+		t.Error("a cancelled count succeeded")
+	}
+}

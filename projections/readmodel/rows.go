@@ -20,7 +20,31 @@ type Generation struct {
 	Epoch      int64     `bun:"epoch"`       // counts the owners
 	Owner      string    `bun:"owner"`       // empty: none
 	LeaseUntil time.Time `bun:"lease_until,nullzero,default:'epoch'"`
-	UpdatedAt  time.Time `bun:"updated_at"`
+	Paused     bool      `bun:"paused"` // by an operator: nobody may own it
+	// Resumptions counts the operators' wishes that a stopped generation tries again.
+	Resumptions int64     `bun:"resumptions"`
+	Stopped     bool      `bun:"stopped"`    // the owner stands before an event that it can't apply
+	LastError   string    `bun:"last_error"` // why the owner does not go on; empty: it does
+	Rate        float64   `bun:"rate"`       // events per second of late
+	UpdatedAt   time.Time `bun:"updated_at"`
+}
+
+// DeadLetter is a row of dead_letters: an event that was set aside.
+type DeadLetter struct {
+	bun.BaseModel `bun:"table:linkledger.dead_letters,alias:letter"`
+
+	Name       string    `bun:"name,pk"`
+	Generation int       `bun:"generation,pk"`
+	CommitPos  int64     `bun:"commit_pos,pk"`
+	PreparePos int64     `bun:"prepare_pos,pk"`
+	EventID    uuid.UUID `bun:"event_id,type:uuid"`
+	Stream     string    `bun:"stream"`
+	Revision   int64     `bun:"revision"`
+	Type       string    `bun:"type"`
+	RecordedAt time.Time `bun:"recorded_at"`
+	Data       []byte    `bun:"data"`
+	Error      string    `bun:"error"`
+	ParkedAt   time.Time `bun:"parked_at,nullzero,default:now()"`
 }
 
 // Link is a row of links.

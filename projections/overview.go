@@ -1,0 +1,107 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// State is how a generation of a projection is doing, for operators.
+type State string
+
+// The states.
+const (
+	Live       State = "live"        // it serves and keeps up
+	CatchingUp State = "catching-up" // it serves, and has more to apply than is new
+	Failing    State = "failing"     // its owner does not get on, for a reason that may pass; it goes on trying
+	Stopped    State = "stopped"     // its owner stands before an event that it can't apply
+	Paused     State = "paused"      // by an operator
+	Unowned    State = "unowned"     // no process keeps it up to date
+)
+
+// keepsUp is the age that the oldest event which is not applied may have in a projection that keeps up.
+const keepsUp = 2 * time.Second
+
+// mostCounted bounds the counting of a backlog; what is beyond is estimated.
+const mostCounted = 20_000
+
+// Overview is what operators see of a generation, whichever process owns it.
+type Overview struct {
+	Name       string
+	Generation int
+	Serving    bool
+	Position   eventstore.Position
+	LagEvents  int           // that are still to be applied; an estimate if there are very many
+	Lag        time.Duration // age of the oldest of them
+	Rate       float64       // events per second of late
+	State      State
+	Owner      string // empty: none
+	LastError  string // empty: none
+}
+
+// overviewRow is a generation with what only the database's clock tells.
+type overviewRow struct {
+	readmodel.Generation `bun:",extend"`
+
+	Expired bool `bun:"expired,scanonly"`
+}
+
+// Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
+func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]Overview, error) {
+	var rows []overviewRow
+	if err := db.NewSelect().Model(&rows).ColumnExpr("*, lease_until < clock_timestamp() AS expired").
+		Order("name", "generation").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("generations: %w", err)
+	}
+	overviews := make([]Overview, len(rows))
+	counting, ctx := errgroup.WithContext(ctx)
+	for i, row := range rows {
+		p, err := projectionNamed(row.Name)
+		if err != nil {
+			return nil, fmt.Errorf("%w: it is of another version", err)
+		}
+		counting.Go(func() error {
+			at := checkpointOf(row.Generation).position
+			backlog, err := store.Backlog(ctx, at, p.prefixes, mostCounted)
+			overviews[i] = overviewOf(row, backlog, time.Now())
+			return err
+		})
+	}
+	return overviews, counting.Wait()
+}
+
+func overviewOf(row overviewRow, backlog eventstore.Backlog, now time.Time) Overview {
+	o := Overview{
+		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving, Position: checkpointOf(row.Generation).position,
+		LagEvents: backlog.Events, LastError: row.LastError,
+	}
+	if backlog.Events > 0 {
+		o.Lag = max(0, now.Sub(backlog.Oldest))
+	}
+	if !row.Expired {
+		o.Owner, o.Rate = row.Owner, row.Rate
+	}
+	o.State = stateOf(row, o)
+	return o
+}
+
+func stateOf(row overviewRow, o Overview) State {
+	switch {
+	case row.Paused:
+		return Paused
+	case row.Expired:
+		return Unowned
+	case row.Stopped:
+		return Stopped
+	case row.LastError != "":
+		return Failing
+	case o.Lag > keepsUp:
+		return CatchingUp
+	}
+	return Live
+}

@@ -1,0 +1,24 @@
+ALTER TABLE linkledger.generations
+    ADD COLUMN paused      boolean          NOT NULL DEFAULT false, -- by an operator: nobody may own it
+    ADD COLUMN resumptions bigint           NOT NULL DEFAULT 0,     -- counts the operators' wishes to try again
+    ADD COLUMN stopped     boolean          NOT NULL DEFAULT false, -- the owner stands before an event that it can't apply
+    ADD COLUMN last_error  text             NOT NULL DEFAULT '',    -- why the owner does not go on; empty: it does
+    ADD COLUMN rate        double precision NOT NULL DEFAULT 0;     -- events per second since the owner's last renewal
+
+-- Events that were set aside because they could not be applied, and those of the same streams that came after them.
+CREATE TABLE linkledger.dead_letters (
+    name        text        NOT NULL,
+    generation  integer     NOT NULL,
+    commit_pos  bigint      NOT NULL,
+    prepare_pos bigint      NOT NULL,
+    event_id    uuid        NOT NULL,
+    stream      text        NOT NULL,
+    revision    bigint      NOT NULL,
+    type        text        NOT NULL,
+    recorded_at timestamptz NOT NULL,
+    data        bytea       NOT NULL,
+    error       text        NOT NULL,
+    parked_at   timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (name, generation, commit_pos, prepare_pos),
+    FOREIGN KEY (name, generation) REFERENCES linkledger.generations ON DELETE CASCADE
+);
