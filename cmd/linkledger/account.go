@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +15,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/events/eventstore"
+	"linkledger/projections"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
@@ -83,7 +86,30 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 	if err != nil {
 		return err
 	}
+	if err := t.awaitAccounts(ctx, outcome.Position); err != nil {
+		p.logger.WarnContext(ctx, "done, but the read model does not show it yet: is a projector running?", slog.Any("error", err))
+	}
 	return t.print(p.stdout, outcome)
+}
+
+// awaitAccounts returns when the API knows of a change, so that a new key can be used as soon as it is printed. Where
+// only the event store was named, it cannot tell.
+func (t *target) awaitAccounts(ctx context.Context, position eventstore.Position) error {
+	if t.Database == "" {
+		return nil
+	}
+	db, err := readmodel.Open(ctx, t.Database, 1)
+	if err != nil {
+		return err
+	}
+	fresh := queries.NewFreshness(db)
+	following, stop := context.WithCancel(ctx)
+	var followed sync.WaitGroup
+	followed.Go(func() { fresh.Run(following) })
+	err = fresh.Wait(ctx, projections.Accounts, position.Commit)
+	stop()
+	followed.Wait()
+	return errors.Join(err, db.Close())
 }
 
 // accountView is an account as it is printed.
