@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/projections/postgres"
@@ -45,7 +46,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the folders within keep their own secrets
 		return usage("cannot create the data folder: %w; choose another with --data (%s)", err, envName("data"))
 	}
-	store, err := startEventStore(p, filepath.Join(c.Data, "events"), open.events)
+	store, err := startEventStore(ctx, embedded.Config{Dir: filepath.Join(c.Data, "events"), Logger: p.logger}, open.events)
 	if err != nil {
 		return err
 	}

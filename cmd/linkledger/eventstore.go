@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -9,26 +10,44 @@ import (
 	"linkledger/events/embedded"
 )
 
-// eventstoreCommand runs the embedded event store alone.
+// eventstoreCommand is the embedded event store apart from the service.
 type eventstoreCommand struct {
-	Data   string `help:"Folder of the log." default:"./data/events" validate:"required"`
-	Listen string `help:"Address of the gRPC interface." default:"127.0.0.1:2113" validate:"address"`
+	Serve  eventstoreServe  `cmd:"" default:"withargs" help:"Run the event store (the default)."`
+	Stat   eventstoreStat   `cmd:"" help:"Show counts and positions."`
+	Check  eventstoreCheck  `cmd:"" help:"Verify every record, every entry of the index, every stream and the counters."`
+	Backup eventstoreBackup `cmd:"" help:"Take a consistent copy, also while the store runs."`
+}
+
+// eventstoreServe runs the embedded event store alone.
+type eventstoreServe struct {
+	Data           string `help:"Folder of the log." default:"./data/events" validate:"required"`
+	Listen         string `help:"Address of the gRPC interface." default:"127.0.0.1:2113" validate:"address"`
+	TLSCertificate string `name:"tls-certificate" help:"Certificate chain in PEM; with it, clients must use TLS." placeholder:"FILE"`
+	TLSKey         string `name:"tls-key" help:"Private key of the certificate, in PEM." placeholder:"FILE"`
+	User           string `help:"User name demanded of every client; needs TLS." placeholder:"NAME"`
+	Password       string `help:"Password of that user; better given in the environment." placeholder:"SECRET"`
+	MaxAppendSize  int    `help:"Most bytes that one append may carry, up to 8388608." default:"1048576"`
+	UnsafeNoSync   bool   `help:"Acknowledge events that a crash may lose. For benchmarks only."`
 }
 
 // Run implements the command.
-func (c *eventstoreCommand) Run(ctx context.Context, p *process) error {
-	if err := validate(c); err != nil {
+func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
+	config, err := c.config(p)
+	if err != nil {
 		return err
 	}
 	listener, err := listen(c.Listen, "listen")
 	if err != nil {
 		return err
 	}
-	store, err := startEventStore(p, c.Data, listener)
+	store, err := startEventStore(ctx, config, listener)
 	if err != nil {
 		return err
 	}
 	p.logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Data))
+	if c.UnsafeNoSync {
+		p.logger.WarnContext(ctx, "events are not synced: a crash loses some")
+	}
 	select {
 	case <-ctx.Done():
 	case <-store.ended:
@@ -36,20 +55,56 @@ func (c *eventstoreCommand) Run(ctx context.Context, p *process) error {
 	return store.stop()
 }
 
+func (c *eventstoreServe) config(p *process) (embedded.Config, error) {
+	if err := validate(c); err != nil {
+		return embedded.Config{}, err
+	}
+	config := embedded.Config{
+		Dir: c.Data, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync, User: c.User, Password: c.Password, Logger: p.logger,
+	}
+	if (c.TLSCertificate == "") != (c.TLSKey == "") {
+		return config, usage("--tls-certificate (%s) and --tls-key (%s) go together", envName("tls-certificate"), envName("tls-key"))
+	}
+	if (c.User == "") != (c.Password == "") {
+		return config, usage("--user (%s) and --password (%s) go together", envName("user"), envName("password"))
+	}
+	if c.User != "" && c.TLSCertificate == "" {
+		return config, usage("--user (%s) needs --tls-certificate (%s): clients send a password over TLS only",
+			envName("user"), envName("tls-certificate"))
+	}
+	if c.MaxAppendSize < 1 || c.MaxAppendSize > embedded.LargestAppendSize {
+		return config, usage("--max-append-size (%s) goes from 1 to %d", envName("max-append-size"), embedded.LargestAppendSize)
+	}
+	if c.TLSCertificate == "" {
+		return config, nil
+	}
+	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
+	if err != nil {
+		return config, usage("cannot use the TLS certificate: %w", err)
+	}
+	config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	return config, nil
+}
+
 // runningStore is an embedded event store that serves.
 type runningStore struct {
 	store    *embedded.Store
 	listener net.Listener
+	secure   bool
+	admin    *storeAdmin
 	ended    chan struct{} // closed when serving has ended
 	err      error         // why; valid once ended is closed
 }
 
-func startEventStore(p *process, folder string, listener net.Listener) (*runningStore, error) {
-	store, err := embedded.Open(embedded.Config{Dir: folder, Logger: p.logger})
+func startEventStore(ctx context.Context, config embedded.Config, listener net.Listener) (*runningStore, error) {
+	store, err := embedded.Open(config)
 	if err != nil {
 		return nil, usageError{errors.Join(err, listener.Close())}
 	}
-	r := &runningStore{store: store, listener: listener, ended: make(chan struct{})}
+	r := &runningStore{store: store, listener: listener, secure: config.TLS != nil, ended: make(chan struct{})}
+	if r.admin, err = serveStoreAdmin(ctx, store, config.Dir); err != nil {
+		config.Logger.WarnContext(ctx, "stat, check and backup must wait until the event store is stopped", slog.Any("error", err))
+	}
 	go func() {
 		defer close(r.ended)
 		r.err = store.Serve(listener)
@@ -57,10 +112,17 @@ func startEventStore(p *process, folder string, listener net.Listener) (*running
 	return r, nil
 }
 
-func (r *runningStore) url() string { return "esdb://" + clientAddress(r.listener) + "?tls=false" }
+func (r *runningStore) url() string {
+	security := "?tls=false"
+	if r.secure {
+		security = "?tls=true"
+	}
+	return "esdb://" + clientAddress(r.listener) + security
+}
 
 func (r *runningStore) stop() error {
 	err := r.store.Close()
 	<-r.ended
+	r.admin.stop()
 	return errors.Join(r.err, err)
 }

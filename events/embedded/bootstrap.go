@@ -2,6 +2,7 @@ package embedded
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 )
@@ -25,6 +26,17 @@ var systemEvents = []struct {
 // bootstrap writes the beginning of a new log, all of it or nothing, before the
 // writer's goroutines run.
 func (s *Store) bootstrap() error {
+	iter, err := newLogIter(s.db, 0)
+	if err != nil {
+		return err
+	}
+	found := iter.First()
+	if err := iter.Close(); err != nil {
+		return fmt.Errorf("read log: %w", err)
+	}
+	if found {
+		return fmt.Errorf("%w: events without counters", ErrCorrupt)
+	}
 	l := s.writer.ledger
 	l.next = firstPosition
 	s.tail = newTail(0)

@@ -34,6 +34,16 @@ func decodeCounters(buf []byte) (counters, error) {
 	return counters{binary.BigEndian.Uint64(buf), binary.BigEndian.Uint64(buf[8:])}, nil
 }
 
+func loadCounters(db pebble.Reader) (counters, error) {
+	value, closer, err := db.Get(countersKey)
+	if err != nil {
+		cause, _ := storageFault(err)
+		return counters{}, fmt.Errorf("read counters: %w", cause)
+	}
+	defer func() { _ = closer.Close() }() // gives back memory
+	return decodeCounters(value)
+}
+
 // ledger is the writer's view of the log: all that is committed, and the group
 // at hand on top. What a group changes here is never taken back, because a
 // group that cannot be committed is the last one that this store accepts.

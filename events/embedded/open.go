@@ -1,11 +1,12 @@
 package embedded
 
 import (
-	"encoding/binary"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,6 +25,8 @@ var (
 	// ErrForeign says that the folder holds files that are no event store.
 	// Choose another folder.
 	ErrForeign = errors.New("the folder is not empty and holds no event store")
+	// ErrFull says that the disk has too little room to begin. Make some.
+	ErrFull = errors.New("the disk is full")
 )
 
 const (
@@ -31,6 +34,8 @@ const (
 	formatFile    = "FORMAT"
 	formatDraft   = "FORMAT.new"
 	formatPrefix  = "linkledger events "
+	folderMode    = 0o700        // events are for nobody else on the machine
+	leastFree     = 2 * memTable // Pebble allots a log of that size at once
 
 	firstPosition = 64 // no event is at 0, which means the start
 	rememberedIDs = 100_000
@@ -42,6 +47,9 @@ const (
 func (s *Store) open() (err error) {
 	if err := s.checkFolder(); err != nil {
 		return err
+	}
+	if usage, err := s.cfg.FS.GetDiskUsage(s.cfg.Dir); err == nil && usage.AvailBytes < leastFree {
+		return fmt.Errorf("%w: %d MiB are free, at least %d are needed", ErrFull, usage.AvailBytes>>20, leastFree>>20)
 	}
 	if s.lock, err = lockFolder(s.cfg.Dir, s.cfg.FS); err != nil {
 		return err
@@ -66,7 +74,7 @@ func (s *Store) open() (err error) {
 // checkFolder creates the folder when it is missing, and refuses one that this
 // version cannot use before anything is written to it.
 func (s *Store) checkFolder() error {
-	if err := s.cfg.FS.MkdirAll(s.cfg.Dir, 0o755); err != nil {
+	if err := s.cfg.FS.MkdirAll(s.cfg.Dir, folderMode); err != nil {
 		return err
 	}
 	names, err := s.cfg.FS.List(s.cfg.Dir)
@@ -139,6 +147,11 @@ func writeFormat(dir string, fsys vfs.FS) error {
 	if err := fsys.Rename(draft, path); err != nil {
 		return err
 	}
+	return syncFolder(fsys, dir)
+}
+
+// syncFolder makes the names in a folder durable.
+func syncFolder(fsys vfs.FS, dir string) error {
 	folder, err := fsys.OpenDir(dir)
 	if err != nil {
 		return err
@@ -149,7 +162,8 @@ func writeFormat(dir string, fsys vfs.FS) error {
 func (s *Store) openPebble() error {
 	cache := pebble.NewCache(blockCache)
 	defer cache.Unref()
-	logger := &pebbleLogger{store: s}
+	// The writer is there before Pebble may call it.
+	logger := &pebbleLogger{log: s.log, fail: func(cause error) { s.writer.fail(cause) }}
 	opts := &pebble.Options{
 		FS: s.cfg.FS, Lock: s.lock, Cache: cache, MemTableSize: memTable,
 		FormatMajorVersion: pebble.FormatNewest,
@@ -159,7 +173,6 @@ func (s *Store) openPebble() error {
 	for i := range opts.Levels {
 		opts.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
 	}
-	// Pebble's logger may call the writer, which is there before Pebble is.
 	ledger := &ledger{now: s.cfg.now, states: newStateCache(cachedStates), recent: newRecentIDs(rememberedIDs)}
 	s.writer = newWriter(ledger, s.cfg.NoSync, s.publish)
 	db, err := pebble.Open(s.cfg.Dir, opts)
@@ -173,19 +186,20 @@ func (s *Store) openPebble() error {
 // recover finds the end of the log, or writes its beginning.
 func (s *Store) recover() error {
 	l := s.writer.ledger
-	value, closer, err := s.db.Get(countersKey)
+	var err error
+	l.counters, err = loadCounters(s.db)
 	if errors.Is(err, pebble.ErrNotFound) {
 		return s.bootstrap()
 	}
 	if err != nil {
-		return fmt.Errorf("read counters: %w", err)
-	}
-	l.counters, err = decodeCounters(value)
-	_ = closer.Close() // gives back memory
-	if err != nil {
 		return err
 	}
-	if err := l.recall(rememberedIDs); err != nil {
+	err = l.recall(rememberedIDs)
+	if errors.Is(err, ErrCorrupt) && l.next > 0 {
+		// Whoever reads the record is told; all the others can be served.
+		s.log.LogAttrs(context.Background(), slog.LevelError,
+			"a recent event is unreadable, run check and restore a backup", slog.String("error", err.Error()))
+	} else if err != nil {
 		return err
 	}
 	s.tail = newTail(l.head)
@@ -193,38 +207,41 @@ func (s *Store) recover() error {
 	return nil
 }
 
-// recall finds the end of the log and remembers the ids of its last events.
+// recall finds the end of the log and remembers the ids of its last events, up
+// to one that is corrupt.
 func (l *ledger) recall(limit int) (err error) {
-	iter, err := l.db.NewIter(&pebble.IterOptions{
-		LowerBound: []byte{familyEvent}, UpperBound: []byte{familyEvent + 1},
-	})
+	iter, err := newLogIter(l.db, 0)
 	if err != nil {
-		return fmt.Errorf("read log: %w", err)
+		return err
 	}
-	defer func() { err = errors.Join(err, iter.Close()) }()
 	var newest []*record
+	oldest := endOfLog // position of the last one read
+	defer func() {
+		if failed := iter.Close(); failed != nil {
+			err = unreadable("before", oldest, failed)
+		}
+		for _, rec := range slices.Backward(newest) {
+			l.recent.add(rec)
+		}
+	}()
 	for ok := iter.Last(); ok && len(newest) < limit; ok = iter.Prev() {
+		pos := positionOf(iter.Key())
 		value, err := iter.ValueAndErr()
 		if err != nil {
-			return fmt.Errorf("read log: %w", err)
+			return unreadable("at", pos, err)
 		}
-		pos := binary.BigEndian.Uint64(iter.Key()[1:])
+		if len(newest) == 0 {
+			l.head, l.next = pos, pos+uint64(eventKeySize+len(value))
+		}
 		rec, err := decodeRecord(pos, value)
 		if err != nil {
 			return err
 		}
-		if len(newest) == 0 {
-			l.head = pos
-			l.next = pos + uint64(eventKeySize+len(value))
-		}
 		rec.meta, rec.data = nil, nil // they belong to the iterator
-		newest = append(newest, rec)
+		newest, oldest = append(newest, rec), pos
 	}
-	if l.next == 0 {
+	if l.next == 0 && iter.Error() == nil {
 		return fmt.Errorf("%w: counters without events", ErrCorrupt)
-	}
-	for _, rec := range slices.Backward(newest) {
-		l.recent.add(rec)
 	}
 	return nil
 }

@@ -18,19 +18,19 @@ const (
 // errNoEvent says that there is no event with that number or position.
 var errNoEvent = errors.New("no such event")
 
-func loadEvent(db *pebble.DB, pos uint64) (*record, error) {
+func loadEvent(db pebble.Reader, pos uint64) (*record, error) {
 	value, closer, err := db.Get(eventKey(pos))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, errNoEvent
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read event at position %d: %w", pos, err)
+		return nil, unreadable("at", pos, err)
 	}
 	defer func() { _ = closer.Close() }() // gives back memory
 	return decodeRecord(pos, bytes.Clone(value))
 }
 
-func loadNumber(db *pebble.DB, stream string, number int64) (*record, error) {
+func loadNumber(db pebble.Reader, stream string, number int64) (*record, error) {
 	value, closer, err := db.Get(indexKey(stream, number))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return nil, errNoEvent
@@ -43,6 +43,27 @@ func loadNumber(db *pebble.DB, stream string, number int64) (*record, error) {
 	return loadEvent(db, pos)
 }
 
+// unreadable is the error of a read that Pebble could not serve, at or before a
+// position.
+func unreadable(where string, pos uint64, err error) error {
+	cause, corrupt := storageFault(err)
+	if corrupt {
+		return fmt.Errorf("%w %s position %d: %w", ErrCorrupt, where, pos, cause)
+	}
+	return fmt.Errorf("read event %s position %d: %w", where, pos, cause)
+}
+
+// storageFault is an error of Pebble in one line, and whether it means damage.
+// Pebble joins a damage to its whereabouts, which nobody can read.
+func storageFault(err error) (cause error, corrupt bool) {
+	corrupt = pebble.IsCorruptionError(err)
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		err = joined.Unwrap()[0]
+	}
+	return err, corrupt
+}
+
 // pageAll returns a page of the log between two positions, both inclusive, from
 // the low end or, backwards, from the high end. An empty page means the end.
 func (s *Store) pageAll(low, high uint64, backwards bool) (page []*record, err error) {
@@ -51,20 +72,29 @@ func (s *Store) pageAll(low, high uint64, backwards bool) (page []*record, err e
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	defer func() { err = errors.Join(err, iter.Close()) }()
+	where, at := "at", low // what is read next
 	start, step := iter.First, iter.Next
 	if backwards {
-		start, step = iter.Last, iter.Prev
+		where, at, start, step = "before", high, iter.Last, iter.Prev
 	}
+	defer func() {
+		if failed := iter.Close(); failed != nil {
+			page, err = nil, unreadable(where, at, failed)
+		}
+	}()
 	size := 0
 	for ok := start(); ok && len(page) < pageEvents && size < pageBytes; ok = step() {
+		pos := positionOf(iter.Key())
 		value, err := iter.ValueAndErr()
 		if err != nil {
-			return nil, fmt.Errorf("read log: %w", err)
+			return nil, unreadable("at", pos, err)
 		}
-		rec, err := decodeRecord(positionOf(iter.Key()), bytes.Clone(value))
+		rec, err := decodeRecord(pos, bytes.Clone(value))
 		if err != nil {
 			return nil, err
+		}
+		if at = pos; !backwards {
+			at += uint64(eventKeySize + len(value))
 		}
 		page = append(page, rec)
 		size += rec.size()

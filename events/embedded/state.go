@@ -64,13 +64,17 @@ func decodeState(stream string, buf []byte) (*streamState, error) {
 
 // loadState reads the state of a stream from db. It may be ahead of the durable
 // head; only the writer may use it as it is.
-func loadState(db *pebble.DB, stream string) (*streamState, error) {
+func loadState(db pebble.Reader, stream string) (*streamState, error) {
 	value, closer, err := db.Get(stateKey(stream))
 	if errors.Is(err, pebble.ErrNotFound) {
 		return &streamState{last: noEvents}, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("load state of stream %q: %w", stream, err)
+		cause, corrupt := storageFault(err)
+		if corrupt {
+			return nil, fmt.Errorf("%w: state of stream %q: %w", ErrCorrupt, stream, cause)
+		}
+		return nil, fmt.Errorf("load state of stream %q: %w", stream, cause)
 	}
 	defer func() { _ = closer.Close() }() // gives back memory
 	return decodeState(stream, value)

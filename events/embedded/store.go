@@ -19,9 +19,12 @@ import (
 	"google.golang.org/grpc"
 )
 
+// LargestAppendSize is the most that Config.MaxAppendSize may be, in bytes:
+// half of what one message may have.
+const LargestAppendSize = 8 << 20
+
 const (
 	defaultMaxAppendSize = 1 << 20
-	largestAppendSize    = 8 << 20 // half of what one message may have
 	stopTimeout          = 5 * time.Second
 )
 
@@ -107,8 +110,8 @@ func (c *Config) complete() error {
 	if c.MaxAppendSize == 0 {
 		c.MaxAppendSize = defaultMaxAppendSize
 	}
-	if c.MaxAppendSize < 0 || c.MaxAppendSize > largestAppendSize {
-		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", largestAppendSize)
+	if c.MaxAppendSize < 0 || c.MaxAppendSize > LargestAppendSize {
+		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", LargestAppendSize)
 	}
 	if c.User != "" && c.TLS == nil {
 		return errors.New("a user and password need TLS")

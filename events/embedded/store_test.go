@@ -105,7 +105,7 @@ func TestOpenRefusals(t *testing.T) {
 		"a file":        {Dir: file},
 		"no folder":     {},
 		"negative size": {Dir: t.TempDir(), MaxAppendSize: -1},
-		"huge size":     {Dir: t.TempDir(), MaxAppendSize: largestAppendSize + 1},
+		"huge size":     {Dir: t.TempDir(), MaxAppendSize: LargestAppendSize + 1},
 	} {
 		if s, err := Open(cfg); err == nil {
 			s.Close()
