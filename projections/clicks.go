@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,6 +11,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"linkledger/events"
+	"linkledger/events/eventstore"
 )
 
 // clickFold sums up the clicks of a batch, in columns whose rows follow the order of arrival: clicks on one link often
@@ -45,6 +47,10 @@ type linkVisitor struct {
 	link    uuid.UUID
 	visitor string
 }
+
+// isClicks tells of events that change counters only. Readers of counters see them a little later, and a busy service has
+// fewer transactions.
+func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
 
 func newClickFold() *clickFold {
 	c := &clickFold{}

@@ -72,6 +72,7 @@ func (t *term) run(ctx context.Context) error {
 		Prefixes:   p.prefixes,
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.cfg.BatchSize,
+		Patient:    isClicks,
 		Logger:     t.cfg.Logger,
 		OnError:    p.status.interrupt,
 	})

@@ -22,6 +22,8 @@ const (
 	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint past events that
 	// do not match.
 	positionInterval = time.Second
+	// patientInterval is the least time between two batches of patient events.
+	patientInterval = 10 * time.Millisecond
 	// DefaultBatchSize is the most events of one batch where the configuration does not say.
 	DefaultBatchSize = 1000
 )
@@ -49,6 +51,9 @@ type SubscriberConfig struct {
 	Checkpoint func(context.Context) (Position, error)
 	// BatchSize is the most events of one batch; 0 means DefaultBatchSize.
 	BatchSize int
+	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are sent
+	// patientInterval apart, so that many small ones become few large ones.
+	Patient func(Recorded) bool
 	// OnError learns why a subscription ended, before it is taken up again; may be nil.
 	OnError func(error)
 	Logger  *slog.Logger // nil discards
@@ -162,7 +167,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 // deliverAll gathers arrivals into batches and delivers them, until a batch is refused or the arrivals end, which is no
 // error here.
 func (s *Subscriber) deliverAll(ctx context.Context, from Position, arrivals <-chan arrival, out chan<- *message.Message) (progressed bool, err error) {
-	batches := batcher{size: s.cfg.BatchSize, position: from}
+	batches := batcher{size: s.cfg.BatchSize, patient: s.cfg.Patient, position: from}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
@@ -305,6 +310,7 @@ func receive(ctx context.Context, subscription *subscription, arrivals chan<- ar
 // batcher gathers arrivals into batches.
 type batcher struct {
 	size     int
+	patient  func(Recorded) bool
 	position Position  // of the last arrival
 	sent     time.Time // when a batch was last sent
 }
@@ -312,12 +318,15 @@ type batcher struct {
 // next waits for the next batch; false when the arrivals have ended or ctx has.
 func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
 	var batch Batch
-	var due <-chan time.Time // when a position without events is to be sent
-	for len(batch.Events) == 0 || len(batch.Events) < b.size && len(arrivals) > 0 {
+	var due <-chan time.Time     // when a position without events is to be sent
+	var patient <-chan time.Time // when events that nobody waits for are to be sent; nil: somebody waits
+	for len(batch.Events) == 0 || len(batch.Events) < b.size && (len(arrivals) > 0 || patient != nil) {
 		select {
 		case <-ctx.Done():
 			return Batch{}, false
 		case <-due:
+			return b.finish(batch), true
+		case <-patient:
 			return b.finish(batch), true
 		case a, ok := <-arrivals:
 			if !ok {
@@ -327,6 +336,7 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 				b.position = a.position
 			}
 			if a.event != nil {
+				patient = b.holdFor(batch, *a.event, patient)
 				batch.Events = append(batch.Events, *a.event)
 			} else if due == nil {
 				due = time.After(time.Until(b.sent.Add(positionInterval)))
@@ -334,6 +344,21 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 		}
 	}
 	return b.finish(batch), true
+}
+
+// holdFor tells how long a batch is held that an event is added to: as long as before, but nil if somebody waits for it.
+func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) <-chan time.Time {
+	switch {
+	case b.patient == nil || !b.patient(added):
+		return nil
+	case len(batch.Events) > 0:
+		return before
+	}
+	wait := time.Until(b.sent.Add(patientInterval))
+	if wait <= 0 {
+		return nil
+	}
+	return time.After(wait)
 }
 
 func (b *batcher) finish(batch Batch) Batch {

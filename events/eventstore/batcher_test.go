@@ -1,0 +1,50 @@
+package eventstore
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// Events that nobody waits for are held until the time since the batch before is over; one that somebody waits for takes
+// them along at once.
+func TestPatientEvents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		arrivals := make(chan arrival, 10)
+		b := batcher{size: 5, patient: func(r Recorded) bool { return r.Type == "patient" }}
+		start, position := time.Now(), uint64(0)
+		arrive := func(eventType string) {
+			position++
+			arrivals <- arrival{event: &Recorded{Type: eventType}, position: Position{Commit: position}}
+		}
+		takes := func(events int, at time.Duration) {
+			t.Helper()
+			batch, ok := b.next(t.Context(), arrivals)
+			if !ok || len(batch.Events) != events || batch.Position.Commit != position {
+				t.Errorf("batch of %d up to %s, want %d up to %d", len(batch.Events), batch.Position, events, position)
+			}
+			if after := time.Since(start); after != at {
+				t.Errorf("the batch was sent after %s, want %s", after, at)
+			}
+		}
+		arrive("patient")
+		takes(1, 0) // nothing was sent for a long time
+		arrive("patient")
+		go func() {
+			time.Sleep(patientInterval / 2)
+			arrive("patient")
+		}()
+		takes(2, patientInterval)
+		arrive("patient")
+		go func() {
+			time.Sleep(patientInterval / 2)
+			arrive("other")
+		}()
+		takes(2, patientInterval*3/2)
+		for range 5 {
+			arrive("patient")
+		}
+		takes(5, patientInterval*3/2) // full
+	})
+}
