@@ -34,6 +34,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	AccountDeactivated{}.EventType(): decode[AccountDeactivated],
 	AccountReactivated{}.EventType(): decode[AccountReactivated],
 	ClicksRecorded{}.EventType():     decode[ClicksRecorded],
+	AllowanceUsed{}.EventType():      decode[AllowanceUsed],
 }
 
 func decode[E Event](body []byte) (Event, error) {

@@ -26,6 +26,9 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	if !headerSafe(target.LongURL) {
 		return errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")
 	}
+	if err := s.allowed(e, target, r.Method == http.MethodGet); err != nil {
+		return err
+	}
 	if r.Method == http.MethodGet {
 		click := commands.Click{URLID: target.URLID.String(), Visitor: s.visitor(r.Request), At: now.Truncate(time.Microsecond)}
 		if err := s.cfg.Clicks.Record(e.context(), click); err != nil {
@@ -63,7 +66,24 @@ func unavailable(target queries.Target, now time.Time) error {
 		return gone("This link is no longer available")
 	case target.ExpirationDate != "" && now.Format(time.DateOnly) > target.ExpirationDate:
 		return gone("This link has expired")
-	case target.MaxClicks > 0 && target.TotalClicks >= target.MaxClicks:
+	}
+	return nil
+}
+
+// allowed refuses visitors of a link that has been used as often as it may be. A visit that counts takes its click.
+func (s *server) allowed(e *exchange, target queries.Target, counts bool) error {
+	if target.MaxClicks == 0 {
+		return nil
+	}
+	ask := s.cfg.Allowances.Left
+	if counts {
+		ask = s.cfg.Allowances.Take
+	}
+	allowed, err := ask(e.context(), target.URLID.String(), target.MaxClicks, target.TotalClicks)
+	if err != nil {
+		return err
+	}
+	if !allowed {
 		return gone("This link has been used as often as it may be")
 	}
 	return nil

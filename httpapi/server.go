@@ -29,7 +29,9 @@ type Config struct {
 	Commands *commands.Handler // for the API
 	Queries  *queries.DB
 	Targets  *queries.Targets // for redirects
-	Clicks   *commands.Clicks // for redirects; its Run goes on until the last request is answered
+	// Allowances are for redirects to links with a limit.
+	Allowances *commands.Allowances
+	Clicks     *commands.Clicks // for redirects; its Run goes on until the last request is answered
 	// Wait returns when a projection has passed a commit position, or with the error of ctx. For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
 
@@ -82,8 +84,8 @@ func (cfg *Config) check() error {
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Wait == nil):
 		return errors.New("the API needs commands and a way to wait for the read models")
-	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil):
-		return errors.New("redirects need targets and a recorder of clicks")
+	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
+		return errors.New("redirects need targets, allowances and a recorder of clicks")
 	case len(cfg.VisitorKey) < minKey:
 		return fmt.Errorf("the visitor key has %d bytes, at least %d are needed", len(cfg.VisitorKey), minKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:

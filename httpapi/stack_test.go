@@ -90,7 +90,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Targets: s.targets, Clicks: clicks, Wait: s.fresh.Wait,
+		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Targets: s.targets, Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Wait: s.fresh.Wait,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -366,7 +366,7 @@ func newStackless() Config {
 	targets, _ := queries.NewTargets(queries.New(nil), 1<<20) // never asked
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
-		Targets: targets,
-		Clicks:  commands.NewClicks(commands.ClicksConfig{}), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
+		Targets: targets, Allowances: commands.NewAllowances(nil, nil),
+		Clicks: commands.NewClicks(commands.ClicksConfig{}), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
 	}
 }

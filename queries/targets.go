@@ -160,7 +160,7 @@ func (t *Targets) look(ctx context.Context, hash string, l *lookup) {
 		return
 	}
 	delete(t.lookups, hash)
-	if l.known != nil && known.target.MaxClicks == 0 { // a limit is compared with the newest count
+	if l.known != nil {
 		t.cache.Set(hash, known)
 	}
 }

@@ -209,6 +209,18 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	}
 }
 
+// Last returns the last event of a stream, or ErrNotFound.
+func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
+	page, err := s.readPage(ctx, stream, esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
+	if err == nil && len(page) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Recorded{}, fmt.Errorf("last event of %s: %w", stream, err)
+	}
+	return page[0], nil
+}
+
 func (s *Store) readPage(ctx context.Context, stream string, options esdb.ReadStreamOptions, count uint64) ([]Recorded, error) {
 	return call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
 		reading, err := client.ReadStream(ctx, stream, options, count)
