@@ -38,11 +38,29 @@ func carryOut(n int, keys func(i int) []string, do func(i int)) {
 	_ = group.Wait() // the items keep their own errors
 }
 
+// Ref names a link of the account: by the hash that it lives under, or by its id.
+type Ref struct {
+	Hash string
+	ID   string // counts where it is given
+}
+
+// ByHash names links by their hashes.
+func ByHash(hashes ...string) []Ref {
+	refs := make([]Ref, len(hashes))
+	for i, hash := range hashes {
+		refs[i].Hash = hash
+	}
+	return refs
+}
+
+// key is what items of one batch about the same link share.
+func (r Ref) key() string { return r.Hash + r.ID }
+
 // eachURL carries out the same about several links.
-func (h *Handler) eachURL(r Request, hashes []string, do func(r Request, hash string) (URLOutcome, error)) []URLOutcome {
-	outcomes := make([]URLOutcome, len(hashes))
-	carryOut(len(hashes), func(i int) []string { return hashes[i : i+1] }, func(i int) {
-		outcome, err := retry(func() (URLOutcome, error) { return do(r.item(i), hashes[i]) })
+func (h *Handler) eachURL(r Request, refs []Ref, do func(r Request, ref Ref) (URLOutcome, error)) []URLOutcome {
+	outcomes := make([]URLOutcome, len(refs))
+	carryOut(len(refs), func(i int) []string { return []string{refs[i].key()} }, func(i int) {
+		outcome, err := retry(func() (URLOutcome, error) { return do(r.item(i), refs[i]) })
 		outcome.Err = err
 		outcomes[i] = outcome
 	})
@@ -50,8 +68,8 @@ func (h *Handler) eachURL(r Request, hashes []string, do func(r Request, hash st
 }
 
 // changeURL appends what decide makes of a link. A hash that the link leaves by it is released.
-func (h *Handler) changeURL(ctx context.Context, r Request, hash string, decide func(URL) ([]events.Event, error)) (URLOutcome, error) {
-	url, loaded, err := h.urlByHash(ctx, r, hash)
+func (h *Handler) changeURL(ctx context.Context, r Request, ref Ref, decide func(URL) ([]events.Event, error)) (URLOutcome, error) {
+	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
 	}

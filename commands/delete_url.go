@@ -7,11 +7,11 @@ import (
 	"linkledger/events"
 )
 
-// DeleteURLs deletes the links that live under hashes of the account, each for itself and concurrently. It refuses with
-// URLNotFound and URLProtected.
-func (h *Handler) DeleteURLs(ctx context.Context, r Request, hashes []string) []URLOutcome {
-	return h.eachURL(r, hashes, func(r Request, hash string) (URLOutcome, error) {
-		return h.changeURL(ctx, r, hash, func(u URL) ([]events.Event, error) { return u.delete(h.now()) })
+// DeleteURLs deletes links of the account, each for itself and concurrently. It refuses with URLNotFound and
+// URLProtected.
+func (h *Handler) DeleteURLs(ctx context.Context, r Request, refs []Ref) []URLOutcome {
+	return h.eachURL(r, refs, func(r Request, ref Ref) (URLOutcome, error) {
+		return h.changeURL(ctx, r, ref, func(u URL) ([]events.Event, error) { return u.delete(h.now()) })
 	})
 }
 

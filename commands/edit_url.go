@@ -7,9 +7,9 @@ import (
 	"linkledger/events"
 )
 
-// EditURL changes the link that lives under a hash of the account. Nil fields are not given and stay.
+// EditURL changes a link of the account. Nil fields are not given and stay.
 type EditURL struct {
-	Hash           string
+	Ref
 	CustomHash     *string // the hash to live under from now on
 	LongURL        *string
 	Note           *string
@@ -25,9 +25,9 @@ type EditURL struct {
 // keys name what items of one batch may compete for.
 func (e EditURL) keys() []string {
 	if e.CustomHash == nil {
-		return []string{e.Hash}
+		return []string{e.key()}
 	}
-	return []string{e.Hash, *e.CustomHash}
+	return []string{e.key(), *e.CustomHash}
 }
 
 // EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their order.
@@ -35,7 +35,7 @@ func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLs
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
 	var attach []string
 	for i, edit := range edits {
-		if outcome.Items[i].Err = h.checkEdit(edit); outcome.Items[i].Err == nil {
+		if outcome.Items[i].Err = h.CheckEdit(edit); outcome.Items[i].Err == nil {
 			labels, _ := tagInstructions(edit.Tags)
 			attach = append(attach, labels...)
 		}
@@ -68,7 +68,7 @@ func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tag
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Hash, change) })
+	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change) })
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -76,7 +76,8 @@ func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tag
 	return outcome
 }
 
-func (h *Handler) checkEdit(edit EditURL) error {
+// CheckEdit refuses what EditURLs refuses whatever the link is like.
+func (h *Handler) CheckEdit(edit EditURL) error {
 	if edit.CustomHash != nil {
 		if err := h.checkCustomHash(*edit.CustomHash); err != nil {
 			return err
@@ -136,8 +137,8 @@ func (h *Handler) changeOf(edit EditURL, tags Tags) (urlChange, error) {
 	return change, nil
 }
 
-func (h *Handler) tryEditURL(ctx context.Context, r Request, hash string, change urlChange) (URLOutcome, error) {
-	url, loaded, err := h.urlByHash(ctx, r, hash)
+func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change urlChange) (URLOutcome, error) {
+	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -165,6 +166,22 @@ func (h *Handler) tryEditURL(ctx context.Context, r Request, hash string, change
 		url.evolve(e)
 	}
 	return URLOutcome{URL: url, Position: appended.Position}, nil
+}
+
+// find loads a live link of the account.
+func (h *Handler) find(ctx context.Context, r Request, ref Ref) (URL, history, error) {
+	if ref.ID == "" {
+		return h.urlByHash(ctx, r, ref.Hash)
+	}
+	loaded, err := h.load(ctx, events.StreamURL+ref.ID)
+	if err != nil {
+		return URL{}, history{}, err
+	}
+	url := foldURL(loaded.events)
+	if url.Account == r.Account && (url.Live() || loaded.holds(r.Command, events.StreamURL+ref.ID)) {
+		return url, loaded, nil
+	}
+	return URL{}, history{}, refuse(URLNotFound, "There is no URL with the id %q", ref.ID)
 }
 
 // urlByHash loads the live link under a hash of the account, by way of the hash's own stream. A link that left the hash

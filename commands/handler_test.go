@@ -194,16 +194,16 @@ func TestEditAndDelete(t *testing.T) {
 	if _, err := s.edit(t, request("a"), "one", EditURL{}); kind(err) != URLNotFound {
 		t.Errorf("the old hash: %v", err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), []string{"two"})[0].Err; kind(err) != URLProtected {
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; kind(err) != URLProtected {
 		t.Errorf("protected: %v", err)
 	}
 	if _, err := s.edit(t, request("a"), "two", EditURL{Protected: ptr(false)}); err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), []string{"two"})[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), []string{"two"})[0].Err; kind(err) != URLNotFound {
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; kind(err) != URLNotFound {
 		t.Errorf("deleted: %v", err)
 	}
 	taken := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}}).Items[0].Err
@@ -221,7 +221,7 @@ func TestBatches(t *testing.T) {
 		s.create(t, request("a"), CreateURL{LongURL: "https://example.com/" + hash, CustomHash: hash, Tags: []string{"x"}})
 	}
 	edited := s.EditURLs(t.Context(), request("a"), []EditURL{
-		{Hash: "one", Tags: []string{"-x", "+y"}}, {Hash: "two", Tags: []string{"+a/b"}}, {Hash: "none"}, {Hash: "one", Tags: []string{"x"}},
+		{Ref: Ref{Hash: "one"}, Tags: []string{"-x", "+y"}}, {Ref: Ref{Hash: "two"}, Tags: []string{"+a/b"}}, {Ref: Ref{Hash: "none"}}, {Ref: Ref{Hash: "one"}, Tags: []string{"x"}},
 	})
 	if got := edited.Items[3].Labels; edited.Items[0].Err != nil || !slices.Equal(got, []string{"y", "x"}) {
 		t.Errorf("edited: %+v", edited.Items)
@@ -229,15 +229,15 @@ func TestBatches(t *testing.T) {
 	if kind(edited.Items[1].Err) != InvalidLabel || kind(edited.Items[2].Err) != URLNotFound || edited.Tags.Commit == 0 {
 		t.Errorf("refused: %+v", edited)
 	}
-	reset, hashes := request("a"), []string{"one", "none", "two"}
+	reset, refs := request("a"), ByHash("one", "none", "two")
 	for range 2 {
-		outcomes := s.ResetStats(t.Context(), reset, hashes)
+		outcomes := s.ResetStats(t.Context(), reset, refs)
 		if outcomes[0].Err != nil || kind(outcomes[1].Err) != URLNotFound || outcomes[2].Err != nil {
 			t.Errorf("reset: %+v", outcomes)
 		}
 	}
 	s.wantTypes(t, "url-"+edited.Items[0].URL.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1", "url.stats_reset.v1")
-	deleted := s.DeleteURLs(t.Context(), request("a"), []string{"one", "two", "one"})
+	deleted := s.DeleteURLs(t.Context(), request("a"), ByHash("one", "two", "one"))
 	if deleted[0].Err != nil || deleted[1].Err != nil || kind(deleted[2].Err) != URLNotFound {
 		t.Errorf("deleted: %+v", deleted)
 	}
@@ -306,7 +306,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 	}
 	remove := request("a")
 	for range 3 {
-		if outcome := s.DeleteURLs(t.Context(), remove, []string{"three"})[0]; outcome.Err != nil {
+		if outcome := s.DeleteURLs(t.Context(), remove, ByHash("three"))[0]; outcome.Err != nil {
 			t.Errorf("repeated deletion: %v", outcome.Err)
 		}
 	}

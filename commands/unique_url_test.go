@@ -66,7 +66,7 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	first := s.mustUnique(t, "a", "")
-	if err := s.DeleteURLs(t.Context(), request("a"), []string{first.Hash})[0].Err; err != nil {
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash(first.Hash))[0].Err; err != nil {
 		t.Fatal(err)
 	}
 	second := s.mustUnique(t, "a", "", first.ID)

@@ -1,8 +1,11 @@
 package httpapi
 
 import (
+	"context"
+
 	"linkledger/commands"
 	"linkledger/queries"
+	"linkledger/queries/tagexpr"
 )
 
 // editURL edits the URL that the path names.
@@ -27,11 +30,7 @@ func (s *server) editURL(e *exchange) (any, error) {
 
 // editURLs edits several URLs: all that the parameters select in the same way, or each item the one that it names.
 func (s *server) editURLs(e *exchange) (any, error) {
-	query, err := parameters(e, "tags")
-	if err != nil {
-		return nil, err
-	}
-	chosen, err := s.selection(query)
+	chosen, err := s.chosen(e)
 	if err != nil {
 		return nil, err
 	}
@@ -39,14 +38,40 @@ func (s *server) editURLs(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(payloads) > 1 && (chosen.hashes != nil || chosen.tags != nil) {
+		return nil, wrongInput("urls must have one item, which is for all selected URLs, not %d", len(payloads))
+	}
+	if chosen.tags != nil {
+		return s.editTagged(e, chosen.tags, payloads[0])
+	}
 	if chosen.hashes != nil {
-		if len(payloads) > 1 {
-			return nil, wrongInput("urls must have one item, which is for all selected URLs, not %d", len(payloads))
-		}
 		payloads = sameEdit(payloads[0], chosen.hashes...)
 	}
 	answer, _, err := s.editEach(e, payloads)
 	return answer, err
+}
+
+// editTagged edits the URLs that meet an expression, and answers without them.
+func (s *server) editTagged(e *exchange, expression *tagexpr.Expr, payload urlPayload) (any, error) {
+	if payload.Hash != nil || payload.CustomHash != nil || payload.LongURL != nil || payload.Tags != nil {
+		return nil, wrongInput("Of URLs that are selected by tags only note, expiration_date, max_clicks, email_stats, ping, protected and archived can be edited")
+	}
+	edit := payload.edit()
+	if err := s.cfg.Commands.CheckEdit(edit); err != nil {
+		return nil, err
+	}
+	err := s.changeTagged(e, expression, func(ctx context.Context, r commands.Request, refs []commands.Ref) []commands.URLOutcome {
+		edits := make([]commands.EditURL, len(refs))
+		for i, ref := range refs {
+			edits[i] = edit
+			edits[i].Ref = ref
+		}
+		return s.cfg.Commands.EditURLs(ctx, r, edits).Items
+	})
+	if err != nil {
+		return nil, err
+	}
+	return urlsAnswer{envelope: succeeded(), URLs: []any{}}, nil
 }
 
 // sameEdit returns one edit for several URLs.
@@ -63,7 +88,7 @@ func sameEdit(payload urlPayload, hashes ...string) []urlPayload {
 func (s *server) editEach(e *exchange, payloads []urlPayload) (urlsAnswer, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
 		return urlsAnswer{}, commands.URLsOutcome{}, &apiError{
-			code: codeMissingInput, details: "Say which URLs are meant: with the parameter hashes, or with hash in each item",
+			code: codeMissingInput, details: "Say which URLs are meant: with the parameters hashes or tags, or with hash in each item",
 		}
 	}
 	request, err := s.writeRequest(e)

@@ -120,7 +120,7 @@ func (u unread) Unwrap() error { return u.err }
 
 // answered marks what queries fail with, except that something is not there.
 func answered(err error) error {
-	if err == nil || errors.Is(err, queries.ErrNotFound) {
+	if _, known := errors.AsType[*queries.UnknownTagError](err); known || err == nil || errors.Is(err, queries.ErrNotFound) {
 		return err
 	}
 	return unread{err}
@@ -161,6 +161,9 @@ func refusal(err error) (failure, bool) {
 			return failure{}, false
 		}
 		return failure{code: known, details: clip(refused.Details), status: answers[known].status}, true
+	}
+	if unknown, ok := errors.AsType[*queries.UnknownTagError](err); ok {
+		return failure{code: codeTagNotFound, details: clip(unknown.Error()), status: answers[codeTagNotFound].status}, true
 	}
 	if errors.Is(err, queries.ErrNotFound) {
 		return failure{code: codeURLNotFound, status: answers[codeURLNotFound].status}, true

@@ -62,6 +62,18 @@ func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 // context ends with the request's deadline.
 func (e *exchange) context() context.Context { return e.request.Context() }
 
+// extend gives the request another deadline from now on. The caller calls end when it is done.
+func (e *exchange) extend(timeout time.Duration) (end context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.context()), timeout)
+	e.request = e.request.WithContext(ctx)
+	// Not every writer has a deadline, and then there is none to extend.
+	_ = http.NewResponseController(e.ResponseWriter).SetWriteDeadline(time.Now().Add(timeout + farewell))
+	return cancel
+}
+
+// farewell is the time to write the answer when all else is done.
+const farewell = 10 * time.Second
+
 // param returns a segment of the path, unescaped.
 func (e *exchange) param(name string) string {
 	value, err := url.PathUnescape(e.params.ByName(name))

@@ -86,7 +86,7 @@ func (p urlPayload) create() commands.CreateURL {
 
 func (p urlPayload) edit() commands.EditURL {
 	return commands.EditURL{
-		Hash:       given(p.Hash),
+		Ref:        commands.Ref{Hash: given(p.Hash)},
 		CustomHash: p.CustomHash, LongURL: p.LongURL, Note: p.Note, EmailStats: p.EmailStats, Ping: p.Ping,
 		Protected: p.Protected, Archived: p.Archived, ExpirationDate: p.ExpirationDate, MaxClicks: p.MaxClicks, Tags: p.Tags,
 	}

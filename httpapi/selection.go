@@ -7,18 +7,34 @@ import (
 	"strings"
 
 	"linkledger/commands"
+	"linkledger/queries/tagexpr"
 )
 
 // selection is the URLs that a call means by its parameters.
 type selection struct {
-	hashes []string // each once; nil: not given
+	hashes []string      // each once; nil: not given
+	tags   *tagexpr.Expr // nil: not given
 }
 
-// selection reads the parameter hashes: hashes with commas between them, percent-encoded or not.
+// selection reads the parameters hashes and tags.
 func (s *server) selection(query url.Values) (selection, error) {
-	list := query.Get("hashes")
+	var chosen selection
+	var err error
+	if chosen.hashes, err = s.hashes(query.Get("hashes")); err != nil {
+		return selection{}, err
+	}
+	if expression := query.Get("tags"); expression != "" {
+		if chosen.tags, err = tagexpr.Parse(expression); err != nil {
+			return selection{}, wrongInput("tags cannot be read %v", err)
+		}
+	}
+	return chosen, nil
+}
+
+// hashes reads a list of hashes with commas between them.
+func (s *server) hashes(list string) ([]string, error) {
 	if list == "" {
-		return selection{}, nil
+		return nil, nil
 	}
 	hashes := []string{}
 	for hash := range strings.SplitSeq(list, ",") {
@@ -27,35 +43,32 @@ func (s *server) selection(query url.Values) (selection, error) {
 			continue
 		}
 		if len(hashes) == s.cfg.GroupLimit { // before anything is looked at, however long the list
-			return selection{}, s.batchLimit("more")
+			return nil, s.batchLimit("more")
 		}
 		hashes = append(hashes, hash)
 	}
 	if len(hashes) == 0 {
-		return selection{}, &apiError{code: codeMissingInput, details: "hashes names no hash"}
+		return nil, &apiError{code: codeMissingInput, details: "hashes names no hash"}
 	}
 	for _, hash := range hashes {
 		if !commands.ValidHash(hash) {
-			return selection{}, invalidHash(hash)
+			return nil, invalidHash(hash)
 		}
 	}
-	return selection{hashes: hashes}, nil
+	return hashes, nil
 }
 
-// selected returns the URLs that a call changes, which it has to name.
-func (s *server) selected(e *exchange) (selection, error) {
-	query, err := parameters(e, "tags")
+// chosen returns the URLs that a call changes. Unlike a list, it does not combine hashes and tags.
+func (s *server) chosen(e *exchange) (selection, error) {
+	query, err := parameters(e)
 	if err != nil {
 		return selection{}, err
 	}
 	chosen, err := s.selection(query)
-	if err != nil {
-		return selection{}, err
+	if err == nil && chosen.hashes != nil && chosen.tags != nil {
+		err = wrongInput("Give either hashes or tags")
 	}
-	if chosen.hashes == nil {
-		return selection{}, &apiError{code: codeMissingInput, details: "Say which URLs are meant with the parameter hashes"}
-	}
-	return chosen, nil
+	return chosen, err
 }
 
 func (s *server) batchLimit(got string) error {
@@ -83,22 +96,20 @@ func pathHash(e *exchange) (string, error) {
 	return hash, nil
 }
 
-// parameters returns the parameters of a call. It refuses those that the contract has and this version does not serve:
-// ignoring them would answer another question than the one that was asked.
-func parameters(e *exchange, unserved ...string) (url.Values, error) {
-	// To net/url a raw semicolon is an error.
-	query, err := url.ParseQuery(strings.ReplaceAll(e.request.URL.RawQuery, ";", "%3B"))
+// parameters returns the parameters of a call.
+func parameters(e *exchange) (url.Values, error) {
+	// To net/url a raw semicolon is an error; in tag expressions it is an operator.
+	raw := strings.ReplaceAll(e.request.URL.RawQuery, ";", "%3B")
+	query, err := url.ParseQuery(raw)
 	if err != nil {
 		return nil, wrongInput("The query string cannot be read, percent-encode its values")
 	}
-	for _, name := range unserved {
-		if query.Get(name) != "" {
-			return nil, unsupported(name)
+	if query.Get("tags") != "" {
+		for part := range strings.SplitSeq(raw, "&") {
+			if part != "" && !strings.Contains(part, "=") { // half of an expression would select other URLs
+				return nil, wrongInput("In tags write & as %%26, or use a comma: %q is no parameter", part)
+			}
 		}
 	}
 	return query, nil
-}
-
-func unsupported(parameter string) error {
-	return wrongInput("This version does not support the parameter %s yet", parameter)
 }

@@ -43,11 +43,13 @@ type Config struct {
 
 	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
 	RequestTimeout time.Duration // most a request takes once it has been read; 0: 10 s
-	BodyLimit      int64         // bytes; 0: 1 MiB
-	GroupLimit     int           // items of one batch; 0: 50
-	PageSize       int           // URLs of a list without limit; 0: 50
-	MaxPageSize    int           // URLs of a list at most; 0: 1000
-	RedirectStatus int           // 301, 302, 307 or 308; 0: 302
+	// OperationTimeout is the most that a change of all URLs with certain tags takes; 0: 10 min.
+	OperationTimeout time.Duration
+	BodyLimit        int64 // bytes; 0: 1 MiB
+	GroupLimit       int   // items of one batch; 0: 50
+	PageSize         int   // URLs of a list without limit; 0: 50
+	MaxPageSize      int   // URLs of a list at most; 0: 1000
+	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
 
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil discards
@@ -56,6 +58,7 @@ type Config struct {
 func (cfg *Config) setDefaults() {
 	setDefault(&cfg.WaitTimeout, time.Second)
 	setDefault(&cfg.RequestTimeout, 10*time.Second)
+	setDefault(&cfg.OperationTimeout, 10*time.Minute)
 	setDefault(&cfg.BodyLimit, 1<<20)
 	setDefault(&cfg.GroupLimit, 50)
 	setDefault(&cfg.PageSize, 50)
@@ -88,7 +91,7 @@ func (cfg *Config) check() error {
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
 	case len(cfg.VisitorKey) < minKey:
 		return fmt.Errorf("the visitor key has %d bytes, at least %d are needed", len(cfg.VisitorKey), minKey)
-	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
+	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
 		return errors.New("a timeout or limit is negative")
 	case cfg.MaxPageSize < cfg.PageSize:
 		return fmt.Errorf("the page size %d exceeds the largest one, %d", cfg.PageSize, cfg.MaxPageSize)

@@ -1,10 +1,12 @@
 package httpapi
 
 import (
+	"cmp"
 	"errors"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"linkledger/commands"
 	"linkledger/queries"
@@ -29,28 +31,45 @@ type listing struct {
 	Limit  int `name:"limit" validate:"min=1"`
 }
 
-func (s *server) listURLs(e *exchange) (any, error) {
-	query, err := parameters(e, "search", "tags")
+// orders are the values of order_by.
+var orders = map[string]queries.Order{
+	"created": queries.NewestFirst, "modified": queries.ModifiedFirst, "clicks": queries.ClicksFirst, "hash": queries.ByHash,
+}
+
+// list reads the parameters of a list.
+func (s *server) list(e *exchange) (queries.ListLinks, error) {
+	query, err := parameters(e)
 	if err != nil {
-		return nil, err
+		return queries.ListLinks{}, err
 	}
 	chosen, err := s.selection(query)
 	if err != nil {
-		return nil, err
+		return queries.ListLinks{}, err
 	}
-	if order := query.Get("order_by"); order != "" && order != "created" {
-		return nil, unsupported("order_by=" + order)
+	order, reverse := strings.CutPrefix(cmp.Or(query.Get("order_by"), "created"), "-")
+	sorting, known := orders[order]
+	if !known {
+		return queries.ListLinks{}, wrongInput("order_by must be created, modified, clicks or hash, with a - before it to reverse, not %q", order)
 	}
 	list := listing{Limit: s.cfg.PageSize}
 	if err := errors.Join(number(query, "offset", &list.Offset), number(query, "limit", &list.Limit)); err != nil {
-		return nil, err
+		return queries.ListLinks{}, err
 	}
 	if err := check(list, ""); err != nil {
+		return queries.ListLinks{}, err
+	}
+	return queries.ListLinks{
+		Account: e.account.ID, Hashes: chosen.hashes, Search: query.Get("search"), Tags: chosen.tags,
+		Order: sorting, Reverse: reverse, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
+	}, nil
+}
+
+func (s *server) listURLs(e *exchange) (any, error) {
+	list, err := s.list(e)
+	if err != nil {
 		return nil, err
 	}
-	found, err := s.cfg.Queries.Links(e.context(), queries.ListLinks{
-		Account: e.account.ID, Hashes: chosen.hashes, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
-	})
+	found, err := s.cfg.Queries.Links(e.context(), list)
 	if err != nil {
 		return nil, answered(err)
 	}

@@ -25,6 +25,11 @@ CREATE INDEX links_newest ON ?schema.links (account_id, position DESC, id DESC) 
 -- For the links to a long URL, the oldest first. The hash keeps long URLs out of the index.
 CREATE INDEX links_long_url ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
     WHERE deleted_at IS NULL;
+CREATE INDEX links_modified ON ?schema.links (account_id, modified_at DESC, position DESC, id DESC)
+    WHERE deleted_at IS NULL;
+-- One index for all that a search looks at.
+CREATE INDEX links_search ON ?schema.links
+    USING gin ((long_url || E'\n' || note || E'\n' || hash COLLATE "default") gin_trgm_ops) WHERE deleted_at IS NULL;
 CREATE INDEX links_tags ON ?schema.links USING gin (tag_ids) WHERE deleted_at IS NULL;
 
 -- Counters lie beside the links, in narrow rows without further indexes, so that counting a click rewrites no index.

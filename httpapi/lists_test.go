@@ -1,0 +1,173 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestLists(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c, bob := s.client(t, "alice"), s.client(t, "bob")
+	for i, fields := range []string{
+		`"custom_hash":"a","note":"One","tags":["fruit","red"]`,
+		`"custom_hash":"b","note":"two","tags":["fruit"],"email_stats":true`,
+		`"custom_hash":"c","tags":["red tape"]`,
+	} {
+		s.at(t, fmt.Sprintf("2026-05-1%dT12:00:00Z", i))
+		c.create(fields + `,"long_url":"https://example.com/` + strings.Repeat("x", i) + `?q=100%25"`)
+	}
+	s.at(t, noon)
+	bob.create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["fruit","private"]`)
+	c.must("PATCH", "/v3/urls/a", `{"urls":[{"archived":true}]}`)
+	for range 2 {
+		s.visit(t, "GET", "/b")
+	}
+	s.caughtUp(t)
+	for query, want := range map[string]string{
+		"order_by=created":                "c,b,a",
+		"order_by=-created":               "a,b,c",
+		"order_by=modified":               "a,c,b",
+		"order_by=clicks":                 "b,c,a",
+		"order_by=-clicks":                "a,c,b",
+		"order_by=hash":                   "a,b,c",
+		"order_by=-hash&limit=1&offset=1": "b",
+		"search=ONE":                      "a",
+		"search=example.com":              "c,b,a",
+		"search=100%2525":                 "c,b,a",
+		"search=none":                     "",
+		"search=%25":                      "c,b,a",
+		"search=_":                        "",
+
+		"tags=fruit":                     "b,a",
+		"tags=+fruit":                    "b,a", // a raw plus arrives as a space
+		"tags=%2Bfruit%26%2Bred":         "a",
+		"tags=+fruit;+red":               "a",
+		"tags=+fruit,+red":               "a",
+		"tags=+fruit%26~red":             "b",
+		"tags=FRUIT|%22red+tape%22":      "c,b,a",
+		"tags=fruit^red":                 "b",
+		"tags=archived":                  "a",
+		"tags=visited;email_stats":       "b",
+		"tags=(~fruit|+red);~visited":    "c,a",
+		"tags=%3E2026-05-10;<2026-05-12": "b",
+		"tags=>2026-05-11":               "c",
+		"tags=~fruit&hashes=a,b,c":       "c",
+		"tags=fruit&search=example&hashes=b,c,a&order_by=-hash&limit=1&offset=1": "a",
+	} {
+		a := c.must("GET", "/v3/urls?"+query, "")
+		equal(t, query, a.hashes(), want)
+		if !strings.Contains(query, "offset") {
+			equal(t, query+" total", a.Page.TotalCount, int64(len(a.URLs)))
+		}
+		for _, u := range a.URLs {
+			if u.Links["qr_small"] == "" || u.Error != nil {
+				t.Errorf("%s: %+v", query, u)
+			}
+		}
+	}
+	equal(t, "total", c.must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2)
+	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, codeTagNotFound)
+	equal(t, "the other's fruit", bob.must("GET", "/v3/urls?tags=fruit", "").hashes(), "hers")
+}
+
+func TestTaggedChanges(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c, bob := s.client(t, "alice"), s.client(t, "bob")
+	c.create(`"custom_hash":"a","long_url":"https://example.com/","tags":["t"]`)
+	c.create(`"custom_hash":"b","long_url":"https://example.com/","tags":["t","u"]`)
+	c.create(`"custom_hash":"c","long_url":"https://example.com/","tags":["u"]`)
+	bob.create(`"custom_hash":"hers","long_url":"https://example.com/","tags":["t"]`)
+	for _, hash := range []string{"a", "b", "c", "hers"} {
+		s.visit(t, "GET", "/"+hash)
+	}
+	s.caughtUp(t)
+
+	edited := c.must("PATCH", "/v3/urls?tags=+t", `{"urls":[{"note":"n","expiration_date":"2030-01-01","max_clicks":9,
+		"email_stats":true,"ping":true,"protected":true,"archived":true}]}`)
+	equal(t, "body", edited.body, `{"error":{"code":0,"message":""},"version":"3.1","urls":[]}`+"\n")
+	if edited.header.Get("X-Event-Position") == "" {
+		t.Error("no position of the write")
+	}
+	for _, hash := range []string{"a", "b"} {
+		got := c.read(hash)
+		if got.Note != "n" || *got.ExpirationDate != "2030-01-01" || got.MaxClicks != 9 || !got.EmailStats || !got.Ping || !got.Protected || !got.Archived {
+			t.Errorf("%s: %+v", hash, got)
+		}
+	}
+	equal(t, "c", c.read("c").Note, "")
+	equal(t, "hers", bob.read("hers").Note, "")
+
+	c.must("DELETE", "/v3/stats?tags=t;u", "")
+	for hash, want := range map[string]int64{"a": 1, "b": 0, "c": 1} {
+		equal(t, hash+" clicks", c.read(hash).TotalClicks, want)
+	}
+	equal(t, "hers", bob.read("hers").TotalClicks, 1)
+
+	deleted := c.must("DELETE", "/v3/urls?tags=t|u", "")
+	equal(t, "body", deleted.body, `{"error":{"code":0,"message":""},"version":"3.1"}`+"\n")
+	equal(t, "left are the protected", c.must("GET", "/v3/urls", "").hashes(), "b,a")
+	c.must("PATCH", "/v3/urls?tags=protected", `{"urls":[{"protected":false,"expiration_date":null}]}`)
+	if got := c.read("a"); got.Protected || got.ExpirationDate != nil {
+		t.Errorf("a: %+v", got)
+	}
+	c.must("DELETE", "/v3/urls?tags=t", "")
+	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
+	c.must("DELETE", "/v3/urls?tags=t", "")
+	bob.read("hers")
+}
+
+// A change of more URLs than one portion has, cut off again and again, ends as if nothing had happened.
+func TestTaggedChangeIsRepeatable(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.GroupLimit, cfg.OperationTimeout = 1000, 300*time.Millisecond })
+	c := s.client(t, "alice")
+	items := strings.Repeat(`,{"long_url":"https://example.com/","tags":["t"]}`, portion+portion/5)
+	c.must("POST", "/v3/urls", `{"urls":[`+items[1:]+`]}`)
+	repeat := func(method, path, body string) {
+		t.Helper()
+		for until := time.Now().Add(patience); time.Now().Before(until); {
+			a := c.call(method, path, body)
+			if a.status == http.StatusOK {
+				return
+			}
+			a.is(http.StatusServiceUnavailable, codeUnknown)
+			s.caughtUp(t)
+		}
+		t.Fatalf("%s %s: never done", method, path)
+	}
+	repeat("PATCH", "/v3/urls?tags=t;~archived", `{"urls":[{"archived":true,"note":"done"}]}`)
+	s.caughtUp(t)
+	equal(t, "done", c.must("GET", "/v3/urls?search=done&tags=archived", "").Page.TotalCount, portion+portion/5)
+	repeat("DELETE", "/v3/urls?tags=t", "")
+	s.caughtUp(t)
+	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
+}
+
+func FuzzSelection(f *testing.F) {
+	for _, seed := range []string{
+		"hashes=a,b", "hashes=a%2Cb&tags=c", "tags=+a;~b", "tags=a&b", "order_by=-hash&limit=5&offset=x", "limit=%zz", "hashes=,", "search=%00",
+	} {
+		f.Add(seed)
+	}
+	s := &server{cfg: newStackless()}
+	s.cfg.setDefaults()
+	f.Fuzz(func(t *testing.T, raw string) {
+		e := &exchange{request: &http.Request{URL: &url.URL{RawQuery: raw}}}
+		list, err := s.list(e)
+		if err != nil {
+			if f, ok := refusal(err); !ok || f.status != http.StatusBadRequest {
+				t.Fatalf("%q: %v", raw, err)
+			}
+			return
+		}
+		if len(list.Hashes) > s.cfg.GroupLimit || list.Limit < 1 || list.Limit > s.cfg.MaxPageSize || list.Offset < 0 {
+			t.Fatalf("%q is read as %+v", raw, list)
+		}
+	})
+}

@@ -1,0 +1,310 @@
+package queries
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries/tagexpr"
+)
+
+// hashesOf returns the hashes of a list's page, and fails unless the total is that many.
+func (w *world) hashesOf(t testing.TB, list ListLinks, total int64) string {
+	t.Helper()
+	list.Account, list.Limit = w.account, cmp.Or(list.Limit, 100)
+	page, err := w.q.Links(withPatience(t), list)
+	if err != nil {
+		t.Fatalf("%+v: %v", list, err)
+	}
+	if page.Total != total {
+		t.Errorf("%+v: total %d, want %d", list, page.Total, total)
+	}
+	hashes := make([]string, len(page.Links))
+	for i, link := range page.Links {
+		hashes[i] = link.Hash
+	}
+	return strings.Join(hashes, ",")
+}
+
+// addLink inserts a live link of the account with tags.
+func (w *world) addLink(t testing.TB, hash string, position int64, change func(*readmodel.Link)) readmodel.Link {
+	t.Helper()
+	link := w.bare
+	link.ID, link.Hash, link.Position, link.LongURL = uuid.New(), hash, position, "https://example.org/"+hash
+	change(&link)
+	insert(t, w.db, &link)
+	return link
+}
+
+func TestListOrders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for i, hash := range []string{"d", "b", "c", "a"} {
+		link := w.addLink(t, hash, int64(30+i), func(l *readmodel.Link) { l.ModifiedAt = noon.Add(time.Duration(i%2) * 2 * time.Hour) })
+		if hash != "c" {
+			insert(t, w.db, &readmodel.LinkStats{URLID: link.ID, TotalClicks: int64(i % 2), Visited: true})
+		}
+	}
+	for order, want := range map[Order]string{
+		NewestFirst:   "a,c,b,d,bare,full",
+		ModifiedFirst: "a,b,full,c,d,bare",
+		ClicksFirst:   "full,a,b,c,d,bare",
+		ByHash:        "a,b,bare,c,d,full",
+	} {
+		forwards := strings.Split(want, ",")
+		for offset := range 7 {
+			rest := strings.Join(forwards[min(offset, 6):min(offset+2, 6)], ",")
+			if got := w.hashesOf(t, ListLinks{Hashes: forwards, Order: order, Offset: offset, Limit: 2}, 6); got != rest {
+				t.Errorf("order %d from %d: %s, want %s", order, offset, got, rest)
+			}
+		}
+		slices.Reverse(forwards)
+		if got := w.hashesOf(t, ListLinks{Hashes: forwards, Order: order, Reverse: true}, 6); got != strings.Join(forwards, ",") {
+			t.Errorf("order %d reversed: %s, want %s", order, got, forwards)
+		}
+	}
+}
+
+func TestSearch(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.addLink(t, "Percent_1", 30, func(l *readmodel.Link) { l.LongURL, l.Note = "https://example.net/100%25/Ünï", `50% of\it` })
+	w.addLink(t, "PercentX1", 31, func(l *readmodel.Link) { l.LongURL, l.Note = "https://example.net/", "two\nlines" })
+	for search, want := range map[string]string{
+		"EXAMPLE.net":           "PercentX1,Percent_1",
+		"percent_1":             "Percent_1",
+		"0%":                    "Percent_1",
+		`of\I`:                  "Percent_1",
+		"ÜNÏ":                   "Percent_1",
+		"ünï":                   "Percent_1",
+		"WO\nLI":                "PercentX1",
+		"1\ntwo":                "", // across hash and note
+		"lines\nhttps":          "", // across note and long URL
+		"x":                     "PercentX1,Percent_1,bare,full",
+		"e'b":                   "",
+		"='b'":                  "full",
+		"?0":                    "",
+		"nowhere":               "",
+		"\x00":                  "",
+		strings.Repeat("a", 99): "",
+	} {
+		total := int64(0)
+		if want != "" {
+			total = int64(strings.Count(want, ",") + 1)
+		}
+		if got := w.hashesOf(t, ListLinks{Search: search}, total); got != want {
+			t.Errorf("%q finds %s, want %s", search, got, want)
+		}
+	}
+	news, err := tagexpr.Parse("news&protected")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := ListLinks{Search: "example", Hashes: []string{"full", "bare"}, Tags: news, Order: ByHash, Offset: 0, Limit: 1}
+	if got := w.hashesOf(t, all, 1); got != "full" {
+		t.Errorf("everything together finds %s", got)
+	}
+}
+
+func TestSearchUsesTheIndex(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorld(t), withPatience(t)
+	if _, err := w.db.NewRaw(`INSERT INTO linkledger.links
+		SELECT gen_random_uuid(), ?, 'x' || n, md5(n::text), '', false, false, false, false, NULL, 0, '{}', now(), now(), n, 0
+		FROM generate_series(1, ?) n`, w.account, 20_000).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.db.ExecContext(ctx, "VACUUM ANALYZE links_g1.links"); err != nil { // brings the index in order
+		t.Fatal(err)
+	}
+	match, err := w.q.match(ctx, ListLinks{Account: w.account, Search: "c4ca4238"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plan []string
+	if err := w.db.NewRaw("EXPLAIN ?", match(w.db.NewSelect().ColumnExpr("count(*)").TableExpr("linkledger.links AS link"))).
+		Scan(ctx, &plan); err != nil {
+		t.Fatal(err)
+	}
+	if text := fmt.Sprint(plan); !strings.Contains(text, "links_search") {
+		t.Errorf("a search is planned without links_search: %s", text)
+	}
+}
+
+// drawn is an expression with what it means, in the plainest way.
+type drawn struct {
+	text  string
+	level int // of its loosest operator: 0 or, 1 xor, 2 and, 3 none
+	meets func(l readmodel.Link, visited bool) bool
+}
+
+// drawExpression draws an expression over the tags.
+func drawExpression(t *rapid.T, tags []readmodel.Tag, depth int) drawn {
+	space := rapid.SampledFrom([]string{"", "", " "}).Draw(t, "space")
+	if depth == 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
+		return drawOperand(t, tags)
+	}
+	if rapid.IntRange(0, 3).Draw(t, "not") == 0 {
+		inner := drawExpression(t, tags, depth-1).bracketed(3)
+		return drawn{rapid.SampledFrom([]string{"~", "-"}).Draw(t, "sign") + space + inner.text, 3, func(l readmodel.Link, visited bool) bool {
+			return !inner.meets(l, visited)
+		}}
+	}
+	level := rapid.IntRange(0, 2).Draw(t, "operator")
+	left, right := drawExpression(t, tags, depth-1).bracketed(level), drawExpression(t, tags, depth-1).bracketed(level)
+	sign := rapid.SampledFrom([][]string{{"|"}, {"^"}, {"&", ",", ";"}}[level]).Draw(t, "sign")
+	return drawn{left.text + space + sign + space + right.text, level, func(l readmodel.Link, visited bool) bool {
+		a, b := left.meets(l, visited), right.meets(l, visited)
+		return []bool{a || b, a != b, a && b}[level]
+	}}
+}
+
+// bracketed puts an expression that binds more loosely than needed into brackets.
+func (d drawn) bracketed(level int) drawn {
+	if d.level < level {
+		return drawn{"(" + d.text + ")", 3, d.meets}
+	}
+	return d
+}
+
+func drawOperand(t *rapid.T, tags []readmodel.Tag) drawn {
+	day := noon.AddDate(0, 0, rapid.IntRange(-2, 2).Draw(t, "day")).Truncate(24 * time.Hour)
+	leaves := []drawn{
+		{text: "archived", meets: func(l readmodel.Link, _ bool) bool { return l.Archived }},
+		{text: "Ping", meets: func(l readmodel.Link, _ bool) bool { return l.Ping }},
+		{text: `"protected"`, meets: func(l readmodel.Link, _ bool) bool { return l.Protected }},
+		{text: "+email_stats", meets: func(l readmodel.Link, _ bool) bool { return l.EmailStats }},
+		{text: "visited", meets: func(_ readmodel.Link, visited bool) bool { return visited }},
+		{text: ">" + day.Format(time.DateOnly), meets: func(l readmodel.Link, _ bool) bool { return !l.CreatedAt.Before(day.AddDate(0, 0, 1)) }},
+		{text: "<" + day.Format(time.DateOnly), meets: func(l readmodel.Link, _ bool) bool { return l.CreatedAt.Before(day) }},
+	}
+	for _, tag := range tags {
+		leaves = append(leaves, drawn{text: `+"` + strings.ToUpper(tag.Label) + `"`, meets: func(l readmodel.Link, _ bool) bool {
+			return slices.Contains(l.TagIDs, tag.ID)
+		}})
+	}
+	leaf := rapid.SampledFrom(leaves).Draw(t, "operand")
+	leaf.level = 3
+	return leaf
+}
+
+func TestTagExpressions(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	tags := []readmodel.Tag{w.news, w.old}
+	visited := map[uuid.UUID]bool{w.full.ID: true}
+	links := []readmodel.Link{w.bare, w.full}
+	for i := range 64 {
+		links = append(links, w.addLink(t, fmt.Sprint("l", i), int64(100+i), func(l *readmodel.Link) {
+			for bit, tag := range tags {
+				if i>>bit&1 == 1 {
+					l.TagIDs = append(l.TagIDs, tag.ID)
+				}
+			}
+			l.Archived, l.Ping, l.Protected, l.EmailStats = i&4 > 0, i&8 > 0, i&16 > 0, i%3 == 0
+			l.CreatedAt = noon.Add(time.Duration(i-32) * 2 * time.Hour)
+			if visited[l.ID] = i&32 > 0; visited[l.ID] {
+				insert(t, w.db, &readmodel.LinkStats{URLID: l.ID, Visited: true})
+			}
+		}))
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		drawn := drawExpression(rt, tags, rapid.IntRange(0, 5).Draw(rt, "depth"))
+		expr, err := tagexpr.Parse(drawn.text)
+		if err != nil {
+			rt.Fatalf("%s: %v", drawn.text, err)
+		}
+		page, err := w.q.Links(context.Background(), ListLinks{Account: w.account, Tags: expr, Limit: 100, Reverse: true})
+		if err != nil {
+			rt.Fatalf("%s: %v", drawn.text, err)
+		}
+		var want, got []string
+		for _, link := range links {
+			if drawn.meets(link, visited[link.ID]) {
+				want = append(want, link.Hash)
+			}
+		}
+		for _, link := range page.Links {
+			got = append(got, link.Hash)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) || page.Total != int64(len(want)) {
+			rt.Fatalf("%s finds %d: %v, want %v", drawn.text, page.Total, got, want)
+		}
+	})
+}
+
+func TestUnknownTags(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for text, label := range map[string]string{"none": "none", "news|foreign": "foreign", "news&~gone": "gone"} {
+		expr, err := tagexpr.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, listed := w.q.Links(withPatience(t), ListLinks{Account: w.account, Tags: expr, Limit: 1})
+		_, selected := w.q.Select(withPatience(t), w.account, expr)
+		for _, err := range []error{listed, selected} {
+			if unknown, ok := errors.AsType[*UnknownTagError](err); !ok || unknown.Label != label {
+				t.Errorf("%s: %v, want the label %s", text, err, label)
+			}
+		}
+	}
+}
+
+func TestSelection(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	expr, err := tagexpr.Parse("~archived&<9999-12-31&>0001-01-01")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []uuid.UUID{w.bare.ID}
+	for i := range 5 {
+		want = append(want, w.addLink(t, fmt.Sprint("l", i), int64(30+i/2), func(*readmodel.Link) {}).ID)
+	}
+	selected, err := w.q.Select(withPatience(t), w.account, expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.addLink(t, "later", 100, func(*readmodel.Link) {})
+	var got []uuid.UUID
+	for {
+		ids, err := selected.Next(withPatience(t), 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(ids) == 0 {
+			break
+		}
+		got = append(got, ids...)
+		// What is done to a portion moves none of the others.
+		if _, err := w.db.NewRaw("UPDATE linkledger.links SET archived = true WHERE id IN (?, ?)", ids[0], ids[len(ids)-1]).
+			Exec(withPatience(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	byText := func(a, b uuid.UUID) int { return cmp.Compare(a.String(), b.String()) }
+	slices.SortFunc(got, byText)
+	slices.SortFunc(want, byText)
+	if !slices.Equal(got, want) {
+		t.Errorf("selected %v, want %v", got, want)
+	}
+	none, err := w.q.Select(withPatience(t), uuid.New(), expr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids, err := none.Next(withPatience(t), 2); len(ids) > 0 || err != nil {
+		t.Errorf("an account without links: %v, %v", ids, err)
+	}
+}

@@ -1,0 +1,75 @@
+package tagexpr
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Expr is a parsed expression. It does not change.
+type Expr struct {
+	root *node
+}
+
+// operation is what a node does.
+type operation int
+
+const (
+	hasTag  operation = iota + 1 // label
+	hasFlag                      // flag
+	after                        // day
+	before                       // day
+	not                          // left
+	and                          // left, right
+	xor
+	or
+)
+
+type node struct {
+	operation   operation
+	label       string
+	flag        flag
+	day         time.Time // midnight, UTC
+	left, right *node
+}
+
+// flag is a property of links that is written like a label.
+type flag string
+
+const (
+	archived   flag = "archived"
+	visited    flag = "visited"
+	ping       flag = "ping"
+	emailStats flag = "email_stats"
+	protected  flag = "protected"
+)
+
+var flags = []flag{archived, visited, ping, emailStats, protected}
+
+// operand returns the node of a label, which may be a flag's.
+func operand(label string) *node {
+	if i := slices.IndexFunc(flags, func(f flag) bool { return strings.EqualFold(string(f), label) }); i >= 0 {
+		return &node{operation: hasFlag, flag: flags[i]}
+	}
+	return &node{operation: hasTag, label: label}
+}
+
+// Labels returns the labels of the tags that the expression names, as they are written, each spelling once.
+func (e *Expr) Labels() []string {
+	var labels []string
+	e.root.walk(func(n *node) {
+		if n.operation == hasTag && !slices.Contains(labels, n.label) {
+			labels = append(labels, n.label)
+		}
+	})
+	return labels
+}
+
+func (n *node) walk(visit func(*node)) {
+	if n == nil {
+		return
+	}
+	visit(n)
+	n.left.walk(visit)
+	n.right.walk(visit)
+}
