@@ -37,6 +37,10 @@ race: go ## Run all tests with the race detector
 crash: go ## Kill the real processes under load, again and again
 	@$(WITH_POSTGRES) go test -count=1 -v -run '^Test(Crash|Outages)$$' ./cmd/linkledger -crash-rounds 20
 
+.PHONY: storecrash
+storecrash: go ## Kill the real event store under 64 writers, 20 times
+	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./cmd/linkledger -crash-rounds 20
+
 .PHONY: bench
 bench: go ## Run all benchmarks
 	@$(WITH_POSTGRES) go test -run='^$$' -bench=. -benchmem ./...

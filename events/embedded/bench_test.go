@@ -172,7 +172,7 @@ func BenchmarkDeliver(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkReopen opens a store that holds 500,000 events.
+// BenchmarkReopen opens a store that holds two million events.
 func BenchmarkReopen(b *testing.B) {
 	dir := b.TempDir()
 	s, err := Open(Config{Dir: dir, NoSync: true})
@@ -180,7 +180,7 @@ func BenchmarkReopen(b *testing.B) {
 		b.Fatal(err)
 	}
 	data := make([]byte, benchBytes)
-	for i := range 1000 {
+	for i := range 4000 {
 		list := make([]proposed, 500)
 		for j := range list {
 			list[j] = proposed{id: uuid.New(), kind: "url.created.v1", json: true, data: data}
