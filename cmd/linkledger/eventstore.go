@@ -124,5 +124,8 @@ func (r *runningStore) stop() error {
 	err := r.store.Close()
 	<-r.ended
 	r.admin.stop()
+	if errors.Is(r.err, embedded.ErrClosed) { // closed before it served
+		return err
+	}
 	return errors.Join(r.err, err)
 }
