@@ -168,7 +168,9 @@ func TestPauseAndOverview(t *testing.T) {
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "me"})
+	board := &Board{}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "me", Board: board})
+	awaitStatus(t, board, func(s Status) bool { return s.Owned })
 	account := w.account()
 	_, at := w.link(account, "a")
 	progress.wait(t, at, Links, Accounts)

@@ -17,7 +17,8 @@ import (
 type keeper struct {
 	cfg         Config
 	projections map[string]projection
-	wake        chan struct{} // an election may have another outcome now
+	shapes      map[string]string // of this program's tables, by projection
+	wake        chan struct{}     // an election may have another outcome now
 	working     sync.WaitGroup
 
 	mu    sync.Mutex
@@ -31,7 +32,10 @@ type key struct {
 }
 
 func newKeeper(cfg Config) *keeper {
-	k := &keeper{cfg: cfg, projections: make(map[string]projection), wake: make(chan struct{}, 1), terms: make(map[key]*term)}
+	k := &keeper{
+		cfg: cfg, projections: make(map[string]projection), shapes: make(map[string]string),
+		wake: make(chan struct{}, 1), terms: make(map[key]*term),
+	}
 	for _, p := range all() {
 		if cfg.only == "" || p.name == cfg.only {
 			k.projections[p.name] = p
@@ -42,6 +46,12 @@ func newKeeper(cfg Config) *keeper {
 
 // run holds elections until ctx ends or a term ends in a way that it must not, and waits for everything it started.
 func (k *keeper) run(ctx context.Context) error {
+	for name := range k.projections {
+		var err error
+		if k.shapes[name], err = readmodel.Shape(name); err != nil {
+			return err
+		}
+	}
 	running, fail := context.WithCancelCause(ctx)
 	defer k.working.Wait()
 	defer fail(nil)
@@ -74,20 +84,23 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 		k.interruptAll(err)
 		return err
 	}
-	prepared := make(map[string]bool)
+	prepared, known := make(map[string]bool), make(map[key]bool)
 	for _, c := range found {
 		prepared[c.Name] = true
 		p, ours := k.projections[c.Name]
-		if !ours {
+		if !ours || k.cfg.generations != nil && !k.cfg.generations[keyOf(c.Generation)] {
 			continue
 		}
+		known[keyOf(c.Generation)] = true
 		if t := k.inOffice(keyOf(c.Generation)); t != nil {
 			t.observe(c.Generation)
+			t.projector.status.serve(c.Serving)
 			continue
 		}
 		status := k.cfg.Board.line(keyOf(c.Generation))
 		status.observe(c.Generation)
-		if !c.Free || c.Paused {
+		free := c.Free || c.Owner == k.cfg.Owner
+		if !free || c.Paused || c.Shape != k.shapes[c.Name] {
 			continue
 		}
 		at, elected, err := acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.lease)
@@ -96,14 +109,16 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 			return err
 		}
 		if elected {
-			k.start(ctx, fail, newTerm(k.cfg, p, at, c.Resumptions, status))
+			k.start(ctx, fail, newTerm(k.cfg, p, at, c.Generation, status))
 		}
 	}
 	for name := range k.projections {
 		if !prepared[name] {
+			known[key{name, firstGeneration}] = true
 			k.cfg.Board.line(key{name, firstGeneration}).interrupt(fmt.Errorf("%s: %w", name, ErrNotPrepared))
 		}
 	}
+	k.cfg.Board.keep(known)
 	return nil
 }
 

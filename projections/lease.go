@@ -47,10 +47,10 @@ func acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner stri
 	err := db.NewRaw(`
 		WITH vacant AS (
 			SELECT name, generation FROM linkledger.generations
-			WHERE name = ? AND generation = ? AND lease_until < clock_timestamp() AND NOT paused
+			WHERE name = ?0 AND generation = ?1 AND (lease_until < clock_timestamp() OR owner = ?2) AND NOT paused
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
-		SET owner = ?, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?)
+		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3)
 		FROM vacant WHERE g.name = vacant.name AND g.generation = vacant.generation
 		RETURNING g.*`, g.Name, g.Generation, owner, lease.Seconds()).Scan(ctx, &elected)
 	if err != nil {

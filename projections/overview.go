@@ -17,6 +17,8 @@ type State string
 // The states.
 const (
 	Live       State = "live"        // it serves and keeps up
+	Building   State = "building"    // it is on its way to take over
+	Kept       State = "kept"        // it served once, and is kept up to date for a rollback
 	CatchingUp State = "catching-up" // it serves, and has more to apply than is new
 	Failing    State = "failing"     // its owner does not get on, for a reason that may pass; it goes on trying
 	Stopped    State = "stopped"     // its owner stands before an event that it can't apply
@@ -100,6 +102,10 @@ func stateOf(row overviewRow, o Overview) State {
 		return Stopped
 	case row.LastError != "":
 		return Failing
+	case !row.Built:
+		return Building
+	case !row.Serving:
+		return Kept
 	case o.Lag > keepsUp:
 		return CatchingUp
 	}

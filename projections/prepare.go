@@ -3,6 +3,8 @@ package projections
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/uptrace/bun"
 
@@ -28,26 +30,63 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 	})
 }
 
-// prepare makes the first generation of a projection, whole or not at all: the checkpoint's row tells that it exists.
+// prepare makes a generation of this program's shape where there is none. The first one serves at once; a later one is
+// built by the projectors while the others go on serving.
 func prepare(ctx context.Context, db *readmodel.DB, name string) error {
-	exists, err := db.NewSelect().Model((*readmodel.Generation)(nil)).Where("name = ?", name).Exists(ctx)
+	shape, err := readmodel.Shape(name)
 	if err != nil {
+		return err
+	}
+	var rows []readmodel.Generation
+	if err := db.NewSelect().Model(&rows).Where("name = ?", name).Scan(ctx); err != nil {
 		return fmt.Errorf("look for projection %s: %w", name, err)
 	}
-	if exists {
+	if slices.ContainsFunc(rows, func(g readmodel.Generation) bool { return g.Shape == shape }) {
 		return nil
 	}
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if len(rows) > 0 {
+			_, err := createNext(ctx, tx, name, shape, "")
+			return err
+		}
 		if err := readmodel.CreateTables(ctx, tx, name, firstGeneration); err != nil {
 			return err
 		}
-		if err := readmodel.Serve(ctx, tx, name, firstGeneration); err != nil {
+		if err := readmodel.Serve(ctx, tx, name, 0, firstGeneration); err != nil {
 			return err
 		}
-		if _, err := tx.NewRaw("INSERT INTO linkledger.generations (name, generation, serving) VALUES (?, ?, true)",
-			name, firstGeneration).Exec(ctx); err != nil {
-			return fmt.Errorf("create the checkpoint of %s: %w", name, err)
-		}
-		return nil
+		return insertGeneration(ctx, tx, readmodel.Generation{
+			Name: name, Generation: firstGeneration, Serving: true, Shape: shape, Built: true,
+		}, 0)
 	})
+}
+
+// createNext makes the next generation of a projection, empty and without indexes, with an owner whose lease begins now;
+// empty: nobody owns it.
+func createNext(ctx context.Context, tx bun.Tx, name, shape, owner string) (readmodel.Generation, error) {
+	next := readmodel.Generation{Name: name, Shape: shape, Owner: owner}
+	if err := tx.NewRaw("SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?", name).
+		Scan(ctx, &next.Generation); err != nil {
+		return next, fmt.Errorf("next generation of %s: %w", name, err)
+	}
+	if err := readmodel.CreateBareTables(ctx, tx, name, next.Generation); err != nil {
+		return next, err
+	}
+	lease := time.Duration(0)
+	if owner != "" {
+		lease = leaseTerm
+	}
+	if err := insertGeneration(ctx, tx, next, lease); err != nil {
+		return next, err
+	}
+	return next, wakeElections(ctx, tx, name)
+}
+
+func insertGeneration(ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration) error {
+	if _, err := tx.NewRaw(`INSERT INTO linkledger.generations (name, generation, serving, shape, built, owner, lease_until)
+		VALUES (?0, ?1, ?2, ?3, ?4, ?5, CASE WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END)`,
+		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner, lease.Seconds()).Exec(ctx); err != nil {
+		return fmt.Errorf("create the checkpoint of %s: %w", g.Name, err)
+	}
+	return nil
 }

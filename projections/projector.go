@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -28,17 +29,18 @@ type projector struct {
 	stop     chan<- struct{} // signals that the projection has stopped
 	resume   <-chan struct{} // a stopped projection is to try again
 
+	id     checkpoint // as it was at first; name, generation and epoch never change
+	store  *eventstore.Store
+	logger *slog.Logger
+
 	mu      sync.Mutex
 	at      checkpoint          // as last read or committed; the database has the last word
 	parked  map[string]struct{} // streams that have dead letters
 	retryAt time.Time           // of a stopped projection; zero: it goes on
-}
 
-// identity is the checkpoint as far as it does not change within a term.
-func (p *projector) identity() checkpoint {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.at
+	building bool // has yet to take over for the first time
+	indexed  bool // and has its indexes
+	told     bool // readers know that this process owns the generation that serves
 }
 
 // checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
@@ -72,10 +74,15 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	recorded := p.fresh(batch.Events)
-	if len(recorded) == 0 && !batch.Position.After(p.at.position) {
-		return nil
+	if len(recorded) > 0 || batch.Position.After(p.at.position) {
+		if err := p.applyAll(ctx, recorded, batch.Position); err != nil {
+			return err
+		}
 	}
-	return p.applyAll(ctx, recorded, batch.Position)
+	if p.building {
+		return p.build(ctx, batch.CaughtUp)
+	}
+	return nil
 }
 
 // fresh leaves out what the checkpoint already covers.
@@ -133,6 +140,10 @@ func (p *projector) reached(to eventstore.Position, recorded []eventstore.Record
 	p.at.position = to
 	p.status.applied(to, recorded)
 	if serving {
+		if !p.told { // what this generation took in before it served was announced by nobody
+			p.told = true
+			changed = append(changed, readmodel.Everything)
+		}
 		p.onChange(p.name, changed)
 		p.onCommit(p.name, to.Commit)
 	}

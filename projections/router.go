@@ -2,11 +2,12 @@ package projections
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill"
@@ -29,9 +30,11 @@ type Config struct {
 	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
 	BatchSize int
 	Board     *Board // shows how the projections are doing; may be nil
-	Owner     string // names this process to operators; empty: host name and process id
+	Owner     string // names this process, and no other; empty: host name, process id and a random part
 
 	Policy Policy // of events that can't be applied; empty means Stop
+
+	generations map[key]bool // keep these alone; nil: all of this program's shape
 
 	only  string        // run this projection alone; all if empty
 	lease time.Duration // 0 means leaseTerm
@@ -41,7 +44,9 @@ type Config struct {
 // processes may run on one database: each generation of a projection is kept up to date by the one that is elected for
 // it, the others stand by. It needs up to two connections of the database per projection, and one outside the pool.
 // Outages are waited out; an error means that a projection ended by itself.
-func Run(ctx context.Context, cfg Config) error {
+func Run(ctx context.Context, cfg Config) error { return newKeeper(cfg.withDefaults()).run(ctx) }
+
+func (cfg Config) withDefaults() Config {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -60,16 +65,17 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.lease == 0 {
 		cfg.lease = leaseTerm
 	}
-	return newKeeper(cfg).run(ctx)
+	return cfg
 }
 
-// processName tells processes apart for people: host name and process id.
+// processName tells processes apart: host name and process id for people, and a random part, because the processes of
+// two containers may have both in common.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "localhost"
 	}
-	return host + "/" + strconv.Itoa(os.Getpid())
+	return fmt.Sprintf("%s/%d-%s", host, os.Getpid(), strings.ToLower(rand.Text()[:4]))
 }
 
 func runRouter(ctx context.Context, router *message.Router) error {

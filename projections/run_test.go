@@ -324,3 +324,7 @@ func TestEndOfTheRouterIsAnError(t *testing.T) {
 		t.Errorf("the router ended with %v", err)
 	}
 }
+
+func tagCreated(account uuid.UUID) events.TagCreated {
+	return events.TagCreated{TagID: uuid.New().String(), Account: account.String(), Label: "news", At: noon}
+}

@@ -3,6 +3,7 @@ package projections
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -62,6 +63,13 @@ func (b *Board) line(generation key) *statusLine {
 	return &statusLine{board: b, status: s}
 }
 
+// keep forgets the generations that are no longer there.
+func (b *Board) keep(known map[key]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	maps.DeleteFunc(b.lines, func(generation key, _ *Status) bool { return !known[generation] })
+}
+
 // statusLine is one generation's place on a board.
 type statusLine struct {
 	board  *Board
@@ -111,6 +119,13 @@ func firstLine(text string) string {
 	const most = 1000
 	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?"), "\n")
 	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}
+
+// serve notes whether readers see the generation.
+func (l *statusLine) serve(serving bool) {
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	l.status.Serving = serving
 }
 
 // own notes that this process owns the generation, or no longer.

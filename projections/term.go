@@ -27,13 +27,14 @@ type term struct {
 	ended       context.Context //nolint:containedctx // of end, for those who see that the term is over
 }
 
-func newTerm(cfg Config, p projection, at checkpoint, resumptions int64, status *statusLine) *term {
+func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, status *statusLine) *term {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
-	t := &term{cfg: cfg, epoch: at.epoch, stopped: stopped, resume: resume, resumptions: resumptions}
+	t := &term{cfg: cfg, epoch: at.epoch, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
 		projection: p, db: cfg.DB.DB, status: status, onChange: cfg.OnChange, onCommit: cfg.OnCommit,
-		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at,
+		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
+		store: cfg.Store, logger: cfg.Logger, building: !row.Built,
 	}
 	return t
 }
@@ -71,7 +72,7 @@ func (t *term) run(ctx context.Context) error {
 	subscriber := eventstore.NewSubscriber(t.cfg.Store, eventstore.SubscriberConfig{
 		Prefixes:   p.prefixes,
 		Checkpoint: p.checkpoint,
-		BatchSize:  t.cfg.BatchSize,
+		BatchSize:  t.batchSize(),
 		Patient:    isClicks,
 		Logger:     t.cfg.Logger,
 		OnError:    p.status.interrupt,
@@ -87,6 +88,13 @@ func (t *term) run(ctx context.Context) error {
 	renewing.Wait()
 	t.release(ctx)
 	return err
+}
+
+func (t *term) batchSize() int {
+	if t.cfg.BatchSize == 0 && t.projector.building {
+		return buildBatch
+	}
+	return t.cfg.BatchSize
 }
 
 // renew extends the lease now and then, because an idle projection has no batches that do, and tells how it is going.
@@ -105,10 +113,13 @@ func (t *term) renew(ctx context.Context) {
 		report, events := t.projector.status.report()
 		report.rate = float64(events-counted) / time.Since(since).Seconds()
 		counted, since = events, time.Now()
-		err := t.projector.identity().renew(ctx, t.cfg.DB, t.cfg.lease, report)
+		err := t.projector.id.renew(ctx, t.cfg.DB, t.cfg.lease, report)
 		if errors.Is(err, ErrFenced) {
 			t.end()
 			return
+		}
+		if err == nil {
+			err = t.projector.goOnBuilding(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			t.cfg.Logger.WarnContext(ctx, "lease not renewed, trying again", append(t.attributes(), slog.Any("error", err))...)
@@ -120,7 +131,7 @@ func (t *term) renew(ctx context.Context) {
 func (t *term) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	switch err := t.projector.identity().release(ctx, t.cfg.DB); {
+	switch err := t.projector.id.release(ctx, t.cfg.DB); {
 	case errors.Is(err, ErrFenced):
 		t.cfg.Logger.WarnContext(ctx, "projection was taken over by another process", t.attributes()...)
 	case err != nil:
@@ -131,6 +142,6 @@ func (t *term) release(ctx context.Context) {
 }
 
 func (t *term) attributes() []any {
-	at := t.projector.identity()
+	at := t.projector.id
 	return []any{slog.String("projection", at.name), slog.Int("generation", at.generation), slog.Int64("epoch", at.epoch)}
 }

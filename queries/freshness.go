@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -214,7 +215,11 @@ func (f *Freshness) hear(notification string) error {
 // Changed notes which keys of a projection have changed: hashes of links, ids of accounts. It is called before Advance
 // with the position of the change, and does not block.
 func (f *Freshness) Changed(projection string, keys []string) {
-	if f.Targets != nil && len(keys) > 0 {
+	switch {
+	case f.Targets == nil || len(keys) == 0:
+	case slices.Contains(keys, readmodel.Everything):
+		f.Targets.missed()
+	default:
 		f.Targets.changed(projection, keys)
 	}
 }

@@ -43,7 +43,7 @@ func openDatabase(t testing.TB) *readmodel.DB {
 			if err := readmodel.CreateTables(ctx, tx, projection, 1); err != nil {
 				return err
 			}
-			return readmodel.Serve(ctx, tx, projection, 1)
+			return readmodel.Serve(ctx, tx, projection, 0, 1)
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -20,11 +20,14 @@ type projectionsCommand struct {
 	Status      projectionsStatus      `cmd:"" help:"Show how far each projection is, and who keeps it up to date."`
 	Pause       projectionsPause       `cmd:"" help:"Keep a projection where it is until it is resumed."`
 	Resume      projectionsResume      `cmd:"" help:"End a pause, or have a stopped projection try again at once."`
+	Rebuild     projectionsRebuild     `cmd:"" help:"Build the next generation beside the one that serves, and have it take over."`
+	Rollback    projectionsRollback    `cmd:"" help:"Have the generation before serve again, at once."`
+	Prune       projectionsPrune       `cmd:"" help:"Remove the generations that do not serve."`
 	DeadLetters projectionsDeadLetters `cmd:"" help:"List, retry or discard the events that were set aside."`
 }
 
 // operatorConnections bounds the PostgreSQL connections of an operator command.
-const operatorConnections = 4
+const operatorConnections = 8
 
 // operate runs an operator command on the database and the event store of the installation.
 func (t *target) operate(ctx context.Context, p *process, command func(context.Context, *readmodel.DB, *eventstore.Store) error) error {
@@ -48,6 +51,9 @@ func explained(err error, t *target) error {
 	switch {
 	case errors.Is(err, projections.ErrUnknownProjection):
 		return usage("%w (linkledger projections list names them)", err)
+	case errors.Is(err, projections.ErrPaused), errors.Is(err, projections.ErrNoGeneration), errors.Is(err, projections.ErrOtherShape),
+		errors.Is(err, projections.ErrBehind):
+		return usageError{err}
 	case errors.Is(err, projections.ErrNotPrepared):
 		return usage("%w: start linkledger serve or dev once", err)
 	case errors.Is(err, eventstore.ErrUnavailable):

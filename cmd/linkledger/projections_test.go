@@ -73,3 +73,29 @@ func TestOperateProjections(t *testing.T) {
 	}
 	d.interrupt()
 }
+
+// A rebuild from another process takes over while the service runs; the generation before comes back at once.
+func TestRebuildProjections(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept"}]}`)
+	out := operator(t, folder, "projections", "rebuild", "--all")
+	if !strings.Contains(out, "links generation 2: 100.0%") || !strings.Contains(out, "serving: true") {
+		t.Errorf("rebuild says:\n%s", out)
+	}
+	d.call("GET", "/urls/kept", "")
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"later"}]}`)
+	awaitProjection(t, folder, "links", func(v projectionView) bool { return v.Generation == 2 && v.State == "live" })
+	awaitProjection(t, folder, "links", func(v projectionView) bool { return v.Generation == 1 && v.State == "kept" && v.LagEvents == 0 })
+	if out := operator(t, folder, "projections", "rollback", "links"); out != "generation 1 of links serves\n" {
+		t.Errorf("rollback says: %s", out)
+	}
+	d.call("GET", "/urls/later", "")
+	if out := operator(t, folder, "projections", "prune", "--all"); out != "3 generations removed\n" {
+		t.Errorf("prune says: %s", out)
+	}
+	awaitProjection(t, folder, "links", func(v projectionView) bool { return v.Generation == 1 && v.State == "live" })
+	d.call("GET", "/urls/later", "")
+	d.interrupt()
+}

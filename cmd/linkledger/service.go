@@ -171,7 +171,13 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 
 	var servers errgroup.Group
 	if s.has(roleAPI) || s.has(roleRedirect) {
-		servers.Go(func() error { return serveHTTP(ctx, fail, s.handler, public, s.logger) })
+		servers.Go(func() error {
+			// Where this version has tables of its own shape, they are built first; requests wait in the listener.
+			if err := projections.AwaitShape(ctx, s.db); err != nil {
+				return nil //nolint:nilerr // told to stop before that
+			}
+			return serveHTTP(ctx, fail, s.handler, public, s.logger)
+		})
 	}
 	servers.Go(func() error { return serveHTTP(ctx, fail, s.adminHandler(ctx), admin, s.logger) })
 	err := servers.Wait() // after the last request: its clicks and its waits need the parts

@@ -24,6 +24,10 @@ const (
 	positionInterval = time.Second
 	// patientInterval is the least time between two batches of patient events.
 	patientInterval = 10 * time.Millisecond
+	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
+	maxBatchBytes = 8 << 20
+	// maxArrivals bounds the events that wait while a batch is applied.
+	maxArrivals = 2000
 	// DefaultBatchSize is the most events of one batch where the configuration does not say.
 	DefaultBatchSize = 1000
 )
@@ -32,6 +36,7 @@ const (
 type Batch struct {
 	Events   []Recorded
 	Position Position // the place in the log up to which everything that matches is in this batch or an earlier one
+	CaughtUp bool     // with this batch, everything was delivered that was in the log when the subscription began
 }
 
 type batchKey struct{}
@@ -152,7 +157,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 	if err != nil {
 		return false, err
 	}
-	arrivals := make(chan arrival, 2*s.cfg.BatchSize)
+	arrivals := make(chan arrival, max(s.cfg.BatchSize, min(2*s.cfg.BatchSize, maxArrivals)))
 	received := make(chan error, 1)
 	go func() { received <- receive(ctx, subscription, arrivals) }()
 
@@ -271,6 +276,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 type arrival struct {
 	event    *Recorded
 	position Position
+	caughtUp bool
 }
 
 // receive hands on what the subscription sends, until it drops; then it closes arrivals.
@@ -295,7 +301,7 @@ func receive(ctx context.Context, subscription *subscription, arrivals chan<- ar
 			a = arrival{position: Position{Commit: received.CheckPointReached.Commit, Prepare: received.CheckPointReached.Prepare}}
 		case received.CaughtUp != nil:
 			// Not every server sends a checkpoint where a search for events that do not match has come to its end.
-			a = arrival{position: subscription.head}
+			a = arrival{position: subscription.head, caughtUp: true}
 		default: // fell behind: the batcher sees by itself whether anything is waiting
 			continue
 		}
@@ -320,7 +326,8 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 	var batch Batch
 	var due <-chan time.Time     // when a position without events is to be sent
 	var patient <-chan time.Time // when events that nobody waits for are to be sent; nil: somebody waits
-	for len(batch.Events) == 0 || len(batch.Events) < b.size && (len(arrivals) > 0 || patient != nil) {
+	size := 0                    // of the bodies
+	for len(batch.Events) == 0 || len(batch.Events) < b.size && size < maxBatchBytes && (len(arrivals) > 0 || patient != nil) {
 		select {
 		case <-ctx.Done():
 			return Batch{}, false
@@ -338,6 +345,10 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 			if a.event != nil {
 				patient = b.holdFor(batch, *a.event, patient)
 				batch.Events = append(batch.Events, *a.event)
+				size += len(a.event.Data)
+			} else if a.caughtUp {
+				batch.CaughtUp = true
+				return b.finish(batch), true
 			} else if due == nil {
 				due = time.After(time.Until(b.sent.Add(positionInterval)))
 			}

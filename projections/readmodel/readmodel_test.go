@@ -217,7 +217,7 @@ func TestServeSwapsGenerations(t *testing.T) {
 			if _, err := tx.ExecContext(ctx, change); err != nil {
 				return err
 			}
-			return readmodel.Serve(ctx, tx, "tags", generation)
+			return readmodel.Serve(ctx, tx, "tags", generation-1, generation)
 		})
 		if err != nil {
 			t.Fatal(err)

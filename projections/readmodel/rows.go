@@ -15,6 +15,8 @@ type Generation struct {
 	Name       string    `bun:"name,pk"` // of the projection
 	Generation int       `bun:"generation,pk"`
 	Serving    bool      `bun:"serving"`     // readers see this one
+	Shape      string    `bun:"shape"`       // see Shape
+	Built      bool      `bun:"built"`       // it has served, or does
 	CommitPos  int64     `bun:"commit_pos"`  // up to here the log is in the tables
 	PreparePos int64     `bun:"prepare_pos"` //
 	Epoch      int64     `bun:"epoch"`       // counts the owners

@@ -2,9 +2,13 @@ package readmodel
 
 import (
 	"context"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"regexp"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
@@ -18,6 +22,9 @@ const Channel = "linkledger"
 
 // Changed marks a notification that lists keys.
 const Changed = "changed "
+
+// Everything stands for all keys of a projection in a list of changed ones.
+const Everything = "*"
 
 // ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election may have another
 // outcome now. The payload is the name of the projection.
@@ -77,36 +84,140 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// CreateTables makes the schema of a generation with the empty tables of its projection.
-func CreateTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
+// Shape is a fingerprint of the tables of a projection: another shape needs another generation. Comments and white space
+// do not count.
+func Shape(projection string) (string, error) {
+	statements, err := statementsOf(projection)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(strings.Join(statements, ";")))
+	return hex.EncodeToString(sum[:6]), nil
+}
+
+var (
+	sqlComment = regexp.MustCompile(`--[^\n]*`)
+	sqlSpace   = regexp.MustCompile(`\s+`)
+	sqlIndex   = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX `)
+)
+
+// statementsOf returns the SQL statements that make the tables of a projection and their indexes.
+func statementsOf(projection string) ([]string, error) {
 	tables, err := projectionTables.ReadFile(projection + ".sql")
 	if err != nil {
-		return fmt.Errorf("tables of %s: %w", projection, err)
+		return nil, fmt.Errorf("tables of %s: %w", projection, err)
 	}
+	var statements []string
+	for statement := range strings.SplitSeq(sqlComment.ReplaceAllString(string(tables), ""), ";") {
+		if statement = strings.TrimSpace(sqlSpace.ReplaceAllString(statement, " ")); statement != "" {
+			statements = append(statements, statement)
+		}
+	}
+	return statements, nil
+}
+
+// CreateTables makes the schema of a generation with the empty tables of its projection.
+func CreateTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
+	if err := CreateBareTables(ctx, tx, projection, generation); err != nil {
+		return err
+	}
+	return CreateIndexes(ctx, tx, projection, generation)
+}
+
+// CreateBareTables leaves out the indexes beside the primary keys, for tables that are filled in bulk: see CreateIndexes.
+func CreateBareTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
 	schema := bun.Ident(GenerationSchema(projection, generation))
 	if _, err := tx.NewRaw("CREATE SCHEMA ?", schema).Exec(ctx); err != nil {
 		return fmt.Errorf("create the schema of %s: %w", projection, err)
 	}
-	if _, err := tx.NewRaw(string(tables), struct{ Schema bun.Ident }{schema}).Exec(ctx); err != nil {
-		return fmt.Errorf("create the tables of %s: %w", projection, err)
+	return execStatements(ctx, tx, projection, generation, func(statement string) (string, bool) {
+		return statement, !sqlIndex.MatchString(statement)
+	})
+}
+
+// CreateIndexes makes those indexes of a generation that are not there yet, and has the planner look at the tables.
+// Tables are filled faster without them.
+func CreateIndexes(ctx context.Context, tx bun.Tx, projection string, generation int) error {
+	if _, err := tx.NewRaw("SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '128MB'").Exec(ctx); err != nil {
+		return fmt.Errorf("create the indexes of %s: %w", projection, err)
+	}
+	err := execStatements(ctx, tx, projection, generation, func(statement string) (string, bool) {
+		return sqlIndex.ReplaceAllString(statement, "CREATE ${1}INDEX IF NOT EXISTS "), sqlIndex.MatchString(statement)
+	})
+	if err != nil {
+		return err
+	}
+	tables, err := tablesOf(ctx, tx, GenerationSchema(projection, generation))
+	if err != nil {
+		return err
+	}
+	for _, table := range tables {
+		if _, err := tx.NewRaw("ANALYZE ?.?", bun.Ident(GenerationSchema(projection, generation)), bun.Ident(table)).Exec(ctx); err != nil {
+			return fmt.Errorf("analyze %s of %s: %w", table, projection, err)
+		}
 	}
 	return nil
 }
 
-// Serve points the views of a projection to a generation. A view can't change the type of a column, so those of the
-// generation before are dropped first; readers wait for the end of the transaction and then see the new ones.
-func Serve(ctx context.Context, tx bun.Tx, projection string, generation int) error {
-	schema := GenerationSchema(projection, generation)
+// execStatements executes what choose makes of the statements of a projection.
+func execStatements(ctx context.Context, tx bun.Tx, projection string, generation int, choose func(string) (string, bool)) error {
+	statements, err := statementsOf(projection)
+	if err != nil {
+		return err
+	}
+	schema := struct{ Schema bun.Ident }{bun.Ident(GenerationSchema(projection, generation))}
+	for _, statement := range statements {
+		chosen, ok := choose(statement)
+		if !ok {
+			continue
+		}
+		if _, err := tx.NewRaw(chosen, schema).Exec(ctx); err != nil {
+			return fmt.Errorf("create the tables of %s: %w", projection, err)
+		}
+	}
+	return nil
+}
+
+func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) {
 	var tables []string
-	if err := tx.NewRaw("SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY tablename", schema).
+	if err := db.NewRaw("SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY tablename", schema).
 		Scan(ctx, &tables); err != nil {
-		return fmt.Errorf("tables of %s: %w", schema, err)
+		return nil, fmt.Errorf("tables of %s: %w", schema, err)
+	}
+	return tables, nil
+}
+
+// Serve points the views of a projection to a generation. A view can't change the type of a column, and tables come and
+// go, so those of the generation before are dropped first; readers wait for the end of the transaction and then see the
+// new ones.
+func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation int) error {
+	old, err := tablesOf(ctx, tx, GenerationSchema(projection, before))
+	if err != nil {
+		return err
+	}
+	for _, table := range old {
+		if _, err := tx.NewRaw("DROP VIEW IF EXISTS linkledger.?", bun.Ident(table)).Exec(ctx); err != nil {
+			return fmt.Errorf("view of %s.%s: %w", projection, table, err)
+		}
+	}
+	schema := GenerationSchema(projection, generation)
+	tables, err := tablesOf(ctx, tx, schema)
+	if err != nil {
+		return err
 	}
 	for _, table := range tables {
-		if _, err := tx.NewRaw("DROP VIEW IF EXISTS linkledger.?0; CREATE VIEW linkledger.?0 AS SELECT * FROM ?1.?0",
+		if _, err := tx.NewRaw("CREATE VIEW linkledger.?0 AS SELECT * FROM ?1.?0",
 			bun.Ident(table), bun.Ident(schema)).Exec(ctx); err != nil {
 			return fmt.Errorf("view of %s.%s: %w", schema, table, err)
 		}
+	}
+	return nil
+}
+
+// DropTables removes the schema of a generation.
+func DropTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
+	if _, err := tx.NewRaw("DROP SCHEMA IF EXISTS ? CASCADE", bun.Ident(GenerationSchema(projection, generation))).Exec(ctx); err != nil {
+		return fmt.Errorf("drop generation %d of %s: %w", generation, projection, err)
 	}
 	return nil
 }

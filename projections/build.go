@@ -1,0 +1,125 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// buildBatch is the most events of one transaction while a generation is built, where the configuration does not say.
+const buildBatch = 5000
+
+// switchLockTimeout bounds how long readers wait for the views, behind a reader that holds them.
+const switchLockTimeout = "2s"
+
+// build brings a generation that was caught up once to where readers can see it: it gets its indexes, and takes over as
+// soon as it has all that the one which serves has.
+func (p *projector) build(ctx context.Context, caughtUp bool) error {
+	if caughtUp && !p.indexed {
+		err := p.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			return readmodel.CreateIndexes(ctx, tx, p.name, p.at.generation)
+		})
+		if err != nil {
+			return err
+		}
+		p.indexed = true
+	}
+	if !p.indexed {
+		return nil
+	}
+	at, taken, err := switchTo(ctx, p.db, p.store, p.projection, p.at)
+	if err != nil || !taken {
+		return err
+	}
+	p.at, p.building = at, false
+	p.reached(at.position, nil, true, nil)
+	p.logger.InfoContext(ctx, "generation has taken over", slog.String("projection", p.name), slog.Int("generation", at.generation))
+	return nil
+}
+
+// goOnBuilding takes over when nothing happens in the log that would give occasion to. It does not wait for a batch.
+func (p *projector) goOnBuilding(ctx context.Context) error {
+	if !p.mu.TryLock() {
+		return nil
+	}
+	defer p.mu.Unlock()
+	if !p.building {
+		return nil
+	}
+	return p.build(ctx, false)
+}
+
+// switchTo has readers see another generation from one moment to the next, and tells them that anything may have
+// changed. It returns false where the generation lacks an event that the one which serves has: readers never see an
+// older model. It fails with ErrFenced where the generation is gone or has another owner by now.
+func switchTo(ctx context.Context, db *bun.DB, store *eventstore.Store, p projection, to checkpoint) (at checkpoint, taken bool, err error) {
+	err = db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		serving, next, err := lockBoth(ctx, tx, to)
+		if err != nil {
+			return err
+		}
+		at = checkpointOf(next)
+		if served := checkpointOf(serving).position; served.After(at.position) {
+			// Neither of them moves now. The one that serves may be ahead by events that neither follows.
+			missing, err := store.Backlog(ctx, at.position, p.prefixes, 1)
+			if err != nil || missing.Events > 0 {
+				return err
+			}
+			at.position = served
+		}
+		if taken = true; next.Serving {
+			return nil
+		}
+		return replace(ctx, tx, serving, at)
+	})
+	if err != nil {
+		return to, false, fmt.Errorf("switch %s to generation %d: %w", to.name, to.generation, err)
+	}
+	return at, taken, nil
+}
+
+// lockBoth returns the generation that serves and another one, and keeps their owners from moving them.
+func lockBoth(ctx context.Context, tx bun.Tx, to checkpoint) (serving, next readmodel.Generation, err error) {
+	if _, err := tx.NewRaw("SET LOCAL lock_timeout = ?", switchLockTimeout).Exec(ctx); err != nil {
+		return serving, next, err
+	}
+	var rows []readmodel.Generation
+	if err := tx.NewSelect().Model(&rows).Where("name = ? AND (serving OR generation = ?)", to.name, to.generation).
+		Order("generation").For("UPDATE").Scan(ctx); err != nil {
+		return serving, next, err
+	}
+	found := false
+	for _, row := range rows {
+		if row.Serving {
+			serving = row
+		}
+		if row.Generation == to.generation && row.Epoch == to.epoch {
+			next, found = row, true
+		}
+	}
+	if !found {
+		return serving, next, ErrFenced
+	}
+	return serving, next, nil
+}
+
+func replace(ctx context.Context, tx bun.Tx, serving readmodel.Generation, at checkpoint) error {
+	if _, err := tx.NewRaw(`UPDATE linkledger.generations SET serving = false WHERE name = ?0 AND serving;
+		UPDATE linkledger.generations SET serving = true, built = true, commit_pos = ?2, prepare_pos = ?3
+		WHERE name = ?0 AND generation = ?1`,
+		at.name, at.generation, signed(at.position.Commit), signed(at.position.Prepare)).Exec(ctx); err != nil {
+		return err
+	}
+	if err := readmodel.Serve(ctx, tx, at.name, serving.Generation, at.generation); err != nil {
+		return err
+	}
+	if err := announce(ctx, tx, at.name, at.position, []string{readmodel.Everything}); err != nil {
+		return err
+	}
+	return wakeElections(ctx, tx, at.name)
+}

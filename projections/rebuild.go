@@ -1,0 +1,242 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+const (
+	// progressInterval is how often a rebuild tells how far it is.
+	progressInterval = 250 * time.Millisecond
+	// rollbackPatience is how long a rollback waits for the generation to have what the one that serves has.
+	rollbackPatience = 10 * time.Second
+)
+
+var (
+	// ErrOtherShape means that the generation which serves was made by another version of the program: start that
+	// version's or this version's service, which builds what it lacks by itself.
+	ErrOtherShape = errors.New("the tables that serve are of another version of the program")
+	// ErrNoGeneration means that there is no generation to go back to.
+	ErrNoGeneration = errors.New("no earlier generation is kept")
+	// ErrBehind means that a generation lacks events that readers have seen: nobody keeps it up to date.
+	ErrBehind = errors.New("the generation lacks events that the one that serves has")
+)
+
+// Progress is how far the rebuild of a projection is.
+type Progress struct {
+	Name       string
+	Generation int
+	Position   uint64  // in the log
+	Head       uint64  // of the log
+	Rate       float64 // events per second of late
+	Serving    bool    // it has taken over
+}
+
+// Names returns the names of all projections.
+func Names() []string {
+	var names []string
+	for _, p := range all() {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// Rebuild builds the next generation of projections beside the ones that serve, has each take over as soon as it has
+// caught up, and returns when all have. A build that was begun before is gone on with. When ctx ends before that, the
+// projectors of the running services go on with it. It fails where an event can't be applied.
+func Rebuild(ctx context.Context, cfg Config, names []string, tell func([]Progress)) error {
+	cfg = cfg.withDefaults()
+	cfg.generations = make(map[key]bool)
+	for _, name := range names {
+		g, err := beginBuild(ctx, cfg, name)
+		if err != nil {
+			return fmt.Errorf("rebuild %s: %w", name, err)
+		}
+		cfg.generations[keyOf(g)] = true
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- newKeeper(cfg).run(running) }()
+	err := watchBuild(running, cfg, tell, ended)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// beginBuild returns the generation that is being built, and makes it if there is none, with this process as its owner.
+func beginBuild(ctx context.Context, cfg Config, name string) (g readmodel.Generation, err error) {
+	if _, err := projectionNamed(name); err != nil {
+		return g, err
+	}
+	shape, err := readmodel.Shape(name)
+	if err != nil {
+		return g, err
+	}
+	err = cfg.DB.Locked(ctx, func(ctx context.Context) error {
+		serving, err := servingGeneration(ctx, cfg.DB, name)
+		switch {
+		case err != nil:
+			return err
+		case serving.Paused:
+			return ErrPaused
+		case serving.Shape != shape:
+			return ErrOtherShape
+		}
+		var begun []readmodel.Generation
+		if err := cfg.DB.NewSelect().Model(&begun).Where("name = ? AND NOT built AND shape = ?", name, shape).Scan(ctx); err != nil {
+			return err
+		}
+		if len(begun) > 0 {
+			g = begun[0]
+			return nil
+		}
+		return cfg.DB.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			g, err = createNext(ctx, tx, name, shape, cfg.Owner)
+			return err
+		})
+	})
+	return g, err
+}
+
+// watchBuild tells of the progress until all generations have taken over.
+func watchBuild(ctx context.Context, cfg Config, tell func([]Progress), ended chan error) error {
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		progress, err := progressOf(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		tell(progress)
+		if !slices.ContainsFunc(progress, func(p Progress) bool { return !p.Serving }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			ended <- nil
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+func progressOf(ctx context.Context, cfg Config) ([]Progress, error) {
+	head, err := cfg.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := candidates(ctx, cfg.DB)
+	if err != nil {
+		return nil, err
+	}
+	var progress []Progress
+	for _, row := range rows {
+		if !cfg.generations[keyOf(row.Generation)] {
+			continue
+		}
+		if row.Stopped {
+			return nil, fmt.Errorf("rebuild %s: generation %d has stopped: %s", row.Name, row.Generation.Generation, row.LastError)
+		}
+		progress = append(progress, Progress{
+			Name: row.Name, Generation: row.Generation.Generation, Position: uint64(row.CommitPos), //nolint:gosec // never negative
+			Head: head.Commit, Rate: row.Rate, Serving: row.Built,
+		})
+	}
+	if len(progress) < len(cfg.generations) {
+		return nil, fmt.Errorf("rebuild: %w: somebody has pruned it", ErrFenced)
+	}
+	return progress, nil
+}
+
+// Rollback has readers see the newest generation again that served before, and returns its number. It waits a little
+// for that generation to have what the one that serves has, and fails with ErrBehind where nobody keeps it up to date.
+func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string) (int, error) {
+	p, err := projectionNamed(name)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, rollbackPatience)
+	defer cancel()
+	for {
+		var kept []readmodel.Generation
+		if err := db.NewSelect().Model(&kept).Where("name = ? AND built AND NOT serving", name).
+			Order("generation DESC").Limit(1).Scan(ctx); err != nil {
+			return 0, fmt.Errorf("roll back %s: %w", name, err)
+		}
+		if len(kept) == 0 {
+			return 0, fmt.Errorf("roll back %s: %w", name, ErrNoGeneration)
+		}
+		at, taken, err := switchTo(ctx, db.DB, store, p, checkpointOf(kept[0]))
+		if taken {
+			return at.generation, nil
+		}
+		if err != nil && !errors.Is(err, ErrFenced) { // fenced: its owner has changed meanwhile
+			return 0, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("roll back %s to generation %d, at %s: %w", name, at.generation, at.position, ErrBehind)
+		case <-time.After(progressInterval / 10):
+		}
+	}
+}
+
+// Prune removes the generations of a projection that do not serve, also one that is being built, and returns how many.
+func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
+	if _, err := projectionNamed(name); err != nil {
+		return 0, err
+	}
+	var gone []readmodel.Generation
+	err := db.Locked(ctx, func(ctx context.Context) error {
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			if err := tx.NewRaw("DELETE FROM linkledger.generations WHERE name = ? AND NOT serving RETURNING *", name).
+				Scan(ctx, &gone); err != nil {
+				return err
+			}
+			for _, g := range gone {
+				if err := readmodel.DropTables(ctx, tx, g.Name, g.Generation); err != nil {
+					return err
+				}
+			}
+			return wakeElections(ctx, tx, name)
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("prune %s: %w", name, err)
+	}
+	return len(gone), nil
+}
+
+// AwaitShape waits until readers see tables of this program's shape. Until then another version serves, or nobody.
+func AwaitShape(ctx context.Context, db *readmodel.DB) error {
+	for {
+		served := 0
+		for _, name := range Names() {
+			shape, err := readmodel.Shape(name)
+			if err != nil {
+				return err
+			}
+			if g, err := servingGeneration(ctx, db, name); err == nil && g.Shape == shape {
+				served++
+			}
+		}
+		if served == len(Names()) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(progressInterval):
+		}
+	}
+}

@@ -1,0 +1,202 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/readmodel"
+)
+
+func rebuild(t *testing.T, db *readmodel.DB, store *eventstore.Store, progress *progressLog, names ...string) {
+	t.Helper()
+	cfg := Config{DB: db, Store: store, Owner: "operator", OnCommit: progress.advance}
+	if err := Rebuild(withPatience(t), cfg, names, func([]Progress) {}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRebuildUnderLoad rebuilds while links are created, edited and clicked and others read: a reader never misses what
+// it knows to be there, and in the end the generations are alike.
+func TestRebuildUnderLoad(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	service := Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "service"}
+	run(t, service)
+	account := w.account()
+	for i := range 200 {
+		w.link(account, fmt.Sprint("before", i))
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var load sync.WaitGroup
+	written := 200
+	var last uint64
+	load.Go(func() {
+		for ; ctx.Err() == nil; written++ {
+			id, at := w.link(account, fmt.Sprint("during", written))
+			at = max(at, w.click("n", id, "v"))
+			progress.wait(t, at, Links)
+			if n := count(t, db, "SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats ON url_id = id WHERE hash = ?",
+				fmt.Sprint("during", written)); n != 1 {
+				t.Errorf("link %d was there and is not", written)
+				return
+			}
+			if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n < int64(written) {
+				t.Errorf("%d links where %d were written", n, written)
+			}
+			last = at
+		}
+	})
+	for range 3 {
+		rebuild(t, db, store, progress, Links)
+	}
+	stop()
+	load.Wait()
+	progress.wait(t, last, Links)
+	ctx = withPatience(t)
+	for ctx.Err() == nil && count(t, db, "SELECT count(DISTINCT commit_pos) FROM linkledger.generations WHERE name = 'links'") > 1 {
+		<-time.After(time.Millisecond)
+	}
+	want := dumpSchema(ctx, t, db, "links_g1")
+	for generation := 2; generation <= 4; generation++ {
+		if got := dumpSchema(ctx, t, db, readmodel.GenerationSchema(Links, generation)); got != want {
+			t.Errorf("generation %d:\n%s\nthe first:\n%s", generation, got, want)
+		}
+	}
+	if n := count(t, db, "SELECT generation FROM linkledger.generations WHERE name = 'links' AND serving"); n != 4 {
+		t.Errorf("generation %d serves", n)
+	}
+	if n := count(t, db, `SELECT count(*) FROM (SELECT schemaname, regexp_replace(indexdef, 'links_g\d+', '') AS def FROM pg_indexes
+		WHERE schemaname IN ('links_g1', 'links_g4')) i GROUP BY def HAVING count(*) <> 2 UNION ALL SELECT 0 LIMIT 1`); n != 0 {
+		t.Errorf("the generations have different indexes")
+	}
+}
+
+// TestRollbackAndPrune goes back to the generation before, which has been kept up to date, and forward again by building.
+func TestRollbackAndPrune(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	account := w.account()
+	w.link(account, "a")
+	if _, err := Rollback(ctx, db, store, Links); !errors.Is(err, ErrNoGeneration) {
+		t.Errorf("rollback to nothing: %v", err)
+	}
+	rebuild(t, db, store, progress, Links, Tags)
+	_, at := w.link(account, "b")
+	progress.wait(t, at, Links)
+	if g, err := Rollback(ctx, db, store, Links); g != 1 || err != nil {
+		t.Fatalf("rolled back to %d, %v", g, err)
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 2 {
+		t.Errorf("%d links after the rollback, want 2", n)
+	}
+	_, at = w.link(account, "c")
+	progress.wait(t, at, Links)
+	if n, err := Prune(ctx, db, Links); n != 1 || err != nil {
+		t.Errorf("%d generations pruned, %v", n, err)
+	}
+	if n := count(t, db, "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'links_g%'"); n != 1 {
+		t.Errorf("%d schemas are left, want 1", n)
+	}
+	stop()
+	w.append("tags-"+account.String(), tagCreated(account))
+	short, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if _, err := db.NewRaw("UPDATE linkledger.generations SET commit_pos = commit_pos + 1000 WHERE name = 'tags' AND serving").Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if g, err := Rollback(short, db, store, Tags); !errors.Is(err, ErrBehind) && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("rolled back to generation %d, which nobody keeps: %v", g, err)
+	}
+}
+
+// TestInterruptedRebuild ends the process that rebuilds: the build is gone on with where it was.
+func TestInterruptedRebuild(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w := newWriter(t, store)
+	account := w.account()
+	for i := range 300 {
+		w.link(account, fmt.Sprint(i))
+	}
+	ctx, cancel := context.WithCancel(withPatience(t))
+	defer cancel()
+	cfg := Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
+	if err := Rebuild(ctx, cfg, []string{Accounts}, func([]Progress) { cancel() }); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	rebuild(t, db, store, newProgressLog(), Accounts)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'accounts' AND generation = 2 AND serving"); n != 1 {
+		t.Error("the second rebuild did not end what the first one began")
+	}
+	if n := count(t, db, "SELECT urls FROM linkledger.accounts"); n != 300 {
+		t.Errorf("%d links are counted, want 300", n)
+	}
+}
+
+// TestPoisonStopsARebuild sees that a rebuild never parks, and that readers keep what they have.
+func TestPoisonStopsARebuild(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w := newWriter(t, store)
+	w.append("tags-x", tagCreated(w.account()))
+	err := Rebuild(withPatience(t), Config{DB: db, Store: store, Policy: Park}, []string{Tags}, func([]Progress) {})
+	if err == nil || !strings.Contains(err.Error(), "has stopped") || !strings.Contains(err.Error(), "tags-x") {
+		t.Errorf("the rebuild ended with: %v", err)
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND serving AND generation = 1"); n != 1 {
+		t.Error("another generation serves")
+	}
+	if n, err := Prune(withPatience(t), db, Tags); n != 1 || err != nil {
+		t.Errorf("the build was not given up: %d, %v", n, err)
+	}
+}
+
+// TestAnotherShape starts this program beside one whose tables have another shape: that one goes on with its own, this
+// one builds its own and takes over; then neither touches what is the other's.
+func TestAnotherShape(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		_, err := tx.NewRaw(`UPDATE linkledger.generations SET shape = 'older' WHERE name = 'tags';
+			ALTER TABLE tags_g1.tags DROP COLUMN created_at CASCADE; CREATE VIEW linkledger.tags AS SELECT * FROM tags_g1.tags`).Exec(ctx)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	account := w.account()
+	at := w.append("tags-"+account.String(), tagCreated(account))
+	if err := Rebuild(ctx, Config{DB: db, Store: store}, []string{Tags}, nil); !errors.Is(err, ErrOtherShape) {
+		t.Errorf("rebuilding for another version: %v", err)
+	}
+	if err := Prepare(ctx, db); err != nil {
+		t.Fatal(err)
+	}
+	waited := make(chan error, 1)
+	go func() { waited <- AwaitShape(ctx, db) }()
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	if err := <-waited; err != nil {
+		t.Fatal(err)
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.tags WHERE created_at IS NOT NULL"); n != 1 {
+		t.Errorf("%d tags in the new shape, want 1 up to %d", n, at)
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND generation = 1 AND commit_pos = 0"); n != 1 {
+		t.Error("this program wrote into tables of another shape")
+	}
+}
