@@ -130,7 +130,11 @@ func New(cfg Config) (http.Handler, error) {
 	}
 	s := &server{cfg: cfg}
 	if cfg.API {
-		s.api = newRouter(s.apiRoutes(), s.apiOptions)
+		docs, err := readDocs()
+		if err != nil {
+			return nil, fmt.Errorf("HTTP API: %w", err)
+		}
+		s.api = newRouter(append(s.apiRoutes(), docRoutes(docs)...), s.apiOptions)
 	}
 	if cfg.Redirects {
 		s.short = newRouter(s.shortRoutes(), s.shortOptions)
@@ -164,6 +168,14 @@ func (s *server) apiRoutes() []route {
 		{http.MethodPost, "/v3/tags", s.endpoint(s.createTag)},
 		{http.MethodPatch, "/v3/tags/:label", s.endpoint(s.renameTag)},
 		{http.MethodDelete, "/v3/tags/:label", s.endpoint(s.deleteTag)},
+	}
+}
+
+// docRoutes need no credentials.
+func docRoutes(docs bunrouter.HandlerFunc) []route {
+	return []route{
+		{http.MethodGet, "/v3/openapi.json", readDescription},
+		{http.MethodGet, "/v3/docs", docs},
 	}
 }
 

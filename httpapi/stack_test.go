@@ -271,7 +271,14 @@ func send(t testing.TB, handler http.Handler, method, path, body string, changes
 	}
 	recorder := httptest.NewRecorder()
 	handler.ServeHTTP(recorder, r)
-	return answerOf(t, recorder.Result())
+	a := answerOf(t, recorder.Result())
+	if meant := r.Header.Get("X-HTTP-Method-Override"); meant != "" && method == http.MethodPost {
+		method = strings.ToUpper(meant)
+	}
+	if strings.HasPrefix(r.URL.Path, "/v3/") && method != http.MethodHead && strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+		a.conforms(method, r.URL.Path)
+	}
+	return a
 }
 
 func answerOf(t testing.TB, response *http.Response) *answer {

@@ -1,0 +1,183 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// described are the schemas of the description, compiled when they are first asked for.
+var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(description))
+	if err != nil {
+		return nil, err
+	}
+	compiler := jsonschema.NewCompiler()
+	return compiler, compiler.AddResource("openapi.json", document)
+})
+
+var (
+	schemasMu sync.Mutex
+	schemas   = make(map[string]*jsonschema.Schema) // by name
+)
+
+func schemaOf(t testing.TB, name string) *jsonschema.Schema {
+	t.Helper()
+	schemasMu.Lock()
+	defer schemasMu.Unlock()
+	if schema, ok := schemas[name]; ok {
+		return schema
+	}
+	compiler, err := described()
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema, err := compiler.Compile("openapi.json#/components/schemas/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas[name] = schema
+	return schema
+}
+
+// operations are what the description says is served, by method and route.
+var operations = sync.OnceValues(func() (map[string]operationDoc, error) {
+	var doc openAPI
+	if err := json.Unmarshal(description, &doc); err != nil {
+		return nil, err
+	}
+	all, err := doc.operations()
+	byRoute := make(map[string]operationDoc, len(all))
+	for _, operation := range all {
+		byRoute[operation.Method+" /v3"+strings.NewReplacer("{", ":", "}", "").Replace(operation.Path)] = operation
+	}
+	return byRoute, err
+})
+
+// conforms demands that an answer is the one that the description has for its call.
+func (a *answer) conforms(method, path string) {
+	a.t.Helper()
+	name := "Envelope"
+	if a.status == http.StatusOK && method != http.MethodOptions {
+		known, err := operations()
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		operation, ok := known[method+" "+routeOf(path)]
+		if !ok {
+			a.t.Fatalf("%s %s is not described", method, path)
+		}
+		if name = operation.Answer; name == "" {
+			return // a document
+		}
+	}
+	body, err := jsonschema.UnmarshalJSON(strings.NewReader(a.body))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	if err := schemaOf(a.t, name).Validate(body); err != nil {
+		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, path, a.status, name, err, a.body)
+	}
+}
+
+// routeOf returns the pattern of a path under /v3 that was answered.
+func routeOf(path string) string {
+	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
+	if len(segments) == 3 {
+		segments[2] = map[string]string{"tags": ":label"}[segments[1]]
+		if segments[2] == "" {
+			segments[2] = ":hash"
+		}
+	}
+	return "/" + strings.Join(segments, "/")
+}
+
+func TestDescriptionHasEveryRoute(t *testing.T) {
+	t.Parallel()
+	known, err := operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var served []string
+	for _, r := range append((&server{}).apiRoutes(), docRoutes(nil)...) {
+		served = append(served, r.method+" "+r.path)
+	}
+	slices.Sort(served)
+	if described := slices.Sorted(maps.Keys(known)); !slices.Equal(served, described) {
+		t.Errorf("served are\n%v\ndescribed\n%v", served, described)
+	}
+	for route, operation := range known {
+		for _, name := range []string{operation.Body, operation.Answer} {
+			if name != "" {
+				schemaOf(t, name)
+			}
+		}
+		if operation.Summary == "" || slices.ContainsFunc(operation.Parameters, func(p parameterDoc) bool { return p.Description == "" }) {
+			t.Errorf("%s is described badly: %+v", route, operation)
+		}
+	}
+}
+
+// Payloads of the API's own tests are what the description says that calls take.
+func TestDescribedPayloads(t *testing.T) {
+	t.Parallel()
+	for body, name := range map[string]string{
+		batch(50): "NewURLs",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":null,"tags":["a"],"expiration_date":"2026-01-31","max_clicks":1}]}`: "NewURLs",
+		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`:                               "URLEdits",
+		`{"label":"a"}`: "TagPayload",
+	} {
+		if err := valid(t, name, body); err != nil {
+			t.Errorf("%s is no %s: %v", body, name, err)
+		}
+	}
+	for body, name := range map[string]string{
+		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
+		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
+	} {
+		if valid(t, name, body) == nil {
+			t.Errorf("%s is a %s", body, name)
+		}
+	}
+}
+
+func valid(t testing.TB, name, body string) error {
+	t.Helper()
+	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return schemaOf(t, name).Validate(value)
+}
+
+func TestDocsNeedNoCredentials(t *testing.T) {
+	t.Parallel()
+	handler, err := New(newStackless())
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := send(t, handler, "GET", "/v3/openapi.json", "")
+	equal(t, "status", a.status, http.StatusOK)
+	equal(t, "description", a.body, string(description))
+	page := send(t, handler, "GET", "/v3/docs/", "")
+	equal(t, "status", page.status, http.StatusOK)
+	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
+	for _, want := range []string{"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL"} {
+		if !strings.Contains(page.body, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	for _, foreign := range []string{"http://", "https://", "src=", "<script"} {
+		if strings.Contains(page.body, foreign) {
+			t.Errorf("the page has %q", foreign)
+		}
+	}
+	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+}
