@@ -185,8 +185,10 @@ func (s *Subscriber) deliverAll(ctx context.Context, from Position, arrivals <-c
 	}
 }
 
-// deliver sends one batch and waits until it was applied.
+// deliver sends one batch and waits until it was applied. The message's context ends with that, as watermill demands.
 func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) error {
+	ctx, applied := context.WithCancel(ctx)
+	defer applied()
 	m := message.NewMessage(watermill.NewUUID(), nil)
 	m.SetContext(context.WithValue(ctx, batchKey{}, batch))
 	select {
