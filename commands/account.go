@@ -134,13 +134,13 @@ func (h *Handler) claimUsername(ctx context.Context, r Request, username string)
 	_, err = h.append(ctx, r, events.StreamUsername+username, eventstore.NoStream,
 		events.UsernameClaimed{Username: username, Account: id.String(), At: h.now()})
 	if errors.Is(err, eventstore.ErrWrongRevision) {
-		return h.accountID(ctx, username)
+		return h.AccountID(ctx, username)
 	}
 	return id.String(), err
 }
 
-// accountID returns the id of the account that claimed a user name.
-func (h *Handler) accountID(ctx context.Context, username string) (string, error) {
+// AccountID returns the id of the account that claimed a user name. It refuses with AccountNotFound.
+func (h *Handler) AccountID(ctx context.Context, username string) (string, error) {
 	missing := refuse(AccountNotFound, "There is no account %q", username)
 	if !usernamePattern.MatchString(username) {
 		return "", missing
@@ -183,7 +183,7 @@ func (h *Handler) SetPlan(ctx context.Context, r Request, username, plan string)
 }
 
 func (h *Handler) changeAccount(ctx context.Context, r Request, username string, decide func(Account) []events.Event) (AccountOutcome, error) {
-	id, err := h.accountID(ctx, username)
+	id, err := h.AccountID(ctx, username)
 	if err != nil {
 		return AccountOutcome{}, err
 	}

@@ -9,4 +9,8 @@
 //   - A claim that was not followed by its link within claimTimeout may be taken over. Whoever takes it over first writes
 //     ClaimAbandoned into the stream of the late link, so that the late append fails instead of making a second owner.
 //   - Event ids derive from the command's id, so a command that is repeated after an unknown outcome is recognised.
+//
+// History reads the log for auditors. It lives here and not in queries because it is the aggregates' own fold that says
+// what an event changed: it takes the streams that commands take, through the same store, and no read model can be
+// behind or wrong about it.
 package commands

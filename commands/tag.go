@@ -33,20 +33,24 @@ type Tags struct {
 func foldTags(history []events.Event) Tags {
 	var t Tags
 	for _, e := range history {
-		switch e := e.(type) {
-		case events.TagCreated:
-			t.all = append(t.all, Tag{ID: e.TagID, Label: e.Label})
-		case events.TagRenamed:
-			if i := t.index(e.TagID); i >= 0 {
-				t.all[i].Label = e.Label
-			}
-		case events.TagDeleted:
-			if i := t.index(e.TagID); i >= 0 {
-				t.all = slices.Delete(t.all, i, i+1)
-			}
-		}
+		t.evolve(e)
 	}
 	return t
+}
+
+func (t *Tags) evolve(e events.Event) {
+	switch e := e.(type) {
+	case events.TagCreated:
+		t.all = append(t.all, Tag{ID: e.TagID, Label: e.Label})
+	case events.TagRenamed:
+		if i := t.index(e.TagID); i >= 0 {
+			t.all[i].Label = e.Label
+		}
+	case events.TagDeleted:
+		if i := t.index(e.TagID); i >= 0 {
+			t.all = slices.Delete(t.all, i, i+1)
+		}
+	}
 }
 
 func (t Tags) index(id string) int {

@@ -159,6 +159,7 @@ func (s *server) apiRoutes() []route {
 		{http.MethodGet, "/v3/urls/:hash", s.endpoint(s.readURL)},
 		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
 		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
+		{http.MethodGet, "/v3/urls/:hash/history", s.endpoint(s.readHistory)},
 
 		{http.MethodDelete, "/v3/stats", s.endpoint(s.resetSelectedStats)},
 		{http.MethodGet, "/v3/stats/:hash", s.endpoint(s.readStats)},
@@ -190,14 +191,15 @@ func (s *server) shortRoutes() []route {
 // what answers OPTIONS with a value of Allow.
 func newRouter(routes []route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
 	allow := make(map[string]string)
+	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
+		w.Header().Set("Allow", allow[r.Route()])
+		return &apiError{code: codeMethodNotSupported, details: "Supported are " + allow[r.Route()]}
+	}
 	router := bunrouter.New(
 		bunrouter.WithNotFoundHandler(func(http.ResponseWriter, bunrouter.Request) error {
 			return &apiError{code: codeInvalidResource}
 		}),
-		bunrouter.WithMethodNotAllowedHandler(func(w http.ResponseWriter, r bunrouter.Request) error {
-			w.Header().Set("Allow", allow[r.Route()])
-			return &apiError{code: codeMethodNotSupported, details: "Supported are " + allow[r.Route()]}
-		}),
+		bunrouter.WithMethodNotAllowedHandler(notAllowed),
 	)
 	methods := make(map[string][]string)
 	for _, r := range routes {
@@ -213,6 +215,12 @@ func newRouter(routes []route, options func(allow string) bunrouter.HandlerFunc)
 		slices.Sort(supported)
 		allow[path] = strings.Join(supported, ", ")
 		router.OPTIONS(path, options(allow[path]))
+		// Where a path goes on behind a parameter, the router takes another method for another path.
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			if !slices.Contains(supported, method) {
+				router.Handle(method, path, notAllowed)
+			}
+		}
 	}
 	return router
 }

@@ -33,15 +33,20 @@ type accountCommand struct {
 	SetPlan    accountSetPlan    `cmd:"" help:"Move an account to another plan."`
 }
 
-// target tells which installation an operator command is for.
-type target struct {
+// place is where the installation is that an operator command is for.
+type place struct {
 	backends
 	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
-	JSON bool   `name:"json" help:"Print JSON."`
+}
+
+// target is a place of which an operator command tells.
+type target struct {
+	place
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // locate fills in the connection strings that were not given.
-func (t *target) locate() error {
+func (t *place) locate() error {
 	if err := validate(t); err != nil {
 		return err
 	}

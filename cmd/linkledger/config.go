@@ -27,6 +27,7 @@ type commandLine struct {
 	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
 
 	Projections projectionsCommand `cmd:"" help:"Watch and steer the projections."`
+	Audit       auditCommand       `cmd:"" help:"Tell what happened, when, and by whom."`
 }
 
 // listeners are the addresses of the service.

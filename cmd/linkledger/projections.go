@@ -30,7 +30,7 @@ type projectionsCommand struct {
 const operatorConnections = 8
 
 // operate runs an operator command on the database and the event store of the installation.
-func (t *target) operate(ctx context.Context, p *process, command func(context.Context, *readmodel.DB, *eventstore.Store) error) error {
+func (t *place) operate(ctx context.Context, p *process, command func(context.Context, *readmodel.DB, *eventstore.Store) error) error {
 	if err := t.locate(); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (t *target) operate(ctx context.Context, p *process, command func(context.C
 }
 
 // explained says what an operator can do about an error.
-func explained(err error, t *target) error {
+func explained(err error, t *place) error {
 	switch {
 	case errors.Is(err, projections.ErrUnknownProjection):
 		return usage("%w (linkledger projections list names them)", err)

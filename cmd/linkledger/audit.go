@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+)
+
+// auditCommand reads the log for auditors. It changes nothing.
+type auditCommand struct {
+	History auditHistory `cmd:"" help:"Tell everything that happened to a hash and to the links that ever lived under it."`
+}
+
+// auditing runs a command on the event store of the installation.
+func (l *place) auditing(ctx context.Context, p *process, command func(context.Context, *eventstore.Store) error) error {
+	if l.EventStore == "" {
+		if err := l.locate(); err != nil {
+			return err
+		}
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: l.EventStore, Logger: p.logger})
+	if err != nil {
+		return usageError{err}
+	}
+	defer store.Close()
+	probe, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	if _, err := store.Head(probe); err != nil { // later on, an outage is waited out
+		return explained(err, l)
+	}
+	err = command(ctx, store)
+	if _, refused := errors.AsType[*commands.Error](err); refused {
+		return usageError{err}
+	}
+	return err
+}
+
+// accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.
+func accountNamed(ctx context.Context, handler *commands.Handler, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	if id, err := uuid.Parse(name); err == nil {
+		return id.String(), nil
+	}
+	return handler.AccountID(ctx, name)
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+// auditHistory tells the history of a hash.
+type auditHistory struct {
+	place
+	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
+	Account string `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
+	Clicks  bool   `help:"Tell every click in place of the clicks of each day; this reads the log from the first claim of the hash on."`
+	Format  string `help:"table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
+}
+
+// Run implements the command.
+func (c *auditHistory) Run(ctx context.Context, p *process) error {
+	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
+		handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+		account, err := accountNamed(ctx, handler, c.Account)
+		if err != nil {
+			return err
+		}
+		history, err := handler.History(ctx, commands.HistoryOf{Hash: c.Hash, Account: account})
+		if err != nil {
+			return err
+		}
+		told := toldHistory{HashHistory: history}
+		if told.Links, err = c.lives(ctx, history.Links); err != nil {
+			return err
+		}
+		out := newHistoryPrinter(p.stdout, c.Format)
+		return out.print(told, func(visit func(commands.HistoryEntry) error) error {
+			if c.Clicks {
+				return handler.ReplayHistory(ctx, history, visit)
+			}
+			for _, entry := range append(history.Entries, told.days()...) {
+				if err := visit(entry); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// toldHistory is a history with the clicks of each day.
+type toldHistory struct {
+	commands.HashHistory
+
+	Links []toldLife `json:"links"`
+}
+
+type toldLife struct {
+	commands.LinkLife
+
+	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"` // since the last reset, by day, YYYY-MM-DD
+	days        []queries.Day
+}
+
+type dayClicks struct {
+	Total  int64 `json:"total"`
+	Unique int64 `json:"unique"`
+}
+
+// lives adds the clicks of each day, unless every click is told.
+func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]toldLife, error) {
+	lives := make([]toldLife, len(links))
+	ids := make([]uuid.UUID, len(links))
+	for i, link := range links {
+		lives[i].LinkLife = link
+		var err error
+		if ids[i], err = uuid.Parse(link.ID); err != nil {
+			return nil, err
+		}
+	}
+	if c.Clicks {
+		return lives, nil
+	}
+	if c.Database == "" {
+		if err := c.locate(); err != nil {
+			return nil, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
+	defer cancel()
+	db, err := readmodel.Open(ctx, c.Database, 1)
+	if err != nil {
+		return nil, usage("no database answers: %w: is it running?", err)
+	}
+	clicks, err := queries.New(db).DailyClicks(ctx, ids)
+	for i := range lives {
+		lives[i].days = clicks[ids[i]]
+		lives[i].DailyClicks = make(map[string]dayClicks)
+		for _, day := range lives[i].days {
+			lives[i].DailyClicks[day.Date] = dayClicks{Total: day.Total, Unique: day.Unique}
+		}
+	}
+	return lives, errors.Join(err, db.Close())
+}
+
+// daySummary stands for the type of an event where a line tells the clicks of a day.
+const daySummary = "clicks of the day"
+
+// days returns the clicks of each day in the form of entries, for formats that are lists of them.
+func (h toldHistory) days() []commands.HistoryEntry {
+	var entries []commands.HistoryEntry
+	for _, link := range h.Links {
+		for _, day := range link.days {
+			at, _ := time.Parse(time.DateOnly, day.Date) // as the query wrote it
+			entries = append(entries, commands.HistoryEntry{
+				Type: daySummary, Time: at, Link: link.ID, Actor: commands.Actor{Kind: commands.ByVisitor},
+				Changes: []commands.FieldChange{{Field: "total_clicks", After: day.Total}, {Field: "unique_clicks", After: day.Unique}},
+			})
+		}
+	}
+	return entries
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands"
+)
+
+// historyPrinter prints a history in one format.
+type historyPrinter struct {
+	out    io.Writer
+	format string
+}
+
+func newHistoryPrinter(out io.Writer, format string) historyPrinter {
+	return historyPrinter{out: out, format: format}
+}
+
+// entries hands all entries of a history to visit, in their order.
+type entries func(visit func(commands.HistoryEntry) error) error
+
+// print prints a history with the entries that are visited. ndjson and csv hold none of them.
+func (p historyPrinter) print(told toldHistory, all entries) error {
+	switch p.format {
+	case "json":
+		return p.json(told, all)
+	case "ndjson":
+		lines := json.NewEncoder(p.out)
+		lines.SetEscapeHTML(false)
+		return all(func(e commands.HistoryEntry) error { return lines.Encode(e) })
+	case "csv":
+		return p.csv(all)
+	}
+	return p.table(told, all)
+}
+
+// json prints what the API answers, all of it on one page. The clicks of each day are with their links.
+func (p historyPrinter) json(told toldHistory, all entries) error {
+	told.Entries = []commands.HistoryEntry{}
+	err := all(func(e commands.HistoryEntry) error {
+		if e.Type != daySummary {
+			told.Entries = append(told.Entries, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	whole := json.NewEncoder(p.out)
+	whole.SetEscapeHTML(false)
+	return whole.Encode(told)
+}
+
+// csv prints one line for each field that an event changed, and one for an event that changed none. Values are JSON.
+func (p historyPrinter) csv(all entries) error {
+	lines := csv.NewWriter(p.out)
+	err := lines.Write([]string{
+		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key", "request", "batch",
+		"field", "before", "after",
+	})
+	if err != nil {
+		return err
+	}
+	err = all(func(e commands.HistoryEntry) error {
+		event := []string{
+			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream, strconv.FormatInt(int64(e.Revision), 10),
+			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Request, e.Batch,
+		}
+		if len(e.Changes) == 0 {
+			return lines.Write(append(event, "", "", ""))
+		}
+		for _, c := range e.Changes {
+			if err := lines.Write(append(event[:len(event):len(event)], c.Field, valueText(c.Before), valueText(c.After))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	lines.Flush()
+	return errors.Join(err, lines.Error())
+}
+
+// table prints which links there were, and then the events.
+func (p historyPrinter) table(told toldHistory, all entries) error {
+	links := make([]table.Row, len(told.Links))
+	for i, link := range told.Links {
+		var hashes []string
+		for _, tenure := range link.Tenures {
+			hashes = append(hashes, tenure.Hash+" from "+clock(tenure.From))
+		}
+		links[i] = table.Row{link.ID, link.Account, p.lines(hashes), clock(link.CreatedAt), clock(link.DeletedAt)}
+	}
+	if err := printTable(p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links); err != nil {
+		return err
+	}
+	var rows []table.Row
+	err := all(func(e commands.HistoryEntry) error {
+		var changes []string
+		for _, c := range e.Changes {
+			changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, valueText(c.Before), valueText(c.After)))
+		}
+		row := table.Row{clock(e.Time), e.Type, p.lines(changes), actorText(e.Actor), e.Request, e.Batch}
+		if len(told.Links) > 1 {
+			row = append(row, e.Link)
+		}
+		rows = append(rows, row)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	header := table.Row{"time (UTC)", "event", "changed", "by", "request", "batch"}
+	if len(told.Links) > 1 {
+		header = append(header, "link")
+	}
+	return printTable(p.out, header, rows)
+}
+
+// lines puts values of one cell below each other where the table is drawn.
+func (p historyPrinter) lines(values []string) string {
+	if isTerminal(p.out) {
+		return strings.Join(values, "\n")
+	}
+	return strings.Join(values, "; ")
+}
+
+func actorText(a commands.Actor) string {
+	switch a.Kind {
+	case commands.ByAccount:
+		return "key " + a.Key + " of " + a.Account
+	case commands.ByVisitor:
+		return strings.TrimSpace("visitors " + a.Visitor)
+	case commands.ByForeign:
+		return "another account"
+	case commands.ByOperator:
+	}
+	return "an operator"
+}
+
+func clock(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02 15:04:05.000000")
+}
+
+// valueText writes a value as JSON, in which no value can move the cursor of a terminal or begin a formula.
+func valueText(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "?" // a value of a FieldChange can be encoded
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}

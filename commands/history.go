@@ -1,0 +1,215 @@
+package commands
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// HashHistory is everything that happened to a hash and to the links that ever lived under it, under whatever hash they
+// lived at the time. Its JSON, and that of its parts, is what auditors get from the API and from the command line.
+type HashHistory struct {
+	Hash string `json:"hash"`
+	// Links are those that lived under the hash, in the order of their first claims.
+	Links []LinkLife `json:"links"`
+	// MoreLinks counts the links before the first of Links whose lives were left out, see HistoryOf.MaxLinks.
+	MoreLinks int `json:"more_links"`
+	// Entries are the events, oldest first. An event that changed several of the links has an entry for each.
+	Entries []HistoryEntry `json:"events"`
+}
+
+// LinkLife is the outline of one link's history.
+type LinkLife struct {
+	ID        string    `json:"id"`
+	Account   string    `json:"account"`
+	Tenures   []Tenure  `json:"hashes"` // it lived under, one after the other
+	CreatedAt time.Time `json:"created_at"`
+	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
+}
+
+// HistoryEntry is an event, who caused it, and what it changed.
+type HistoryEntry struct {
+	Position eventstore.Position `json:"-"`
+	Commit   uint64              `json:"position"` // of Position
+	Stream   string              `json:"stream"`
+	Revision eventstore.Revision `json:"revision"`
+	ID       uuid.UUID           `json:"id"`
+	Type     string              `json:"type"`
+	Time     time.Time           `json:"time"` // when the event store recorded it; of a click, when it was answered
+	Link     string              `json:"link"` // id of the link it is about
+	Actor    Actor               `json:"actor"`
+	Request  string              `json:"request,omitempty"` // id; empty: none
+	Batch    string              `json:"batch,omitempty"`   // shared by all events of one API call; empty: none
+	Changes  []FieldChange       `json:"changes"`
+}
+
+// Actor is who caused an event.
+type Actor struct {
+	Kind    ActorKind `json:"kind"`
+	Account string    `json:"account,omitempty"` // its id
+	Key     string    `json:"key,omitempty"`     // id of the API key, never the key
+	Address string    `json:"address,omitempty"` // keyed hash of the caller's address, never the address
+	Visitor string    `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent
+}
+
+// ActorKind says what an Actor is.
+type ActorKind string
+
+// The kinds of Actor.
+const (
+	ByAccount  ActorKind = "account"
+	ByOperator ActorKind = "operator" // of the service
+	ByForeign  ActorKind = "foreign"  // another account than the one that reads the history; nothing else is told of it
+	ByVisitor  ActorKind = "visitor"  // who followed the link
+)
+
+func actorOf(m events.Metadata) Actor {
+	actor := Actor{Kind: ByAccount, Account: m.Account, Key: m.Key, Address: m.Address}
+	if m.Account == "" {
+		actor.Kind = ByOperator
+	}
+	return actor
+}
+
+// stored is an event beside what was stored of it.
+type stored struct {
+	eventstore.Recorded
+
+	event events.Event
+}
+
+func (l history) stored() []stored {
+	all := make([]stored, len(l.recorded))
+	for i, r := range l.recorded {
+		all[i] = stored{r, l.events[i]}
+	}
+	return all
+}
+
+func byPosition(a, b eventstore.Position) int {
+	switch {
+	case a.After(b):
+		return 1
+	case b.After(a):
+		return -1
+	}
+	return 0
+}
+
+// entry makes an entry of an event. To a reader other than an operator, what other accounts did is theirs.
+func (s stored) entry(link, reader string, changes []FieldChange) (HistoryEntry, error) {
+	var metadata events.Metadata
+	if len(s.Metadata) > 0 {
+		if err := json.Unmarshal(s.Metadata, &metadata); err != nil {
+			return HistoryEntry{}, fmt.Errorf("metadata of event %d of %s: %w", s.Revision, s.Stream, err)
+		}
+	}
+	e := HistoryEntry{
+		Position: s.Position, Commit: s.Position.Commit, Stream: s.Stream, Revision: s.Revision, ID: s.ID, Type: s.Type,
+		Time: s.Time.UTC(), Link: link, Actor: actorOf(metadata), Request: metadata.RequestID, Batch: metadata.BatchID,
+		Changes: changes,
+	}
+	if reader != "" && metadata.Account != "" && metadata.Account != reader {
+		e.Actor, e.Request, e.Batch = Actor{Kind: ByForeign}, "", ""
+	}
+	if e.Changes == nil {
+		e.Changes = []FieldChange{}
+	}
+	return e, nil
+}
+
+// claimEntries are the claims and releases of a hash.
+func claimEntries(claims []stored, reader string) ([]HistoryEntry, error) {
+	var entries []HistoryEntry
+	for _, s := range claims {
+		change := FieldChange{Field: "claimed_by"}
+		var link, account string
+		switch e := s.event.(type) {
+		case events.HashClaimed:
+			link, account, change.After = e.URLID, e.Account, e.URLID
+		case events.HashReleased:
+			link, account, change.Before = e.URLID, e.Account, e.URLID
+		}
+		if reader != "" && account != reader {
+			continue
+		}
+		entry, err := s.entry(link, reader, []FieldChange{change})
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+// claimants are the links that claimed a hash, each once, in order. Those of other accounts than the reader's are none
+// of its business.
+func claimants(claims []stored, reader string) []string {
+	var links []string
+	for _, s := range claims {
+		claimed, ok := s.event.(events.HashClaimed)
+		if ok && (reader == "" || claimed.Account == reader) && !slices.Contains(links, claimed.URLID) {
+			links = append(links, claimed.URLID)
+		}
+	}
+	return links
+}
+
+// linkEntries folds the streams of a link and of its account's tags in the order of the log. Events of tags have an
+// entry where they changed the link's record.
+func linkEntries(link, tags []stored, reader string) (LinkLife, []HistoryEntry, error) {
+	all := slices.Concat(link, tags)
+	slices.SortStableFunc(all, func(a, b stored) int { return byPosition(a.Position, b.Position) })
+	var (
+		life    LinkLife
+		entries []HistoryEntry
+		url     URL
+		labels  Tags
+	)
+	id := link[0].Stream[len(events.StreamURL):]
+	before := snapshotOf(url, labels)
+	for _, s := range all {
+		url.evolve(s.event)
+		labels.evolve(s.event)
+		life.evolve(s.event)
+		after := snapshotOf(url, labels)
+		changes := before.changes(after)
+		before = after
+		if s.Stream != link[0].Stream && len(changes) == 0 {
+			continue
+		}
+		entry, err := s.entry(id, reader, changes)
+		if err != nil {
+			return LinkLife{}, nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return life, entries, nil
+}
+
+func (l *LinkLife) evolve(e events.Event) {
+	switch e := e.(type) {
+	case events.URLCreated:
+		l.ID, l.Account, l.CreatedAt = e.URLID, e.Account, e.At
+		l.Tenures = []Tenure{{Hash: e.Hash, From: e.At}}
+	case events.URLRenamed:
+		l.leave(e.At)
+		l.Tenures = append(l.Tenures, Tenure{Hash: e.To, From: e.At})
+	case events.URLDeleted:
+		l.leave(e.At)
+		l.DeletedAt = e.At
+	}
+}
+
+// leave ends the tenure that lasts.
+func (l *LinkLife) leave(at time.Time) {
+	if last := len(l.Tenures) - 1; last >= 0 {
+		l.Tenures[last].Until = at
+	}
+}

@@ -1,0 +1,38 @@
+package commands
+
+import (
+	"strconv"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// BenchmarkHistory reads the history of a link with 1,000 changes.
+func BenchmarkHistory(b *testing.B) {
+	handler := NewHandler(Config{Store: eventstoretest.New(b)})
+	created := handler.CreateURLs(b.Context(), request("a"), []CreateURL{
+		{LongURL: "https://example.com/", CustomHash: "one", Tags: []string{"red", "blue"}},
+	}).Items[0]
+	if created.Err != nil {
+		b.Fatal(created.Err)
+	}
+	changes := make([]events.Event, 1000)
+	for i := range changes {
+		changes[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: at}
+	}
+	r := request("a")
+	r.Command = uuid.New()
+	if _, err := handler.append(b.Context(), r, events.StreamURL+created.URL.ID, eventstore.Revision(0), changes...); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		history, err := handler.History(b.Context(), HistoryOf{Hash: "one", Account: "a"})
+		if err != nil || len(history.Entries) != 1002 {
+			b.Fatalf("%d entries, %v", len(history.Entries), err)
+		}
+	}
+}

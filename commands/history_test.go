@@ -1,0 +1,231 @@
+package commands
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// told writes entries as lines that tests compare: type, actor, and the changes.
+func told(entries []HistoryEntry) []string {
+	lines := make([]string, len(entries))
+	for i, e := range entries {
+		var line strings.Builder
+		actor := e.Actor.Account
+		if e.Actor.Kind != ByAccount {
+			actor = string(e.Actor.Kind)
+		}
+		fmt.Fprintf(&line, "%s by %q", e.Type, actor)
+		for _, c := range e.Changes {
+			fmt.Fprintf(&line, " %s: %v -> %v", c.Field, c.Before, c.After)
+		}
+		lines[i] = line.String()
+	}
+	return lines
+}
+
+func wantTold(t *testing.T, entries []HistoryEntry, want ...string) {
+	t.Helper()
+	if got := told(entries); !slices.Equal(got, want) {
+		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func (s *stack) history(t *testing.T, of HistoryOf) HashHistory {
+	t.Helper()
+	history, err := s.History(t.Context(), of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return history
+}
+
+func (s *stack) mustEdit(t *testing.T, hash string, edit EditURL) {
+	t.Helper()
+	s.clock = s.clock.Add(time.Hour)
+	if _, err := s.edit(t, request("a"), hash, edit); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestHistoryTellsEveryKindOfChange(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	url := s.create(t, request("a"), CreateURL{
+		LongURL: "https://example.com/1", CustomHash: "one", Note: "first", EmailStats: true, MaxClicks: 3, Tags: []string{"red"},
+	})
+	s.mustEdit(t, "one", EditURL{LongURL: new("https://example.com/2")})
+	s.mustEdit(t, "one", EditURL{
+		Note: new("second"), EmailStats: new(false), Ping: new(true), Protected: new(true), Archived: new(true),
+		ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(0)),
+	})
+	s.mustEdit(t, "one", EditURL{Protected: new(false), ExpirationDate: new("")})
+	s.mustEdit(t, "one", EditURL{Tags: []string{"+blue"}})
+	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
+	if _, err := s.RenameTag(ctx, request("a"), "red", "Rot"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.CreateTag(ctx, request("a"), "of no link"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.DeleteTag(ctx, request("a"), "blue"); err != nil {
+		t.Fatal(err)
+	}
+	s.mustEdit(t, "two", EditURL{Tags: []string{"-Rot"}})
+	for _, change := range []func() []URLOutcome{
+		func() []URLOutcome { return s.ResetStats(ctx, request("a"), []Ref{{Hash: "two"}}) },
+		func() []URLOutcome { return s.DeleteURLs(ctx, request("a"), []Ref{{Hash: "two"}}) },
+	} {
+		if err := change()[0].Err; err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	history := s.history(t, HistoryOf{Hash: "one"})
+	wantTold(
+		t, history.Entries,
+		`hash.claimed.v1 by "a" claimed_by: <nil> -> `+url.ID,
+		`url.created.v1 by "a" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> first `+
+			`email_stats: <nil> -> true max_clicks: <nil> -> 3 tags: <nil> -> [red]`,
+		`url.retargeted.v1 by "a" long_url: https://example.com/1 -> https://example.com/2`,
+		`url.settings_changed.v1 by "a" note: first -> second email_stats: true -> false ping: false -> true `+
+			`protected: false -> true archived: false -> true expiration_date: <nil> -> 2027-01-01 max_clicks: 3 -> 0`,
+		`url.settings_changed.v1 by "a" protected: true -> false expiration_date: 2027-01-01 -> <nil>`,
+		`url.tagged.v1 by "a" tags: [red] -> [red blue]`,
+		`url.renamed.v1 by "a" hash: one -> two`,
+		`hash.released.v1 by "a" claimed_by: `+url.ID+` -> <nil>`,
+		`tag.renamed.v1 by "a" tags: [red blue] -> [Rot blue]`,
+		`tag.deleted.v1 by "a" tags: [Rot blue] -> [Rot]`,
+		`url.untagged.v1 by "a" tags: [Rot] -> []`,
+		`url.stats_reset.v1 by "a"`,
+		`url.deleted.v1 by "a" deleted: false -> true`,
+	)
+	hour := func(n int) time.Time { return at.Add(time.Duration(n) * time.Hour) }
+	want := []LinkLife{{
+		ID: url.ID, Account: "a", CreatedAt: at, DeletedAt: hour(6),
+		Tenures: []Tenure{{Hash: "one", From: at, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)}},
+	}}
+	if !reflect.DeepEqual(history.Links, want) {
+		t.Errorf("links %+v, want %+v", history.Links, want)
+	}
+	for _, e := range history.Entries {
+		if e.Actor.Key != "key" || e.Actor.Address != "address" || e.Request != "request" || e.Batch != "batch" ||
+			e.Link != url.ID || e.Time.IsZero() || e.ID == uuid.Nil || e.Position.Commit == 0 {
+			t.Errorf("entry %+v", e)
+		}
+	}
+	// From the link's last hash the same life is found; only the claims are those of the other hash.
+	if last := s.history(t, HistoryOf{Hash: "two"}); !reflect.DeepEqual(last.Links, want) || len(last.Entries) != len(history.Entries) {
+		t.Errorf("by its last hash: %+v", last)
+	}
+}
+
+func TestHistoryFollowsFormerOwners(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
+	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
+	second := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
+	s.mustEdit(t, "two", EditURL{Note: new("still its own")})
+
+	history := s.history(t, HistoryOf{Hash: "one", Account: "a"})
+	if len(history.Links) != 2 || history.Links[0].ID != first.ID || history.Links[1].ID != second.ID {
+		t.Fatalf("links %+v", history.Links)
+	}
+	if last := history.Entries[len(history.Entries)-1]; last.Link != first.ID || last.Type != "url.settings_changed.v1" {
+		t.Errorf("the last event is %+v", last)
+	}
+	if !slices.IsSortedFunc(history.Entries, func(a, b HistoryEntry) int { return byPosition(a.Position, b.Position) }) {
+		t.Error("not in the order of the log")
+	}
+	if last := s.history(t, HistoryOf{Hash: "one", MaxLinks: 1}); last.MoreLinks != 1 || len(last.Links) != 1 || last.Links[0].ID != second.ID {
+		t.Errorf("one link at most: %+v", last)
+	}
+}
+
+// A hash can change accounts where a claim was never followed by its link. Neither account learns of the other.
+func TestHistoryKeepsAccountsApart(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	late := uuid.NewString()
+	if _, err := s.claim(ctx, request("a"), "one", late, eventstore.NoStream); err != nil {
+		t.Fatal(err)
+	}
+	s.clock = s.clock.Add(2 * claimTimeout)
+	url := s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
+
+	ofA := s.history(t, HistoryOf{Hash: "one", Account: "a"})
+	wantTold(
+		t, ofA.Entries, `hash.claimed.v1 by "a" claimed_by: <nil> -> `+late, `url.claim_abandoned.v1 by "foreign"`,
+	)
+	if abandoned := ofA.Entries[1]; abandoned.Actor != (Actor{Kind: ByForeign}) || abandoned.Request != "" || abandoned.Batch != "" {
+		t.Errorf("told of another account: %+v", abandoned)
+	}
+	if len(ofA.Links) != 0 {
+		t.Errorf("links that never came: %+v", ofA.Links)
+	}
+	ofB := s.history(t, HistoryOf{Hash: "one", Account: "b"})
+	wantTold(
+		t, ofB.Entries, `hash.claimed.v1 by "b" claimed_by: <nil> -> `+url.ID,
+		`url.created.v1 by "b" hash: <nil> -> one long_url: <nil> -> https://example.com`,
+	)
+	if all := s.history(t, HistoryOf{Hash: "one"}); len(all.Entries) != 4 || all.Entries[1].Actor.Account != "b" {
+		t.Errorf("to an operator: %v", told(all.Entries))
+	}
+	for hash, want := range map[string]Kind{"one": URLNotFound, "none": URLNotFound, "n o n e": InvalidHash} {
+		if _, err := s.History(ctx, HistoryOf{Hash: hash, Account: "c"}); kind(err) != want {
+			t.Errorf("history of %q to a stranger: %v", hash, err)
+		}
+	}
+}
+
+func TestReplayHistory(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	other := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/other"})
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
+	click := func(visitor string, links ...string) {
+		clicks := make([]Click, len(links))
+		for i, link := range links {
+			clicks[i] = Click{URLID: link, Visitor: visitor, At: at}
+		}
+		_, err := s.store.Append(ctx, eventstore.Write{
+			Stream: events.StreamClicks + uuid.NewString(), Expected: eventstore.NoStream, Command: uuid.New(),
+			Events: []events.Event{events.ClicksRecorded{Clicks: clicks}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	click("v1", url.ID, other.ID, url.ID)
+	s.mustEdit(t, "one", EditURL{Note: new("changed")})
+	click("v2", other.ID)
+	click("v3", url.ID)
+
+	var replayed []string
+	err := s.ReplayHistory(ctx, s.history(t, HistoryOf{Hash: "one"}), func(e HistoryEntry) error {
+		replayed = append(replayed, e.Type+e.Actor.Visitor)
+		if e.Link != url.ID {
+			t.Errorf("entry of another link: %+v", e)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"hash.claimed.v1", "url.created.v1", "clicks.recorded.v1v1", "clicks.recorded.v1v1", "url.settings_changed.v1",
+		"clicks.recorded.v1v3",
+	}
+	if !slices.Equal(replayed, want) {
+		t.Errorf("replayed %v, want %v", replayed, want)
+	}
+}

@@ -1,0 +1,154 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+const (
+	// logBatchEvents and logBatchBytes bound what ReadLog hands on at a time, and with logBatches what it holds.
+	logBatchEvents = 512
+	logBatchBytes  = 1 << 20
+	logBatches     = 2
+)
+
+// ReadLog hands the events of all streams behind a position to handle, in batches and in the order of the log, up to and
+// including a position: that of Head, for instance. The zero position is the start of the log. An outage is waited out
+// until the context ends, and no event is handed on twice. Errors: those of handle, ErrPositionInvalid, ErrDenied, and
+// ErrUnavailable when the context ended.
+func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.pool.ctx, cancel)()
+	var handling error
+	_, err := persist(ctx, s.cfg.Logger, func() (struct{}, error) {
+		err := s.readLogOnce(ctx, behind, upTo, func(batch []Recorded) error {
+			behind = batch[len(batch)-1].Position
+			handling = handle(batch)
+			return handling
+		})
+		if handling != nil {
+			return struct{}{}, nil
+		}
+		return struct{}{}, err
+	})
+	if handling != nil {
+		return handling
+	}
+	if err != nil {
+		return fmt.Errorf("read the log behind %s: %w", behind, err)
+	}
+	return nil
+}
+
+// readLogOnce reads over a client of its own until something fails. A client that hangs is left to its goroutine, which
+// closes it.
+func (s *Store) readLogOnce(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+	client, err := newClient(s.cfg.URL)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	batches := make(chan []Recorded, logBatches)
+	received := make(chan error, 1)
+	go func() {
+		defer close(batches)
+		_, err := guarded(ctx, client, func(ctx context.Context, client *esdb.Client) (struct{}, error) {
+			return struct{}{}, receiveLog(ctx, client, behind, upTo, batches)
+		})
+		_ = client.Close() // never fails
+		received <- err
+	}()
+	stalled := time.NewTimer(s.cfg.AttemptTimeout)
+	defer stalled.Stop()
+	for {
+		stalled.Reset(s.cfg.AttemptTimeout)
+		select {
+		case batch, ok := <-batches:
+			if !ok {
+				return <-received
+			}
+			if len(batch) == 0 {
+				continue
+			}
+			if err := handle(batch); err != nil {
+				return err
+			}
+		case <-stalled.C:
+			return fmt.Errorf("%w: no event within %s", ErrUnavailable, s.cfg.AttemptTimeout)
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
+		}
+	}
+}
+
+// receiveLog sends what the event store sends, in batches that are bounded in events, bytes and time.
+func receiveLog(ctx context.Context, client *esdb.Client, behind, upTo Position, batches chan<- []Recorded) error {
+	options := esdb.ReadAllOptions{Direction: esdb.Forwards, From: esdb.Start{}}
+	if behind != (Position{}) {
+		options.From = esdb.Position{Commit: behind.Commit, Prepare: behind.Prepare}
+	}
+	reading, err := client.ReadAll(ctx, options, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	defer reading.Close()
+	gathered := logBatch{begun: time.Now()}
+	for {
+		resolved, err := reading.Recv()
+		if errors.Is(err, io.EOF) {
+			return gathered.send(ctx, batches)
+		}
+		if err != nil {
+			return err
+		}
+		event := record(resolved.OriginalEvent())
+		if event.Position.After(upTo) {
+			return gathered.send(ctx, batches)
+		}
+		if event.Position.After(behind) && !strings.HasPrefix(event.Stream, "$") { // the position itself is read too
+			gathered.add(event)
+		}
+		if gathered.due() {
+			if err := gathered.send(ctx, batches); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// logBatch gathers events.
+type logBatch struct {
+	events []Recorded
+	bytes  int
+	begun  time.Time
+}
+
+func (b *logBatch) add(event Recorded) {
+	b.events = append(b.events, event)
+	b.bytes += len(event.Data) + len(event.Metadata)
+}
+
+// due tells whether the batch is to be sent now. A slow one is sent even without events, lest it look like an outage.
+func (b *logBatch) due() bool {
+	return len(b.events) >= logBatchEvents || b.bytes >= logBatchBytes || time.Since(b.begun) > time.Second
+}
+
+// send sends what was gathered and begins anew.
+func (b *logBatch) send(ctx context.Context, batches chan<- []Recorded) error {
+	select {
+	case batches <- b.events:
+		*b = logBatch{begun: time.Now(), events: make([]Recorded, 0, logBatchEvents)}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
