@@ -18,4 +18,11 @@ type Click struct {
 	URLID   string    `json:"url"`
 	Visitor string    `json:"visitor"` // keyed hash of address and user agent; neither is stored
 	At      time.Time `json:"at"`
+
+	// Bot marks visits of crawlers, of previews and of browsers that fetch ahead. They are not counted.
+	Bot      bool   `json:"bot,omitempty"`
+	Referrer string `json:"referrer,omitempty"` // host of the page with the link
+	Browser  string `json:"browser,omitempty"`  // name without version, of a fixed list
+	OS       string `json:"os,omitempty"`       // name without version, of a fixed list
+	Device   string `json:"device,omitempty"`   // desktop, mobile or tablet
 }

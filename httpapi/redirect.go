@@ -26,11 +26,11 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	if !headerSafe(target.LongURL) {
 		return errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")
 	}
-	if err := s.allowed(e, target, r.Method == http.MethodGet); err != nil {
+	click := s.click(r.Request, target, now)
+	if err := s.allowed(e, target, r.Method == http.MethodGet && !click.Bot); err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet {
-		click := commands.Click{URLID: target.URLID.String(), Visitor: s.visitor(r.Request), At: now.Truncate(time.Microsecond)}
 		if err := s.cfg.Clicks.Record(e.context(), click); err != nil {
 			return err
 		}
@@ -100,5 +100,5 @@ func headerSafe(text string) bool {
 
 // visitor returns what stands for a visitor.
 func (s *server) visitor(r *http.Request) string {
-	return s.pseudonym(address(r.RemoteAddr) + "\n" + r.UserAgent())
+	return s.pseudonym(s.clientAddress(r) + "\n" + r.UserAgent())
 }

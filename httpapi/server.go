@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ type Config struct {
 	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers, which are never stored
 	// themselves. At least 16 bytes, the same on all nodes.
 	VisitorKey []byte
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
 
 	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
 	RequestTimeout time.Duration // most a request takes once it has been read; 0: 10 s
@@ -117,9 +120,10 @@ func checkBaseURL(base string) error {
 
 // server serves the public listener.
 type server struct {
-	cfg   Config
-	api   *bunrouter.Router // nil: not served
-	short *bunrouter.Router // nil: not served
+	cfg    Config
+	agents agents
+	api    *bunrouter.Router // nil: not served
+	short  *bunrouter.Router // nil: not served
 }
 
 // New returns the handler of the public listener. Its error says what is wrong with the configuration.
@@ -128,7 +132,11 @@ func New(cfg Config) (http.Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	s := &server{cfg: cfg}
+	known, err := newAgents()
+	if err != nil {
+		return nil, fmt.Errorf("HTTP API: %w", err)
+	}
+	s := &server{cfg: cfg, agents: known}
 	if cfg.API {
 		docs, err := readDocs()
 		if err != nil {

@@ -69,6 +69,9 @@ func (c *clickFold) add(batch events.ClicksRecorded) error {
 		if err := checkTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
+		if click.Bot {
+			continue
+		}
 		on := day(click.At)
 		c.addToStats(link, click.At)
 		c.addToDay(linkDay{link, on})

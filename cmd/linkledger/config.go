@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -45,10 +46,11 @@ type backends struct {
 
 // redirecting is how short links are answered.
 type redirecting struct {
-	CacheSize     uint64        `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
-	Spool         string        `help:"Folder that keeps the clicks while the event store is slow or away; a local disk, of this process alone. By default ./data/spool, in dev the folder spool of its data." placeholder:"DIR"`
-	SpoolSize     int64         `help:"Most that the spool takes on the disk, in MiB." default:"1024" validate:"min=1,max=1048576"`
-	ClickPatience time.Duration `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
+	CacheSize      uint64         `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
+	Spool          string         `help:"Folder that keeps the clicks while the event store is slow or away; a local disk, of this process alone. By default ./data/spool, in dev the folder spool of its data." placeholder:"DIR"`
+	SpoolSize      int64          `help:"Most that the spool takes on the disk, in MiB." default:"1024" validate:"min=1,max=1048576"`
+	ClickPatience  time.Duration  `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
+	TrustedProxies []netip.Prefix `help:"Networks of the proxies whose X-Forwarded-For tells where a visitor comes from, such as 10.0.0.0/8." placeholder:"CIDR"`
 }
 
 // inFolder returns the configuration with a folder for the spool, where none was given.

@@ -113,7 +113,8 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
 	})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Queries: s.queries, Targets: s.targets, Clicks: s.clicks, Allowances: commands.NewAllowances(s.store, nil), Wait: s.fresh.Wait,
+		Commands: s.commands, Queries: s.queries, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
+		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
