@@ -39,6 +39,9 @@ func (h *Handler) checkLongURL(long string) error {
 	if slices.Contains(h.cfg.ShortHosts, ShortHost(parsed)) {
 		return refuse(URLNotAllowed, "The long URL points back to this service")
 	}
+	if h.cfg.BlockedHosts != nil && h.cfg.BlockedHosts(strings.ToLower(strings.TrimSuffix(parsed.Hostname(), "."))) {
+		return refuse(URLNotAllowed, "The host of the long URL is blocked here")
+	}
 	return nil
 }
 

@@ -28,6 +28,8 @@ type Config struct {
 	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one of them would be a
 	// loop.
 	ShortHosts []string
+	// BlockedHosts tells whether no link may lead to a host, which is in lower case and without a port; nil blocks none.
+	BlockedHosts func(host string) bool
 	// ReservedHashes are first path segments that the service itself serves.
 	ReservedHashes []string
 	// NoteLength is how many code points of a note are kept; 0 means 25.

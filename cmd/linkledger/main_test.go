@@ -305,6 +305,7 @@ func TestWrongConfiguration(t *testing.T) {
 		"data is a file":      {args: append([]string{"dev", "--data=" + file}, free...), want: "--data (LINKLEDGER_DATA)"},
 		"no PostgreSQL":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--postgres-bin=/nowhere"}, free...), want: "PostgreSQL"},
 		"store: data a file":  {args: []string{"eventstore", "--listen=127.0.0.1:0", "--data=" + file}, want: file},
+		"no blocked hosts":    {args: append([]string{"dev", "--data=" + t.TempDir(), "--blocked-hosts=/nowhere"}, free...), want: "--blocked-hosts"},
 		"no running dev":      {args: []string{"account", "list", "--data=" + t.TempDir()}, want: "no linkledger dev runs"},
 	}
 	for name, test := range tests {

@@ -51,10 +51,11 @@ type service struct {
 
 // serviceConfig of a service.
 type serviceConfig struct {
-	eventStore string
-	database   string
-	baseURL    string
-	roles      []role
+	eventStore   string
+	database     string
+	baseURL      string
+	roles        []role
+	blockedHosts string // file; empty: none
 	redirecting
 	projecting
 }
@@ -97,8 +98,16 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	if base, err := url.Parse(cfg.baseURL); err == nil && base.Host != "" {
 		shortHosts = append(shortHosts, commands.ShortHost(base))
 	}
+	var blocked func(string) bool
+	if cfg.blockedHosts != "" {
+		list, err := commands.ReadBlocklist(cfg.blockedHosts, s.logger)
+		if err != nil {
+			return usage("%w; name another file with --blocked-hosts (%s)", err, envName("blocked-hosts"))
+		}
+		blocked = list.Blocks
+	}
 	s.commands = commands.NewHandler(commands.Config{
-		Store: s.store, Logger: s.logger, ShortHosts: shortHosts, ReservedHashes: httpapi.ReservedHashes(),
+		Store: s.store, Logger: s.logger, ShortHosts: shortHosts, BlockedHosts: blocked, ReservedHashes: httpapi.ReservedHashes(),
 	})
 	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
