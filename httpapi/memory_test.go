@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/projections/readmodel"
 )
 
 // After a change was answered no visitor meets what was before it, however many have just put that into memory.
@@ -69,10 +70,22 @@ func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"known"`)
 	c.create(`"long_url":"https://example.com/","custom_hash":"unknown"`)
+	s.heardAll(t) // or a late notification of the creation would have the link forgotten
 	equal(t, "status before", s.visit(t, "GET", "/known").status, http.StatusFound)
 	s.db.Pool.Close()
 	for range 20 {
 		equal(t, "status of a known link", s.visit(t, "GET", "/known").status, http.StatusFound)
 	}
 	equal(t, "status of a link that nobody has visited", s.visit(t, "GET", "/unknown").status, http.StatusServiceUnavailable)
+}
+
+// heardAll returns when the notifications of all that is committed have been heard, which come in the order of commits.
+func (s *stack) heardAll(t testing.TB) {
+	t.Helper()
+	if _, err := s.db.NewRaw("SELECT pg_notify(?, 'marker 1')", readmodel.Channel).Exec(withPatience(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.fresh.Wait(withPatience(t), "marker", 1); err != nil {
+		t.Fatal(err)
+	}
 }
