@@ -90,7 +90,7 @@ func (a *answer) conforms(method, path string) {
 // routeOf returns the pattern of a path under /v3 that was answered.
 func routeOf(path string) string {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
-	if len(segments) == 3 {
+	if len(segments) >= 3 {
 		segments[2] = map[string]string{"tags": ":label"}[segments[1]]
 		if segments[2] == "" {
 			segments[2] = ":hash"
