@@ -14,6 +14,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
@@ -140,7 +141,7 @@ func (l *line) ask(ctx context.Context, request *batchAppend) (*streams.BatchApp
 	select {
 	case l.outgoing <- request.message(id):
 	case <-l.ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(l.ctx))
+		return nil, l.failure()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 	}
@@ -148,10 +149,21 @@ func (l *line) ask(ctx context.Context, request *batchAppend) (*streams.BatchApp
 	case answer := <-answered:
 		return answer, nil
 	case <-l.ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(l.ctx))
+		return nil, l.failure()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 	}
+}
+
+// failure says what the end of the line means for whoever waits for an answer. But for wrong credentials, which no
+// repetition will mend, the outcome is unknown.
+func (l *line) failure() error {
+	cause := context.Cause(l.ctx)
+	switch status.Code(cause) { //nolint:exhaustive // all others are outages
+	case codes.Unauthenticated, codes.PermissionDenied:
+		return fmt.Errorf("%w: %w", ErrDenied, cause)
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, cause)
 }
 
 // run connects, sends and receives until the line breaks, and says why it did.

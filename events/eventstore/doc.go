@@ -8,6 +8,6 @@
 // outcome is unknown is sent again with the same event ids and the same expected revision, which the server answers
 // from what it already holds.
 //
-// All of this is tested against the embedded event store. Against a real cluster, what has not been seen at work is the
-// choice of the leader by gossip, TLS and credentials.
+// All of this is tested against the embedded event store, with TLS, credentials and the gossip of its cluster of one. It
+// has not been seen at work against a cluster of several nodes, whose leader changes.
 package eventstore

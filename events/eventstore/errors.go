@@ -55,6 +55,8 @@ func sentinelOf(code esdb.ErrorCode) error {
 	switch code { //nolint:exhaustive // the rest is told apart by its gRPC status
 	case esdb.ErrorCodeStreamDeleted:
 		return ErrStreamDeleted
+	case esdb.ErrorCodeUnauthenticated, esdb.ErrorCodeAccessDenied:
+		return ErrDenied
 	case esdb.ErrorCodeResourceNotFound:
 		return ErrNotFound
 	case esdb.ErrorCodeConnectionClosed, esdb.ErrorCodeNotLeader, esdb.ErrorAborted, esdb.ErrorUnavailable,

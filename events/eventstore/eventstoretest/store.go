@@ -14,8 +14,7 @@ import (
 // Server is an event store that a test may stop and start again.
 type Server struct {
 	t       testing.TB
-	fs      vfs.FS
-	folder  string
+	config  embedded.Config
 	address string
 	store   *embedded.Store
 	served  chan error
@@ -24,18 +23,19 @@ type Server struct {
 // Serve starts an event store in memory for the length of the test.
 func Serve(t testing.TB) *Server {
 	t.Helper()
-	return serve(t, vfs.NewMem(), "events")
+	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem()})
 }
 
 // ServeFolder starts an event store on a folder of the disk, with real syncs, for the length of the test.
 func ServeFolder(t testing.TB, folder string) *Server {
 	t.Helper()
-	return serve(t, vfs.Default, folder)
+	return ServeConfig(t, embedded.Config{Dir: folder})
 }
 
-func serve(t testing.TB, fs vfs.FS, folder string) *Server {
+// ServeConfig starts an event store of a certain configuration for the length of the test.
+func ServeConfig(t testing.TB, config embedded.Config) *Server {
 	t.Helper()
-	s := &Server{t: t, fs: fs, folder: folder, address: "127.0.0.1:0"}
+	s := &Server{t: t, config: config, address: "127.0.0.1:0"}
 	s.Start()
 	t.Cleanup(s.Stop)
 	return s
@@ -50,7 +50,7 @@ func (s *Server) URL() string { return "esdb://" + s.address + "?tls=false" }
 // Start starts a stopped server at its address, with the data it had.
 func (s *Server) Start() {
 	s.t.Helper()
-	store, err := embedded.Open(embedded.Config{Dir: s.folder, FS: s.fs})
+	store, err := embedded.Open(s.config)
 	if err != nil {
 		s.t.Fatal(err)
 	}

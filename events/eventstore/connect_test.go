@@ -1,0 +1,77 @@
+package eventstore_test
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"math/big"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/google/uuid"
+
+	"linkledger/events/embedded"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// certificate is one that a server signed itself.
+func certificate(t *testing.T) *tls.Config {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+}
+
+func TestTLSAndCredentials(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.ServeConfig(t, embedded.Config{
+		Dir: "events", FS: vfs.NewMem(), TLS: certificate(t), User: "linker", Password: "secret",
+	})
+	for login, want := range map[string]error{"linker:secret@": nil, "linker:wrong@": eventstore.ErrDenied, "": eventstore.ErrDenied} {
+		store := eventstoretest.Open(t, "esdb://"+login+server.Address()+"?tls=true&tlsVerifyCert=false")
+		if _, err := store.Append(t.Context(), write("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "a")); !errors.Is(err, want) {
+			t.Errorf("append as %q: %v", login, err)
+		}
+		if _, err := store.Load(t.Context(), "tags-none"); !errors.Is(err, want) {
+			t.Errorf("load as %q: %v", login, err)
+		}
+		if _, err := store.Head(t.Context()); !errors.Is(err, want) {
+			t.Errorf("head as %q: %v", login, err)
+		}
+	}
+}
+
+// A cluster is asked for its leader; the embedded store is a cluster of one.
+func TestDiscovery(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	for _, url := range []string{
+		"esdb+discover://" + server.Address() + "?tls=false",
+		"esdb://127.0.0.1:1," + server.Address() + "?tls=false",
+	} {
+		store := eventstoretest.Open(t, url)
+		stream := "tags-" + uuid.NewString()
+		if _, err := store.Append(t.Context(), write(stream, eventstore.NoStream, uuid.New(), "a")); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+		if loaded, err := store.Load(t.Context(), stream); err != nil || len(loaded) != 1 {
+			t.Errorf("%s: %d events, %v", url, len(loaded), err)
+		}
+	}
+}
