@@ -12,12 +12,25 @@ import (
 	"linkledger/queries"
 )
 
-// authenticate finds out who asks, by HTTP Basic with user name and API key.
+// authenticate finds out who asks, by HTTP Basic with user name and API key. Whoever was wrong too often has to wait.
 func (s *server) authenticate(e *exchange) error {
 	username, key, ok := e.request.BasicAuth()
 	if !ok {
 		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication"}
 	}
+	from := s.pseudonym(address(e.request.RemoteAddr) + "\n" + username)
+	if !s.logins.allowed(from, s.cfg.Now()) {
+		return &apiError{code: codeCallLimit, details: "There were too many bad logins, wait a second"}
+	}
+	err := s.identify(e, username, key)
+	if refused, ok := errors.AsType[*apiError](err); ok && refused.code != codeAccessDenied {
+		s.logins.failed(from, s.cfg.Now())
+	}
+	return err
+}
+
+// identify finds the account and compares the key.
+func (s *server) identify(e *exchange, username, key string) error {
 	account, err := s.cfg.Queries.AccountByUsername(e.context(), username)
 	if errors.Is(err, queries.ErrNotFound) {
 		return &apiError{code: codeInvalidUsername, details: "There is no account with this user name"}

@@ -121,6 +121,7 @@ func checkBaseURL(base string) error {
 // server serves the public listener.
 type server struct {
 	cfg    Config
+	logins *logins
 	agents agents
 	api    *bunrouter.Router // nil: not served
 	short  *bunrouter.Router // nil: not served
@@ -136,7 +137,7 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	s := &server{cfg: cfg, agents: known}
+	s := &server{cfg: cfg, agents: known, logins: newLogins()}
 	if cfg.API {
 		docs, err := readDocs()
 		if err != nil {
