@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 
 	"linkledger/events/embedded"
 )
@@ -22,6 +23,7 @@ type eventstoreCommand struct {
 type eventstoreServe struct {
 	Data           string `help:"Folder of the log." default:"./data/events" validate:"required"`
 	Listen         string `help:"Address of the gRPC interface." default:"127.0.0.1:2113" validate:"address"`
+	HealthListen   string `help:"Address of /health/live; by default none." placeholder:"HOST:PORT" validate:"omitempty,address"`
 	TLSCertificate string `name:"tls-certificate" help:"Certificate chain in PEM; with it, clients must use TLS." placeholder:"FILE"`
 	TLSKey         string `name:"tls-key" help:"Private key of the certificate, in PEM." placeholder:"FILE"`
 	User           string `help:"User name demanded of every client; needs TLS." placeholder:"NAME"`
@@ -48,11 +50,42 @@ func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
 	if c.UnsafeNoSync {
 		p.logger.WarnContext(ctx, "events are not synced: a crash loses some")
 	}
+	if c.HealthListen == "" {
+		store.wait(ctx)
+		return store.stop()
+	}
+	health, err := listen(c.HealthListen, "health-listen")
+	if err != nil {
+		return errors.Join(err, store.stop())
+	}
+	p.logger.InfoContext(ctx, "health is served", slog.String("url", "http://"+clientAddress(health)+"/health/live"))
+	ctx, stop := context.WithCancelCause(ctx)
+	go func() {
+		store.wait(ctx)
+		stop(nil)
+	}()
+	return errors.Join(serveHTTP(ctx, stop, store.healthHandler(), health, p.logger), store.stop())
+}
+
+// healthHandler answers as EventStoreDB does: 204 while the store takes writes, else 503.
+func (r *runningStore) healthHandler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
+		if r.store.Stat().Failure != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+	return mux
+}
+
+// wait returns when ctx ends or the store does.
+func (r *runningStore) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
-	case <-store.ended:
+	case <-r.ended:
 	}
-	return store.stop()
 }
 
 func (c *eventstoreServe) config(p *process) (embedded.Config, error) {

@@ -12,11 +12,13 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,10 +36,14 @@ type storeProcess struct {
 	t       *testing.T
 	process *exec.Cmd
 	url     string
+	health  string // with --health-listen
 	ended   chan struct{}
 }
 
-var readyLine = regexp.MustCompile(`msg="event store is ready" url="([^"]+)"`)
+var (
+	readyLine  = regexp.MustCompile(`msg="event store is ready" url="([^"]+)"`)
+	healthLine = regexp.MustCompile(`msg="health is served" url=(\S+)`)
+)
 
 // startStore starts the real program and waits until it is ready.
 func startStore(t *testing.T, folder string, flags ...string) *storeProcess {
@@ -51,7 +57,7 @@ func startStore(t *testing.T, folder string, flags ...string) *storeProcess {
 	if err := s.process.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ready := make(chan string, 1)
+	ready, healthy := make(chan string, 1), make(chan string, 1)
 	var log strings.Builder // valid once ended
 	go func() {
 		lines := bufio.NewScanner(stderr)
@@ -59,6 +65,9 @@ func startStore(t *testing.T, folder string, flags ...string) *storeProcess {
 			log.WriteString(lines.Text() + "\n")
 			if found := readyLine.FindStringSubmatch(lines.Text()); found != nil {
 				ready <- found[1]
+			}
+			if found := healthLine.FindStringSubmatch(lines.Text()); found != nil {
+				healthy <- found[1]
 			}
 		}
 		_ = s.process.Wait() // how it ended is for the test to judge
@@ -72,7 +81,31 @@ func startStore(t *testing.T, folder string, flags ...string) *storeProcess {
 	case <-time.After(startTimeout):
 		t.Fatal("the event store was not ready in time")
 	}
+	if slices.ContainsFunc(flags, func(flag string) bool { return strings.HasPrefix(flag, "--health-listen") }) {
+		s.health = <-healthy
+	}
 	return s
+}
+
+func TestHealthOfTheStore(t *testing.T) {
+	t.Parallel()
+	s := startStore(t, filepath.Join(t.TempDir(), "events"), "--health-listen=127.0.0.1:0")
+	for method, want := range map[string]int{
+		http.MethodGet: http.StatusNoContent, http.MethodHead: http.StatusNoContent, http.MethodPost: http.StatusMethodNotAllowed,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), method, s.health, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _ = response.Body.Close(); response.StatusCode != want {
+			t.Errorf("%s: %d, want %d", method, response.StatusCode, want)
+		}
+	}
+	s.interrupt()
 }
 
 // kill ends the process as a power failure would.
