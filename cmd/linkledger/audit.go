@@ -13,6 +13,9 @@ import (
 // auditCommand reads the log for auditors. It changes nothing.
 type auditCommand struct {
 	History auditHistory `cmd:"" help:"Tell everything that happened to a hash and to the links that ever lived under it."`
+	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
+
+	ImportCheck auditImportCheck `cmd:"" help:"Check a file of export against its manifest; no installation is needed."`
 }
 
 // auditing runs a command on the event store of the installation.

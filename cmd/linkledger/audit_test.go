@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -57,5 +58,66 @@ func TestAuditHistory(t *testing.T) {
 		if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != exitUsage {
 			t.Errorf("%v: %v\n%s", wrong, err, out)
 		}
+	}
+}
+
+func TestAuditExport(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
+	refused := func(args ...string) string {
+		t.Helper()
+		command := exec.CommandContext(t.Context(), program, append([]string{"audit"}, args...)...)
+		out, err := command.CombinedOutput()
+		if err == nil {
+			t.Errorf("%v: done\n%s", args, out)
+		}
+		return string(out)
+	}
+	for _, format := range []string{"ndjson", "csv"} {
+		name := filepath.Join(t.TempDir(), "log."+format)
+		told := operator(t, folder, "audit", "export", "--output", name, "--format", format)
+		checked, err := exec.CommandContext(t.Context(), program, "audit", "import-check", name).CombinedOutput()
+		_, root, _ := strings.Cut(strings.TrimSpace(told), "root hash ")
+		if err != nil || root == "" || !strings.Contains(string(checked), root) {
+			t.Errorf("check: %v\n%s%s", err, told, checked)
+		}
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out := refused("export", "--data", folder, "--output", name); !strings.Contains(out, "exists") {
+			t.Errorf("over a file that exists: %s", out)
+		}
+		if out := refused("export", "--data", folder, "--resume", name); !strings.Contains(out, "is complete") {
+			t.Errorf("resume a complete file: %s", out)
+		}
+		if err := os.WriteFile(name, whole[:len(whole)/2], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := refused("import-check", name); !strings.Contains(out, "resume it") {
+			t.Errorf("check half a file: %s", out)
+		}
+		operator(t, folder, "audit", "export", "--resume", name)
+		if resumed, err := os.ReadFile(name); err != nil || string(resumed) != string(whole) {
+			t.Errorf("resumed to another file, %v\n%s", err, resumed)
+		}
+		if err := os.WriteFile(name, []byte(strings.Replace(string(whole), "example.com", "example.net", 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := refused("import-check", name); !strings.Contains(out, "an event was changed") {
+			t.Errorf("check a changed file: %s", out)
+		}
+	}
+	of := operator(t, folder, "audit", "export", "--account", demoUser, "--from", "2026-01-01", "--to", "9999-01-01T00:00:00Z")
+	if !strings.Contains(of, `"url.created.v1"`) || !strings.Contains(of, `"root":`) || strings.Contains(of, "root hash") {
+		t.Errorf("to standard output:\n%s", of)
+	}
+	if out := refused("export", "--data", folder, "--from", "yesterday"); !strings.Contains(out, "2026-01-31") {
+		t.Errorf("no time: %s", out)
+	}
+	if out := refused("export", "--data", folder, "--resume", "x", "--account", "demo"); !strings.Contains(out, "leave out") {
+		t.Errorf("resume something else: %s", out)
 	}
 }

@@ -86,13 +86,14 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 		return usage("%w (linkledger --help lists the commands)", err)
 	}
 	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cli.LogLevel}))
-	return call.Run(&process{getenv: getenv, stdout: stdout, logger: logger})
+	return call.Run(&process{getenv: getenv, stdout: stdout, stderr: stderr, logger: logger})
 }
 
 // process is what a command gets from the outside.
 type process struct {
 	getenv func(string) string
 	stdout io.Writer
+	stderr io.Writer
 	logger *slog.Logger
 }
 

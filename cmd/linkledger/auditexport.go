@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+
+	"linkledger/commands"
+	"linkledger/commands/archive"
+	"linkledger/events/eventstore"
+)
+
+// auditExport writes the stored events to a file.
+type auditExport struct {
+	place
+	Account string  `help:"User name or id of an account: export its links, hashes, tags and settings alone, without clicks." placeholder:"NAME"`
+	From    instant `help:"Export what was recorded at this time or later: RFC 3339, or a day, UTC." placeholder:"TIME"`
+	To      instant `help:"Export what was recorded before this time." placeholder:"TIME"`
+	Format  string  `help:"ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
+	Output  string  `help:"File to write; it must not exist. By default standard output." placeholder:"FILE"`
+	Resume  string  `help:"Go on with a file whose export was interrupted; what it exports stands in it." placeholder:"FILE"`
+}
+
+// instant is a time on the command line.
+type instant struct{ time.Time }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *instant) UnmarshalText(text []byte) error {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, string(text)); err == nil {
+			i.Time = at.UTC()
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z nor a day such as 2026-01-31", text)
+}
+
+// Run implements the command.
+func (c *auditExport) Run(ctx context.Context, p *process) error {
+	if c.Resume != "" && (c.Output != "" || c.Account != "" || !c.From.IsZero() || !c.To.IsZero()) {
+		return usage("what --resume goes on with stands in its file: leave out --output, --account, --from and --to")
+	}
+	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
+		out, file, err := c.open(p)
+		if err != nil {
+			return err
+		}
+		err = c.export(ctx, p, store, out, file)
+		if file != nil {
+			err = errors.Join(err, file.Sync(), file.Close())
+		}
+		return err
+	})
+}
+
+// open returns where to write; file is nil for standard output.
+func (c *auditExport) open(p *process) (out io.Writer, file *os.File, err error) {
+	switch {
+	case c.Resume != "":
+		file, err = os.OpenFile(c.Resume, os.O_RDWR, 0)
+	case c.Output != "":
+		file, err = os.OpenFile(c.Output, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	default:
+		return p.stdout, nil, nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return nil, nil, usage("%s exists: choose another --output, or go on with it by --resume", c.Output)
+	}
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return file, file, nil
+}
+
+func (c *auditExport) export(ctx context.Context, p *process, store *eventstore.Store, out io.Writer, file *os.File) error {
+	export, err := c.begin(ctx, p, store, out, file)
+	if err != nil {
+		return err
+	}
+	tell, end := exportProgress(p)
+	sum, err := export.Run(ctx, tell)
+	end(err == nil)
+	if err != nil && ctx.Err() != nil && file != nil {
+		return usage("interrupted: go on with linkledger audit export --resume %s", file.Name())
+	}
+	if err != nil || file == nil {
+		return err
+	}
+	_, err = fmt.Fprintf(p.stdout, "%d events, positions %d to %d, root hash %s\n", sum.Count, sum.First.Commit, sum.Last.Commit, sum.Root)
+	return err
+}
+
+func (c *auditExport) begin(ctx context.Context, p *process, store *eventstore.Store, out io.Writer, file *os.File) (*archive.Export, error) {
+	if c.Resume != "" {
+		export, err := archive.Resume(store, file)
+		if errors.Is(err, archive.ErrComplete) || errors.Is(err, archive.ErrDamaged) {
+			return nil, usage("%s: %w", c.Resume, err)
+		}
+		return export, err
+	}
+	account, err := accountNamed(ctx, commands.NewHandler(commands.Config{Store: store, Logger: p.logger}), c.Account)
+	if err != nil {
+		return nil, err
+	}
+	return archive.Begin(ctx, store, out, archive.Header{
+		Format: archive.Format(c.Format), Account: account, From: c.From.Time, To: c.To.Time,
+	})
+}
+
+// exportProgress returns what shows the progress where somebody is at the terminal, and what ends the show.
+func exportProgress(p *process) (tell archive.Progress, end func(complete bool)) {
+	if !isTerminal(p.stderr) {
+		return nil, func(bool) {}
+	}
+	bar := progress.NewWriter()
+	bar.SetOutputWriter(p.stderr)
+	bar.SetAutoStop(false)
+	bar.SetTrackerPosition(progress.PositionRight)
+	bar.Style().Visibility = progress.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
+	tracker := &progress.Tracker{Message: "events"}
+	bar.AppendTracker(tracker)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		bar.Render()
+	}()
+	tell = func(at, head archive.Position, events int64) {
+		tracker.UpdateTotal(int64(head.Commit)) //nolint:gosec // positions are below the largest int64
+		tracker.SetValue(int64(at.Commit))      //nolint:gosec // as above
+		tracker.UpdateMessage(fmt.Sprintf("%d events", events))
+	}
+	return tell, func(complete bool) {
+		if complete {
+			tracker.MarkAsDone()
+		} else {
+			tracker.MarkAsErrored()
+		}
+		bar.Stop()
+		<-ended
+	}
+}
+
+// auditImportCheck checks a file that export wrote.
+type auditImportCheck struct {
+	File string `arg:"" help:"File that export wrote." type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditImportCheck) Run(p *process) error {
+	file, err := os.Open(c.File)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	header, sum, err := archive.Check(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	_, err = fmt.Fprintf(p.stdout, "%s: %d events of the log up to position %d, positions %d to %d, root hash %s: as its manifest says\n",
+		c.File, sum.Count, header.Head.Commit, sum.First.Commit, sum.Last.Commit, sum.Root)
+	return err
+}

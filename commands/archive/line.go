@@ -1,0 +1,148 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"linkledger/events/eventstore"
+)
+
+// Position is a place in the log.
+type Position struct {
+	Commit  uint64 `json:"commit"`
+	Prepare uint64 `json:"prepare"`
+}
+
+func (p Position) after(q Position) bool { return eventstore.Position(p).After(eventstore.Position(q)) }
+
+// appendEvent writes an event as a line of ndjson, without the line end. It is the leaf of the tree.
+func appendEvent(line []byte, r eventstore.Recorded) []byte {
+	line = append(line, `{"position":{"commit":`...)
+	line = strconv.AppendUint(line, r.Position.Commit, 10)
+	line = append(line, `,"prepare":`...)
+	line = strconv.AppendUint(line, r.Position.Prepare, 10)
+	line = append(line, `},"stream":`...)
+	line = appendText(line, r.Stream)
+	line = append(line, `,"revision":`...)
+	line = strconv.AppendInt(line, int64(r.Revision), 10)
+	line = append(line, `,"id":"`...)
+	line = append(line, r.ID.String()...)
+	line = append(line, `","type":`...)
+	line = appendText(line, r.Type)
+	line = append(line, `,"time":"`...)
+	line = r.Time.UTC().AppendFormat(line, time.RFC3339Nano)
+	line = append(line, '"')
+	line = appendStored(line, "metadata", r.Metadata)
+	line = appendStored(line, "data", r.Data)
+	return append(line, '}')
+}
+
+// appendText writes a text as JSON.
+func appendText(line []byte, text string) []byte {
+	odd := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
+	if strings.ContainsFunc(text, odd) {
+		quoted, _ := json.Marshal(text) // a string can be encoded
+		return append(line, quoted...)
+	}
+	line = append(line, '"')
+	line = append(line, text...)
+	return append(line, '"')
+}
+
+// appendStored writes stored bytes under a name, or nothing where there are none.
+func appendStored(line []byte, name string, stored []byte) []byte {
+	if len(stored) == 0 {
+		return line
+	}
+	line = append(line, `,"`...)
+	line = append(line, name...)
+	if verbatim(stored) {
+		line = append(line, `":`...)
+		return append(line, stored...)
+	}
+	line = append(line, `_base64":"`...)
+	line = base64.StdEncoding.AppendEncode(line, stored)
+	return append(line, '"')
+}
+
+// verbatim tells whether stored bytes can lie in a line as they are, and be read from it exactly.
+func verbatim(stored []byte) bool {
+	return !bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && len(bytes.TrimSpace(stored)) == len(stored)
+}
+
+// columns are the names of the columns of csv.
+const columns = "commit,prepare,stream,revision,id,type,time,metadata,metadata_base64,data,data_base64"
+
+const columnCount = 11
+
+// appendCSV writes an event as a line of csv, without the line end.
+func appendCSV(line []byte, r eventstore.Recorded) ([]byte, error) {
+	if strings.ContainsAny(r.Stream+r.Type, "\r\n") {
+		return nil, fmt.Errorf("the name of stream %q or of type %q has a line break: export to ndjson", r.Stream, r.Type)
+	}
+	line = strconv.AppendUint(line, r.Position.Commit, 10)
+	line = append(line, ',')
+	line = strconv.AppendUint(line, r.Position.Prepare, 10)
+	line = appendQuoted(append(line, ','), r.Stream)
+	line = append(line, ',')
+	line = strconv.AppendInt(line, int64(r.Revision), 10)
+	line = append(line, ',')
+	line = append(line, r.ID.String()...)
+	line = appendQuoted(append(line, ','), r.Type)
+	line = append(line, ',')
+	line = r.Time.UTC().AppendFormat(line, time.RFC3339Nano)
+	for _, stored := range [][]byte{r.Metadata, r.Data} {
+		line = append(line, ',')
+		switch {
+		case len(stored) == 0:
+			line = append(line, ',')
+		case verbatim(stored):
+			line = append(appendQuoted(line, string(stored)), ',')
+		default:
+			line = append(line, ',')
+			line = base64.StdEncoding.AppendEncode(line, stored)
+		}
+	}
+	return line, nil
+}
+
+func appendQuoted(line []byte, field string) []byte {
+	line = append(line, '"')
+	line = append(line, strings.ReplaceAll(field, `"`, `""`)...)
+	return append(line, '"')
+}
+
+// leafOfCSV returns what a line of csv is in ndjson, byte for byte as an export writes it.
+func leafOfCSV(fields []string) []byte {
+	line := append([]byte(`{"position":{"commit":`), fields[0]...)
+	line = append(line, `,"prepare":`...)
+	line = append(line, fields[1]...)
+	line = append(line, `},"stream":`...)
+	line = appendText(line, fields[2])
+	line = append(line, `,"revision":`...)
+	line = append(line, fields[3]...)
+	line = append(line, `,"id":"`...)
+	line = append(line, fields[4]...)
+	line = append(line, `","type":`...)
+	line = appendText(line, fields[5])
+	line = append(line, `,"time":"`...)
+	line = append(line, fields[6]...)
+	line = append(line, '"')
+	for i, name := range []string{"metadata", "data"} {
+		if text := fields[7+2*i]; text != "" {
+			line = append(line, `,"`+name+`":`...)
+			line = append(line, text...)
+		}
+		if text := fields[8+2*i]; text != "" {
+			line = append(line, `,"`+name+`_base64":"`...)
+			line = append(line, text...)
+			line = append(line, '"')
+		}
+	}
+	return append(line, '}')
+}

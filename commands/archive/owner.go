@@ -1,0 +1,59 @@
+package archive
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// owner knows which events are those of one account, when it sees the log from its start: those of the account, its
+// tags, its links and their hashes. Clicks of many accounts lie together in one event, which is nobody's alone.
+type owner struct {
+	account string
+	links   map[uuid.UUID]struct{}
+}
+
+func (o *owner) owns(r eventstore.Recorded) (bool, error) {
+	if id, ok := strings.CutPrefix(r.Stream, events.StreamURL); ok {
+		return o.ownsLink(id, r)
+	}
+	for _, prefix := range []string{events.StreamAccount, events.StreamTags, events.StreamLongURL} {
+		if rest, ok := strings.CutPrefix(r.Stream, prefix); ok {
+			return rest == o.account || strings.HasPrefix(rest, o.account+"-"), nil
+		}
+	}
+	if strings.HasPrefix(r.Stream, events.StreamHash) || strings.HasPrefix(r.Stream, events.StreamUsername) {
+		account, err := accountIn(r)
+		return account == o.account, err
+	}
+	return false, nil
+}
+
+// ownsLink goes by the creation, which alone names the account.
+func (o *owner) ownsLink(id string, r eventstore.Recorded) (bool, error) {
+	link, err := uuid.Parse(id)
+	if err != nil {
+		return false, nil //nolint:nilerr // no stream of a link
+	}
+	if r.Type == (events.URLCreated{}).EventType() {
+		account, err := accountIn(r)
+		if err != nil || account != o.account {
+			return false, err
+		}
+		o.links[link] = struct{}{}
+	}
+	_, known := o.links[link]
+	return known, nil
+}
+
+func accountIn(r eventstore.Recorded) (string, error) {
+	var body struct {
+		Account string `json:"account"`
+	}
+	err := json.Unmarshal(r.Data, &body)
+	return body.Account, err
+}

@@ -1,0 +1,37 @@
+package archive
+
+import (
+	"crypto/sha256"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
+
+// tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It holds the roots of the complete subtrees alone, one
+// for each bit of the number of leaves.
+type tree struct {
+	leaves int64
+	peaks  []tlog.Hash // the largest subtree first
+}
+
+func (t *tree) add(leaf []byte) {
+	hash := tlog.RecordHash(leaf)
+	for n := t.leaves; n&1 == 1; n >>= 1 {
+		last := len(t.peaks) - 1
+		hash = tlog.NodeHash(t.peaks[last], hash)
+		t.peaks = t.peaks[:last]
+	}
+	t.peaks = append(t.peaks, hash)
+	t.leaves++
+}
+
+func (t *tree) root() tlog.Hash {
+	if t.leaves == 0 {
+		return sha256.Sum256(nil)
+	}
+	last := len(t.peaks) - 1
+	hash := t.peaks[last]
+	for i := last - 1; i >= 0; i-- {
+		hash = tlog.NodeHash(t.peaks[i], hash)
+	}
+	return hash
+}
