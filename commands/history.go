@@ -161,18 +161,15 @@ func claimants(claims []stored, reader string) []string {
 	return links
 }
 
-// linkEntries folds the streams of a link and of its account's tags in the order of the log. Events of tags have an
-// entry where they changed the link's record.
-func linkEntries(link, tags []stored, reader string) (LinkLife, []HistoryEntry, error) {
-	all := slices.Concat(link, tags)
-	slices.SortStableFunc(all, func(a, b stored) int { return byPosition(a.Position, b.Position) })
+// linkEntries folds the events of a link and of its account's tags. Events of tags have an entry where they changed the
+// link's record.
+func linkEntries(link string, all []stored, reader string) (LinkLife, []HistoryEntry, error) {
 	var (
 		life    LinkLife
 		entries []HistoryEntry
 		url     URL
 		labels  Tags
 	)
-	id := link[0].Stream[len(events.StreamURL):]
 	before := snapshotOf(url, labels)
 	for _, s := range all {
 		url.evolve(s.event)
@@ -181,10 +178,10 @@ func linkEntries(link, tags []stored, reader string) (LinkLife, []HistoryEntry, 
 		after := snapshotOf(url, labels)
 		changes := before.changes(after)
 		before = after
-		if s.Stream != link[0].Stream && len(changes) == 0 {
+		if s.Stream != events.StreamURL+link && len(changes) == 0 {
 			continue
 		}
-		entry, err := s.entry(id, reader, changes)
+		entry, err := s.entry(link, reader, changes)
 		if err != nil {
 			return LinkLife{}, nil, err
 		}

@@ -57,21 +57,33 @@ func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error
 
 // lifeOf reads one link. A claim whose link never came has none. tags keeps the tags of the accounts met so far.
 func (h *Handler) lifeOf(ctx context.Context, link, reader string, tags map[string][]stored) (LinkLife, []HistoryEntry, error) {
-	loaded, err := h.load(ctx, events.StreamURL+link)
-	if err != nil || len(loaded.events) == 0 {
+	all, err := h.streamsOf(ctx, link, tags)
+	if err != nil {
 		return LinkLife{}, nil, err
 	}
-	var labels []stored
-	if account := foldURL(loaded.events).Account; account != "" {
-		known := false
-		if labels, known = tags[account]; !known {
-			of, err := h.load(ctx, events.StreamTags+account)
-			if err != nil {
-				return LinkLife{}, nil, err
-			}
-			labels = of.stored()
-			tags[account] = labels
-		}
+	return linkEntries(link, all, reader)
+}
+
+// streamsOf reads the events of a link and of its account's tags, in the order of the log.
+func (h *Handler) streamsOf(ctx context.Context, link string, tags map[string][]stored) ([]stored, error) {
+	loaded, err := h.load(ctx, events.StreamURL+link)
+	if err != nil {
+		return nil, err
 	}
-	return linkEntries(loaded.stored(), labels, reader)
+	account := foldURL(loaded.events).Account
+	if account == "" {
+		return loaded.stored(), nil
+	}
+	labels, known := tags[account]
+	if !known {
+		of, err := h.load(ctx, events.StreamTags+account)
+		if err != nil {
+			return nil, err
+		}
+		labels = of.stored()
+		tags[account] = labels
+	}
+	all := slices.Concat(loaded.stored(), labels)
+	slices.SortStableFunc(all, func(a, b stored) int { return byPosition(a.Position, b.Position) })
+	return all, nil
 }

@@ -13,6 +13,7 @@ import (
 // auditCommand reads the log for auditors. It changes nothing.
 type auditCommand struct {
 	History auditHistory `cmd:"" help:"Tell everything that happened to a hash and to the links that ever lived under it."`
+	At      auditAt      `cmd:"" help:"Tell where a hash led at a moment, and how its link was set."`
 	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
 
 	ImportCheck auditImportCheck `cmd:"" help:"Check a file of export against its manifest; no installation is needed."`

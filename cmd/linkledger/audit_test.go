@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"linkledger/commands"
 )
@@ -52,6 +53,21 @@ func TestAuditHistory(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(operator(t, folder, "audit", "history", "two", "--format", "ndjson")), "\n")
 	if len(lines) != 5 || slices.ContainsFunc(lines, func(line string) bool { return !json.Valid([]byte(line)) }) {
 		t.Errorf("ndjson: %v", lines)
+	}
+	var was momentView
+	before := told.Links[0].Hashes[1].From.Add(-time.Millisecond).Format(time.RFC3339Nano)
+	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "at", "one", "--time", before, "--json")), &was); err != nil {
+		t.Fatal(err)
+	}
+	if was.LongURL != "https://example.com/" || was.Note != "" || was.Until.IsZero() {
+		t.Errorf("before the edit: %+v", was)
+	}
+	if now := operator(t, folder, "audit", "at", "two", "--time", "9999-01-01"); !strings.Contains(now, "until now") {
+		t.Errorf("now:\n%s", now)
+	}
+	gone := exec.CommandContext(t.Context(), program, "audit", "at", "one", "--time", "9999-01-01", "--data", folder)
+	if out, err := gone.CombinedOutput(); err == nil || !strings.Contains(string(out), `had moved from the hash "one" to "two"`) {
+		t.Errorf("a hash that was left: %v\n%s", err, out)
 	}
 	for _, wrong := range [][]string{{"none"}, {"n.n"}, {"one", "--account", "nobody"}, {"one", "--format", "xml"}} {
 		command := exec.CommandContext(t.Context(), program, append([]string{"audit", "history", "--data", folder}, wrong...)...)

@@ -1,0 +1,104 @@
+package commands
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"linkledger/events"
+)
+
+// AtQuery asks what a hash led to at a moment.
+type AtQuery struct {
+	Hash    string
+	Time    time.Time // by the event store's clock, as of HistoryEntry
+	Account string    // as of HistoryOf
+}
+
+// URLMoment is a link as it was at a moment.
+type URLMoment struct {
+	URL    URL
+	Labels []string  // of its tags then
+	Since  time.Time // when it became so
+	Until  time.Time // when it changed again; zero: it has not
+}
+
+// URLAt reads the link that lived under a hash at a moment, from its stream. It refuses with InvalidHash, and with
+// URLNotFound where the hash led nowhere then; the details say where it had gone.
+func (h *Handler) URLAt(ctx context.Context, q AtQuery) (URLMoment, error) {
+	if !ValidHash(q.Hash) {
+		return URLMoment{}, refuse(InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+	}
+	claims, err := h.load(ctx, events.StreamHash+q.Hash)
+	if err != nil {
+		return URLMoment{}, err
+	}
+	gone := refuse(URLNotFound, "No URL had lived under the hash %q by then", q.Hash)
+	tags := make(map[string][]stored)
+	links := claimants(claims.stored(), q.Account)
+	for _, link := range slices.Backward(links) { // the last one that had come by then knows what became of the hash
+		all, err := h.streamsOf(ctx, link, tags)
+		if err != nil {
+			return URLMoment{}, err
+		}
+		moment := momentOf(all, q.Time)
+		switch {
+		case moment.URL.Live() && moment.URL.Hash == q.Hash:
+			return moment, nil
+		case !hadHash(moment.URL, q.Hash):
+			continue
+		case moment.URL.Deleted && moment.URL.Hash == q.Hash:
+			gone = refuse(URLNotFound, "The URL with the hash %q had been deleted on %s", q.Hash, moment.URL.ModifiedAt.Format(time.RFC3339))
+		default:
+			gone = refuse(URLNotFound, "The URL had moved from the hash %q to %q", q.Hash, moment.URL.Hash)
+		}
+		return URLMoment{}, gone
+	}
+	return URLMoment{}, gone
+}
+
+// hadHash tells whether a link has lived under a hash.
+func hadHash(u URL, hash string) bool {
+	spent, left := u.spent[hash]
+	return u.ID != "" && (u.Hash == hash || left && !spent.abandoned)
+}
+
+// momentOf folds the events of a link and of its account's tags, in the order of the log, up to a moment.
+func momentOf(all []stored, at time.Time) URLMoment {
+	var (
+		moment URLMoment
+		labels Tags
+	)
+	before := snapshotOf(moment.URL, labels)
+	url := URL{}
+	for _, s := range all {
+		url.evolve(s.event)
+		labels.evolve(s.event)
+		after := snapshotOf(url, labels)
+		changed := len(before.changes(after)) > 0
+		before = after
+		if s.Time.After(at) {
+			if changed {
+				moment.Until = s.Time.UTC()
+				break
+			}
+			continue
+		}
+		if changed {
+			moment.Since = s.Time.UTC()
+		}
+		moment.URL, moment.Labels = url.clone(), after.tags
+	}
+	return moment
+}
+
+// clone returns a state that shares nothing with one that evolves.
+func (u URL) clone() URL {
+	u.Tags = slices.Clone(u.Tags)
+	spent := u.spent
+	u.spent = nil
+	for hash, claim := range spent {
+		u.spend(hash, claim)
+	}
+	return u
+}

@@ -1,0 +1,118 @@
+package commands
+
+import (
+	"reflect"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+)
+
+// A record at a moment is what the changes up to then, as history tells them, add up to: for random lives, at the time
+// of every event.
+func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	rapid.Check(t, func(rt *rapid.T) {
+		account, hash := uuid.NewString(), "h"+uuid.NewString()[:8]
+		s.create(t, request(account), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}})
+		for i := range rapid.IntRange(0, 6).Draw(rt, "changes") {
+			edit, number := EditURL{}, strconv.Itoa(i)
+			switch rapid.IntRange(0, 5).Draw(rt, "kind") {
+			case 0:
+				edit.LongURL = new("https://example.com/" + number)
+			case 1:
+				edit.Note, edit.ExpirationDate = new(number), new("2027-01-0"+strconv.Itoa(i+1))
+			case 2:
+				edit.Tags = []string{"+t" + number, "-a"}
+			case 3:
+				edit.Protected, edit.MaxClicks = new(i%2 == 0), new(int64(i))
+			case 4:
+				if _, err := s.RenameTag(ctx, request(account), "a", "a"); err != nil {
+					rt.Fatal(err)
+				}
+				edit.Tags = []string{"+a"}
+			case 5:
+				if _, err := s.RenameTag(ctx, request(account), "a", "A"); err != nil {
+					rt.Fatal(err)
+				}
+			}
+			if _, err := s.edit(t, request(account), hash, edit); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		history := s.history(t, HistoryOf{Hash: hash})
+		for _, moment := range history.Entries[1:] {
+			sum := map[string]any{"note": "", "max_clicks": int64(0), "protected": false, "expiration_date": nil}
+			for _, e := range history.Entries[1:] {
+				if e.Time.After(moment.Time) {
+					continue
+				}
+				for _, c := range e.Changes {
+					sum[c.Field] = c.After
+				}
+			}
+			found, err := s.URLAt(ctx, AtQuery{Hash: hash, Time: moment.Time, Account: account})
+			if err != nil {
+				rt.Fatal(err)
+			}
+			u := found.URL
+			was := map[string]any{
+				"hash": u.Hash, "long_url": u.LongURL, "note": u.Note, "max_clicks": u.MaxClicks, "protected": u.Protected,
+				"expiration_date": date(u.ExpirationDate), "tags": found.Labels,
+			}
+			if !reflect.DeepEqual(was, sum) {
+				rt.Fatalf("at %s it was %v, the changes add up to %v", moment.Time, was, sum)
+			}
+		}
+	})
+}
+
+func TestURLAt(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	first := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
+	s.mustEdit(t, "one", EditURL{CustomHash: new("two")})
+	second := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
+	if err := s.DeleteURLs(ctx, request("a"), ByHash("one"))[0].Err; err != nil {
+		t.Fatal(err)
+	}
+	when := func(link, eventType string) time.Time {
+		history := s.history(t, HistoryOf{Hash: "one"})
+		i := slices.IndexFunc(history.Entries, func(e HistoryEntry) bool { return e.Link == link && e.Type == eventType })
+		return history.Entries[i].Time
+	}
+	created, renamed := when(first.ID, "url.created.v1"), when(first.ID, "url.renamed.v1")
+	again, deleted := when(second.ID, "url.created.v1"), when(second.ID, "url.deleted.v1")
+	for at, want := range map[time.Time]URLMoment{
+		created: {URL: first, Since: created, Until: renamed}, renamed.Add(-1): {URL: first, Since: created, Until: renamed},
+		again: {URL: second, Since: again, Until: deleted},
+	} {
+		got, err := s.URLAt(ctx, AtQuery{Hash: "one", Time: at, Account: "a"})
+		if err != nil || got.URL.ID != want.URL.ID || got.URL.LongURL != want.URL.LongURL || !got.Since.Equal(want.Since) || !got.Until.Equal(want.Until) {
+			t.Errorf("at %s: %+v, %v; want %+v", at, got, err, want)
+		}
+	}
+	if now, err := s.URLAt(ctx, AtQuery{Hash: "two", Time: deleted.AddDate(1, 0, 0)}); err != nil || now.URL.ID != first.ID || !now.Until.IsZero() {
+		t.Errorf("now: %+v, %v", now, err)
+	}
+	for _, missing := range []struct {
+		query AtQuery
+		want  string
+	}{
+		{AtQuery{Hash: "one", Time: created.Add(-time.Second)}, `No URL had lived under the hash "one" by then`},
+		{AtQuery{Hash: "one", Time: renamed}, `The URL had moved from the hash "one" to "two"`},
+		{AtQuery{Hash: "one", Time: deleted}, `The URL with the hash "one" had been deleted on ` + s.clock.Format(time.RFC3339)},
+		{AtQuery{Hash: "one", Time: created, Account: "b"}, `No URL had lived under the hash "one" by then`},
+	} {
+		if _, err := s.URLAt(ctx, missing.query); kind(err) != URLNotFound || err.Error() != missing.want {
+			t.Errorf("%+v: %v", missing.query, err)
+		}
+	}
+	if _, err := s.URLAt(ctx, AtQuery{Hash: "n.n"}); kind(err) != InvalidHash {
+		t.Errorf("no hash: %v", err)
+	}
+}
