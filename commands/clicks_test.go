@@ -77,12 +77,15 @@ func (c *counter) record(from, to int) {
 // drained returns when the spool is empty.
 func (c *counter) drained() {
 	c.t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.After(time.Minute)
+	look := time.NewTicker(time.Millisecond)
+	defer look.Stop()
 	for c.spool.Stats().Records > 0 {
-		if time.Now().After(deadline) {
+		select {
+		case <-look.C:
+		case <-deadline:
 			c.t.Fatalf("the spool does not drain: %+v, %v", c.clicks.Stats(), c.clicks.Health())
 		}
-		time.Sleep(time.Millisecond)
 	}
 }
 

@@ -133,8 +133,13 @@ func (i *installation) startService() {
 // eventually waits for something that other processes do.
 func (i *installation) eventually(what string, is func() bool) {
 	i.t.Helper()
-	for deadline := time.Now().Add(startTimeout); !is(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(deadline) {
+	deadline := time.After(startTimeout)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-look.C:
+		case <-deadline:
 			i.service.kill()
 			i.t.Fatalf("not in time: %s\n%.2000s", what, &i.service.output)
 		}
@@ -160,7 +165,7 @@ func (i *installation) visit(links int) *crowd {
 				switch {
 				case err != nil:
 					c.cutOff.Add(1)
-					time.Sleep(5 * time.Millisecond)
+					<-time.After(5 * time.Millisecond) // nobody answers: do not spin
 				case redirected:
 					c.answered.Add(1)
 				default:
@@ -170,6 +175,13 @@ func (i *installation) visit(links int) *crowd {
 		})
 	}
 	return c
+}
+
+// redirectsGoOn waits until visitors who come now have been redirected.
+func (i *installation) redirectsGoOn(c *crowd) {
+	i.t.Helper()
+	want := c.answered.Load() + 200
+	i.eventually("visitors are redirected", func() bool { return c.answered.Load() >= want })
 }
 
 // clicks sums up what the read models have counted.
@@ -199,12 +211,12 @@ func TestOutages(t *testing.T) {
 		}
 	}
 	var answered, cutOff int64
-	outage := func(what string, allAnswered bool, happens func()) {
+	outage := func(what string, allAnswered bool, happens func(*crowd)) {
 		t.Helper()
 		c := i.visit(links)
-		time.Sleep(300 * time.Millisecond)
-		happens()
-		time.Sleep(300 * time.Millisecond)
+		i.redirectsGoOn(c)
+		happens(c)
+		i.redirectsGoOn(c)
 		c.stop()
 		c.visitors.Wait()
 		t.Logf("%s: %d redirects, %d cut off, %d refused", what, c.answered.Load(), c.cutOff.Load(), c.refused.Load())
@@ -217,19 +229,19 @@ func TestOutages(t *testing.T) {
 		}
 	}
 	for range (*crashRounds + 2) / 3 {
-		outage("event store killed", true, func() {
+		outage("event store killed", true, func(c *crowd) {
 			i.store.kill()
-			time.Sleep(700 * time.Millisecond)
+			i.redirectsGoOn(c)
 			i.startStore()
 		})
-		outage("PostgreSQL stopped", true, func() {
+		outage("PostgreSQL stopped", true, func(c *crowd) {
 			i.stopDatabase()
-			time.Sleep(700 * time.Millisecond)
+			i.redirectsGoOn(c)
 			i.startDatabase()
 		})
-		outage("service killed while the event store is away", false, func() {
+		outage("service killed while the event store is away", false, func(c *crowd) {
 			i.store.kill()
-			time.Sleep(300 * time.Millisecond)
+			i.redirectsGoOn(c)
 			i.service.kill()
 			i.startStore()
 			i.startService()
