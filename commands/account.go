@@ -21,12 +21,13 @@ var usernamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)
 
 // Account is the state of one account, folded from its stream.
 type Account struct {
-	ID       string
-	Username string
-	Plan     string
-	KeyID    string
-	KeyHash  string
-	Active   bool
+	ID             string
+	Username       string
+	Plan           string
+	KeyID          string
+	KeyHash        string
+	Active         bool
+	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
 }
 
 func foldAccount(history []events.Event) Account {
@@ -39,6 +40,8 @@ func foldAccount(history []events.Event) Account {
 			a.KeyID, a.KeyHash = e.KeyID, e.KeyHash
 		case events.PlanChanged:
 			a.Plan = e.Plan
+		case events.AccountExpiryChanged:
+			a.ExpirationDate = e.ExpirationDate
 		case events.AccountDeactivated:
 			a.Active = false
 		case events.AccountReactivated:
@@ -62,11 +65,21 @@ func (a Account) reactivate(at time.Time) []events.Event {
 	return []events.Event{events.AccountReactivated{At: at}}
 }
 
-func (a Account) setPlan(plan string, at time.Time) []events.Event {
-	if a.Plan == plan {
-		return nil
+// EditAccount changes an account. Nil fields are not given and stay.
+type EditAccount struct {
+	Plan           *string
+	ExpirationDate *string // YYYY-MM-DD, the last day of its use, UTC; empty: never
+}
+
+func (a Account) edit(edit EditAccount, at time.Time) []events.Event {
+	var changes []events.Event
+	if edit.Plan != nil && *edit.Plan != a.Plan {
+		changes = append(changes, events.PlanChanged{Plan: *edit.Plan, At: at})
 	}
-	return []events.Event{events.PlanChanged{Plan: plan, At: at}}
+	if edit.ExpirationDate != nil && *edit.ExpirationDate != a.ExpirationDate {
+		changes = append(changes, events.AccountExpiryChanged{ExpirationDate: *edit.ExpirationDate, At: at})
+	}
+	return changes
 }
 
 // apiKey is a new key: the caller sees the key once, the log keeps its id and hash.
@@ -177,9 +190,14 @@ func (h *Handler) ReactivateAccount(ctx context.Context, r Request, username str
 	return h.changeAccount(ctx, r, username, func(a Account) []events.Event { return a.reactivate(h.now()) })
 }
 
-// SetPlan moves an account to a plan. It refuses with AccountNotFound.
-func (h *Handler) SetPlan(ctx context.Context, r Request, username, plan string) (AccountOutcome, error) {
-	return h.changeAccount(ctx, r, username, func(a Account) []events.Event { return a.setPlan(plan, h.now()) })
+// EditAccount changes an account. It refuses with AccountNotFound and InvalidDate.
+func (h *Handler) EditAccount(ctx context.Context, r Request, username string, edit EditAccount) (AccountOutcome, error) {
+	if edit.ExpirationDate != nil {
+		if err := checkDate(*edit.ExpirationDate); err != nil {
+			return AccountOutcome{}, err
+		}
+	}
+	return h.changeAccount(ctx, r, username, func(a Account) []events.Event { return a.edit(edit, h.now()) })
 }
 
 func (h *Handler) changeAccount(ctx context.Context, r Request, username string, decide func(Account) []events.Event) (AccountOutcome, error) {

@@ -446,14 +446,23 @@ func TestAccounts(t *testing.T) {
 	if changed, err := s.ReactivateAccount(ctx, request(""), "demo"); err != nil || !changed.Account.Active {
 		t.Errorf("reactivated: %+v, %v", changed, err)
 	}
-	if changed, err := s.SetPlan(ctx, request(""), "demo", "pro"); err != nil || changed.Account.Plan != "pro" {
+	if changed, err := s.EditAccount(ctx, request(""), "demo", EditAccount{Plan: new("pro")}); err != nil || changed.Account.Plan != "pro" {
 		t.Errorf("plan: %+v, %v", changed, err)
 	}
-	if _, err := s.SetPlan(ctx, request(""), "nobody", "pro"); kind(err) != AccountNotFound {
+	for _, day := range []string{"2027-12-31", "2027-12-31", ""} {
+		if changed, err := s.EditAccount(ctx, request(""), "demo", EditAccount{ExpirationDate: &day}); err != nil || changed.Account.ExpirationDate != day || changed.Account.Plan != "pro" {
+			t.Errorf("another expiration date: %+v, %v", changed, err)
+		}
+	}
+	if _, err := s.EditAccount(ctx, request(""), "demo", EditAccount{ExpirationDate: new("tomorrow")}); kind(err) != InvalidDate {
+		t.Errorf("a date that is none: %v", err)
+	}
+	if _, err := s.EditAccount(ctx, request(""), "nobody", EditAccount{Plan: new("pro")}); kind(err) != AccountNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 	s.wantTypes(t, "account-"+opened.Account.ID, "account.opened.v1", "account.key_rotated.v1",
-		"account.deactivated.v1", "account.reactivated.v1", "account.plan_changed.v1")
+		"account.deactivated.v1", "account.reactivated.v1", "account.plan_changed.v1",
+		"account.expiry_changed.v1", "account.expiry_changed.v1")
 }
 
 // A crash between the claim of the name and the account must not lose the name.

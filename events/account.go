@@ -50,6 +50,15 @@ type PlanChanged struct {
 // EventType implements Event.
 func (PlanChanged) EventType() string { return "account.plan_changed.v1" }
 
+// AccountExpiryChanged sets the last day on which the account may use the API and its links work.
+type AccountExpiryChanged struct {
+	ExpirationDate string    `json:"expiration_date,omitempty"` // YYYY-MM-DD, UTC; empty: never
+	At             time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (AccountExpiryChanged) EventType() string { return "account.expiry_changed.v1" }
+
 // AccountDeactivated bars the account from the API and stops its links.
 type AccountDeactivated struct {
 	At time.Time `json:"at"`

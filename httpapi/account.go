@@ -1,7 +1,12 @@
 package httpapi
 
-// never is the expiration date of accounts: the contract wants a date, and accounts have none.
-const never = "9999-12-31 23:59:59"
+import "cmp"
+
+const (
+	// never is the last day of accounts that have none: the contract wants a date.
+	never    = "9999-12-31"
+	endOfDay = " 23:59:59"
+)
 
 type accountAnswer struct {
 	envelope
@@ -28,7 +33,8 @@ func (s *server) readAccount(e *exchange) (any, error) {
 		return nil, answered(err)
 	}
 	return accountAnswer{envelope: succeeded(), Account: accountRecord{
-		UserID: e.account.ID.String(), Username: e.account.Username, ExpirationDate: never, Plan: e.account.Plan,
+		UserID: e.account.ID.String(), Username: e.account.Username, Plan: e.account.Plan,
+		ExpirationDate: cmp.Or(e.account.ExpirationDate, never) + endOfDay,
 		Counters: map[string]counterRecord{
 			"urls":       {Count: counters.URLs},
 			"month_urls": {Count: counters.MonthURLs},

@@ -45,6 +45,9 @@ func (s *server) identify(e *exchange, username, key string) error {
 	if !account.Active {
 		return &apiError{code: codeAccessDenied, details: "The account is not active"}
 	}
+	if expired(account.ExpirationDate, s.cfg.Now()) {
+		return &apiError{code: codeAccessDenied, details: "The account has expired"}
+	}
 	return nil
 }
 

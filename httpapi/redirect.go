@@ -62,12 +62,17 @@ func (s *server) target(e *exchange) (queries.Target, error) {
 // unavailable says why a link that exists or existed sends nobody on.
 func unavailable(target queries.Target, now time.Time) error {
 	switch {
-	case target.Deleted, !target.OwnerActive:
+	case target.Deleted, !target.OwnerActive, expired(target.OwnerExpires, now):
 		return gone("This link is no longer available")
-	case target.ExpirationDate != "" && now.Format(time.DateOnly) > target.ExpirationDate:
+	case expired(target.ExpirationDate, now):
 		return gone("This link has expired")
 	}
 	return nil
+}
+
+// expired tells whether a day is over, UTC. The empty one never is.
+func expired(day string, now time.Time) bool {
+	return day != "" && now.UTC().Format(time.DateOnly) > day
 }
 
 // allowed refuses visitors of a link that has been used as often as it may be. A visit that counts takes its click.

@@ -32,7 +32,8 @@ func applyAccounts(ctx context.Context, tx bun.Tx, facts []fact) ([]string, erro
 type accountFold struct {
 	rows   map[uuid.UUID]*readmodel.Account
 	months map[accountMonth]int64 // links created, to be added
-	// switched are the accounts that became active or inactive: their links redirect or no longer do.
+	// switched are the accounts that became active or inactive, or expire on another day: their links redirect or no
+	// longer do.
 	switched []string
 }
 
@@ -114,6 +115,12 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		row.KeyID, row.KeyHash = e.KeyID, e.KeyHash
 	case events.PlanChanged:
 		row.Plan = e.Plan
+	case events.AccountExpiryChanged:
+		var err error
+		if row.ExpirationDate, err = parseDate(e.ExpirationDate); err != nil {
+			return err
+		}
+		a.switched = append(a.switched, row.ID.String())
 	case events.AccountDeactivated:
 		row.Active = false
 		a.switched = append(a.switched, row.ID.String())
@@ -129,6 +136,7 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		a.months[accountMonth{row.ID, time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)}]++
 	case events.URLDeleted:
 		row.URLs--
+		row.Deletions++
 	default:
 		return errUnexpected(f)
 	}
@@ -143,22 +151,26 @@ func (a *accountFold) save(ctx context.Context, tx bun.Tx) error {
 		id                             uuidColumn
 		username, plan, keyID, keyHash []string
 		active                         boolColumn
+		expires                        dateColumn
 		created                        timeColumn
-		urls                           []int64
+		urls, deletions                []int64
 	)
 	for _, row := range a.rows {
 		id, username, plan = append(id, row.ID), append(username, row.Username), append(plan, row.Plan)
 		keyID, keyHash = append(keyID, row.KeyID), append(keyHash, row.KeyHash)
-		active, created, urls = append(active, row.Active), append(created, row.CreatedAt), append(urls, row.URLs)
+		active, expires, created = append(active, row.Active), append(expires, row.ExpirationDate), append(created, row.CreatedAt)
+		urls, deletions = append(urls, row.URLs), append(deletions, row.Deletions)
 	}
 	_, err := tx.NewRaw(`
-		INSERT INTO ?schema.accounts (id, username, plan, key_id, key_hash, active, created_at, urls)
-		SELECT * FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bool[], ?::timestamptz[], ?::bigint[])
+		INSERT INTO ?schema.accounts (id, username, plan, key_id, key_hash, active, expiration_date, created_at, urls, deletions)
+		SELECT * FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bool[], ?::date[], ?::timestamptz[], ?::bigint[],
+			?::bigint[])
 		ON CONFLICT (id) DO UPDATE SET
 			plan = EXCLUDED.plan, key_id = EXCLUDED.key_id, key_hash = EXCLUDED.key_hash,
-			active = EXCLUDED.active, urls = EXCLUDED.urls`,
+			active = EXCLUDED.active, expiration_date = EXCLUDED.expiration_date, urls = EXCLUDED.urls,
+			deletions = EXCLUDED.deletions`,
 		id, pgdialect.Array(username), pgdialect.Array(plan), pgdialect.Array(keyID), pgdialect.Array(keyHash),
-		active, created, pgdialect.Array(urls)).Exec(ctx)
+		active, expires, created, pgdialect.Array(urls), pgdialect.Array(deletions)).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("write the accounts: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -194,9 +195,16 @@ func (h *history) checkAccounts(ctx context.Context, db *bun.DB) {
 		if err != nil {
 			h.t.Fatalf("account: %v", err)
 		}
-		got := fmt.Sprint(row.Username, row.Plan, row.KeyHash, row.Active, row.URLs, len(months))
-		if expected := fmt.Sprint("user"+want.id.String(), want.plan, want.key, want.active, want.urls, len(want.months)); got != expected {
+		got := fmt.Sprint(row.Username, row.Plan, row.KeyHash, row.Active, row.URLs, row.Deletions, len(months))
+		if expected := fmt.Sprint("user"+want.id.String(), want.plan, want.key, want.active, want.urls, want.deletions, len(want.months)); got != expected {
 			h.t.Fatalf("account %s, want %s", got, expected)
+		}
+		expires := ""
+		if row.ExpirationDate != nil {
+			expires = row.ExpirationDate.Format(time.DateOnly)
+		}
+		if expires != want.expires {
+			h.t.Fatalf("account expires on %q, want %q", expires, want.expires)
 		}
 		for _, m := range months {
 			if m.URLs != want.months[m.Month.Format("2006-01")] {

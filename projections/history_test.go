@@ -24,14 +24,15 @@ type history struct {
 }
 
 type expectedAccount struct {
-	id     uuid.UUID
-	plan   string
-	key    string
-	active bool
-	urls   int64
-	months map[string]int64
-	tags   []uuid.UUID
-	labels map[uuid.UUID]string
+	id              uuid.UUID
+	plan            string
+	key             string
+	active          bool
+	expires         string
+	urls, deletions int64
+	months          map[string]int64
+	tags            []uuid.UUID
+	labels          map[uuid.UUID]string
 }
 
 type expectedLink struct {
@@ -101,13 +102,16 @@ func (h *history) account() *expectedAccount {
 func (h *history) changeAccount() {
 	a := h.account()
 	stream := events.StreamAccount + a.id.String()
-	switch rapid.IntRange(0, 2).Draw(h.t, "change") {
+	switch rapid.IntRange(0, 3).Draw(h.t, "change") {
 	case 0:
 		a.key = h.text()
 		h.append(stream, events.KeyRotated{KeyID: "k2", KeyHash: a.key, At: h.at()})
 	case 1:
 		a.plan = h.text()
 		h.append(stream, events.PlanChanged{Plan: a.plan, At: h.at()})
+	case 2:
+		a.expires = rapid.SampledFrom([]string{"", "2028-02-29", "9999-12-31"}).Draw(h.t, "expires")
+		h.append(stream, events.AccountExpiryChanged{ExpirationDate: a.expires, At: h.at()})
 	default:
 		if a.active = !a.active; a.active {
 			h.append(stream, events.AccountReactivated{At: h.at()})
@@ -221,6 +225,7 @@ func (h *history) deleteLink() {
 		return
 	}
 	l.deleted = true
+	l.account.deletions++
 	l.account.urls--
 	h.change(l, events.URLDeleted{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
 }

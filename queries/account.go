@@ -10,13 +10,14 @@ import (
 
 // Account is who owns links.
 type Account struct {
-	ID        uuid.UUID `bun:"id"`
-	Username  string    `bun:"username"`
-	Plan      string    `bun:"plan"`
-	KeyID     string    `bun:"key_id"`
-	KeyHash   string    `bun:"key_hash"` // SHA-256 of the API key, hex
-	Active    bool      `bun:"active"`
-	CreatedAt time.Time `bun:"created_at"`
+	ID             uuid.UUID `bun:"id"`
+	Username       string    `bun:"username"`
+	Plan           string    `bun:"plan"`
+	KeyID          string    `bun:"key_id"`
+	KeyHash        string    `bun:"key_hash"` // SHA-256 of the API key, hex
+	Active         bool      `bun:"active"`
+	ExpirationDate string    `bun:"expiration_date"` // YYYY-MM-DD, the last day of its use, UTC; empty: never
+	CreatedAt      time.Time `bun:"created_at"`
 }
 
 // AccountByUsername returns the account of that user name, which is compared exactly; else ErrNotFound.
@@ -42,5 +43,6 @@ func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
 
 func (q *DB) accounts() *bun.SelectQuery {
 	return q.db.NewSelect().ColumnExpr("id, username, plan, key_id, key_hash, active, created_at").
+		ColumnExpr("coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		TableExpr("linkledger.accounts")
 }

@@ -16,6 +16,7 @@ type Target struct {
 	TotalClicks    int64     `bun:"total_clicks"`
 	Deleted        bool      `bun:"deleted"`
 	OwnerActive    bool      `bun:"owner_active"`
+	OwnerExpires   string    `bun:"owner_expires"` // as ExpirationDate, of the owner's account
 }
 
 // Target returns the live link that has the hash, of whatever account, or else the one of that hash that was deleted
@@ -30,6 +31,7 @@ func (q *DB) Target(ctx context.Context, hash string) (Target, error) {
 		ColumnExpr("coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
 		ColumnExpr("coalesce(owner.active, true) AS owner_active").
+		ColumnExpr("coalesce(to_char(owner.expiration_date, 'YYYY-MM-DD'), '') AS owner_expires").
 		Join("LEFT JOIN linkledger.accounts AS owner ON owner.id = link.account_id").
 		Where("link.hash = ?", hash).
 		OrderExpr("link.deleted_at DESC NULLS FIRST, link.position DESC").

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,7 +31,8 @@ type accountCommand struct {
 	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key of an account; the old one is void."`
 	Deactivate accountDeactivate `cmd:"" help:"Bar an account from the API and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
-	SetPlan    accountSetPlan    `cmd:"" help:"Move an account to another plan."`
+	Edit       accountEdit       `cmd:"" help:"Move an account to another plan, or have it expire on another day."`
+	Show       accountShow       `cmd:"" help:"Show an account and what it has used."`
 }
 
 // place is where the installation is that an operator command is for.
@@ -123,23 +125,33 @@ type accountView struct {
 	Username string `json:"username"`
 	Plan     string `json:"plan"`
 	Active   bool   `json:"active"`
+	Expires  string `json:"expires"` // YYYY-MM-DD; empty: never
 	KeyID    string `json:"key_id"`
 	APIKey   string `json:"api_key,omitempty"` // new ones only
+}
+
+func accountViewOf(a queries.Account) accountView {
+	return accountView{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, Expires: a.ExpirationDate, KeyID: a.KeyID}
+}
+
+// rows are what a table shows of an account.
+func (v accountView) rows() []table.Row {
+	return []table.Row{
+		{"account id", v.ID}, {"user name", v.Username}, {"plan", v.Plan}, {"active", v.Active}, {"expires", cmp.Or(v.Expires, "never")},
+	}
 }
 
 func (t *target) print(w io.Writer, outcome commands.AccountOutcome) error {
 	account := accountView{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
-		Active: outcome.Account.Active, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
+		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
 	}
 	if t.JSON {
 		return json.NewEncoder(w).Encode(account) //nolint:gosec // the new key is what the operator asked for
 	}
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
-	rows.AppendRows([]table.Row{
-		{"account id", account.ID}, {"user name", account.Username}, {"plan", account.Plan}, {"active", account.Active},
-	})
+	rows.AppendRows(account.rows())
 	if account.APIKey != "" {
 		rows.AppendRows([]table.Row{{"API key", account.APIKey}, {"", "shown once, it is stored nowhere"}})
 	}
@@ -150,7 +162,7 @@ func (t *target) print(w io.Writer, outcome commands.AccountOutcome) error {
 type accountCreate struct {
 	target
 	Username string `help:"User name: 1 to 64 of a-z 0-9 . _ -" required:""`
-	Plan     string `help:"Plan of the account." default:"free"`
+	Plan     string `help:"Plan of the account, see serve --plans." default:"free"`
 }
 
 // Run implements the command.
@@ -196,53 +208,19 @@ func (c *accountReactivate) Run(ctx context.Context, p *process) error {
 	})
 }
 
-type accountSetPlan struct {
+type accountEdit struct {
 	target
-	Username string `help:"User name of the account." required:""`
-	Plan     string `help:"Name of the plan." required:""`
+	Username string  `help:"User name of the account." required:""`
+	Plan     *string `help:"Name of the plan, see serve --plans."`
+	Expires  *string `help:"Last day of the account, YYYY-MM-DD, UTC; empty: it never expires." placeholder:"DATE"`
 }
 
 // Run implements the command.
-func (c *accountSetPlan) Run(ctx context.Context, p *process) error {
+func (c *accountEdit) Run(ctx context.Context, p *process) error {
+	if c.Plan == nil && c.Expires == nil {
+		return usage("nothing to change: give --plan or --expires")
+	}
 	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
-		return h.SetPlan(ctx, r, c.Username, c.Plan)
+		return h.EditAccount(ctx, r, c.Username, commands.EditAccount{Plan: c.Plan, ExpirationDate: c.Expires})
 	})
-}
-
-type accountList struct {
-	target
-}
-
-// Run implements the command.
-func (c *accountList) Run(ctx context.Context, p *process) error {
-	if c.Database == "" {
-		if err := c.locate(); err != nil {
-			return err
-		}
-	}
-	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
-	db, err := readmodel.Open(ctx, c.Database, 1)
-	if err != nil {
-		return usage("no database answers: %w: is it running?", err)
-	}
-	accounts, err := queries.New(db).Accounts(ctx)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return err
-	}
-	if c.JSON {
-		views := make([]accountView, len(accounts))
-		for i, a := range accounts {
-			views[i] = accountView{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, KeyID: a.KeyID}
-		}
-		return json.NewEncoder(p.stdout).Encode(views) //nolint:gosec // without keys, which are stored nowhere
-	}
-	rows := table.NewWriter()
-	rows.SetStyle(table.StyleLight)
-	rows.AppendHeader(table.Row{"user name", "plan", "active", "opened", "account id"})
-	for _, a := range accounts {
-		rows.AppendRow(table.Row{a.Username, a.Plan, a.Active, a.CreatedAt.UTC().Format(time.DateTime), a.ID})
-	}
-	_, err = fmt.Fprintln(p.stdout, rows.Render())
-	return err
 }

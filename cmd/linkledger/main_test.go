@@ -244,8 +244,14 @@ func TestAccounts(t *testing.T) {
 	if rotated["api_key"] == opened["api_key"] {
 		t.Error("the key was not rotated")
 	}
-	if changed := operator("account", "set-plan", "--username", "ada", "--plan", "free"); changed["plan"] != "free" {
-		t.Errorf("plan: %v", changed)
+	if changed := operator("account", "edit", "--username", "ada", "--plan", "free", "--expires", "2999-12-31"); changed["plan"] != "free" || changed["expires"] != "2999-12-31" {
+		t.Errorf("edited: %v", changed)
+	}
+	if shown := operator("account", "show", "--username", "ada"); shown["expires"] != "2999-12-31" || shown["urls"] != 0.0 || shown["plan"] != "free" {
+		t.Errorf("shown: %v", shown)
+	}
+	if changed := operator("account", "edit", "--username", "ada", "--expires="); changed["plan"] != "free" || changed["expires"] != "" {
+		t.Errorf("edited again: %v", changed)
 	}
 	if changed := operator("account", "deactivate", "--username", "ada"); changed["active"] != false {
 		t.Errorf("deactivated: %v", changed)

@@ -117,14 +117,16 @@ type Tag struct {
 type Account struct {
 	bun.BaseModel `bun:"table:linkledger.accounts,alias:account"`
 
-	ID        uuid.UUID `bun:"id,pk,type:uuid"`
-	Username  string    `bun:"username"`
-	Plan      string    `bun:"plan"`
-	KeyID     string    `bun:"key_id"`
-	KeyHash   string    `bun:"key_hash"` // SHA-256 of the API key, hex
-	Active    bool      `bun:"active"`
-	CreatedAt time.Time `bun:"created_at"`
-	URLs      int64     `bun:"urls"` // links that are not deleted
+	ID             uuid.UUID  `bun:"id,pk,type:uuid"`
+	Username       string     `bun:"username"`
+	Plan           string     `bun:"plan"`
+	KeyID          string     `bun:"key_id"`
+	KeyHash        string     `bun:"key_hash"` // SHA-256 of the API key, hex
+	Active         bool       `bun:"active"`
+	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
+	CreatedAt      time.Time  `bun:"created_at"`
+	URLs           int64      `bun:"urls"`      // links that are not deleted
+	Deletions      int64      `bun:"deletions"` // of links
 }
 
 // AccountMonth is a row of account_months.
