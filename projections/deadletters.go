@@ -89,6 +89,21 @@ func parkedStreams(ctx context.Context, db bun.IDB, at checkpoint) (map[string]s
 	return parked, nil
 }
 
+// firstLetters returns the first dead letter of each stream that has some.
+func firstLetters(ctx context.Context, db bun.IDB, at checkpoint) (map[string]eventstore.Position, error) {
+	var letters []readmodel.DeadLetter
+	if err := db.NewSelect().Model(&letters).DistinctOn("stream").Column("stream", "commit_pos", "prepare_pos").
+		Where("name = ? AND generation = ?", at.name, at.generation).
+		Order("stream", "commit_pos", "prepare_pos").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("dead letters of %s: %w", at.name, err)
+	}
+	first := make(map[string]eventstore.Position, len(letters))
+	for _, l := range letters {
+		first[l.Stream] = eventstore.Position{Commit: uint64(l.CommitPos), Prepare: uint64(l.PreparePos)} //nolint:gosec // never negative
+	}
+	return first, nil
+}
+
 // DeadLetters lists the events that a projection has set aside, all projections if the name is empty, oldest first.
 func DeadLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
 	var letters []readmodel.DeadLetter

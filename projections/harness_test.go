@@ -71,6 +71,16 @@ func newWorkshop(t testing.TB, name string) *workshop {
 	return nil
 }
 
+// newWorkshops returns one for each projection.
+func newWorkshops(t testing.TB) []*workshop {
+	t.Helper()
+	var workshops []*workshop
+	for _, p := range all() {
+		workshops = append(workshops, newWorkshop(t, p.name))
+	}
+	return workshops
+}
+
 // fatalf is what *testing.T and *rapid.T share.
 type fatalf interface {
 	Helper()
@@ -81,13 +91,17 @@ type fatalf interface {
 func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	w.generation++
-	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+	shape, err := readmodel.Shape(w.projection.name)
+	if err != nil {
+		t.Fatalf("shape: %v", err)
+	}
+	err = w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		if err := readmodel.CreateTables(ctx, tx, w.projection.name, w.generation); err != nil {
 			return err
 		}
 		_, err := tx.NewRaw(`DELETE FROM linkledger.generations WHERE name = ?0;
-			INSERT INTO linkledger.generations (name, generation, serving) VALUES (?0, ?1, true)`,
-			w.projection.name, w.generation).Exec(ctx)
+			INSERT INTO linkledger.generations (name, generation, serving, shape) VALUES (?0, ?1, true, ?2)`,
+			w.projection.name, w.generation, shape).Exec(ctx)
 		return err
 	})
 	if err != nil {

@@ -30,14 +30,14 @@ var (
 	ErrBehind = errors.New("the generation lacks events that the one that serves has")
 )
 
-// Progress is how far the rebuild of a projection is.
+// Progress is how far the rebuild or the verification of a projection is.
 type Progress struct {
 	Name       string
 	Generation int
 	Position   uint64  // in the log
 	Head       uint64  // of the log
 	Rate       float64 // events per second of late
-	Serving    bool    // it has taken over
+	Done       bool    // a rebuild has taken over
 }
 
 // Names returns the names of all projections.
@@ -116,7 +116,7 @@ func watchBuild(ctx context.Context, cfg Config, tell func([]Progress), ended ch
 			return err
 		}
 		tell(progress)
-		if !slices.ContainsFunc(progress, func(p Progress) bool { return !p.Serving }) {
+		if !slices.ContainsFunc(progress, func(p Progress) bool { return !p.Done }) {
 			return nil
 		}
 		select {
@@ -149,7 +149,7 @@ func progressOf(ctx context.Context, cfg Config) ([]Progress, error) {
 		}
 		progress = append(progress, Progress{
 			Name: row.Name, Generation: row.Generation.Generation, Position: uint64(row.CommitPos), //nolint:gosec // never negative
-			Head: head.Commit, Rate: row.Rate, Serving: row.Built,
+			Head: head.Commit, Rate: row.Rate, Done: row.Built,
 		})
 	}
 	if len(progress) < len(cfg.generations) {

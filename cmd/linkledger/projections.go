@@ -20,6 +20,7 @@ type projectionsCommand struct {
 	Status      projectionsStatus      `cmd:"" help:"Show how far each projection is, and who keeps it up to date."`
 	Pause       projectionsPause       `cmd:"" help:"Keep a projection where it is until it is resumed."`
 	Resume      projectionsResume      `cmd:"" help:"End a pause, or have a stopped projection try again at once."`
+	Verify      projectionsVerify      `cmd:"" help:"Replay the log and compare the tables that serve with it, row by row."`
 	Rebuild     projectionsRebuild     `cmd:"" help:"Build the next generation beside the one that serves, and have it take over."`
 	Rollback    projectionsRollback    `cmd:"" help:"Have the generation before serve again, at once."`
 	Prune       projectionsPrune       `cmd:"" help:"Remove the generations that do not serve."`
@@ -52,7 +53,7 @@ func explained(err error, t *place) error {
 	case errors.Is(err, projections.ErrUnknownProjection):
 		return usage("%w (linkledger projections list names them)", err)
 	case errors.Is(err, projections.ErrPaused), errors.Is(err, projections.ErrNoGeneration), errors.Is(err, projections.ErrOtherShape),
-		errors.Is(err, projections.ErrBehind):
+		errors.Is(err, projections.ErrBehind), errors.Is(err, projections.ErrDisturbed):
 		return usageError{err}
 	case errors.Is(err, projections.ErrNotPrepared):
 		return usage("%w: start linkledger serve or dev once", err)

@@ -66,7 +66,7 @@ func (c *projectionsRebuild) teller(p *process) (tell func([]projections.Progres
 // estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so the rest of them takes
 // as long as those before it did.
 func estimate(p projections.Progress, from uint64, since time.Duration) (percent float64, left time.Duration) {
-	if p.Serving || p.Head == 0 {
+	if p.Done || p.Head == 0 {
 		return 100, 0
 	}
 	percent = min(100, 100*float64(p.Position)/float64(p.Head))
@@ -104,7 +104,7 @@ func (l *progressPrinter) tell(all []projections.Progress) {
 		}
 	}
 	for _, p := range all {
-		ended = ended && p.Serving
+		ended = ended && p.Done
 	}
 	if !ended && now.Sub(l.told) < progressLines {
 		return
@@ -112,13 +112,13 @@ func (l *progressPrinter) tell(all []projections.Progress) {
 	l.told = now
 	for _, p := range all {
 		percent, left := estimate(p, l.from[p.Name], now.Sub(l.began))
-		view := progressView{p.Name, p.Generation, percent, p.Rate, left.Seconds(), p.Serving}
+		view := progressView{p.Name, p.Generation, percent, p.Rate, left.Seconds(), p.Done}
 		if l.json {
 			_ = printJSON(l.process.stdout, view) // that nobody reads along does not end the rebuild
 			continue
 		}
 		_, _ = fmt.Fprintf(l.process.stdout, "%s generation %d: %.1f%%, %.0f events/s, %s left, serving: %t\n",
-			p.Name, p.Generation, percent, p.Rate, left.Round(time.Second), p.Serving)
+			p.Name, p.Generation, percent, p.Rate, left.Round(time.Second), p.Done)
 	}
 }
 
@@ -152,7 +152,7 @@ func (b *progressBars) tell(all []projections.Progress) {
 		}
 		tracker.UpdateMessage(fmt.Sprintf("%s generation %d, %.0f events/s", p.Name, p.Generation, p.Rate))
 		tracker.UpdateTotal(int64(p.Head)) //nolint:gosec // a log has far less than 2^63 bytes
-		if p.Serving {
+		if p.Done {
 			tracker.MarkAsDone()
 			continue
 		}

@@ -1,0 +1,200 @@
+package projections
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// ErrDisturbed means that what Verify replayed is no longer what the projection has, because a dead letter was retried or
+// discarded meanwhile: verify again.
+var ErrDisturbed = errors.New("the projection's past has changed meanwhile")
+
+const (
+	// tailTime is how long the last stretch of the log may take to replay, during which a snapshot of the tables is held.
+	tailTime = 2 * time.Second
+	// replayBytes bounds the bodies of the events that are replayed in one transaction, beside buildBatch.
+	replayBytes = 8 << 20
+)
+
+// Verification is what Verify found.
+type Verification struct {
+	Name       string
+	Generation int                 // the one that serves
+	Position   eventstore.Position // at which it was compared
+	Events     int64               // replayed
+	Rows       int64               // that there should be
+	Different  int64               // rows that are changed, missing or too many
+	// Differences are the first of them, at most mostDifferences of each table.
+	Differences []Difference
+}
+
+// Verify replays the log up to exactly where the generation that serves stands, into temporary tables which PostgreSQL
+// removes with their connection, and compares all tables row by row. The projection goes on meanwhile: its checkpoint and
+// its rows are read in one snapshot. What is set aside as dead letters is left out. Errors: an *EventError where the log
+// has an event that can't be applied, ErrDisturbed, ErrOtherShape, ErrUnknownProjection.
+func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, tell func([]Progress)) (Verification, error) {
+	p, err := projectionNamed(name)
+	if err != nil {
+		return Verification{}, err
+	}
+	head, err := store.Head(ctx)
+	if err != nil {
+		return Verification{}, fmt.Errorf("verify %s: %w", name, err)
+	}
+	r := &replay{projection: p, read: store.ReadLog, head: head, tell: tell, began: time.Now()}
+	found, err := r.verify(ctx, db)
+	if err != nil {
+		return found, fmt.Errorf("verify %s: %w", name, err)
+	}
+	return found, nil
+}
+
+// replay brings the log into temporary tables.
+type replay struct {
+	projection
+	read  func(ctx context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error
+	head  eventstore.Position // of the log when the replay began
+	tell  func([]Progress)
+	began time.Time
+
+	to     target              // as last aimed at
+	at     eventstore.Position // up to here the log is in the tables
+	events int64
+}
+
+// target is what a replay has to arrive at.
+type target struct {
+	checkpoint
+	letters map[string]eventstore.Position // the first dead letter of each stream that has some
+}
+
+// isParked tells of the events that are set aside: a dead letter and what follows in its stream.
+func (t target) isParked(e eventstore.Recorded) bool {
+	first, ok := t.letters[e.Stream]
+	return ok && !first.After(e.Position)
+}
+
+func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Verification, err error) {
+	scratch, err := db.OpenScratch(ctx, r.name)
+	if err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, scratch.Close()) }()
+	// A snapshot hinders PostgreSQL's tidying up while it is held: the bulk is replayed before.
+	for near := false; !near; {
+		began := time.Now()
+		if err := r.follow(ctx, scratch); err != nil {
+			return found, err
+		}
+		near = time.Since(began) < tailTime
+	}
+	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
+	err = scratch.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {
+		if err := r.follow(ctx, tx); err != nil {
+			return err
+		}
+		var err error
+		found, err = r.compare(ctx, tx)
+		return err
+	})
+	return found, err
+}
+
+// follow replays the log up to where the generation stands that serves.
+func (r *replay) follow(ctx context.Context, scratch bun.IDB) error {
+	if err := r.aim(ctx, scratch); err != nil {
+		return err
+	}
+	var gathered []eventstore.Recorded
+	size := 0
+	apply := func() error {
+		if err := r.apply(ctx, scratch, gathered); err != nil {
+			return err
+		}
+		gathered, size = gathered[:0], 0
+		return nil
+	}
+	err := r.read(ctx, r.at, r.to.position, func(batch []eventstore.Recorded) error {
+		for _, e := range batch {
+			if r.follows(e) && !r.to.isParked(e) {
+				gathered = append(gathered, e)
+				size += len(e.Data)
+			}
+		}
+		if len(gathered) < buildBatch && size < replayBytes {
+			return nil
+		}
+		return apply()
+	})
+	if err == nil && len(gathered) > 0 {
+		err = apply()
+	}
+	r.at = r.to.position
+	return err
+}
+
+// aim reads where the generation stands that serves. What was replayed before must still be part of it.
+func (r *replay) aim(ctx context.Context, db bun.IDB) error {
+	serving, err := servingGeneration(ctx, db, r.name)
+	if err != nil {
+		return err
+	}
+	shape, err := readmodel.Shape(r.name)
+	if err != nil {
+		return err
+	}
+	if serving.Shape != shape {
+		return ErrOtherShape
+	}
+	next := target{checkpoint: checkpointOf(serving)}
+	if next.letters, err = firstLetters(ctx, db, next.checkpoint); err != nil {
+		return err
+	}
+	past := maps.Clone(next.letters)
+	maps.DeleteFunc(past, func(_ string, first eventstore.Position) bool { return first.After(r.at) })
+	if r.at.After(next.position) || !maps.Equal(past, r.to.letters) {
+		return ErrDisturbed
+	}
+	r.to = next
+	return nil
+}
+
+func (r *replay) follows(e eventstore.Recorded) bool {
+	return slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(e.Stream, prefix) })
+}
+
+// apply replays events in one transaction.
+func (r *replay) apply(ctx context.Context, scratch bun.IDB, recorded []eventstore.Recorded) error {
+	facts, err := decode(recorded, func(eventstore.Recorded) bool { return false })
+	if err != nil {
+		return err
+	}
+	err = scratch.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		_, err := r.projection.apply(ctx, tx, facts)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	r.events += int64(len(recorded))
+	r.progress(recorded[len(recorded)-1].Position, false)
+	return nil
+}
+
+func (r *replay) progress(at eventstore.Position, done bool) {
+	r.tell([]Progress{{
+		Name: r.name, Generation: r.to.generation, Position: at.Commit, Head: max(r.head.Commit, at.Commit),
+		Rate: float64(r.events) / time.Since(r.began).Seconds(), Done: done,
+	}})
+}

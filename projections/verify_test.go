@@ -1,0 +1,335 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/readmodel"
+)
+
+// verify holds the workshop's generation against a log.
+func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) Verification {
+	t.Helper()
+	r := &replay{projection: w.projection, tell: func([]Progress) {}, began: time.Now()}
+	r.read = func(_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error {
+		return handle(slices.DeleteFunc(slices.Clone(log), func(e eventstore.Recorded) bool {
+			return !e.Position.After(behind) || e.Position.After(upTo)
+		}))
+	}
+	found, err := r.verify(ctx, w.db)
+	if err != nil {
+		t.Fatalf("verify: %v", err)
+	}
+	return found
+}
+
+// column of a table in a generation's schema.
+type column struct {
+	Table    string `bun:"table_name"`
+	Name     string `bun:"column_name"`
+	Type     string `bun:"data_type"`
+	Key      bool   `bun:"key"`
+	Position int    `bun:"ordinal_position"`
+}
+
+func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
+	t.Helper()
+	err := w.db.NewRaw(`SELECT table_name, column_name, data_type, ordinal_position, EXISTS (
+			SELECT FROM information_schema.key_column_usage k
+			WHERE (k.table_schema, k.table_name, k.column_name) = (c.table_schema, c.table_name, c.column_name)) AS key
+		FROM information_schema.columns c WHERE table_schema = ? ORDER BY table_name, ordinal_position`,
+		readmodel.GenerationSchema(w.projection.name, w.generation)).Scan(ctx, &columns)
+	if err != nil {
+		t.Fatalf("columns: %v", err)
+	}
+	return columns
+}
+
+// otherwise is an SQL expression for another value of a column.
+func (c column) otherwise() string {
+	switch c.Type {
+	case "boolean":
+		return "NOT " + c.Name
+	case "text":
+		return c.Name + " || 'x'"
+	case "uuid":
+		return "gen_random_uuid()"
+	case "ARRAY":
+		return c.Name + " || gen_random_uuid()"
+	case "date":
+		return "coalesce(" + c.Name + " - 1, '2000-01-01')"
+	case "timestamp with time zone":
+		return "coalesce(" + c.Name + " + interval '1 microsecond', now())"
+	}
+	return c.Name + " + 1" // a number; anything else fails
+}
+
+// wrong are statements that each make one row of a table wrong in another way: missing, extra, or other in one column.
+func wrong(columns []column) map[string]string {
+	statements := make(map[string]string)
+	names, values := make([]string, len(columns)), make([]string, len(columns))
+	for i, c := range columns {
+		names[i], values[i] = c.Name, c.Name
+		if c.Key && c.Type == "uuid" {
+			values[i] = c.otherwise()
+		}
+		if !c.Key {
+			statements["other "+c.Name] = fmt.Sprintf("UPDATE ?0 SET %s = %s WHERE ctid = (SELECT min(ctid) FROM ?0)", c.Name, c.otherwise())
+		}
+	}
+	statements["missing"] = "DELETE FROM ?0 WHERE ctid = (SELECT max(ctid) FROM ?0)"
+	statements["extra"] = fmt.Sprintf("INSERT INTO ?0 (%s) SELECT %s FROM ?0 LIMIT 1", strings.Join(names, ", "), strings.Join(values, ", "))
+	return statements
+}
+
+// TestVerifyFinds plants one wrong row in each table of each projection, in every way: it is found, it alone.
+func TestVerifyFinds(t *testing.T) {
+	t.Parallel()
+	for _, name := range Names() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx := withPatience(t)
+			w := newWorkshop(t, name)
+			tables := make(map[string][]column)
+			for _, c := range w.columns(ctx, t) {
+				tables[c.Table] = append(tables[c.Table], c)
+			}
+			log := w.fill(ctx, t, tables)
+			for table, columns := range tables {
+				at := bun.Safe(readmodel.GenerationSchema(name, w.generation) + "." + table)
+				for kind, statement := range wrong(columns) {
+					w.exec(ctx, t, "CREATE TABLE linkledger.sound AS TABLE ?0", at)
+					if n := w.exec(ctx, t, statement, at); n != 1 {
+						t.Fatalf("%s of %s: %d rows", kind, table, n)
+					}
+					found := w.verify(ctx, t, log)
+					if found.Different != 1 || len(found.Differences) != 1 {
+						t.Fatalf("%s of %s: %+v", kind, table, found)
+					}
+					d := found.Differences[0]
+					if d.Table != table || (d.Found == nil) != (kind == "missing") || (d.Replayed == nil) != (kind == "extra") || len(d.Key) == 0 {
+						t.Errorf("%s of %s: key %s, found %s, replayed %s", kind, table, d.Key, d.Found, d.Replayed)
+					}
+					w.exec(ctx, t, "TRUNCATE ?0; INSERT INTO ?0 TABLE linkledger.sound; DROP TABLE linkledger.sound", at)
+				}
+			}
+		})
+	}
+}
+
+// fill applies a history that leaves rows in all tables, and returns it.
+func (w *workshop) fill(ctx context.Context, t *testing.T, tables map[string][]column) []eventstore.Recorded {
+	t.Helper()
+	for seed := 0; ; seed++ {
+		log := rapid.Custom(drawHistory).Example(seed).log
+		mustHandle(ctx, t, w.empty(ctx, t), w.followed(log))
+		schema, empty := bun.Ident(readmodel.GenerationSchema(w.projection.name, w.generation)), false
+		for table := range tables {
+			empty = empty || count(t, w.db, "SELECT count(*) FROM ?.?", schema, bun.Ident(table)) == 0
+		}
+		if !empty {
+			return log
+		}
+	}
+}
+
+func (w *workshop) exec(ctx context.Context, t *testing.T, statement string, args ...any) int64 {
+	t.Helper()
+	result, err := w.db.NewRaw(statement, args...).Exec(ctx)
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+	return n
+}
+
+// TestVerifySound draws histories: what was applied of them, in whatever batches, is as the log says.
+func TestVerifySound(t *testing.T) {
+	t.Parallel()
+	workshops := newWorkshops(t)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		w := rapid.SampledFrom(workshops).Draw(t, "projection")
+		h := drawHistory(t)
+		p, log := w.empty(ctx, t), w.followed(h.log)
+		cut := rapid.IntRange(0, len(log)).Draw(t, "cut")
+		mustHandle(ctx, t, p, log[:cut])
+		mustHandle(ctx, t, p, log[cut:])
+		if found := w.verify(ctx, t, h.log); found.Different != 0 || len(found.Differences) != 0 || found.Events != int64(len(log)) {
+			t.Fatalf("in sound tables: %+v", found)
+		}
+		w.drop(ctx, t)
+	})
+}
+
+// TestVerifyTellsHowMany has more differences than are listed.
+func TestVerifyTellsHowMany(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Tags)
+	var log []eventstore.Recorded
+	account := uuid.New()
+	for i := range 2 * mostDifferences {
+		log = record(log, events.StreamTags+account.String(), eventstore.Revision(i), tagCreated(account))
+	}
+	mustHandle(ctx, t, w.projector(ctx, t), log)
+	if _, err := w.db.NewRaw("UPDATE tags_g1.tags SET label = 'wrong'").Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	found := w.verify(ctx, t, log)
+	if found.Different != 2*mostDifferences || len(found.Differences) != mostDifferences || found.Rows != 2*mostDifferences ||
+		found.Events != 2*mostDifferences || found.Position != log[len(log)-1].Position {
+		t.Errorf("%d of %d differences are listed in %+v", len(found.Differences), found.Different, found)
+	}
+}
+
+// TestVerifyWhileServing verifies projections that go on, again and again, and leaves nothing behind.
+func TestVerifyWhileServing(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w := newWriter(t, store)
+	run(t, Config{DB: db, Store: store, BatchSize: 5})
+	account := w.account()
+	writing, stop := context.WithCancel(ctx)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		for i := 0; writing.Err() == nil; i++ {
+			link, _ := w.link(account, fmt.Sprint(i))
+			w.click("n", link, fmt.Sprint(i%7))
+			w.append(events.StreamTags+account.String(), tagCreated(account))
+		}
+	}()
+	last := make(map[string]uint64)
+	for range 5 {
+		for _, name := range Names() {
+			told := Progress{}
+			found, err := Verify(ctx, db, store, name, func(p []Progress) { told = p[0] })
+			if err != nil || found.Different > 0 {
+				t.Fatalf("verify %s: %v, %+v", name, err, found)
+			}
+			if !told.Done || told.Position != found.Position.Commit {
+				t.Errorf("told of %+v where %+v was found", told, found)
+			}
+			if found.Position.Commit < last[name] {
+				t.Errorf("%s was verified at %d after %d", name, found.Position.Commit, last[name])
+			}
+			last[name] = found.Position.Commit
+		}
+	}
+	stop()
+	<-written
+	noTemporaryTables(t, db)
+}
+
+// noTemporaryTables waits until PostgreSQL has removed the tables of the connections that have ended.
+func noTemporaryTables(t *testing.T, db *readmodel.DB) {
+	t.Helper()
+	ctx := withPatience(t)
+	for count(t, db, "SELECT count(*) FROM pg_class WHERE relpersistence = 't'") > 0 {
+		select {
+		case <-ctx.Done():
+			t.Fatal("temporary tables are left")
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+// TestVerifyInterrupted ends in the middle and leaves nothing behind.
+func TestVerifyInterrupted(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	_, at := w.link(w.account(), "a")
+	progress.wait(t, at, Links)
+	ctx, cancel := context.WithCancel(withPatience(t))
+	if _, err := Verify(ctx, db, store, Links, func([]Progress) { cancel() }); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	noTemporaryTables(t, db)
+}
+
+// TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried meanwhile.
+func TestVerifyWithDeadLetters(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Tags)
+	account := uuid.New()
+	created := tagCreated(account)
+	stream := events.StreamTags + account.String()
+	log := record(nil, events.StreamTags+uuid.New().String(), 0, tagCreated(account))
+	log = record(log, stream, 0, created, events.TagRenamed{TagID: created.TagID, Label: "first", At: noon},
+		events.TagRenamed{TagID: created.TagID, Label: "last", At: noon})
+	p := w.projector(ctx, t)
+	p.projection, p.policy = w.poisoned(log[2].Position, false).projection, Park
+	mustHandle(ctx, t, p, log)
+	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 2 {
+		t.Errorf("with dead letters: %+v", found)
+	}
+
+	r := &replay{projection: w.projection, tell: func([]Progress) {}}
+	reads := 0
+	r.read = func(_ context.Context, _, _ eventstore.Position, handle func([]eventstore.Recorded) error) error {
+		if reads++; reads == 1 {
+			if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 2 || err != nil {
+				t.Errorf("%d letters retried, %v", n, err)
+			}
+			return handle(log)
+		}
+		return nil
+	}
+	if _, err := r.verify(ctx, w.db); !errors.Is(err, ErrDisturbed) {
+		t.Errorf("letters were retried meanwhile: %v", err)
+	}
+	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 4 {
+		t.Errorf("after the retry: %+v", found)
+	}
+}
+
+func TestVerifyRefusals(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	db, store := openDatabase(t), eventstoretest.New(t)
+	tell := func([]Progress) {}
+	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, ErrUnknownProjection) {
+		t.Errorf("unknown projection: %v", err)
+	}
+	if _, err := db.NewRaw("UPDATE linkledger.generations SET shape = 'older' WHERE name = 'tags'").Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(ctx, db, store, Tags, tell); !errors.Is(err, ErrOtherShape) {
+		t.Errorf("another shape: %v", err)
+	}
+	if _, err := db.NewRaw("DELETE FROM linkledger.generations WHERE name = 'links'").Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Verify(ctx, db, store, Links, tell); !errors.Is(err, ErrNotPrepared) {
+		t.Errorf("no tables: %v", err)
+	}
+	w := newWriter(t, store)
+	at := w.append(events.StreamAccount+uuid.New().String(), events.AccountDeactivated{At: noon})
+	if _, err := db.NewRaw("UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ? WHERE name = 'accounts'", at, at).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Verify(ctx, db, store, Accounts, tell)
+	if failed, ok := errors.AsType[*EventError](err); !ok || failed.Position.Commit != at {
+		t.Errorf("an impossible event: %v", err)
+	}
+}
