@@ -1,0 +1,234 @@
+package projections
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"regexp"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+	"pgregory.net/rapid"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// mortal is how long the connections of a database live.
+type mortal struct {
+	statements atomic.Int64 // still to be sent; the last one is sent or not, and its answer never arrives
+	sends      bool
+}
+
+var errDied = fmt.Errorf("the connection died: %w", os.ErrDeadlineExceeded)
+
+// mortalConn dies with the last statement. After that no connection of its kind can be opened, as after a kill.
+type mortalConn struct {
+	net.Conn
+	*mortal
+}
+
+// Write implements net.Conn. pgx writes a statement, a pipeline of them, or a part of a COPY at a time.
+func (c mortalConn) Write(b []byte) (int, error) {
+	switch left := c.statements.Add(-1); {
+	case left > 0:
+		return c.Conn.Write(b)
+	case left == 0 && c.sends:
+		_, err := c.Conn.Write(b)
+		if answered(b) { // and PostgreSQL has executed it when it answers
+			_, answer := c.Conn.Read(make([]byte, 1))
+			err = errors.Join(err, answer)
+		}
+		return 0, errors.Join(errDied, err, c.Close())
+	}
+	return 0, errors.Join(errDied, c.Close())
+}
+
+// answered tells whether PostgreSQL answers to what was written: it has a statement, the end of a COPY or of a pipeline.
+func answered(b []byte) bool {
+	for len(b) > 4 {
+		if b[0] == 'Q' || b[0] == 'c' || b[0] == 'S' {
+			return true
+		}
+		b = b[min(len(b), 1+int(binary.BigEndian.Uint32(b[1:]))):]
+	}
+	return false
+}
+
+// dying returns another way to the workshop's database, which is cut off after a number of statements.
+func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
+	t.Helper()
+	cfg := w.db.Pool.Config()
+	dial := cfg.ConnConfig.DialFunc
+	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dial(ctx, network, address)
+		return mortalConn{conn, m}, err
+	}
+	cfg.MaxConns = 1
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	return &readmodel.DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool}
+}
+
+// generationNumber is where outcomes of different generations differ.
+var generationNumber = regexp.MustCompile(`_g\d+`)
+
+// crashRun is a way to bring a log into a new generation.
+type crashRun struct {
+	*workshop
+	log   []eventstore.Recorded
+	cuts  int  // batches
+	build bool // beside an empty generation that serves, from which it takes over
+}
+
+// start makes the generation.
+func (c *crashRun) start(ctx context.Context, t fatalf) {
+	t.Helper()
+	c.empty(ctx, t)
+	if !c.build {
+		return
+	}
+	err := c.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		shape, err := readmodel.Shape(c.projection.name)
+		if err != nil {
+			return err
+		}
+		if err := readmodel.Serve(ctx, tx, c.projection.name, firstGeneration, c.generation); err != nil {
+			return err
+		}
+		_, err = createNext(ctx, tx, c.projection.name, shape, "")
+		return err
+	})
+	if err != nil {
+		t.Fatalf("new build: %v", err)
+	}
+	c.generation++
+}
+
+// deliver goes on from the checkpoint over a database, and returns what ended it.
+func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
+	p := c.projector(ctx, t)
+	p.db, p.logger, p.policy = db.DB, slog.New(slog.DiscardHandler), Park
+	if err := c.db.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
+		c.projection.name, c.generation).Scan(ctx, &p.building); err != nil {
+		t.Fatalf("building: %v", err)
+	}
+	size := max(1, (len(c.log)+c.cuts-1)/c.cuts)
+	for at := 0; at == 0 || at < len(c.log); at += size {
+		batch := batchOf(c.log[at:min(at+size, len(c.log))])
+		batch.CaughtUp = at+size >= len(c.log)
+		if err := p.applyBatch(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// outcome is everything that the run has left, and removes it.
+func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
+	t.Helper()
+	dump := c.dump(ctx, t)
+	var more string
+	if err := c.db.NewRaw(`SELECT concat(
+			(SELECT string_agg(concat(serving, built, commit_pos, ' ', prepare_pos), ';' ORDER BY generation) FROM linkledger.generations WHERE name = ?0),
+			(SELECT string_agg(indexdef, ';' ORDER BY indexname) FROM pg_indexes WHERE schemaname = ?1),
+			(SELECT string_agg(concat(event_id, error), ';' ORDER BY commit_pos) FROM linkledger.dead_letters WHERE name = ?0))`,
+		c.projection.name, readmodel.GenerationSchema(c.projection.name, c.generation)).Scan(ctx, &more); err != nil {
+		t.Fatalf("outcome: %v", err)
+	}
+	c.drop(ctx, t)
+	if c.build {
+		c.generation--
+		c.drop(ctx, t)
+		c.generation++
+	}
+	return dump + generationNumber.ReplaceAllString(more, "")
+}
+
+// crash runs with a connection that dies at a statement, then goes on, and tells whether there was such a statement.
+func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bool) (died bool, outcome string) {
+	t.Helper()
+	c.start(ctx, t)
+	m := &mortal{sends: sent}
+	m.statements.Store(1 << 40)
+	db := c.dying(ctx, t, m)
+	if err := db.PingContext(ctx); err != nil {
+		t.Fatalf("connect: %v", err)
+	}
+	m.statements.Store(statement)
+	err := c.deliver(ctx, t, db)
+	died = m.statements.Load() <= 0
+	if closing := db.Close(); closing != nil {
+		t.Fatalf("close: %v", closing)
+	}
+	if died != (err != nil) {
+		t.Fatalf("died at statement %d: %v, and yet: %v", statement, died, err)
+	}
+	if err := c.deliver(ctx, t, c.db); err != nil {
+		t.Fatalf("after the crash at statement %d: %v", statement, err)
+	}
+	return died, c.outcome(ctx, t)
+}
+
+// TestCrashAtAnyStatement kills the connection at each statement of a run, before or after PostgreSQL has executed it:
+// who goes on from there leaves exactly what an undisturbed run does. The runs park an event, or build a generation.
+func TestCrashAtAnyStatement(t *testing.T) {
+	t.Parallel()
+	histories := rapid.Custom(drawHistory)
+	for _, name := range Names() {
+		for _, build := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, build %t", name, build), func(t *testing.T) {
+				t.Parallel()
+				ctx := context.Background()
+				c := &crashRun{workshop: newWorkshop(t, name), cuts: 2, build: build}
+				for seed := 0; len(c.log) < 6; seed++ {
+					c.log = c.followed(histories.Example(seed).log)
+				}
+				c.log = c.log[:6]
+				if !build {
+					c.workshop = c.poisoned(c.log[len(c.log)/2].Position, false)
+				}
+				_, want := c.crash(ctx, t, 1<<40, false)
+				statement := int64(1)
+				for died := true; died; statement++ {
+					for _, sent := range []bool{false, true} {
+						var got string
+						if died, got = c.crash(ctx, t, statement, sent); got != want {
+							t.Fatalf("killed at statement %d, sent: %t:\n%s\nundisturbed:\n%s", statement, sent, got, want)
+						}
+					}
+				}
+				t.Logf("%d events, killed at each of %d statements", len(c.log), statement-2)
+			})
+		}
+	}
+}
+
+// TestCrashAnywhere draws the projection, the history, the batches and the statement.
+func TestCrashAnywhere(t *testing.T) {
+	t.Parallel()
+	workshops := newWorkshops(t)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		c := &crashRun{
+			workshop: rapid.SampledFrom(workshops).Draw(t, "projection"),
+			cuts:     rapid.IntRange(1, 5).Draw(t, "batches"), build: rapid.Bool().Draw(t, "build"),
+		}
+		c.log = c.followed(drawHistory(t).log)
+		_, want := c.crash(ctx, t, 1<<40, false)
+		_, got := c.crash(ctx, t, rapid.Int64Range(1, 40).Draw(t, "statement"), rapid.Bool().Draw(t, "sent"))
+		if got != want {
+			t.Fatalf("after a crash:\n%s\nundisturbed:\n%s", got, want)
+		}
+	})
+}
