@@ -35,7 +35,7 @@ race: go ## Run all tests with the race detector
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
-	@$(WITH_POSTGRES) go test -count=1 -v -run '^Test(Crash|Outages)$$' ./cmd/linkledger -crash-rounds 20
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./cmd/linkledger -crash-rounds 20
 
 .PHONY: storecrash
 storecrash: go ## Kill the real event store under 64 writers, 20 times

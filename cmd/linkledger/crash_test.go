@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var crashRounds = flag.Int("crash-rounds", 3, "how often TestCrash kills the process, and three times as often as TestOutages goes through its outages; make crash does 20")
+var crashRounds = flag.Int("crash-rounds", 3, "how often TestCrash and TestTakeOver kill a process, and three times as often as TestOutages and TestTakeOver go through their outages; make crash does 20")
 
 // ledger notes what was answered.
 type ledger struct {

@@ -77,8 +77,7 @@ func install(t *testing.T) *installation {
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
 	i.startService()
-	out, err := exec.Command(program, "account", "create", "--username", demoUser, "--json",
-		"--eventstore", "esdb://"+i.storeAddress+"?tls=false", "--database", i.database.DSN()).Output()
+	out, err := exec.Command(program, append([]string{"account", "create", "--username", demoUser, "--json"}, i.backends()...)...).Output()
 	var account accountView
 	if err == nil {
 		err = json.Unmarshal(out, &account)
@@ -118,16 +117,27 @@ func (i *installation) stopDatabase() {
 
 func (i *installation) startService() {
 	i.t.Helper()
-	i.service = startChild(i.t, "serve", "--listen", i.base[len("http://"):], "--admin-listen", i.admin[len("http://"):],
-		"--eventstore", "esdb://"+i.storeAddress+"?tls=false", "--database", i.database.DSN(),
-		"--spool", filepath.Join(i.folder, "spool"))
+	i.service = i.serve(i.base, i.admin, "spool")
+}
+
+// serve starts a service on addresses and a spool of its own.
+func (i *installation) serve(base, admin, spool string) *child {
+	i.t.Helper()
+	service := startChild(i.t, append([]string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):],
+		"--spool", filepath.Join(i.folder, spool)}, i.backends()...)...)
 	i.eventually("the service answers", func() bool {
-		response, err := http.Get(i.admin + "/health/live")
+		response, err := http.Get(admin + "/health/live")
 		if err != nil {
 			return false
 		}
 		return response.Body.Close() == nil
 	})
+	return service
+}
+
+// backends are the flags that name the event store and the database.
+func (i *installation) backends() []string {
+	return []string{"--eventstore", "esdb://" + i.storeAddress + "?tls=false", "--database", i.database.DSN()}
 }
 
 // eventually waits for something that other processes do.
