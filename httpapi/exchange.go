@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -99,6 +100,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !requestIDs.MatchString(e.id) {
 		e.id = uuid.NewString()
 	}
+	defer func() { s.observe(e, time.Since(start)) }()
 	header := w.Header()
 	header.Set(headerRequestID, e.id)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -181,6 +183,17 @@ func (s *server) recoverPanic(e *exchange, answer func(*exchange, failure)) {
 		panic(http.ErrAbortHandler)
 	}
 	answer(e, failure{code: codeUnknown, status: http.StatusInternalServerError})
+}
+
+// observe tells of a request, in words of a bounded vocabulary.
+func (s *server) observe(e *exchange, took time.Duration) {
+	method := e.request.Method
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	default:
+		method = "other"
+	}
+	s.cfg.Observe(method, e.route, cmp.Or(e.status, http.StatusOK), took)
 }
 
 func (s *server) logRequest(e *exchange, start time.Time) {

@@ -54,6 +54,10 @@ type Config struct {
 	MaxPageSize      int   // URLs of a list at most; 0: 1000
 	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
 
+	// Observe learns of each request that was answered: its method ("other" for an unknown one), the pattern of its route
+	// (empty if it has none), the status and how long it took. It must not block; may be nil.
+	Observe func(method, route string, status int, took time.Duration)
+
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil discards
 }
@@ -69,6 +73,9 @@ func (cfg *Config) setDefaults() {
 	setDefault(&cfg.RedirectStatus, http.StatusFound)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Observe == nil {
+		cfg.Observe = func(string, string, int, time.Duration) {}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

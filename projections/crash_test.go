@@ -44,7 +44,7 @@ func (c mortalConn) Write(b []byte) (int, error) {
 	case left == 0 && c.sends:
 		_, err := c.Conn.Write(b)
 		if answered(b) { // and PostgreSQL has executed it when it answers
-			_, answer := c.Conn.Read(make([]byte, 1))
+			_, answer := c.Read(make([]byte, 1))
 			err = errors.Join(err, answer)
 		}
 		return 0, errors.Join(errDied, err, c.Close())

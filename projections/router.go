@@ -29,8 +29,11 @@ type Config struct {
 	OnCommit func(projection string, position uint64)
 	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
 	BatchSize int
-	Board     *Board // shows how the projections are doing; may be nil
-	Owner     string // names this process, and no other; empty: host name, process id and a random part
+	// OnBatch learns of each batch that a projection of this process has tried to apply: how many events it has, how long it
+	// took, and why it is tried again; nil: it was applied. It must not block; may be nil.
+	OnBatch func(projection string, events int, took time.Duration, err error)
+	Board   *Board // shows how the projections are doing; may be nil
+	Owner   string // names this process, and no other; empty: host name, process id and a random part
 
 	Policy Policy // of events that can't be applied; empty means Stop
 
@@ -55,6 +58,9 @@ func (cfg Config) withDefaults() Config {
 	}
 	if cfg.OnChange == nil {
 		cfg.OnChange = func(string, []string) {}
+	}
+	if cfg.OnBatch == nil {
+		cfg.OnBatch = func(string, int, time.Duration, error) {}
 	}
 	if cfg.Board == nil {
 		cfg.Board = &Board{}
@@ -88,12 +94,14 @@ func runRouter(ctx context.Context, router *message.Router) error {
 	return nil
 }
 
-// noteOutcome puts the outcome of each batch on the board. That the checkpoint is elsewhere is no failure: the subscriber asks
+// noteOutcome tells of each batch, and puts its outcome on the board. That the checkpoint is elsewhere is no failure: the subscriber asks
 // for it, and so learns whether another process owns it or an outage hid how a commit ended.
-func noteOutcome(status *statusLine) message.HandlerMiddleware {
+func noteOutcome(status *statusLine, tell func(events int, took time.Duration, err error)) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {
+			began := time.Now()
 			_, err := next(m)
+			tell(len(eventstore.BatchOf(m).Events), time.Since(began), err)
 			switch {
 			case errors.Is(err, ErrFenced):
 				status.refuse(nil)

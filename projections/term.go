@@ -78,7 +78,8 @@ func (t *term) run(ctx context.Context) error {
 		OnError:    p.status.interrupt,
 	})
 	handler := router.AddConsumerHandler(p.name, p.name, subscriber, p.handle)
-	handler.AddMiddleware(noteOutcome(p.status), middleware.Recoverer)
+	tell := func(events int, took time.Duration, err error) { t.cfg.OnBatch(p.name, events, took, err) }
+	handler.AddMiddleware(noteOutcome(p.status, tell), middleware.Recoverer)
 
 	var renewing sync.WaitGroup
 	renewing.Go(func() { t.renew(ctx) })

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
-	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,13 +21,15 @@ import (
 // healthTimeout bounds one readiness probe.
 const healthTimeout = 2 * time.Second
 
-// adminHandler serves health, metrics and profiling on the internal address. A service that stops is no longer ready.
+// adminHandler serves health, metrics and, where it was asked for, profiling on the internal address. A service that stops is no longer ready.
 func (s *service) adminHandler(stopping context.Context) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		&boardCollector{board: &s.board},
+		overviewCollector{service: s},
+		s.observed,
 		targetsCollector{targets: s.targets},
 		clicksCollector{clicks: s.clicks},
 	)
@@ -36,10 +37,12 @@ func (s *service) adminHandler(stopping context.Context) http.Handler {
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, r *http.Request) { s.ready(stopping, w, r) })
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
-	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
-	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	if s.profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	}
 	return mux
 }
 
@@ -91,52 +94,4 @@ func (s *service) checkProjections(ctx context.Context, checks map[string]error)
 		}
 		checks["projection "+o.Name] = problem
 	}
-}
-
-// boardCollector exports the state of the projections.
-type boardCollector struct {
-	board *projections.Board
-}
-
-var (
-	positionMetric = prometheus.NewDesc("linkledger_projection_position",
-		"Commit position up to which this process knows the projection to be.", []string{"projection", "generation"}, nil)
-	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
-		"Events that this process applied.", []string{"projection", "generation"}, nil)
-	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
-		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
-	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
-		"1 while the projection stands before an event that can't be applied.", []string{"projection", "generation"}, nil)
-	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
-		"1 while this process keeps the projection up to date, 0 while it stands by.", []string{"projection", "generation"}, nil)
-)
-
-// Describe implements prometheus.Collector.
-func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
-	descs <- positionMetric
-	descs <- eventsMetric
-	descs <- failingMetric
-	descs <- ownedMetric
-	descs <- stoppedMetric
-}
-
-// Collect implements prometheus.Collector.
-func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
-	for _, status := range c.board.All() {
-		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
-			metrics <- prometheus.MustNewConstMetric(desc, kind, value, status.Projection, strconv.Itoa(status.Generation))
-		}
-		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
-		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
-		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
-		gauge(stoppedMetric, prometheus.GaugeValue, truth(status.Stopped))
-		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))
-	}
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -34,7 +34,8 @@ type commandLine struct {
 // listeners are the addresses of the service.
 type listeners struct {
 	Listen       string `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
-	AdminListen  string `help:"Internal address of health, metrics and profiling." default:"127.0.0.1:8081" validate:"address"`
+	AdminListen  string `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
+	Profiling    bool   `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
 	BlockedHosts string `help:"File of hosts that no new link may lead to, one per line; read again when it changes." placeholder:"FILE"`
 	BaseURL      string `help:"Where short links live, such as https://sho.rt; by default the host a request asks for." placeholder:"URL" validate:"omitempty,base_url"`
 }

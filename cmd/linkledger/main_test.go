@@ -335,24 +335,3 @@ func TestTwoProcessesOnOneFolder(t *testing.T) {
 	d.call("GET", "/account", "") // the first goes on
 	d.interrupt()
 }
-
-func TestHealthAndMetrics(t *testing.T) {
-	t.Parallel()
-	d := startDev(t, filepath.Join(t.TempDir(), "data"))
-	for path, want := range map[string]string{
-		"/health/ready": `"projection links":"ok"`, "/metrics": `linkledger_projection_owned{generation="1",projection="links"} 1`, "/health/live": "",
-	} {
-		response, err := http.Get(d.admin + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, err := io.ReadAll(response.Body)
-		if err := errors.Join(err, response.Body.Close()); err != nil {
-			t.Fatal(err)
-		}
-		if response.StatusCode >= 300 || !strings.Contains(string(body), want) {
-			t.Errorf("%s: %d, no %s in\n%.500s", path, response.StatusCode, want, body)
-		}
-	}
-	d.interrupt()
-}

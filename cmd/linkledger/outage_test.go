@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -121,10 +122,10 @@ func (i *installation) startService() {
 }
 
 // serve starts a service on addresses and a spool of its own.
-func (i *installation) serve(base, admin, spool string) *child {
+func (i *installation) serve(base, admin, spool string, flags ...string) *child {
 	i.t.Helper()
-	service := startChild(i.t, append([]string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):],
-		"--spool", filepath.Join(i.folder, spool)}, i.backends()...)...)
+	args := []string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):], "--spool", filepath.Join(i.folder, spool)}
+	service := startChild(i.t, slices.Concat(args, i.backends(), flags)...)
 	i.eventually("the service answers", func() bool {
 		response, err := http.Get(admin + "/health/live")
 		if err != nil {

@@ -44,7 +44,10 @@ type service struct {
 	clicks   *commands.Clicks
 	board    projections.Board
 	roles    []role
+	observed *observed
 	handler  http.Handler
+
+	profiling bool
 
 	projecting
 }
@@ -56,13 +59,15 @@ type serviceConfig struct {
 	baseURL      string
 	roles        []role
 	blockedHosts string // file; empty: none
+	profiling    bool
 	redirecting
 	projecting
 }
 
 // openService connects to the backends and brings the database's schema up to date.
 func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, error) {
-	store, err := eventstore.Open(eventstore.Config{URL: cfg.eventStore, Logger: p.logger})
+	seen := newObserved()
+	store, err := eventstore.Open(eventstore.Config{URL: cfg.eventStore, OnCall: seen.call, Logger: p.logger})
 	if err != nil {
 		return nil, usageError{err}
 	}
@@ -71,7 +76,10 @@ func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, 
 		store.Close()
 		return nil, err
 	}
-	s := &service{logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles, projecting: cfg.projecting}
+	s := &service{
+		logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles,
+		observed: seen, profiling: cfg.profiling, projecting: cfg.projecting,
+	}
 	if err := s.wire(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
@@ -124,7 +132,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Queries: s.queries, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies,
-		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Logger: s.logger,
+		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Observe: s.observed.request, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
 	return err
@@ -171,7 +179,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		start("projections", func(ctx context.Context) error {
 			return projections.Run(ctx, projections.Config{
 				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
-				Policy: s.PoisonEvents,
+				OnBatch: s.observed.batch, Policy: s.PoisonEvents,
 			})
 		})
 	}

@@ -88,7 +88,10 @@ type Config struct {
 	// AttemptTimeout bounds one try of a call; 0 means 5 s. A try that takes longer has met a dead connection (a firewall
 	// that swallows packets, a stopped process), and the call goes on over a new one.
 	AttemptTimeout time.Duration
-	Logger         *slog.Logger // nil discards
+	// OnCall learns of each append ("append") and each read of a stream ("read") or of the end of the log ("head"): how long
+	// it took with all its tries, and its error. It must not block; may be nil.
+	OnCall func(call string, took time.Duration, err error)
+	Logger *slog.Logger // nil discards
 }
 
 // Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
@@ -106,6 +109,9 @@ func Open(cfg Config) (*Store, error) {
 	}
 	if cfg.AttemptTimeout == 0 {
 		cfg.AttemptTimeout = 5 * time.Second
+	}
+	if cfg.OnCall == nil {
+		cfg.OnCall = func(string, time.Duration, error) {}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -126,10 +132,12 @@ func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if err != nil {
 		return Appended{}, err
 	}
+	began := time.Now()
 	request := newBatchAppend(w.Stream, w.Expected, proposed)
 	success, err := persist(ctx, s.cfg.Logger, func() (*streams.BatchAppendResp_Success, error) {
 		return s.appender.append(ctx, request)
 	})
+	s.cfg.OnCall("append", time.Since(began), err)
 	if err != nil {
 		return Appended{}, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
@@ -222,17 +230,21 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 }
 
 func (s *Store) readPage(ctx context.Context, stream string, options esdb.ReadStreamOptions, count uint64) ([]Recorded, error) {
-	return call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
+	began := time.Now()
+	page, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
 		reading, err := client.ReadStream(ctx, stream, options, count)
 		if err != nil {
 			return nil, err
 		}
 		return drain(reading)
 	})
+	s.cfg.OnCall("read", time.Since(began), err)
+	return page, err
 }
 
 // Head returns the position of the last event of the log.
 func (s *Store) Head(ctx context.Context) (Position, error) {
+	began := time.Now()
 	last, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
 		reading, err := client.ReadAll(ctx, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
 		if err != nil {
@@ -240,6 +252,7 @@ func (s *Store) Head(ctx context.Context) (Position, error) {
 		}
 		return drain(reading)
 	})
+	s.cfg.OnCall("head", time.Since(began), err)
 	if err != nil {
 		return Position{}, fmt.Errorf("head of the log: %w", err)
 	}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"linkledger/projections"
+)
+
+// boardCollector exports the state of the projections.
+type boardCollector struct {
+	board *projections.Board
+}
+
+var (
+	positionMetric = prometheus.NewDesc("linkledger_projection_position",
+		"Commit position up to which this process knows the projection to be.", []string{"projection", "generation"}, nil)
+	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
+		"Events that this process applied.", []string{"projection", "generation"}, nil)
+	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
+		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
+	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
+		"1 while the projection stands before an event that can't be applied.", []string{"projection", "generation"}, nil)
+	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
+		"1 while this process keeps the projection up to date, 0 while it stands by.", []string{"projection", "generation"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- positionMetric
+	descs <- eventsMetric
+	descs <- failingMetric
+	descs <- ownedMetric
+	descs <- stoppedMetric
+}
+
+// Collect implements prometheus.Collector.
+func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
+	for _, status := range c.board.All() {
+		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
+			metrics <- prometheus.MustNewConstMetric(desc, kind, value, status.Projection, strconv.Itoa(status.Generation))
+		}
+		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
+		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
+		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
+		gauge(stoppedMetric, prometheus.GaugeValue, truth(status.Stopped))
+		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))
+	}
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// overviewCollector exports what operators see of the projections, whichever process owns them.
+type overviewCollector struct {
+	service *service
+}
+
+var (
+	lagEventsMetric = prometheus.NewDesc("linkledger_projection_lag_events",
+		"Events of the log that are still to be applied.", []string{"projection", "generation"}, nil)
+	lagSecondsMetric = prometheus.NewDesc("linkledger_projection_lag_seconds",
+		"Age of the oldest event that is still to be applied; 0 if there is none.", []string{"projection", "generation"}, nil)
+	rateMetric = prometheus.NewDesc("linkledger_projection_rate",
+		"Events per second that the owner has applied of late.", []string{"projection", "generation"}, nil)
+	stateMetric = prometheus.NewDesc("linkledger_projection_state",
+		"1 for the state that the projection is in.", []string{"projection", "generation", "state"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c overviewCollector) Describe(descs chan<- *prometheus.Desc) {
+	descs <- lagEventsMetric
+	descs <- lagSecondsMetric
+	descs <- rateMetric
+	descs <- stateMetric
+}
+
+// Collect implements prometheus.Collector. Where the database or the event store does not answer, it has nothing to tell.
+func (c overviewCollector) Collect(metrics chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	defer cancel()
+	overviews, err := projections.Overviews(ctx, c.service.db, c.service.store)
+	if err != nil {
+		c.service.logger.DebugContext(ctx, "lag of the projections not known", slog.Any("error", err))
+		return
+	}
+	for _, o := range overviews {
+		labels := []string{o.Name, strconv.Itoa(o.Generation)}
+		metrics <- prometheus.MustNewConstMetric(lagEventsMetric, prometheus.GaugeValue, float64(o.LagEvents), labels...)
+		metrics <- prometheus.MustNewConstMetric(lagSecondsMetric, prometheus.GaugeValue, o.Lag.Seconds(), labels...)
+		metrics <- prometheus.MustNewConstMetric(rateMetric, prometheus.GaugeValue, o.Rate, labels...)
+		metrics <- prometheus.MustNewConstMetric(stateMetric, prometheus.GaugeValue, 1, append(labels, string(o.State))...)
+	}
+}
