@@ -37,6 +37,10 @@ race: go ## Run all tests with the race detector
 crash: go ## Kill the real processes under load, again and again
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./cmd/linkledger -crash-rounds 20
 
+.PHONY: rebuild
+rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestRebuildUnderLoad$$' ./cmd/linkledger -rebuild-events 1000000
+
 .PHONY: storecrash
 storecrash: go ## Kill the real event store under 64 writers, 20 times
 	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./cmd/linkledger -crash-rounds 20

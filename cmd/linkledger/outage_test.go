@@ -23,6 +23,7 @@ import (
 type installation struct {
 	t        *testing.T
 	folder   string
+	program  string // of the services that are started from now on
 	store    *child
 	service  *child
 	database *postgres.Server
@@ -37,7 +38,7 @@ type child struct {
 	output  bytes.Buffer // valid once ended
 }
 
-func startChild(t *testing.T, args ...string) *child {
+func startChild(t *testing.T, program string, args ...string) *child {
 	t.Helper()
 	c := &child{process: exec.Command(program, args...), ended: make(chan struct{})}
 	c.process.Stderr = &c.output
@@ -70,8 +71,14 @@ func freeAddress(t *testing.T) string {
 // install starts everything and opens an account.
 func install(t *testing.T) *installation {
 	t.Helper()
+	return installProgram(t, program)
+}
+
+// installProgram starts everything with another build of the service.
+func installProgram(t *testing.T, service string) *installation {
+	t.Helper()
 	i := &installation{
-		t: t, folder: t.TempDir(), storeAddress: freeAddress(t),
+		t: t, folder: t.TempDir(), program: service, storeAddress: freeAddress(t),
 		base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
 	}
 	i.startStore()
@@ -92,7 +99,7 @@ func install(t *testing.T) *installation {
 
 func (i *installation) startStore() {
 	i.t.Helper()
-	i.store = startChild(i.t, "eventstore", "--data", filepath.Join(i.folder, "events"), "--listen", i.storeAddress)
+	i.store = startChild(i.t, program, "eventstore", "--data", filepath.Join(i.folder, "events"), "--listen", i.storeAddress)
 }
 
 func (i *installation) startDatabase() {
@@ -125,7 +132,7 @@ func (i *installation) startService() {
 func (i *installation) serve(base, admin, spool string, flags ...string) *child {
 	i.t.Helper()
 	args := []string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):], "--spool", filepath.Join(i.folder, spool)}
-	service := startChild(i.t, slices.Concat(args, i.backends(), flags)...)
+	service := startChild(i.t, i.program, slices.Concat(args, i.backends(), flags)...)
 	i.eventually("the service answers", func() bool {
 		response, err := http.Get(admin + "/health/live")
 		if err != nil {

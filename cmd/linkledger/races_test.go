@@ -23,7 +23,7 @@ func startCluster(t *testing.T) *cluster {
 	t.Helper()
 	c := &cluster{installation: install(t)}
 	public, admin := freeAddress(t), freeAddress(t)
-	second := startChild(t, "serve", "--listen", public, "--admin-listen", admin, "--eventstore", "esdb://"+c.storeAddress+"?tls=false",
+	second := startChild(t, program, "serve", "--listen", public, "--admin-listen", admin, "--eventstore", "esdb://"+c.storeAddress+"?tls=false",
 		"--database", c.database.DSN(), "--spool", filepath.Join(c.folder, "spool2"))
 	c.nodes = [2]string{c.base, "http://" + public}
 	c.eventually("both services know the account", func() bool {
