@@ -303,6 +303,37 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	}
 }
 
+// TestRetriedReset takes away a click that came after it: verify tells, and a rebuild has the order of the log.
+func TestRetriedReset(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Links)
+	link := uuid.New().String()
+	click := events.ClicksRecorded{Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}}}
+	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: uuid.New().String(), Hash: "h", At: noon})
+	log = record(log, events.StreamClicks+"a", 0, click)
+	log = record(log, events.StreamURL+link, 1, events.URLStatsReset{At: noon})
+	log = record(log, events.StreamClicks+"a", 1, click)
+	p := w.projector(ctx, t)
+	p.projection, p.policy = w.poisoned(log[2].Position, false).projection, Park
+	mustHandle(ctx, t, p, log)
+	if n, err := RetryDeadLetters(ctx, w.db, Links, ""); n != 1 || err != nil {
+		t.Fatalf("%d letters retried, %v", n, err)
+	}
+	found := w.verify(ctx, t, log)
+	tables := make(map[string]bool)
+	for _, d := range found.Differences {
+		tables[d.Table] = true
+	}
+	if found.Different != 3 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] {
+		t.Errorf("after the retry: %+v", found)
+	}
+	mustHandle(ctx, t, w.empty(ctx, t), log)
+	if found := w.verify(ctx, t, log); found.Different > 0 {
+		t.Errorf("after a rebuild: %+v", found)
+	}
+}
+
 func TestVerifyRefusals(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
