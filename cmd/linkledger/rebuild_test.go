@@ -179,7 +179,18 @@ func TestRebuildUnderLoad(t *testing.T) {
 	if is("serving AND generation <> 2") {
 		t.Error("an earlier generation serves")
 	}
-	out, log, code = command(t, append([]string{"projections", "verify", "--all"}, i.backends()...)...)
+	temporary := func() (n int) {
+		if err := db.NewRaw("SELECT count(*) FROM pg_class WHERE relpersistence = 't'").Scan(t.Context(), &n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	verify := append([]string{"projections", "verify", "--all"}, i.backends()...)
+	killed = startChild(t, program, verify...)
+	i.eventually("the verification has its tables", func() bool { return temporary() > 0 })
+	killed.kill()
+	i.eventually("the tables of the killed verification are gone", func() bool { return temporary() == 0 })
+	out, log, code = command(t, verify...)
 	if code != 0 || strings.Count(out, " 0 different\n") != len(projections.Names()) {
 		t.Errorf("verify says, with %d:\n%s%s", code, out, log)
 	}
