@@ -23,7 +23,7 @@ type Difference struct {
 
 // compare holds the tables of the generation against those of the replay.
 func (r *replay) compare(ctx context.Context, tx bun.Tx) (Verification, error) {
-	found := Verification{Name: r.name, Generation: r.to.generation, Position: r.to.position, Events: r.events}
+	found := Verification{Name: r.name, Generation: r.to.generation, Position: r.to.position, Events: r.events, Differences: []Difference{}}
 	tables, err := readmodel.ScratchTables(ctx, tx)
 	if err != nil {
 		return found, err

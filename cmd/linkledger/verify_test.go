@@ -32,6 +32,9 @@ func TestVerifyProjections(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	if out := operator(t, folder, "projections", "verify", "tags", "--json"); !strings.Contains(out, `"rows":1,"different":0,"differences":[]`) {
+		t.Errorf("verify says %s", out)
+	}
 	out, log, code := command(t, "projections", "verify", "links", "--data", folder)
 	if code != exitFailed || !strings.Contains(log, "1 rows are not as the log says") ||
 		!strings.Contains(out, "  links {") || !strings.Contains(out, `"hash": "wrong"`) || !strings.Contains(out, `"hash": "right"`) {
