@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/uptrace/bun"
@@ -43,6 +44,9 @@ func (r *replay) compare(ctx context.Context, tx bun.Tx) (Verification, error) {
 
 // compareTable leaves the rows in PostgreSQL, which joins them in both directions with bounded memory.
 func (r *replay) compareTable(ctx context.Context, tx bun.Tx, table readmodel.Table) (differences []Difference, rows, different int64, err error) {
+	if table.Key == "" {
+		return nil, 0, 0, errors.New("the table has no primary key")
+	}
 	name := bun.Ident(table.Name)
 	if _, err := tx.NewRaw("ANALYZE ?schema.?", name).Exec(ctx); err != nil {
 		return nil, 0, 0, err

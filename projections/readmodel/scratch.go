@@ -54,14 +54,14 @@ type Table struct {
 	Key  bun.Safe `bun:"key"`
 }
 
-// ScratchTables returns the tables of OpenScratch.
+// ScratchTables returns the tables of OpenScratch, also one without a primary key, which nobody can compare.
 func ScratchTables(ctx context.Context, tx bun.Tx) ([]Table, error) {
 	var tables []Table
 	err := tx.NewRaw(`
-		SELECT t.relname AS name, string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum) AS key
-		FROM pg_index AS i JOIN pg_class AS t ON t.oid = i.indrelid
-			JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = ANY(i.indkey)
-		WHERE i.indisprimary AND t.relnamespace = pg_my_temp_schema()
+		SELECT t.relname AS name, coalesce(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), '') AS key
+		FROM pg_class AS t LEFT JOIN pg_index AS i ON i.indrelid = t.oid AND i.indisprimary
+			LEFT JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = ANY(i.indkey)
+		WHERE t.relkind = 'r' AND t.relnamespace = pg_my_temp_schema()
 		GROUP BY t.relname ORDER BY t.relname`).Scan(ctx, &tables)
 	if err != nil {
 		return nil, fmt.Errorf("temporary tables: %w", err)
