@@ -98,18 +98,30 @@ func pathHash(e *exchange) (string, error) {
 
 // parameters returns the parameters of a call.
 func parameters(e *exchange) (url.Values, error) {
-	// To net/url a raw semicolon is an error; in tag expressions it is an operator.
-	raw := strings.ReplaceAll(e.request.URL.RawQuery, ";", "%3B")
-	query, err := url.ParseQuery(raw)
+	query, err := url.ParseQuery(tidied(e.request.URL.RawQuery))
 	if err != nil {
 		return nil, wrongInput("The query string cannot be read, percent-encode its values")
 	}
-	if query.Get("tags") != "" {
-		for part := range strings.SplitSeq(raw, "&") {
-			if part != "" && !strings.Contains(part, "=") { // half of an expression would select other URLs
-				return nil, wrongInput("In tags write & as %%26, or use a comma: %q is no parameter", part)
-			}
+	return query, nil
+}
+
+// tidied makes a query string one that net/url reads as its client meant it. Clients of this API leave the operators ;
+// and & of tag expressions as they are. Some use jQuery with the settings of their last call, which puts the JSON body of
+// that call behind the parameters of a GET.
+func tidied(raw string) string {
+	var kept []string
+	inTags := false
+	for part := range strings.SplitSeq(strings.ReplaceAll(raw, ";", "%3B"), "&") {
+		name, _, parameter := strings.Cut(part, "=")
+		switch {
+		case strings.HasPrefix(part, "{"): // no expression has a brace
+			return strings.Join(kept, "&")
+		case parameter:
+			inTags = name == "tags"
+			kept = append(kept, part)
+		case inTags && part != "":
+			kept[len(kept)-1] += "%26" + part
 		}
 	}
-	return query, nil
+	return strings.Join(kept, "&")
 }

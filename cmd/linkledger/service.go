@@ -226,7 +226,7 @@ func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.H
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      60 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		MaxHeaderBytes:    16 << 10,
+		MaxHeaderBytes:    128 << 10, // some clients put the JSON of their last call into the query of the next
 		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
 	}
 	drained := make(chan error, 1)

@@ -1,0 +1,83 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Requests as a client of this API for browsers sends them, recorded from it. It makes every call with the settings of
+// the call before: what a POST or PATCH carried is still there in the calls that follow. jQuery sends it as the body of a
+// DELETE and puts it behind the parameters of a GET. Operators of tag expressions stand as they are, and a comma too.
+func TestRecordedClient(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	accept := header("Accept", "application/json, text/javascript, */*; q=0.01")
+	withoutType := func(r *http.Request) { r.Header.Del("Content-Type") }
+	const hostile = `{%22urls%22:[{%22long_url%22:%22https://example.com/?a=1&limit=0&search=none&hashes=x&tags=(%22,%22note%22:%22100%%22}]}`
+	const kept = `{%22urls%22:[{%22note%22:%22x%22,%22archived%22:true}]}`
+
+	c.must("GET", "/v3/account?_=1795261043700", "", accept, withoutType)
+	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/a+b&c=d?x=1,2;3","custom_hash":"one","tags":["alpha","be ta"]}]}`, accept)
+	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"two","tags":["mass"]}]}`, accept)
+	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3","custom_hash":"three","tags":["mass"]}]}`, accept)
+	c.must("PATCH", "/v3/urls?hashes=two,three", `{"urls":[{"note":"n+1","tags":["+gamma"]}]}`, accept)
+	c.must("PATCH", "/v3/urls?tags=+mass&+gamma&~archived", `{"urls":[{"note":"edited"}]}`, accept)
+	c.must("PATCH", "/v3/urls?hashes=three", `{"urls":[{"archived":true}]}`, accept)
+	equal(t, "edited by tags", c.read("one").Note+c.read("two").Note+c.read("three").Note, "editededited")
+
+	c.must("GET", "/v3/account?"+hostile+"&_=1795261043701", "", accept)
+	c.must("GET", "/v3/tags?"+kept+"&_=1795261043716", "", accept)
+	for query, want := range map[string]string{
+		"limit=30&offset=0":                            "three,two,one",
+		"limit=30&offset=30":                           "",
+		"search=example.com/2&order_by=hash":           "two",
+		"hashes=one,three":                             "three,one",
+		"limit=30&tags=+mass&offset=0":                 "three,two",
+		"limit=30&tags=+mass;~archived&offset=0":       "two",
+		"limit=30&tags=+mass,+archived&offset=0":       "three",
+		"limit=30&tags=+mass&~archived&offset=0":       "two",
+		"limit=30&tags=+mass%20&%20+archived":          "three",
+		"limit=30&tags=+alpha&+%22be%20ta%22":          "one",
+		"limit=30&tags=(+alpha%7C+gamma),~archived":    "two,one",
+		"limit=30&tags=+alpha%7C+gamma&+mass&~visited": "three,two,one",
+		"limit=30&tags=+mass%5E+archived":              "two",
+		"limit=30&tags=%3E2020-01-01":                  "three,two,one",
+		"limit=30&offset=0&domain=sho.rt":              "three,two,one",
+	} {
+		for _, left := range []string{"", "&" + kept, "&" + hostile} {
+			a := c.must("GET", "/v3/urls?"+query+left+"&_=1795261043717", "", accept)
+			equal(t, query+left, a.hashes(), want)
+		}
+	}
+
+	c.must("DELETE", "/v3/stats?hashes=one,two", `{"urls":[{"note":"x","archived":true}]}`, accept)
+	c.must("DELETE", "/v3/stats?tags=+mass", `{"urls":[{"note":"z"}]}`, accept)
+	c.must("POST", "/v3/tags?", `{"label":"new tag"}`, accept)
+	c.must("DELETE", "/v3/tags/new%20tag", `{"label":"new tag"}`, accept)
+	c.must("DELETE", "/v3/urls?tags=+mass&+archived", `{"label":"new tag"}`, accept)
+	equal(t, "left", c.must("GET", "/v3/urls?limit=1&offset=0&"+kept+"&_=1795261043752", "", accept).Page.TotalCount, 2)
+	c.must("DELETE", "/v3/urls?hashes=one,two", `{"label":"new tag"}`, accept)
+	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
+}
+
+func TestTidiedQueries(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"":                        "",
+		"hashes=a,b&limit=1":      "hashes=a,b&limit=1",
+		"tags=a;b":                "tags=a%3Bb",
+		"tags=a&~b&limit=1":       "tags=a%26~b&limit=1",
+		"tags=a&&b&":              "tags=a%26b",
+		"limit=1&tags=a&b&c":      "limit=1&tags=a%26b%26c",
+		"tags=a&limit=1&b":        "tags=a&limit=1", // no part of the expression
+		"b&tags=a":                "tags=a",
+		`tags=a&{"x":"&tags=b"}`:  "tags=a",
+		`{"x":"&tags=b"}&limit=1`: "",
+		"search=a&b":              "search=a",
+		strings.Repeat("&", 100):  "",
+	} {
+		equal(t, raw, tidied(raw), want)
+	}
+}
