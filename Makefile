@@ -45,6 +45,16 @@ rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in
 storecrash: go ## Kill the real event store under 64 writers, 20 times
 	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./cmd/linkledger -crash-rounds 20
 
+# With the default all targets take ten minutes.
+FUZZTIME ?= 45s
+
+.PHONY: fuzz
+fuzz: go ## Fuzz every decoder, each for FUZZTIME
+	@grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z]*' . | while IFS=: read -r file target; do \
+		echo "$$(dirname $$file) $${target#func }"; \
+		go test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" </dev/null; \
+	done
+
 .PHONY: bench
 bench: go ## Run all benchmarks
 	@$(WITH_POSTGRES) go test -run='^$$' -bench=. -benchmem ./...

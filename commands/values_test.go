@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 )
 
@@ -131,4 +132,32 @@ func TestKeys(t *testing.T) {
 	if strings.Contains(key.key, key.hash) || len(key.id) != 8 {
 		t.Errorf("id %q", key.id)
 	}
+}
+
+// An accepted value holds what the rest of the service builds on: it can be sent in a header, stored and compared.
+func FuzzValues(f *testing.F) {
+	for _, seed := range []string{
+		"https://example.com/?a=b#c", "http://[::1]:80/", "2026-02-29", "0000-01-01", "9999-12-31", " Café-1 ", "visited", "a\x00b", "\xff", "ſ",
+	} {
+		f.Add(seed)
+	}
+	h := NewHandler(Config{ShortHosts: []string{"sho.rt"}})
+	f.Fuzz(func(t *testing.T, text string) {
+		if h.checkLongURL(text) == nil && (utf8.RuneCountInString(text) > maxLongURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
+			t.Errorf("%q is a long URL", text)
+		}
+		if checkDate(text) == nil && text != "" && len(text) != len(time.DateOnly) {
+			t.Errorf("%q is a date", text)
+		}
+		if note := h.trimNote(text); utf8.RuneCountInString(note) > h.cfg.NoteLength || !utf8.ValidString(note) || strings.Contains(note, "\x00") {
+			t.Errorf("the note of %q is %q", text, note)
+		}
+		label, err := checkLabel(text)
+		if err != nil {
+			return
+		}
+		if again, err := checkLabel(label); err != nil || again != label || label == "" || utf8.RuneCountInString(label) > 50 {
+			t.Errorf("the label of %q is %q, of which it is %q, %v", text, label, again, err)
+		}
+	})
 }

@@ -169,3 +169,18 @@ func BenchmarkFreshnessWait(b *testing.B) {
 	cancel()
 	waiting.Wait()
 }
+
+// A notification is a position, or keys, or an error, whoever may have sent it.
+func FuzzNotification(f *testing.F) {
+	for _, seed := range []string{"links 5", "links " + readmodel.Changed + "one two", "links " + readmodel.Changed + readmodel.Everything, "links", "", " 1", "links -1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, notification string) {
+		var err error
+		fresh := NewFreshness(nil)
+		if fresh.Targets, err = NewTargets(New(nil), 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		_ = fresh.hear(notification)
+	})
+}
