@@ -45,6 +45,10 @@ rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in
 storecrash: go ## Kill the real event store under 64 writers, 20 times
 	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./cmd/linkledger -crash-rounds 20
 
+.PHONY: model
+model: go ## Hold the API against a model of its contract, for 2000 sequences of calls
+	@$(WITH_POSTGRES) go test -count=1 -timeout 60m -run '^Test(CallsAnswerAsTheModelDoes|WhateverIsAcceptedReadsBack)$$' ./httpapi -rapid.checks 2000
+
 # With the default all targets take ten minutes.
 FUZZTIME ?= 45s
 

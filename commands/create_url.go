@@ -31,7 +31,7 @@ type CreateURL struct {
 // URLOutcome is a link after a command, or why it was refused.
 type URLOutcome struct {
 	URL      URL
-	Labels   []string // of the link's tags
+	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
 	Err      error // an *Error, or why the command could not be carried out
 }
@@ -122,7 +122,9 @@ func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome.Labels = tags.Labels(outcome.URL.Tags)
+	if tags.all != nil {
+		outcome.Labels = tags.Labels(outcome.URL.Tags)
+	}
 	return outcome
 }
 

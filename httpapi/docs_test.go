@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -25,26 +27,70 @@ var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 
 var (
 	schemasMu sync.Mutex
-	schemas   = make(map[string]*jsonschema.Schema) // by name
+	schemas   = make(map[string]*jsonschema.Schema) // by pointer into the description
 )
 
-func schemaOf(t testing.TB, name string) *jsonschema.Schema {
+func schemaAt(t testing.TB, pointer string) *jsonschema.Schema {
 	t.Helper()
 	schemasMu.Lock()
 	defer schemasMu.Unlock()
-	if schema, ok := schemas[name]; ok {
+	if schema, ok := schemas[pointer]; ok {
 		return schema
 	}
 	compiler, err := described()
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile("openapi.json#/components/schemas/" + name)
+	schema, err := compiler.Compile("openapi.json#" + pointer)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schemas[name] = schema
+	schemas[pointer] = schema
 	return schema
+}
+
+func schemaOf(t testing.TB, name string) *jsonschema.Schema {
+	t.Helper()
+	return schemaAt(t, "/components/schemas/"+name)
+}
+
+// parameterPointers leads to the schemas of the parameters of each method and route, in the order of operationDoc.
+var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
+	type described struct{ Parameters []parameterDoc }
+	var doc struct {
+		Paths map[string]struct {
+			described
+			Get, Post, Patch, Delete described
+		}
+	}
+	if err := json.Unmarshal(description, &doc); err != nil {
+		return nil, err
+	}
+	pointers := make(map[string][]string)
+	for path, item := range doc.Paths {
+		at := "/paths/" + strings.ReplaceAll(path, "/", "~1")
+		for method, operation := range map[string]described{"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete} {
+			route := strings.ToUpper(method[1:]) + " " + routePattern(path)
+			for _, source := range []struct {
+				at         string
+				parameters []parameterDoc
+			}{{at, item.Parameters}, {at + method, operation.Parameters}} {
+				for i, p := range source.parameters {
+					pointer := strings.TrimPrefix(p.Ref, "#")
+					if p.Ref == "" {
+						pointer = source.at + "/parameters/" + strconv.Itoa(i)
+					}
+					pointers[route] = append(pointers[route], pointer+"/schema")
+				}
+			}
+		}
+	}
+	return pointers, nil
+})
+
+// routePattern writes a path of the description as the router does.
+func routePattern(path string) string {
+	return "/v3" + strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
 // operations are what the description says is served, by method and route.
@@ -56,13 +102,14 @@ var operations = sync.OnceValues(func() (map[string]operationDoc, error) {
 	all, err := doc.operations()
 	byRoute := make(map[string]operationDoc, len(all))
 	for _, operation := range all {
-		byRoute[operation.Method+" /v3"+strings.NewReplacer("{", ":", "}", "").Replace(operation.Path)] = operation
+		byRoute[operation.Method+" "+routePattern(operation.Path)] = operation
 	}
 	return byRoute, err
 })
 
-// conforms demands that an answer is the one that the description has for its call.
-func (a *answer) conforms(method, path string) {
+// conforms demands that an answer is the one that the description has for its call, and that a call which was carried
+// out is one that the description allows.
+func (a *answer) conforms(r *http.Request, method, body string) {
 	a.t.Helper()
 	name := "Envelope"
 	if a.status == http.StatusOK && method != http.MethodOptions {
@@ -70,20 +117,53 @@ func (a *answer) conforms(method, path string) {
 		if err != nil {
 			a.t.Fatal(err)
 		}
-		operation, ok := known[method+" "+routeOf(path)]
+		operation, ok := known[method+" "+routeOf(r.URL.Path)]
 		if !ok {
-			a.t.Fatalf("%s %s is not described", method, path)
+			a.t.Fatalf("%s %s is not described", method, r.URL.Path)
 		}
+		a.allowed(operation, r, body)
 		if name = operation.Answer; name == "" {
 			return // a document
 		}
 	}
-	body, err := jsonschema.UnmarshalJSON(strings.NewReader(a.body))
+	if err := valid(a.t, name, a.body); err != nil {
+		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, r.URL.Path, a.status, name, err, a.body)
+	}
+}
+
+// allowed demands that a call which was carried out is as its operation has it. Items that were refused are not.
+func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
+	a.t.Helper()
+	query, err := url.ParseQuery(tidied(r.URL.RawQuery))
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	if err := schemaOf(a.t, name).Validate(body); err != nil {
-		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, path, a.status, name, err, a.body)
+	pointers, err := parameterPointers()
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	segments := strings.Split(r.URL.Path, "/")
+	for i, p := range operation.Parameters {
+		var value string
+		switch p.In {
+		case "path":
+			value = segments[3]
+		case "query":
+			value = query.Get(p.Name)
+		case "header":
+			value = r.Header.Get(p.Name)
+		}
+		schema := schemaAt(a.t, pointers[operation.Method+" "+routePattern(operation.Path)][i])
+		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil { // empty is as good as absent
+			a.t.Errorf("%s %s was carried out, and %s is not described like that", r.Method, r.URL, p.Name)
+		}
+	}
+	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != codeOK })
+	if operation.Body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
+		return
+	}
+	if err := valid(a.t, operation.Body, body); err != nil {
+		a.t.Errorf("%s %s was carried out, and its body is no %s: %v\n%s", r.Method, r.URL, operation.Body, err, body)
 	}
 }
 

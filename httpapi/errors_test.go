@@ -16,7 +16,6 @@ import (
 
 func TestEveryCodeHasItsAnswer(t *testing.T) {
 	t.Parallel()
-	equal(t, "codes", len(answers), 26)
 	for code, answer := range answers {
 		if (answer.message == "") != (code == codeOK) {
 			t.Errorf("the message of %d is %q", code, answer.message)

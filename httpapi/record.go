@@ -112,7 +112,7 @@ func (s *server) counted(e *exchange, outcomes []commands.URLOutcome) []queries.
 		}
 		links[i].TotalClicks, links[i].UniqueClicks = known.TotalClicks, known.UniqueClicks
 		links[i].LastVisit, links[i].Visited = known.LastVisit, known.Visited
-		if len(links[i].Tags) == 0 && len(outcomes[i].URL.Tags) > 0 { // a repeated creation may know no more than ids
+		if outcomes[i].Labels == nil { // a repeated creation may know no more than ids
 			links[i].Tags = known.Tags
 		}
 	}

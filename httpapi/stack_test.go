@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"flag"
 	"io"
 	"log/slog"
 	"net/http"
@@ -28,7 +29,13 @@ import (
 	"linkledger/queries"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	// As many sequences of calls as a test run has the time for; make model runs more.
+	if err := flag.Set("rapid.checks", "40"); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(postgrestest.Main{M: m})
+}
 
 // patience bounds everything that a test waits for.
 const patience = time.Minute
@@ -276,7 +283,7 @@ func send(t testing.TB, handler http.Handler, method, path, body string, changes
 		method = strings.ToUpper(meant)
 	}
 	if strings.HasPrefix(r.URL.Path, "/v3/") && method != http.MethodHead && strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
-		a.conforms(method, r.URL.Path)
+		a.conforms(r, method, body)
 	}
 	return a
 }

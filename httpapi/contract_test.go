@@ -1,0 +1,203 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// row is a row of the API's contract: a call, what has to be answered, and what a read finds afterwards.
+type row struct {
+	rule     string
+	call     string // method and path
+	body     string
+	status   int
+	code     code
+	want     string // JSON that has to be in the answer, see within; "= " before it: that is the whole answer
+	then     string // path to read afterwards; empty: none
+	thenWant string
+}
+
+// hold demands that rows hold, one after the other.
+func (c *client) hold(rows []row) {
+	c.t.Helper()
+	for _, r := range rows {
+		method, path, _ := strings.Cut(r.call, " ")
+		a := c.call(method, path, r.body)
+		if a.status != r.status || a.Error.Code != r.code || a.Error.Message != answers[r.code].message || a.Version != version {
+			c.t.Fatalf("%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.status, a.body, r.status, r.code)
+		}
+		a.holds(r.rule, r.want)
+		if r.then != "" {
+			c.must(http.MethodGet, r.then, "").holds(r.rule+", then "+r.then, r.thenWant)
+		}
+	}
+}
+
+// holds demands that some JSON is in an answer.
+func (a *answer) holds(rule, want string) {
+	a.t.Helper()
+	whole, exact := strings.CutPrefix(want, "= ")
+	if exact && whole+"\n" != a.body {
+		a.t.Errorf("%s: answered %s; want %s", rule, clip(a.body), whole)
+	}
+	if exact || want == "" {
+		return
+	}
+	var wanted, got any
+	if err := json.Unmarshal([]byte(want), &wanted); err != nil {
+		a.t.Fatalf("%s: %v in %s", rule, err, want)
+	}
+	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
+		a.t.Fatalf("%s: %v in %s", rule, err, a.body)
+	}
+	if wrong := within("", wanted, got); wrong != "" {
+		a.t.Errorf("%s: %s\n%s", rule, wrong, clip(a.body))
+	}
+}
+
+// within says how an answer lacks what is wanted: objects may have more fields, arrays have the same length, and a text
+// that begins with ~ is a pattern.
+func within(path string, want, got any) string {
+	switch want := want.(type) {
+	case map[string]any:
+		fields, ok := got.(map[string]any)
+		if !ok {
+			return fmt.Sprintf("%s is %v; want an object", path, got)
+		}
+		for name, value := range want {
+			field, given := fields[name]
+			if !given {
+				return fmt.Sprintf("%s.%s is missing", path, name)
+			}
+			if wrong := within(path+"."+name, value, field); wrong != "" {
+				return wrong
+			}
+		}
+		return ""
+	case []any:
+		items, ok := got.([]any)
+		if !ok || len(items) != len(want) {
+			return fmt.Sprintf("%s is %v; want %v", path, got, want)
+		}
+		for i := range want {
+			if wrong := within(fmt.Sprintf("%s[%d]", path, i), want[i], items[i]); wrong != "" {
+				return wrong
+			}
+		}
+		return ""
+	case string:
+		if text, ok := got.(string); ok && strings.HasPrefix(want, "~") && regexp.MustCompile(want[1:]).MatchString(text) {
+			return ""
+		}
+	}
+	if !reflect.DeepEqual(want, got) {
+		return fmt.Sprintf("%s is %v; want %v", path, got, want)
+	}
+	return ""
+}
+
+// contractCodes is the table of errors of the contract.
+const contractCodes = `101 Unknown error
+1102 Invalid username
+1204 Not a valid Short URL hash
+1206 URL you tried to shorten was invalid
+1215 Short URL is not correct or existed
+1216 URL you tried to shorten is not allowed
+1217 Access Denied
+1218 Short URL is not correct
+1219 Target server on cooldown
+1220 URLs limit has been reached
+1221 Exceeded limit of batch operation
+1300 Invalid API key
+1301 Invalid resource
+1302 Method not supported
+1303 API call limit reached
+1305 Missing input parameters
+1306 URL not found in DB
+1307 Wrong number of input parameters
+1308 HTTP error
+1309 Tag not found
+1310 Too big POST data
+1311 Invalid or duplicate tag label
+1312 Invalid date
+1313 Domain not found
+1314 Invalid webhook parameter`
+
+// unprovoked are the codes that this service has no occasion for, with the reason.
+var unprovoked = map[code]string{
+	codeIncorrectURL:   "what is wrong with a hash is 1204 or 1215",
+	codeCooldown:       "the destination is not visited when a link is made",
+	codeURLLimit:       "plans have no limits",
+	codeHTTPError:      "no call of the API makes one over HTTP",
+	codeDomainNotFound: "accounts have no domains of their own",
+	codeInvalidWebhook: "there are no webhooks",
+}
+
+// Every code of the contract has its message, and is answered to a call here or has a reason not to be. Codes of items
+// come with the status 200.
+func TestEveryCodeOfTheContract(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.BodyLimit = 4000 })
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"kept","tags":["t"]`)
+	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
+	stranger, wrong := *c, *c
+	stranger.username, wrong.key = "nobody", "lk_wrong"
+	provoked := make(map[code]bool)
+	call := func(c *client, want code, status int, method, path, body string) {
+		t.Helper()
+		a := c.call(method, path, body)
+		provoked[want] = true
+		if status == http.StatusOK {
+			a.is(http.StatusOK, codeOK)
+			a.URLs[0].failed(t, want, "")
+			return
+		}
+		a.is(status, want)
+	}
+	long := `{"urls":[{"long_url":"https://example.com/"`
+	call(&stranger, 1102, 400, "GET", "/v3/account", "")
+	call(c, 1204, 400, "GET", "/v3/urls/a.b", "")
+	call(c, 1206, 200, "POST", "/v3/urls", `{"urls":[{"long_url":"ftp://example.com/"}]}`)
+	call(c, 1215, 200, "POST", "/v3/urls", long+`,"custom_hash":"kept"}]}`)
+	call(c, 1216, 200, "POST", "/v3/urls", `{"urls":[{"long_url":"https://sho.rt/kept"}]}`)
+	call(c, 1217, 403, "DELETE", "/v3/urls/kept", "")
+	call(c, 1221, 400, "POST", "/v3/urls", batch(51))
+	call(&wrong, 1300, 400, "GET", "/v3/account", "")
+	call(c, 1301, 404, "GET", "/v3/domains", "")
+	call(c, 1302, 405, "PUT", "/v3/urls", "")
+	call(c, 1305, 400, "POST", "/v3/urls", "{}")
+	call(c, 1306, 404, "GET", "/v3/urls/none", "")
+	call(c, 1307, 400, "GET", "/v3/urls?limit=0", "")
+	call(c, 1309, 404, "DELETE", "/v3/tags/none", "")
+	call(c, 1310, 413, "POST", "/v3/urls", batch(50)+strings.Repeat(" ", 4000))
+	call(c, 1311, 400, "POST", "/v3/tags", `{"label":"a/b"}`)
+	call(c, 1312, 200, "POST", "/v3/urls", long+`,"expiration_date":"2026-02-30"}]}`)
+	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	for range badLogins - 1 {
+		wrong.call("GET", "/v3/account", "")
+	}
+	call(&wrong, 1303, 429, "GET", "/v3/account", "")
+	s.at(t, "2026-05-14T12:01:00Z")
+	s.db.Pool.Close()
+	call(c, 101, 503, "GET", "/v3/tags", "")
+
+	known := 1 // success
+	for line := range strings.Lines(contractCodes) {
+		var number code
+		if _, err := fmt.Sscan(line, &number); err != nil {
+			t.Fatal(err)
+		}
+		known++
+		equal(t, "message", fmt.Sprintf("%d %s", number, answers[number].message), strings.TrimSpace(line))
+		if _, reasoned := unprovoked[number]; provoked[number] == reasoned {
+			t.Errorf("code %d: provoked %t, with a reason not to be %t", number, provoked[number], reasoned)
+		}
+	}
+	equal(t, "codes", len(answers), known)
+}

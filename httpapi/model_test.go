@@ -1,0 +1,190 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// modelTag is a tag of the model. Links point to it, so renaming and deleting it touches none of them.
+type modelTag struct {
+	label   string
+	deleted bool
+}
+
+type modelLink struct {
+	long, note, date  string
+	max, clicks       int64
+	protected, before bool // before: visited at any time
+	tags              []*modelTag
+}
+
+// model is what the contract says of one account, and the account that it is held against.
+type model struct {
+	c       *client
+	prefix  string // of the hashes of this account
+	links   map[string]*modelLink
+	tags    []*modelTag
+	created int
+}
+
+// sent is an item of a call that creates or edits, as it is sent.
+type sent map[string]any
+
+// Any sequence of calls is answered as the contract has it, whatever their encoding.
+func TestCallsAnswerAsTheModelDoes(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
+	accounts, outer := 0, t
+	rapid.Check(t, func(t *rapid.T) {
+		accounts++
+		name := "m" + strconv.Itoa(accounts)
+		m := &model{c: s.client(outer, name), prefix: name + "-", links: make(map[string]*modelLink)}
+		t.Repeat(map[string]func(*rapid.T){
+			"create": m.create, "edit one": m.editOne, "edit the same": m.editSame, "edit each": m.editEach,
+			"delete one": m.deleteOne, "delete some": m.deleteSome, "list": m.list, "visit": m.visit, "stats": m.stats,
+			"tag": m.createTag, "rename tag": m.renameTag, "delete tag": m.deleteTag, "": m.account,
+		})
+	})
+}
+
+func (m *model) hash(t *rapid.T) string {
+	return m.prefix + rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "hash")
+}
+
+var modelLabels = rapid.SampledFrom([]string{"red", "RED", "blue", "green tea"})
+
+func (m *model) tag(label string) *modelTag {
+	i := slices.IndexFunc(m.tags, func(tag *modelTag) bool { return strings.EqualFold(tag.label, label) })
+	if i < 0 {
+		return nil
+	}
+	return m.tags[i]
+}
+
+func (m *model) ensure(label string) *modelTag {
+	if m.tag(label) == nil {
+		m.tags = append(m.tags, &modelTag{label: label})
+	}
+	return m.tag(label)
+}
+
+// encode writes items as one of the accepted encodings.
+func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
+	if rapid.Bool().Draw(t, "JSON") {
+		body, err := json.Marshal(map[string]any{"urls": items})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return method, string(body), nil
+	}
+	form := make(url.Values)
+	for i, item := range items {
+		form.Set(fmt.Sprintf("urls[%d][x]", i), "ignored") // or else an item without fields would be none
+		for name, value := range item {
+			key := fmt.Sprintf("urls[%d][%s]", i, name)
+			if list, ok := value.([]string); ok {
+				form[key+"[]"] = list
+				continue
+			}
+			form.Set(key, fmt.Sprint(value))
+		}
+	}
+	return http.MethodPost, form.Encode(), []with{header("Content-Type", formType), header("X-HTTP-Method-Override", method)}
+}
+
+// told sums up an item of an answer, and has what the model makes of it.
+func (i item) told() string {
+	if i.Error != nil && i.Error.Code != codeOK {
+		return fmt.Sprint("refused ", i.Error.Code)
+	}
+	return fmt.Sprint(i.Hash, *i.LongURL, i.Note, deref(i.ExpirationDate), i.MaxClicks, i.Protected, i.Tags, i.TotalClicks, i.UniqueClicks, i.Visited)
+}
+
+func (m *model) has(hash string) string {
+	l := m.links[hash]
+	return fmt.Sprint(hash, l.long, l.note, l.date, l.max, l.protected, l.labels(), l.clicks, min(l.clicks, 1), l.before)
+}
+
+func (l *modelLink) labels() []string {
+	labels := []string{}
+	for _, tag := range l.tags {
+		if !tag.deleted {
+			labels = append(labels, tag.label)
+		}
+	}
+	return labels
+}
+
+// answers demands a status, a code and items.
+func (m *model) answers(t *rapid.T, a *answer, want code, items ...string) {
+	got := make([]string, len(a.URLs))
+	for i := range a.URLs {
+		got[i] = a.URLs[i].told()
+	}
+	if a.Error.Code != want || a.status != answers[want].status || !slices.Equal(got, items) {
+		t.Fatalf("answered %d %s\n%q\nwant code %d\n%q", a.status, a.body, got, want, items)
+	}
+}
+
+func refusedItem(c code) string { return fmt.Sprint("refused ", c) }
+
+// modelFaults are what may be wrong with an item, often nothing.
+var modelFaults = []struct {
+	code  code
+	field string
+	value any
+}{
+	{},
+	{},
+	{},
+	{codeInvalidURL, "long_url", "ftp://example.com/"},
+	{codeInvalidDate, "expiration_date", "2026-02-30"},
+	{codeInvalidLabel, "tags", []string{"a/b"}},
+}
+
+func (m *model) create(t *rapid.T) {
+	items := make([]sent, rapid.IntRange(1, 3).Draw(t, "items"))
+	want := make([]string, len(items))
+	for i := range items {
+		fault := rapid.SampledFrom(modelFaults).Draw(t, "fault")
+		items[i] = sent{
+			"custom_hash": m.hash(t), "long_url": rapid.SampledFrom([]string{"https://example.com/", "https://example.com/?a=b&c=d+ü"}).Draw(t, "long URL"),
+			"note": rapid.SampledFrom([]string{"", "a&b=c +", strings.Repeat("é", 30)}).Draw(t, "note"), "max_clicks": rapid.Int64Range(0, 1).Draw(t, "max") * 1000,
+			"expiration_date": rapid.SampledFrom([]string{"", "2026-05-13", "2030-01-31"}).Draw(t, "date"), "tags": rapid.SliceOfN(modelLabels, 1, 2).Draw(t, "tags"),
+		}
+		if fault.code != codeOK {
+			items[i][fault.field] = fault.value
+			want[i] = refusedItem(fault.code)
+			continue
+		}
+		for _, label := range items[i]["tags"].([]string) {
+			m.ensure(label)
+		}
+	}
+	for i, item := range items {
+		hash := item["custom_hash"].(string)
+		if want[i] != "" {
+			continue
+		}
+		if m.links[hash] != nil {
+			want[i] = refusedItem(codeHashUnavailable)
+			continue
+		}
+		link := &modelLink{long: item["long_url"].(string), max: item["max_clicks"].(int64), date: item["expiration_date"].(string)}
+		link.apply(m, sent{"note": item["note"], "tags": item["tags"]})
+		m.links[hash] = link
+		m.created++
+		want[i] = m.has(hash)
+	}
+	method, body, changes := encode(t, http.MethodPost, items)
+	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), codeOK, want...)
+}

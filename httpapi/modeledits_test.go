@@ -1,0 +1,275 @@
+package httpapi
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"pgregory.net/rapid"
+)
+
+// edit draws an edit. One that may rename goes to a single URL.
+func (m *model) edit(t *rapid.T, rename bool) sent {
+	fields := []struct {
+		name  string
+		value any
+	}{
+		{"note", rapid.SampledFrom([]string{"", "noted; 100%", strings.Repeat("x", 26)}).Draw(t, "note")},
+		{"long_url", rapid.SampledFrom([]string{"https://example.com/2", "https://example.com/#f"}).Draw(t, "long URL")},
+		{"expiration_date", rapid.SampledFrom([]string{"", "2026-05-13", "2026-05-14"}).Draw(t, "date")},
+		{"max_clicks", rapid.Int64Range(0, 1).Draw(t, "max") * 1000},
+		{"protected", rapid.Bool().Draw(t, "protected")},
+		{"tags", rapid.SampledFrom([][]string{{"+red"}, {"-RED"}, {"blue", "-green tea"}, {"+Blue"}, {"-none"}}).Draw(t, "tags")},
+		{"custom_hash", m.hash(t)},
+	}
+	edit := sent{}
+	for _, field := range fields {
+		if (rename || field.name != "custom_hash") && rapid.IntRange(0, 2).Draw(t, "with "+field.name) == 0 {
+			edit[field.name] = field.value
+		}
+	}
+	return edit
+}
+
+// prepare makes the tags that an edit attaches.
+func (m *model) prepare(edit sent) {
+	tags, _ := edit["tags"].([]string)
+	for _, instruction := range tags {
+		if !strings.HasPrefix(instruction, "-") {
+			m.ensure(strings.TrimPrefix(instruction, "+"))
+		}
+	}
+}
+
+// do carries out an edit of the URL under a hash, and returns what the contract answers.
+func (m *model) do(hash string, edit sent) string {
+	tags, _ := edit["tags"].([]string)
+	for _, instruction := range tags {
+		if label, detach := strings.CutPrefix(instruction, "-"); detach && m.tag(label) == nil {
+			return refusedItem(codeTagNotFound)
+		}
+	}
+	link := m.links[hash]
+	if link == nil {
+		return refusedItem(codeURLNotFound)
+	}
+	if to, renamed := edit["custom_hash"].(string); renamed && to != hash {
+		if m.links[to] != nil {
+			return refusedItem(codeHashUnavailable)
+		}
+		delete(m.links, hash)
+		m.links[to] = link
+		hash = to
+	}
+	link.apply(m, edit)
+	return m.has(hash)
+}
+
+func (l *modelLink) apply(m *model, edit sent) {
+	for name, value := range edit {
+		switch name {
+		case "note":
+			runes := []rune(value.(string))
+			l.note = string(runes[:min(len(runes), 25)])
+		case "long_url":
+			l.long = value.(string)
+		case "expiration_date":
+			l.date = value.(string)
+		case "max_clicks":
+			l.max = value.(int64)
+		case "protected":
+			l.protected = value.(bool)
+		case "tags":
+			for _, instruction := range value.([]string) {
+				tag := m.tag(strings.TrimLeft(instruction, "+-"))
+				has := slices.Contains(l.tags, tag)
+				if strings.HasPrefix(instruction, "-") {
+					l.tags = slices.DeleteFunc(l.tags, func(t *modelTag) bool { return t == tag })
+				} else if !has {
+					l.tags = append(l.tags, tag)
+				}
+			}
+		}
+	}
+}
+
+func (m *model) editOne(t *rapid.T) {
+	hash, edit := m.hash(t), m.edit(t, true)
+	m.prepare(edit)
+	want := m.do(hash, edit)
+	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
+	a := m.c.call(method, "/v3/urls/"+hash, body, changes...)
+	if want == refusedItem(codeURLNotFound) {
+		m.answers(t, a, codeURLNotFound)
+		return
+	}
+	m.answers(t, a, codeOK, want)
+}
+
+func (m *model) someHashes(t *rapid.T) []string {
+	return slices.Compact(slices.Sorted(slices.Values(rapid.SliceOfN(rapid.Custom(m.hash), 1, 4).Draw(t, "hashes"))))
+}
+
+func (m *model) editSame(t *rapid.T) {
+	hashes, edit := m.someHashes(t), m.edit(t, false)
+	m.prepare(edit)
+	want := make([]string, len(hashes))
+	for i, hash := range hashes {
+		want[i] = m.do(hash, edit)
+	}
+	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
+	m.answers(t, m.c.call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), codeOK, want...)
+}
+
+func (m *model) editEach(t *rapid.T) {
+	edits := make([]sent, rapid.IntRange(1, 3).Draw(t, "items"))
+	for i := range edits {
+		edits[i] = m.edit(t, true)
+		edits[i]["hash"] = m.hash(t)
+		m.prepare(edits[i])
+	}
+	want := make([]string, len(edits))
+	for i, edit := range edits {
+		want[i] = m.do(edit["hash"].(string), edit)
+	}
+	method, body, changes := encode(t, http.MethodPatch, edits)
+	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), codeOK, want...)
+}
+
+func (m *model) deleteOne(t *rapid.T) {
+	hash := m.hash(t)
+	want := codeOK
+	switch link := m.links[hash]; {
+	case link == nil:
+		want = codeURLNotFound
+	case link.protected:
+		want = codeAccessDenied
+	default:
+		delete(m.links, hash)
+	}
+	m.answers(t, m.c.call(http.MethodDelete, "/v3/urls/"+hash, ""), want)
+}
+
+func (m *model) deleteSome(t *rapid.T) {
+	hashes := m.someHashes(t)
+	for _, hash := range hashes {
+		if link := m.links[hash]; link != nil && !link.protected {
+			delete(m.links, hash)
+		}
+	}
+	m.answers(t, m.c.call(http.MethodDelete, "/v3/urls?hashes="+strings.Join(hashes, "%2C"), ""), codeOK)
+}
+
+func (m *model) list(t *rapid.T) {
+	label := modelLabels.Draw(t, "label")
+	tagged := func(l *modelLink) bool {
+		return slices.ContainsFunc(l.labels(), func(own string) bool { return strings.EqualFold(own, label) })
+	}
+	expressions := map[string]func(*modelLink) bool{
+		"": func(*modelLink) bool { return true }, "protected": func(l *modelLink) bool { return l.protected },
+		`+"` + label + `"`: tagged, `~"` + label + `"`: func(l *modelLink) bool { return !tagged(l) },
+		`"` + label + `"|visited`:           func(l *modelLink) bool { return tagged(l) || l.before },
+		`"` + label + `";~visited^archived`: func(l *modelLink) bool { return tagged(l) && !l.before },
+	}
+	expression := rapid.SampledFrom(slices.Sorted(maps.Keys(expressions))).Draw(t, "expression")
+	offset, limit := rapid.IntRange(0, 4).Draw(t, "offset"), rapid.IntRange(1, 4).Draw(t, "limit")
+	a := m.c.call(http.MethodGet, fmt.Sprintf("/v3/urls?order_by=hash&offset=%d&limit=%d&tags=%s", offset, limit, url.QueryEscape(expression)), "")
+	if strings.Contains(expression, label) && m.tag(label) == nil {
+		m.answers(t, a, codeTagNotFound)
+		return
+	}
+	var want []string
+	for _, hash := range slices.Sorted(maps.Keys(m.links)) {
+		if expressions[expression](m.links[hash]) {
+			want = append(want, m.has(hash))
+		}
+	}
+	total := len(want)
+	want = want[min(offset, total):min(offset+limit, total)]
+	m.answers(t, a, codeOK, want...)
+	if *a.Page != (page{ResultsCount: len(want), TotalCount: int64(total), Offset: offset}) {
+		t.Fatalf("the page is %+v of %d", *a.Page, total)
+	}
+}
+
+func (m *model) visit(t *rapid.T) {
+	hash := m.hash(t)
+	link, status := m.links[hash], 0
+	if link != nil && (link.date == "" || link.date >= noon[:len(link.date)]) {
+		link.clicks++
+		link.before, status = true, http.StatusFound
+	}
+	if a := send(m.c.t, m.c.handler, http.MethodGet, "/"+hash, ""); status == http.StatusFound && a.status != status || status == 0 && a.status < 400 {
+		t.Fatalf("%s is answered %d; want %d", hash, a.status, status)
+	}
+}
+
+func (m *model) stats(t *rapid.T) {
+	hash, reset := m.hash(t), rapid.Bool().Draw(t, "reset")
+	link, method, want := m.links[hash], http.MethodGet, codeOK
+	if reset {
+		method = http.MethodDelete
+	}
+	if link == nil {
+		want = codeURLNotFound
+	}
+	a := m.c.call(method, "/v3/stats/"+hash, "")
+	m.answers(t, a, want)
+	switch {
+	case link == nil:
+	case reset:
+		link.clicks = 0
+	case a.Stats[0].TotalClicks != link.clicks || a.Stats[0].UniqueClicks != min(link.clicks, 1):
+		t.Fatalf("the stats are %+v; want %d", a.Stats[0], link.clicks)
+	}
+}
+
+func (m *model) createTag(t *rapid.T) {
+	label := modelLabels.Draw(t, "label")
+	m.tagged(t, m.c.call(http.MethodPost, "/v3/tags", `{"label":"`+label+`"}`), codeOK, m.ensure(label))
+}
+
+func (m *model) renameTag(t *rapid.T) {
+	label, to := modelLabels.Draw(t, "label"), modelLabels.Draw(t, "to")
+	tag, other, want := m.tag(label), m.tag(to), codeOK
+	switch {
+	case tag == nil:
+		want = codeTagNotFound
+	case other != nil && other != tag:
+		want = codeInvalidLabel
+	default:
+		tag.label = to
+	}
+	m.tagged(t, m.c.call(http.MethodPatch, "/v3/tags/"+url.PathEscape(label), `{"label":"`+to+`"}`), want, tag)
+}
+
+func (m *model) deleteTag(t *rapid.T) {
+	label, want := modelLabels.Draw(t, "label"), codeTagNotFound
+	if tag := m.tag(label); tag != nil {
+		tag.deleted, want = true, codeOK
+		m.tags = slices.DeleteFunc(m.tags, func(t *modelTag) bool { return t == tag })
+	}
+	m.tagged(t, m.c.call(http.MethodDelete, "/v3/tags/"+url.PathEscape(label), ""), want, nil)
+}
+
+// tagged demands the answer of a call about a tag, and that the list has what the model has.
+func (m *model) tagged(t *rapid.T, a *answer, want code, tag *modelTag) {
+	m.answers(t, a, want)
+	if want == codeOK && tag != nil && a.Tags[0].Label != tag.label {
+		t.Fatalf("the tag is %+v; want %s", a.Tags, tag.label)
+	}
+	listed := m.c.call(http.MethodGet, "/v3/tags", "").Tags
+	if !slices.EqualFunc(listed, m.tags, func(a tagRecord, b *modelTag) bool { return a.Label == b.label }) {
+		t.Fatalf("the tags are %+v; want %d", listed, len(m.tags))
+	}
+}
+
+func (m *model) account(t *rapid.T) {
+	got := string(m.c.call(http.MethodGet, "/v3/account", "").Account["counters"])
+	if want := fmt.Sprintf(`{"month_urls":{"count":%d,"limit":0},"urls":{"count":%d,"limit":0}}`, m.created, len(m.links)); got != want {
+		t.Fatalf("the counters are %s; want %s", got, want)
+	}
+}

@@ -1,0 +1,133 @@
+package httpapi
+
+import (
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// snapshot is everything that an account can read about its links.
+func (c *client) snapshot(hashes ...string) string {
+	c.t.Helper()
+	paths := []string{"/v3/account", "/v3/urls", "/v3/tags", "/v3/urls?tags=visited"}
+	for _, hash := range hashes {
+		paths = append(paths, "/v3/urls/"+hash, "/v3/stats/"+hash, "/v3/urls/"+hash+"/history")
+	}
+	var all strings.Builder
+	for _, path := range paths {
+		all.WriteString(c.call(http.MethodGet, path, "").body)
+	}
+	return all.String()
+}
+
+// To an account, the hash of another account is in no answer different from one that never was, whatever became of it;
+// but that it is taken. Nor do its calls change anything of the other's.
+func TestAccountsLearnNothingOfEachOther(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	hers := []string{"live", "kept", "gone", "left", "back"} // as long as "none"
+	alice.createAll(hers...)
+	bob.create(`"long_url":"https://example.com/own","custom_hash":"mine","tags":["own"]`)
+	alice.must("PATCH", "/v3/urls?hashes=live,kept", `{"urls":[{"tags":["+secret"],"note":"private"}]}`)
+	alice.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
+	s.visit(t, "GET", "/live")
+	alice.must("DELETE", "/v3/urls?hashes=gone,back", "")
+	alice.must("PATCH", "/v3/urls/left", `{"urls":[{"custom_hash":"right"}]}`)
+	alice.createAll("back")
+	hers = append(hers, "right")
+	before := alice.snapshot(hers...)
+
+	const edit = `{"urls":[{"note":"x","tags":["+own"]}]}`
+	for _, call := range [][3]string{
+		{"GET", "/v3/urls/HASH", ""},
+		{"PATCH", "/v3/urls/HASH", edit},
+		{"DELETE", "/v3/urls/HASH", ""},
+		{"PATCH", "/v3/urls/HASH", `{"urls":[{"custom_hash":"other"}]}`},
+		{"PATCH", "/v3/urls/HASH", `{"urls":[{"protected":false}]}`},
+		{"GET", "/v3/urls/HASH/history", ""},
+		{"GET", "/v3/stats/HASH", ""},
+		{"DELETE", "/v3/stats/HASH", ""},
+		{"GET", "/v3/urls?hashes=mine,HASH", ""},
+		{"GET", "/v3/urls?search=HASH", ""},
+		{"PATCH", "/v3/urls?hashes=HASH,mine", edit},
+		{"PATCH", "/v3/urls", `{"urls":[{"hash":"HASH","note":"x"},{"hash":"mine","note":"x"}]}`},
+		{"DELETE", "/v3/urls?hashes=HASH", ""},
+		{"DELETE", "/v3/stats?hashes=HASH", ""},
+	} {
+		of := func(hash string) *answer {
+			a := bob.call(call[0], strings.ReplaceAll(call[1], "HASH", hash), strings.ReplaceAll(call[2], "HASH", hash))
+			a.body = strings.ReplaceAll(a.body, hash, "HASH")
+			for _, name := range []string{headerRequestID, "Content-Length", "X-Event-Position"} {
+				a.header.Del(name)
+			}
+			return a
+		}
+		bob.must("PATCH", "/v3/urls/mine", `{"urls":[{"note":"x","tags":["+own"]}]}`)
+		unknown := of("none")
+		for _, hash := range hers {
+			a := of(hash)
+			if a.body != unknown.body || a.status != unknown.status || !reflect.DeepEqual(a.header, unknown.header) {
+				t.Errorf("%s %s of %s is answered %d %s; of an unknown hash %d %s", call[0], call[1], hash, a.status, a.body, unknown.status, unknown.body)
+			}
+		}
+	}
+	for _, label := range []string{"PATCH /v3/tags/LABEL", "DELETE /v3/tags/LABEL", "GET /v3/urls?tags=LABEL", "DELETE /v3/urls?tags=LABEL", "PATCH /v3/urls?tags=LABEL", "DELETE /v3/stats?tags=LABEL"} {
+		method, path, _ := strings.Cut(label, " ")
+		of := func(label string) string {
+			a := bob.call(method, strings.Replace(path, "LABEL", label, 1), `{"label":"x","urls":[{"note":"x"}]}`)
+			return strings.ReplaceAll(a.body, label, "LABEL")
+		}
+		equal(t, label, of("secret"), of("nobody"))
+	}
+	bob.must("DELETE", "/v3/stats?tags=visited|~visited", "")
+	bob.must("PATCH", "/v3/urls?tags=visited|~visited", `{"urls":[{"note":"x"}]}`)
+	for _, hash := range hers {
+		taken := bob.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.org/","custom_hash":"`+hash+`"}]}`)
+		taken.URLs[0].failed(t, codeHashUnavailable, "already in use")
+		renamed := bob.call("PATCH", "/v3/urls/mine", `{"urls":[{"custom_hash":"`+hash+`"}]}`)
+		renamed.URLs[0].failed(t, codeHashUnavailable, "already in use")
+		equal(t, "details", renamed.URLs[0].Error.Details, taken.URLs[0].Error.Details)
+	}
+	if own := bob.must("POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/live"}]}`).URLs[0]; slices.Contains(hers, own.Hash) {
+		t.Errorf("the other's %s was returned", own.Hash)
+	}
+	equal(t, "URLs of the other", alice.snapshot(hers...), before)
+	for _, secret := range []string{"secret", "private", alice.id, "example.com/kept"} {
+		if all := bob.snapshot(append(hers, "mine")...); strings.Contains(all, secret) {
+			t.Errorf("%s is in %s", secret, all)
+		}
+	}
+}
+
+// A hash whose claim never became a link goes to whoever wants it later. Neither of the two learns who the other is.
+func TestTakenOverHashTellsNoAccount(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	claimed := events.HashClaimed{Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.id, At: s.now.Load().Add(-2 * time.Minute)}
+	_, err := s.store.Append(withPatience(t), eventstore.Write{
+		Stream: events.StreamHash + "late", Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{claimed},
+		Metadata: events.Metadata{Account: alice.id, Key: "her-key"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "taken over", bob.create(`"long_url":"https://example.com/","custom_hash":"late"`).Hash, "late")
+	alices, h := alice.history("/v3/urls/late/history")
+	equal(t, "events", len(h.History.Events), 2) // her claim, and that it was given up
+	bobs, _ := bob.history("/v3/urls/late/history")
+	equal(t, "links", strings.Count(bobs.body, claimed.URLID), 0)
+	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) || strings.Contains(bobs.body, "her-key") {
+		t.Errorf("told are\n%s\nand\n%s", alices.body, bobs.body)
+	}
+	alice.call("GET", "/v3/urls/late", "").is(http.StatusNotFound, codeURLNotFound)
+}
