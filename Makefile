@@ -50,7 +50,7 @@ model: go ## Hold the API against a model of its contract, for 2000 sequences of
 	@$(WITH_POSTGRES) go test -count=1 -timeout 60m -run '^Test(CallsAnswerAsTheModelDoes|WhateverIsAcceptedReadsBack)$$' ./httpapi -rapid.checks 2000
 
 # With the default all targets take ten minutes.
-FUZZTIME ?= 45s
+FUZZTIME ?= 42s
 
 .PHONY: fuzz
 fuzz: go ## Fuzz every decoder, each for FUZZTIME

@@ -16,13 +16,16 @@ import (
 	"github.com/uptrace/bunrouter"
 )
 
-// description is the OpenAPI description of all that is served under /v3.
+// description is the OpenAPI description of all that is served.
 //
 //go:embed openapi.json
 var description []byte
 
 //go:embed docs.html
 var docsPage string
+
+// apiRoot is where the paths of the description lie, but for those that say otherwise.
+const apiRoot = "/v3"
 
 // readDescription serves the description as it is.
 func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {
@@ -128,6 +131,10 @@ func (doc openAPI) operations() ([]operationDoc, error) {
 				return nil, fmt.Errorf("parameters of %s: %w", path, err)
 			}
 		}
+		base := apiRoot
+		if _, elsewhere := doc.Paths[path]["servers"]; elsewhere {
+			base = "" // short links
+		}
 		for _, method := range methods {
 			raw, ok := doc.Paths[path][method]
 			if !ok {
@@ -137,7 +144,7 @@ func (doc openAPI) operations() ([]operationDoc, error) {
 			if err := json.Unmarshal(raw, &operation); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", method, path, err)
 			}
-			operation.Method, operation.Path = strings.ToUpper(method), path
+			operation.Method, operation.Path = strings.ToUpper(method), base+path
 			operation.Parameters = append(shared[:len(shared):len(shared)], operation.Parameters...)
 			for i, p := range operation.Parameters {
 				if p.Ref != "" {

@@ -54,7 +54,7 @@ func schemaOf(t testing.TB, name string) *jsonschema.Schema {
 	return schemaAt(t, "/components/schemas/"+name)
 }
 
-// parameterPointers leads to the schemas of the parameters of each method and route, in the order of operationDoc.
+// parameterPointers leads to the schemas of the parameters of each operation under /v3, in the order of operationDoc.
 var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	type described struct{ Parameters []parameterDoc }
 	var doc struct {
@@ -70,7 +70,7 @@ var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	for path, item := range doc.Paths {
 		at := "/paths/" + strings.ReplaceAll(path, "/", "~1")
 		for method, operation := range map[string]described{"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete} {
-			route := strings.ToUpper(method[1:]) + " " + routePattern(path)
+			name := strings.ToUpper(method[1:]) + " " + apiRoot + path
 			for _, source := range []struct {
 				at         string
 				parameters []parameterDoc
@@ -80,7 +80,7 @@ var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 					if p.Ref == "" {
 						pointer = source.at + "/parameters/" + strconv.Itoa(i)
 					}
-					pointers[route] = append(pointers[route], pointer+"/schema")
+					pointers[name] = append(pointers[name], pointer+"/schema")
 				}
 			}
 		}
@@ -89,9 +89,7 @@ var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 })
 
 // routePattern writes a path of the description as the router does.
-func routePattern(path string) string {
-	return "/v3" + strings.NewReplacer("{", ":", "}", "").Replace(path)
-}
+func routePattern(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
 
 // operations are what the description says is served, by method and route.
 var operations = sync.OnceValues(func() (map[string]operationDoc, error) {
@@ -153,7 +151,7 @@ func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
 		case "header":
 			value = r.Header.Get(p.Name)
 		}
-		schema := schemaAt(a.t, pointers[operation.Method+" "+routePattern(operation.Path)][i])
+		schema := schemaAt(a.t, pointers[operation.Method+" "+operation.Path][i])
 		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil { // empty is as good as absent
 			a.t.Errorf("%s %s was carried out, and %s is not described like that", r.Method, r.URL, p.Name)
 		}
@@ -186,7 +184,7 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 		t.Fatal(err)
 	}
 	var served []string
-	for _, r := range append((&server{}).apiRoutes(), docRoutes(nil)...) {
+	for _, r := range slices.Concat((&server{}).apiRoutes(), docRoutes(nil), (&server{}).shortRoutes()) {
 		served = append(served, r.method+" "+r.path)
 	}
 	slices.Sort(served)

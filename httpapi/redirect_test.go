@@ -233,6 +233,16 @@ func TestOneOfTheTwoIsServed(t *testing.T) {
 	equal(t, "API by redirects", send(t, redirects, "GET", "/v3/urls", "").status, http.StatusNotFound)
 	c.handler = api
 	c.read("one")
+	for _, status := range []int{301, 302, 307, 308} {
+		cfg.RedirectStatus = status
+		redirects, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := send(t, redirects, "GET", "/one", "")
+		equal(t, "status", a.status, status)
+		equal(t, "Cache-Control", a.header.Get("Cache-Control"), "private, no-store")
+	}
 }
 
 // Whoever follows a link and asks for its clicks at once finds that one.
