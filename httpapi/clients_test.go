@@ -69,6 +69,7 @@ func TestTidiedQueries(t *testing.T) {
 		"hashes=a,b&limit=1":      "hashes=a,b&limit=1",
 		"tags=a;b":                "tags=a%3Bb",
 		"tags=a&~b&limit=1":       "tags=a%26~b&limit=1",
+		"t%61gs=a&b":              "t%61gs=a%26b",
 		"tags=a&&b&":              "tags=a%26b",
 		"limit=1&tags=a&b&c":      "limit=1&tags=a%26b%26c",
 		"tags=a&limit=1&b":        "tags=a&limit=1", // no part of the expression

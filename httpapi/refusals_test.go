@@ -97,6 +97,8 @@ func TestRefusals(t *testing.T) {
 		{"GET", "/v3/urls?tags=%FF", "", 400, codeWrongInput, "UTF-8"},
 		{"GET", "/v3/urls?tags=t|none", "", 404, codeTagNotFound, "none"},
 		{"DELETE", "/v3/urls?tags=t&+u", "", 404, codeTagNotFound, "u"},
+		{"DELETE", "/v3/urls?tags=t&tags=~t", "", 400, codeWrongInput, "tags is given more than once"},
+		{"GET", "/v3/urls?hashes=one&hashes=two", "", 400, codeWrongInput, "hashes is given more than once"},
 		{"DELETE", "/v3/urls?tags=none", "", 404, codeTagNotFound, "none"},
 		{"DELETE", "/v3/stats?tags=~none", "", 404, codeTagNotFound, "none"},
 		{"DELETE", "/v3/urls?tags=t&hashes=one", "", 400, codeWrongInput, "either"},

@@ -20,6 +20,11 @@ type selection struct {
 func (s *server) selection(query url.Values) (selection, error) {
 	var chosen selection
 	var err error
+	for _, name := range []string{"hashes", "tags"} {
+		if len(query[name]) > 1 { // half of a selection would be another
+			return selection{}, wrongInput("%s is given more than once", name)
+		}
+	}
 	if chosen.hashes, err = s.hashes(query.Get("hashes")); err != nil {
 		return selection{}, err
 	}
@@ -117,7 +122,8 @@ func tidied(raw string) string {
 		case strings.HasPrefix(part, "{"): // no expression has a brace
 			return strings.Join(kept, "&")
 		case parameter:
-			inTags = name == "tags"
+			name, err := url.QueryUnescape(name)
+			inTags = err == nil && name == "tags"
 			kept = append(kept, part)
 		case inTags && part != "":
 			kept[len(kept)-1] += "%26" + part
