@@ -32,6 +32,7 @@ func TestAccountsExpire(t *testing.T) {
 
 	s.editAccount(t, "alice", commands.EditAccount{ExpirationDate: new("2026-05-14")})
 	equal(t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]), `"2026-05-14 23:59:59"`)
+	s.heardAll(t) // or a late notification of the change would have the link forgotten
 	s.at(t, "2026-05-14T23:59:59.999Z")
 	equal(t, "the last moment", s.visit(t, "GET", "/one").status, http.StatusFound)
 	c.read("one")
