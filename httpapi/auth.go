@@ -31,7 +31,7 @@ func (s *server) authenticate(e *exchange) error {
 
 // identify finds the account and compares the key.
 func (s *server) identify(e *exchange, username, key string) error {
-	account, err := s.cfg.Queries.AccountByUsername(e.context(), username)
+	account, err := s.cfg.Accounts.ByUsername(e.context(), username)
 	if errors.Is(err, queries.ErrNotFound) {
 		return &apiError{code: codeInvalidUsername, details: "There is no account with this user name"}
 	}

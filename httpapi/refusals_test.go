@@ -364,6 +364,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"commands":         func(c *Config) { c.Commands = nil },
 		"wait":             func(c *Config) { c.Wait = nil },
 		"queries":          func(c *Config) { c.Queries = nil },
+		"accounts":         func(c *Config) { c.Accounts = nil },
 		"clicks":           func(c *Config) { c.Clicks = nil },
 		"short key":        func(c *Config) { c.VisitorKey = []byte("short") },
 		"negative":         func(c *Config) { c.BodyLimit = -1 },

@@ -29,7 +29,8 @@ type Config struct {
 
 	Commands *commands.Handler // for the API
 	Queries  *queries.DB
-	Targets  *queries.Targets // for redirects
+	Accounts *queries.Accounts // for the API
+	Targets  *queries.Targets  // for redirects
 	// Allowances are for redirects to links with a limit.
 	Allowances *commands.Allowances
 	Clicks     *commands.Clicks // for redirects; its Run goes on until the last request is answered
@@ -95,8 +96,8 @@ func (cfg *Config) check() error {
 		return errors.New("neither the API nor redirects are to be served")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Wait == nil):
-		return errors.New("the API needs commands and a way to wait for the read models")
+	case cfg.API && (cfg.Commands == nil || cfg.Accounts == nil || cfg.Wait == nil):
+		return errors.New("the API needs commands, accounts and a way to wait for the read models")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
 	case len(cfg.VisitorKey) < minKey:

@@ -87,7 +87,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	if s.targets, err = queries.NewTargets(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
 	}
-	s.fresh.Targets = s.targets
+	s.fresh.Targets, s.fresh.Accounts = s.targets, queries.NewAccounts(queries.New(s.db))
 	clicks := commands.NewClicks(commands.ClicksConfig{Store: s.store})
 	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	s.start(t, clicks.Run)
@@ -97,7 +97,8 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Targets: s.targets, Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Wait: s.fresh.Wait,
+		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Accounts: s.fresh.Accounts, Targets: s.targets,
+		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Wait: s.fresh.Wait,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -380,7 +381,7 @@ func newStackless() Config {
 	targets, _ := queries.NewTargets(queries.New(nil), 1<<20) // never asked
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
-		Targets: targets, Allowances: commands.NewAllowances(nil, nil),
+		Accounts: queries.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
 		Clicks: commands.NewClicks(commands.ClicksConfig{}), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
 	}
 }

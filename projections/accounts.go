@@ -1,40 +1,27 @@
 package projections
 
 import (
-	"context"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
 	"linkledger/projections/readmodel"
 )
 
-// applyAccounts brings accounts and their counters up to date.
-func applyAccounts(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
-	fold := accountFold{rows: make(map[uuid.UUID]*readmodel.Account), months: make(map[accountMonth]int64)}
-	if err := fold.load(ctx, tx, facts); err != nil {
-		return nil, err
-	}
-	if err := foldEach(facts, fold.step); err != nil {
-		return nil, err
-	}
-	if err := fold.save(ctx, tx); err != nil {
-		return nil, err
-	}
-	return fold.switched, fold.saveMonths(ctx, tx)
-}
-
-// accountFold holds the accounts that a batch touches, as they are after the facts so far.
+// accountFold brings accounts and their counters up to date. It holds the accounts that a batch touches, as they are
+// after the facts so far.
 type accountFold struct {
 	rows   map[uuid.UUID]*readmodel.Account
 	months map[accountMonth]int64 // links created, to be added
-	// switched are the accounts that became active or inactive, or expire on another day: their links redirect or no
-	// longer do.
-	switched []string
+	// changed are the accounts whose key, plan, state or expiry is another one: logins and redirects may depend on it.
+	changed []string
+}
+
+func newAccountFold() fold {
+	return &accountFold{rows: make(map[uuid.UUID]*readmodel.Account), months: make(map[accountMonth]int64)}
 }
 
 type accountMonth struct {
@@ -60,30 +47,31 @@ func accountOf(f fact) (uuid.UUID, bool, error) {
 	return id, err == nil, err
 }
 
-// load reads the accounts that the facts touch, as far as they exist.
-func (a *accountFold) load(ctx context.Context, tx bun.Tx, facts []fact) error {
+func (a *accountFold) read(s *statements, facts []fact) {
 	touched := make(map[uuid.UUID]struct{})
+	var ids uuidColumn
 	for _, f := range facts {
-		if id, ok, _ := accountOf(f); ok { // an error comes up again in step, which names the fact
+		id, ok, _ := accountOf(f) // an error comes up again in step, which names the fact
+		if _, seen := touched[id]; ok && !seen {
 			touched[id] = struct{}{}
+			ids = append(ids, toUUID(id))
 		}
 	}
-	if len(touched) == 0 {
-		return nil
+	if len(ids) == 0 {
+		return
 	}
-	ids := make(uuidColumn, 0, len(touched))
-	for id := range touched {
-		ids = append(ids, id)
-	}
-	var rows []*readmodel.Account
-	if err := tx.NewSelect().Model(&rows).ModelTableExpr("?schema.accounts AS account").
-		Where("account.id = ANY(?::uuid[])", ids).Scan(ctx); err != nil {
-		return fmt.Errorf("read the accounts: %w", err)
-	}
-	for _, row := range rows {
-		a.rows[row.ID] = row
-	}
-	return nil
+	s.queue(`SELECT id, username, plan, key_id, key_hash, active, expiration_date, created_at, urls, deletions
+		FROM ?schema.accounts WHERE id = ANY($1::uuid[])`, ids).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var row readmodel.Account
+			if err := rows.Scan(&row.ID, &row.Username, &row.Plan, &row.KeyID, &row.KeyHash, &row.Active,
+				&row.ExpirationDate, &row.CreatedAt, &row.URLs, &row.Deletions); err != nil {
+				return err
+			}
+			a.rows[row.ID] = &row
+		}
+		return rows.Err()
+	})
 }
 
 func (a *accountFold) step(f fact) error {
@@ -120,13 +108,10 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		if row.ExpirationDate, err = parseDate(e.ExpirationDate); err != nil {
 			return err
 		}
-		a.switched = append(a.switched, row.ID.String())
 	case events.AccountDeactivated:
 		row.Active = false
-		a.switched = append(a.switched, row.ID.String())
 	case events.AccountReactivated:
 		row.Active = true
-		a.switched = append(a.switched, row.ID.String())
 	case events.URLCreated:
 		if err := checkTime(e.At); err != nil {
 			return err
@@ -134,66 +119,62 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		row.URLs++
 		year, month, _ := e.At.UTC().Date()
 		a.months[accountMonth{row.ID, time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)}]++
+		return nil
 	case events.URLDeleted:
 		row.URLs--
 		row.Deletions++
+		return nil
 	default:
 		return errUnexpected(f)
 	}
+	a.changed = append(a.changed, row.ID.String())
 	return nil
 }
 
-func (a *accountFold) save(ctx context.Context, tx bun.Tx) error {
-	if len(a.rows) == 0 {
-		return nil
+func (a *accountFold) write(s *statements) []string {
+	if len(a.rows) > 0 {
+		a.writeAccounts(s)
 	}
+	if len(a.months) > 0 {
+		a.writeMonths(s)
+	}
+	return a.changed
+}
+
+func (a *accountFold) writeAccounts(s *statements) {
 	var (
 		id                             uuidColumn
 		username, plan, keyID, keyHash []string
-		active                         boolColumn
+		active                         []bool
 		expires                        dateColumn
 		created                        timeColumn
 		urls, deletions                []int64
 	)
 	for _, row := range a.rows {
-		id, username, plan = append(id, row.ID), append(username, row.Username), append(plan, row.Plan)
+		id, username, plan = append(id, toUUID(row.ID)), append(username, row.Username), append(plan, row.Plan)
 		keyID, keyHash = append(keyID, row.KeyID), append(keyHash, row.KeyHash)
-		active, expires, created = append(active, row.Active), append(expires, row.ExpirationDate), append(created, row.CreatedAt)
-		urls, deletions = append(urls, row.URLs), append(deletions, row.Deletions)
+		active, expires = append(active, row.Active), append(expires, toDate(row.ExpirationDate))
+		created, urls, deletions = append(created, toTime(row.CreatedAt)), append(urls, row.URLs), append(deletions, row.Deletions)
 	}
-	_, err := tx.NewRaw(`
-		INSERT INTO ?schema.accounts (id, username, plan, key_id, key_hash, active, expiration_date, created_at, urls, deletions)
-		SELECT * FROM unnest(?::uuid[], ?::text[], ?::text[], ?::text[], ?::text[], ?::bool[], ?::date[], ?::timestamptz[], ?::bigint[],
-			?::bigint[])
+	s.queue(`INSERT INTO ?schema.accounts
+			(id, username, plan, key_id, key_hash, active, expiration_date, created_at, urls, deletions)
+		SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::date[],
+			$8::timestamptz[], $9::bigint[], $10::bigint[])
 		ON CONFLICT (id) DO UPDATE SET
 			plan = EXCLUDED.plan, key_id = EXCLUDED.key_id, key_hash = EXCLUDED.key_hash,
 			active = EXCLUDED.active, expiration_date = EXCLUDED.expiration_date, urls = EXCLUDED.urls,
 			deletions = EXCLUDED.deletions`,
-		id, pgdialect.Array(username), pgdialect.Array(plan), pgdialect.Array(keyID), pgdialect.Array(keyHash),
-		active, expires, created, pgdialect.Array(urls), pgdialect.Array(deletions)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("write the accounts: %w", err)
-	}
-	return nil
+		id, username, plan, keyID, keyHash, active, expires, created, urls, deletions)
 }
 
-func (a *accountFold) saveMonths(ctx context.Context, tx bun.Tx) error {
-	if len(a.months) == 0 {
-		return nil
-	}
+func (a *accountFold) writeMonths(s *statements) {
 	var account uuidColumn
-	var month timeColumn
+	var month dateColumn
 	var created []int64
 	for key, n := range a.months {
-		account, month, created = append(account, key.account), append(month, key.month), append(created, n)
+		account, month, created = append(account, toUUID(key.account)), append(month, toDate(&key.month)), append(created, n)
 	}
-	_, err := tx.NewRaw(`
-		INSERT INTO ?schema.account_months AS m (account_id, month, urls)
-		SELECT * FROM unnest(?::uuid[], ?::date[], ?::bigint[])
-		ON CONFLICT (account_id, month) DO UPDATE SET urls = m.urls + EXCLUDED.urls`,
-		account, month, pgdialect.Array(created)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("count the links of the month: %w", err)
-	}
-	return nil
+	s.queue(`INSERT INTO ?schema.account_months AS m (account_id, month, urls)
+		SELECT * FROM unnest($1::uuid[], $2::date[], $3::bigint[])
+		ON CONFLICT (account_id, month) DO UPDATE SET urls = m.urls + EXCLUDED.urls`, account, month, created)
 }

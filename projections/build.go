@@ -32,7 +32,7 @@ func (p *projector) build(ctx context.Context, caughtUp bool) error {
 	if !p.indexed {
 		return nil
 	}
-	at, taken, err := switchTo(ctx, p.db, p.store, p.projection, p.at)
+	at, taken, err := switchTo(ctx, p.db.DB, p.store, p.projection, p.at)
 	if err != nil || !taken {
 		return err
 	}
@@ -118,7 +118,8 @@ func replace(ctx context.Context, tx bun.Tx, serving readmodel.Generation, at ch
 	if err := readmodel.Serve(ctx, tx, at.name, serving.Generation, at.generation); err != nil {
 		return err
 	}
-	if err := announce(ctx, tx, at.name, at.position, []string{readmodel.Everything}); err != nil {
+	if _, err := tx.NewRaw("SELECT pg_notify(?0, ?1), pg_notify(?0, ?2)", readmodel.Channel,
+		at.name+" "+readmodel.Changed+readmodel.Everything, at.name+" "+at.position.String()).Exec(ctx); err != nil {
 		return err
 	}
 	return wakeElections(ctx, tx, at.name)

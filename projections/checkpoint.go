@@ -5,19 +5,14 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
-
-// idleInTransaction is how long a projector may leave a transaction alone. One that stops in the middle of a batch (a
-// suspended process) holds the lock on its checkpoint, and its successor must not wait longer for it than for its lease.
-const idleInTransaction = 5 * time.Second
 
 // checkpoint is how far a generation of a projection has got under an owner.
 type checkpoint struct {
@@ -50,43 +45,33 @@ func (c checkpoint) reread(ctx context.Context, db bun.IDB) (checkpoint, error) 
 	return checkpointOf(row), nil
 }
 
-// advance moves the checkpoint from where the caller knows it to be and extends the lease, or fails with ErrFenced; it
-// waits for a transaction that is moving it. It tells whether readers see this generation. The statement also spares the
-// commit its wait for the disk, because what a crash takes away is read from the log again.
-func (c checkpoint) advance(ctx context.Context, tx bun.Tx, to eventstore.Position, lease time.Duration) (serving bool, err error) {
-	err = tx.NewRaw(`
-		WITH moved AS (
-			UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ?, updated_at = now(),
-				lease_until = clock_timestamp() + make_interval(secs => ?)
-			WHERE name = ? AND generation = ? AND epoch = ? AND commit_pos = ? AND prepare_pos = ?
-			RETURNING serving),
-		settings AS (
-			SELECT set_config('synchronous_commit', 'off', true),
-				set_config('idle_in_transaction_session_timeout', ?, true) FROM moved)
-		SELECT serving FROM moved, settings`,
+// advance queues the move of the checkpoint from where the caller knows it to be, which extends the lease and fails with
+// ErrFenced if it is elsewhere; it waits for a transaction that is moving it. serving learns whether readers see this
+// generation.
+func (c checkpoint) advance(s *statements, to eventstore.Position, lease time.Duration, serving *bool) {
+	s.queue(`UPDATE linkledger.generations SET commit_pos = $1, prepare_pos = $2, updated_at = now(),
+			lease_until = clock_timestamp() + make_interval(secs => $3)
+		WHERE name = $4 AND generation = $5 AND epoch = $6 AND commit_pos = $7 AND prepare_pos = $8
+		RETURNING serving`,
 		signed(to.Commit), signed(to.Prepare), lease.Seconds(),
 		c.name, c.generation, c.epoch, signed(c.position.Commit), signed(c.position.Prepare),
-		strconv.FormatInt(idleInTransaction.Milliseconds(), 10)).Scan(ctx, &serving)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, fmt.Errorf("%s at position %s: %w", c.name, c.position, ErrFenced)
-	}
-	if err != nil {
-		return false, fmt.Errorf("move the checkpoint of %s: %w", c.name, err)
-	}
-	return serving, nil
+	).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(serving)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return fmt.Errorf("%s at position %s: %w", c.name, c.position, ErrFenced)
+		}
+		return err
+	})
 }
 
 // maxPayload is the most that PostgreSQL takes as the payload of a notification, in bytes.
 const maxPayload = 7999
 
 // announce has PostgreSQL tell at the commit which keys have changed, and after that that the position is reached.
-func announce(ctx context.Context, tx bun.Tx, name string, to eventstore.Position, changed []string) error {
-	payloads := append(changedPayloads(name, changed), name+" "+to.String())
-	if _, err := tx.NewRaw("SELECT pg_notify(?, payload) FROM unnest(?::text[]) WITH ORDINALITY AS p (payload, n) ORDER BY n",
-		readmodel.Channel, pgdialect.Array(payloads)).Exec(ctx); err != nil {
-		return fmt.Errorf("announce position %s of %s: %w", to, name, err)
+func announce(s *statements, name string, to eventstore.Position, changed []string) {
+	for _, payload := range append(changedPayloads(name, changed), name+" "+to.String()) {
+		s.queue("SELECT pg_notify($1, $2)", readmodel.Channel, payload)
 	}
-	return nil
 }
 
 // changedPayloads lists keys in as few notifications as they fit in.

@@ -1,14 +1,11 @@
 package projections
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -27,14 +24,14 @@ type clickFold struct {
 	days struct {
 		row   map[linkDay]int
 		link  uuidColumn
-		day   timeColumn
+		day   dateColumn
 		total []int64
 	}
 	visitors struct {
 		seen    map[linkVisitor]struct{}
 		link    uuidColumn
 		visitor []string
-		day     timeColumn // of the first click in the batch
+		day     dateColumn // of the first click in the batch
 	}
 }
 
@@ -85,11 +82,11 @@ func (c *clickFold) addToStats(link uuid.UUID, at time.Time) {
 	if !ok {
 		row = len(c.stats.link)
 		c.stats.row[link] = row
-		c.stats.link, c.stats.total, c.stats.last = append(c.stats.link, link), append(c.stats.total, 0), append(c.stats.last, at)
+		c.stats.link, c.stats.total, c.stats.last = append(c.stats.link, toUUID(link)), append(c.stats.total, 0), append(c.stats.last, toTime(at))
 	}
 	c.stats.total[row]++
-	if at.After(c.stats.last[row]) {
-		c.stats.last[row] = at
+	if at.After(c.stats.last[row].Time) {
+		c.stats.last[row].Time = at
 	}
 }
 
@@ -98,7 +95,7 @@ func (c *clickFold) addToDay(key linkDay) {
 	if !ok {
 		row = len(c.days.link)
 		c.days.row[key] = row
-		c.days.link, c.days.day, c.days.total = append(c.days.link, key.link), append(c.days.day, key.day), append(c.days.total, 0)
+		c.days.link, c.days.day, c.days.total = append(c.days.link, toUUID(key.link)), append(c.days.day, toDate(&key.day)), append(c.days.total, 0)
 	}
 	c.days.total[row]++
 }
@@ -109,43 +106,39 @@ func (c *clickFold) addVisitor(key linkVisitor, on time.Time) {
 		return
 	}
 	v.seen[key] = struct{}{}
-	v.link, v.visitor, v.day = append(v.link, key.link), append(v.visitor, key.visitor), append(v.day, on)
+	v.link, v.visitor, v.day = append(v.link, toUUID(key.link)), append(v.visitor, key.visitor), append(v.day, toDate(&on))
 }
 
-// save writes everything in one statement: the visitors that were not there yet are the unique clicks.
-func (c *clickFold) save(ctx context.Context, tx bun.Tx) error {
+// write does everything in one statement: the visitors that were not there yet are the unique clicks.
+func (c *clickFold) write(s *statements) {
 	if len(c.stats.link) == 0 {
-		return nil
+		return
 	}
-	_, err := tx.NewRaw(`
+	s.queue(`
 		WITH fresh AS (
 			INSERT INTO ?schema.visitors (url_id, visitor, day)
-			SELECT * FROM unnest(?::uuid[], ?::text[], ?::date[])
+			SELECT * FROM unnest($1::uuid[], $2::text[], $3::date[])
 			ON CONFLICT DO NOTHING
 			RETURNING url_id, day),
 		fresh_days AS (SELECT url_id, day, count(*) AS clicks FROM fresh GROUP BY url_id, day),
 		counted_days AS (
 			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
 			SELECT folded.url_id, folded.day, folded.total, coalesce(fresh_days.clicks, 0)
-			FROM unnest(?::uuid[], ?::date[], ?::bigint[]) AS folded (url_id, day, total)
+			FROM unnest($4::uuid[], $5::date[], $6::bigint[]) AS folded (url_id, day, total)
 			LEFT JOIN fresh_days USING (url_id, day)
 			ON CONFLICT (url_id, day) DO UPDATE SET
 				total_clicks = d.total_clicks + EXCLUDED.total_clicks,
 				unique_clicks = d.unique_clicks + EXCLUDED.unique_clicks)
 		INSERT INTO ?schema.link_stats AS s (url_id, total_clicks, unique_clicks, last_visit, visited)
 		SELECT folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
-		FROM unnest(?::uuid[], ?::bigint[], ?::timestamptz[]) AS folded (url_id, total, last_visit)
+		FROM unnest($7::uuid[], $8::bigint[], $9::timestamptz[]) AS folded (url_id, total, last_visit)
 		LEFT JOIN (SELECT url_id, sum(clicks) AS clicks FROM fresh_days GROUP BY url_id) uniques USING (url_id)
 		ON CONFLICT (url_id) DO UPDATE SET
 			total_clicks = s.total_clicks + EXCLUDED.total_clicks,
 			unique_clicks = s.unique_clicks + EXCLUDED.unique_clicks,
 			last_visit = greatest(s.last_visit, EXCLUDED.last_visit),
 			visited = true`,
-		c.visitors.link, pgdialect.Array(c.visitors.visitor), c.visitors.day,
-		c.days.link, c.days.day, pgdialect.Array(c.days.total),
-		c.stats.link, pgdialect.Array(c.stats.total), c.stats.last).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("count the clicks: %w", err)
-	}
-	return nil
+		c.visitors.link, c.visitors.visitor, c.visitors.day,
+		c.days.link, c.days.day, c.days.total,
+		c.stats.link, c.stats.total, c.stats.last)
 }

@@ -1,12 +1,6 @@
 package projections
 
 import (
-	"context"
-	"fmt"
-
-	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-
 	"linkledger/events"
 )
 
@@ -41,36 +35,25 @@ func (c *countFold) reset(f fact) error {
 		c.parts = append(c.parts, &countPart{})
 	}
 	last := c.parts[len(c.parts)-1]
-	last.resets = append(last.resets, link)
+	last.resets = append(last.resets, toUUID(link))
 	return nil
 }
 
-func (c *countFold) save(ctx context.Context, tx bun.Tx) error {
+func (c *countFold) write(s *statements) {
 	for _, part := range c.parts {
 		if len(part.resets) > 0 {
-			if err := resetCounts(ctx, tx, part.resets); err != nil {
-				return err
-			}
+			resetCounts(s, part.resets)
 		}
-		if part.clicks == nil {
-			continue
-		}
-		if err := part.clicks.save(ctx, tx); err != nil {
-			return err
+		if part.clicks != nil {
+			part.clicks.write(s)
 		}
 	}
-	return nil
 }
 
 // resetCounts forgets the clicks of links, but for the fact that there were some and when the last one was.
-func resetCounts(ctx context.Context, tx bun.Tx, links []uuid.UUID) error {
-	_, err := tx.NewRaw(`
-		WITH days AS (DELETE FROM ?schema.link_days WHERE url_id = ANY(?0::uuid[])),
-		visitors AS (DELETE FROM ?schema.visitors WHERE url_id = ANY(?0::uuid[]))
-		UPDATE ?schema.link_stats SET total_clicks = 0, unique_clicks = 0 WHERE url_id = ANY(?0::uuid[])`,
-		uuidColumn(links)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("reset the clicks: %w", err)
-	}
-	return nil
+func resetCounts(s *statements, links uuidColumn) {
+	s.queue(`
+		WITH days AS (DELETE FROM ?schema.link_days WHERE url_id = ANY($1::uuid[])),
+		visitors AS (DELETE FROM ?schema.visitors WHERE url_id = ANY($1::uuid[]))
+		UPDATE ?schema.link_stats SET total_clicks = 0, unique_clicks = 0 WHERE url_id = ANY($1::uuid[])`, links)
 }

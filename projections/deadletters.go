@@ -1,13 +1,11 @@
 package projections
 
 import (
-	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
@@ -26,18 +24,12 @@ func (p *projector) isParked(r eventstore.Recorded) bool {
 // where the generation does not serve.
 func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error) (bool, error) {
 	errNotServing := errors.New("not serving")
-	err := p.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		serving, err := p.at.advance(ctx, tx, to, p.lease)
-		if err != nil {
-			return err
-		}
+	_, _, err := p.transact(ctx, to, func(*statements) {}, func(s *statements, serving bool) ([]string, error) {
 		if !serving {
-			return errNotServing
+			return nil, errNotServing
 		}
-		if err := p.insertLetters(ctx, tx, []eventstore.Recorded{r}, cause); err != nil {
-			return err
-		}
-		return announce(ctx, tx, p.name, to, nil)
+		p.insertLetter(s, r, cause)
+		return nil, nil
 	})
 	if errors.Is(err, errNotServing) {
 		return false, nil
@@ -51,29 +43,23 @@ func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventsto
 }
 
 // parkFollowers sets aside what follows a dead letter of the same stream.
-func (p *projector) parkFollowers(ctx context.Context, tx bun.Tx, recorded []eventstore.Recorded) error {
-	var followers []eventstore.Recorded
+func (p *projector) parkFollowers(s *statements, recorded []eventstore.Recorded) {
+	if len(p.parked) == 0 {
+		return
+	}
 	for _, r := range recorded {
 		if p.isParked(r) {
-			followers = append(followers, r)
+			p.insertLetter(s, r, errFollows)
 		}
 	}
-	return p.insertLetters(ctx, tx, followers, errFollows)
 }
 
-func (p *projector) insertLetters(ctx context.Context, tx bun.Tx, recorded []eventstore.Recorded, cause error) error {
-	letters := make([]readmodel.DeadLetter, len(recorded))
-	for i, r := range recorded {
-		letters[i] = readmodel.DeadLetter{
-			Name: p.name, Generation: p.at.generation, CommitPos: signed(r.Position.Commit), PreparePos: signed(r.Position.Prepare),
-			EventID: r.ID, Stream: r.Stream, Revision: int64(r.Revision), Type: r.Type, RecordedAt: r.Time, Data: r.Data,
-			Error: cause.Error(),
-		}
-	}
-	if _, err := tx.NewInsert().Model(&letters).Exec(ctx); err != nil {
-		return fmt.Errorf("park events of %s: %w", p.name, err)
-	}
-	return nil
+func (p *projector) insertLetter(s *statements, r eventstore.Recorded, cause error) {
+	s.queue(`INSERT INTO linkledger.dead_letters
+			(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		p.name, p.at.generation, signed(r.Position.Commit), signed(r.Position.Prepare), toUUID(r.ID), r.Stream,
+		int64(r.Revision), r.Type, toTime(r.Time), r.Data, cause.Error())
 }
 
 func parkedStreams(ctx context.Context, db bun.IDB, at checkpoint) (map[string]struct{}, error) {
@@ -124,16 +110,22 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 	if err != nil {
 		return 0, err
 	}
-	return takeLetters(ctx, db, name, stream, func(ctx context.Context, tx bun.Tx, at checkpoint, recorded []eventstore.Recorded) error {
+	return takeLetters(ctx, db, name, stream, func(ctx context.Context, tx pgx.Tx, at checkpoint, recorded []eventstore.Recorded) error {
 		facts, err := decode(recorded, func(eventstore.Recorded) bool { return false })
 		if err != nil {
 			return err
 		}
-		changed, err := p.apply(ctx, tx, facts)
-		if err != nil {
+		folding, reading, writing := p.fold(), newStatements(at), newStatements(at)
+		folding.read(reading, facts)
+		if err := reading.send(ctx, tx); err != nil {
 			return err
 		}
-		return announce(ctx, tx, name, at.position, changed)
+		if err := foldEach(facts, folding.step); err != nil {
+			return err
+		}
+		changed := folding.write(writing)
+		announce(writing, name, at.position, changed)
+		return writing.send(ctx, tx)
 	})
 }
 
@@ -143,10 +135,10 @@ func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream stri
 	if _, err := projectionNamed(name); err != nil {
 		return 0, err
 	}
-	return takeLetters(ctx, db, name, stream, func(context.Context, bun.Tx, checkpoint, []eventstore.Recorded) error { return nil })
+	return takeLetters(ctx, db, name, stream, func(context.Context, pgx.Tx, checkpoint, []eventstore.Recorded) error { return nil })
 }
 
-type takeFunc = func(ctx context.Context, tx bun.Tx, at checkpoint, recorded []eventstore.Recorded) error
+type takeFunc = func(ctx context.Context, tx pgx.Tx, at checkpoint, recorded []eventstore.Recorded) error
 
 // takeLetters hands the dead letters of the generation that serves to take, and removes them. The owner is sent out of
 // office, because it knows which streams have letters.
@@ -155,10 +147,9 @@ func takeLetters(ctx context.Context, db *readmodel.DB, name, stream string, tak
 	if err != nil {
 		return 0, err
 	}
-	at := checkpointOf(serving)
-	schema := bun.Ident(readmodel.GenerationSchema(name, at.generation))
-	err = db.WithNamedArg("schema", schema).RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if at, err = depose(ctx, tx, at); err != nil {
+	err = pgx.BeginFunc(ctx, db.Writers, func(tx pgx.Tx) error {
+		at, err := depose(ctx, tx, checkpointOf(serving))
+		if err != nil {
 			return err
 		}
 		letters, err := removeLetters(ctx, tx, at, stream)
@@ -168,7 +159,8 @@ func takeLetters(ctx context.Context, db *readmodel.DB, name, stream string, tak
 		if err := take(ctx, tx, at, letters); err != nil {
 			return err
 		}
-		return wakeElections(ctx, tx, name)
+		_, err = tx.Exec(ctx, "SELECT pg_notify($1, $2)", readmodel.ControlChannel, name)
+		return err
 	})
 	if err != nil {
 		return 0, fmt.Errorf("dead letters of %s: %w", name, err)
@@ -176,26 +168,36 @@ func takeLetters(ctx context.Context, db *readmodel.DB, name, stream string, tak
 	return n, nil
 }
 
-// removeLetters returns the dead letters in the order of the log.
-func removeLetters(ctx context.Context, tx bun.Tx, at checkpoint, stream string) ([]eventstore.Recorded, error) {
-	var letters []readmodel.DeadLetter
-	query := tx.NewDelete().Model(&letters).Where("name = ? AND generation = ?", at.name, at.generation).Returning("*")
-	if stream != "" {
-		query = query.Where("stream = ?", stream)
+// depose sends the owner of a generation out of office within a transaction, which must end soon: the next owner waits
+// for it. It returns the checkpoint, or ErrFenced where the generation is gone or no longer the one that serves. What an
+// operator is told of is not lost in a crash.
+func depose(ctx context.Context, tx pgx.Tx, at checkpoint) (checkpoint, error) {
+	if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
+		return at, err
 	}
-	if err := query.Scan(ctx); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	var commit, prepare int64
+	err := tx.QueryRow(ctx, `UPDATE linkledger.generations SET owner = '', epoch = epoch + 1, lease_until = 'epoch'
+		WHERE name = $1 AND generation = $2 AND serving RETURNING epoch, commit_pos, prepare_pos`, at.name, at.generation).
+		Scan(&at.epoch, &commit, &prepare)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return at, ErrFenced
+	}
+	at.position = eventstore.Position{Commit: uint64(commit), Prepare: uint64(prepare)} //nolint:gosec // never negative
+	return at, err
+}
+
+// removeLetters returns the dead letters in the order of the log.
+func removeLetters(ctx context.Context, tx pgx.Tx, at checkpoint, stream string) ([]eventstore.Recorded, error) {
+	rows, err := tx.Query(ctx, `
+		WITH removed AS (
+			DELETE FROM linkledger.dead_letters WHERE name = $1 AND generation = $2 AND (stream = $3 OR $3 = '')
+			RETURNING event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data)
+		SELECT * FROM removed ORDER BY commit_pos, prepare_pos`, at.name, at.generation, stream)
+	if err != nil {
 		return nil, err
 	}
-	recorded := make([]eventstore.Recorded, len(letters))
-	for i, l := range letters {
-		recorded[i] = eventstore.Recorded{
-			ID: l.EventID, Stream: l.Stream, Revision: eventstore.Revision(l.Revision),
-			Position: eventstore.Position{Commit: uint64(l.CommitPos), Prepare: uint64(l.PreparePos)}, //nolint:gosec // never negative
-			Type:     l.Type, Time: l.RecordedAt, Data: l.Data,
-		}
-	}
-	slices.SortFunc(recorded, func(a, b eventstore.Recorded) int {
-		return cmp.Or(cmp.Compare(a.Position.Commit, b.Position.Commit), cmp.Compare(a.Position.Prepare, b.Position.Prepare))
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r eventstore.Recorded, err error) {
+		err = row.Scan(&r.ID, &r.Stream, &r.Revision, &r.Position.Commit, &r.Position.Prepare, &r.Type, &r.Time, &r.Data)
+		return r, err
 	})
-	return recorded, nil
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/uptrace/bun"
 	"pgregory.net/rapid"
 
 	"linkledger/events"
@@ -43,21 +42,30 @@ func TestTransient(t *testing.T) {
 // PostgreSQL, or a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
-	apply := w.projection.apply
-	clone.projection.apply = func(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
-		changed, err := apply(ctx, tx, facts)
-		for _, f := range facts {
-			if f.Position == at && panics {
-				panic("poison")
-			}
-			if f.Position == at {
-				_, err := tx.NewRaw("SELECT 1/0").Exec(ctx)
-				return nil, err
-			}
-		}
-		return changed, err
-	}
+	clone.projection.fold = func() fold { return &poisonedFold{fold: w.projection.fold(), at: at, panics: panics} }
 	return &clone
+}
+
+type poisonedFold struct {
+	fold
+	at       eventstore.Position
+	panics   bool
+	poisoned bool
+}
+
+func (p *poisonedFold) step(f fact) error {
+	if f.Position == p.at && p.panics {
+		panic("poison")
+	}
+	p.poisoned = p.poisoned || f.Position == p.at
+	return p.fold.step(f)
+}
+
+func (p *poisonedFold) write(s *statements) []string {
+	if p.poisoned {
+		s.queue("SELECT 1/0")
+	}
+	return p.fold.write(s)
 }
 
 // TestBisection draws histories with an event that can't be applied: what precedes it is applied, it is named, and

@@ -67,11 +67,13 @@ func TestFold(t *testing.T) {
 					t.Fatalf("one by one:\n%s\nas one batch:\n%s", dump, whole)
 				}
 				w.drop(ctx, t)
-				w.deliverBadly(ctx, t, log)
-				if dump := w.dump(ctx, t); dump != whole {
-					t.Fatalf("cut and repeated:\n%s\nas one batch:\n%s", dump, whole)
+				for _, bulk := range []bool{false, true} {
+					w.deliverBadly(ctx, t, log, bulk)
+					if dump := w.dump(ctx, t); dump != whole {
+						t.Fatalf("cut and repeated, in bulk %t:\n%s\nas one batch:\n%s", bulk, dump, whole)
+					}
+					w.drop(ctx, t)
 				}
-				w.drop(ctx, t)
 			})
 		})
 	}
@@ -79,8 +81,9 @@ func TestFold(t *testing.T) {
 
 // deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied before, both to a
 // projector that knows the checkpoint and to one that does not.
-func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded) {
+func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
 	p := w.empty(ctx, t)
+	p.building = bulk
 	for at := 0; at < len(log); {
 		next := rapid.IntRange(at+1, len(log)).Draw(t, "next")
 		stale := w.projector(ctx, t)
@@ -91,6 +94,7 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 		}
 		if rapid.Bool().Draw(t, "restart") {
 			p = w.projector(ctx, t)
+			p.building = bulk
 			mustHandle(ctx, t, p, log[again:next])
 		}
 		at = next

@@ -114,7 +114,7 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	p := &projector{
-		projection: w.projection, db: w.db.DB, status: new(Board).line(key{w.projection.name, w.generation}),
+		projection: w.projection, db: w.db, status: new(Board).line(key{w.projection.name, w.generation}),
 		onChange: func(string, []string) {}, onCommit: func(string, uint64) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
 		at: checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
 	}

@@ -1,85 +1,86 @@
 package projections
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 
 	"linkledger/events"
 	"linkledger/projections/readmodel"
 )
 
-// applyLinks brings links and their clicks up to date.
-func applyLinks(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
-	links := linkFold{rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{})}
-	var counts countFold
-	if err := links.load(ctx, tx, facts); err != nil {
-		return nil, err
-	}
-	err := foldEach(facts, func(f fact) error {
-		if batch, ok := f.body.(events.ClicksRecorded); ok {
-			return counts.add(batch)
-		}
-		if err := links.step(f); err != nil {
-			return err
-		}
-		if _, ok := f.body.(events.URLStatsReset); ok {
-			return counts.reset(f)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, err
-	}
-	if err := links.save(ctx, tx); err != nil {
-		return nil, err
-	}
-	return links.hashes(), counts.save(ctx, tx)
-}
-
-// linkFold holds the links that a batch touches, as they are after the facts so far.
+// linkFold brings links and their clicks up to date. It holds the links that a batch touches, as they are after the facts
+// so far.
 type linkFold struct {
 	rows    map[uuid.UUID]*readmodel.Link
-	touched []*readmodel.Link   // in the order of their first fact
+	found   []*readmodel.Link   // those that were there before
+	created []*readmodel.Link   // by the facts, in their order
 	changed map[string]struct{} // hashes that lead elsewhere than before
+	counts  countFold
 }
 
-// load reads the links that the facts are about, as far as they exist.
-func (l *linkFold) load(ctx context.Context, tx bun.Tx, facts []fact) error {
-	known := make(map[uuid.UUID]struct{})
+func newLinkFold() fold {
+	return &linkFold{rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{})}
+}
+
+// read asks for the links that may exist: one whose stream begins in the batch is new.
+func (l *linkFold) read(s *statements, facts []fact) {
+	known := make(map[string]struct{}) // by stream
 	var ids uuidColumn
 	for _, f := range facts {
-		id, err := f.subject(events.StreamURL)
-		if err != nil {
-			continue // a batch of clicks; or else step names the fact
+		if _, ok := known[f.Stream]; ok {
+			continue
 		}
-		if _, ok := known[id]; !ok {
-			known[id] = struct{}{}
-			ids = append(ids, id)
+		known[f.Stream] = struct{}{}
+		if f.Revision == 0 {
+			continue
+		}
+		if id, err := f.subject(events.StreamURL); err == nil { // or else clicks, or step names the fact
+			ids = append(ids, toUUID(id))
 		}
 	}
-	if len(ids) == 0 {
-		return nil
+	if len(ids) > 0 {
+		s.queue(`SELECT id, account_id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at
+			FROM ?schema.links WHERE id = ANY($1::uuid[])`, ids).Query(l.scan)
 	}
-	var rows []*readmodel.Link
-	if err := tx.NewSelect().Model(&rows).ModelTableExpr("?schema.links AS link").
-		Where("link.id = ANY(?::uuid[])", ids).Scan(ctx); err != nil {
-		return fmt.Errorf("read the links: %w", err)
+}
+
+func (l *linkFold) scan(rows pgx.Rows) error {
+	for rows.Next() {
+		var row readmodel.Link
+		var deleted pgtype.Timestamptz
+		if err := rows.Scan(&row.ID, &row.AccountID, &row.Hash, &row.LongURL, &row.Note, &row.EmailStats, &row.Ping,
+			&row.Protected, &row.Archived, &row.ExpirationDate, &row.MaxClicks, &row.TagIDs, &row.CreatedAt, &row.ModifiedAt,
+			&row.Position, &row.Revision, &deleted); err != nil {
+			return err
+		}
+		row.DeletedAt = deleted.Time
+		l.rows[row.ID] = &row
+		l.found = append(l.found, &row)
 	}
-	for _, row := range rows {
-		l.rows[row.ID] = row
-		l.touched = append(l.touched, row)
-	}
-	return nil
+	return rows.Err()
 }
 
 func (l *linkFold) step(f fact) error {
+	switch e := f.body.(type) {
+	case events.ClicksRecorded:
+		return l.counts.add(e)
+	case events.URLStatsReset:
+		if err := l.stepLink(f); err != nil {
+			return err
+		}
+		return l.counts.reset(f)
+	}
+	return l.stepLink(f)
+}
+
+func (l *linkFold) stepLink(f fact) error {
 	id, err := f.subject(events.StreamURL)
 	if err != nil {
 		return err
@@ -97,7 +98,7 @@ func (l *linkFold) step(f fact) error {
 			return err
 		}
 		l.rows[id] = row
-		l.touched = append(l.touched, row)
+		l.created = append(l.created, row)
 		l.changed[row.Hash] = struct{}{}
 		return nil
 	}
@@ -113,9 +114,6 @@ func (l *linkFold) step(f fact) error {
 	l.changed[row.Hash] = struct{}{}
 	return err
 }
-
-// hashes returns the hashes that lead elsewhere than before the facts.
-func (l *linkFold) hashes() []string { return slices.Collect(maps.Keys(l.changed)) }
 
 func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {
 	account, err := parseID(e.Account)
@@ -210,45 +208,70 @@ func attach(attached, tags []uuid.UUID) []uuid.UUID {
 	return attached
 }
 
-// linkColumns are the touched links, turned by a quarter.
-type linkColumns struct {
+// linkTable are links, turned by a quarter.
+type linkTable struct {
 	id, account                           uuidColumn
 	hash, longURL, note                   []string
-	emailStats, ping, protected, archived boolColumn
+	emailStats, ping, protected, archived []bool
 	expires                               dateColumn
 	maxClicks, position, revision         []int64
-	tags                                  uuidsColumn
+	tags                                  []string
 	created, modified, deleted            timeColumn
 }
 
-func (c *linkColumns) add(row *readmodel.Link) {
-	c.id, c.account = append(c.id, row.ID), append(c.account, row.AccountID)
+func (c *linkTable) add(row *readmodel.Link) {
+	c.id, c.account = append(c.id, toUUID(row.ID)), append(c.account, toUUID(row.AccountID))
 	c.hash, c.longURL, c.note = append(c.hash, row.Hash), append(c.longURL, row.LongURL), append(c.note, row.Note)
 	c.emailStats, c.ping = append(c.emailStats, row.EmailStats), append(c.ping, row.Ping)
 	c.protected, c.archived = append(c.protected, row.Protected), append(c.archived, row.Archived)
-	c.expires, c.maxClicks = append(c.expires, row.ExpirationDate), append(c.maxClicks, row.MaxClicks)
-	c.tags = append(c.tags, row.TagIDs)
-	c.created, c.modified = append(c.created, row.CreatedAt), append(c.modified, row.ModifiedAt)
+	c.expires, c.maxClicks = append(c.expires, toDate(row.ExpirationDate)), append(c.maxClicks, row.MaxClicks)
+	c.tags = append(c.tags, toArray(row.TagIDs))
+	c.created, c.modified = append(c.created, toTime(row.CreatedAt)), append(c.modified, toTime(row.ModifiedAt))
 	c.position, c.revision = append(c.position, row.Position), append(c.revision, row.Revision)
-	c.deleted = append(c.deleted, row.DeletedAt)
+	c.deleted = append(c.deleted, toTime(row.DeletedAt))
 }
 
-func (l *linkFold) save(ctx context.Context, tx bun.Tx) error {
-	if len(l.touched) == 0 {
-		return nil
+func (l *linkFold) write(s *statements) []string {
+	if s.bulk {
+		s.copy("links", linkColumns, len(l.created), func(i int) []any { return copiedLink(l.created[i]) })
+		writeLinks(s, l.found)
+	} else {
+		writeLinks(s, append(l.found, l.created...))
 	}
-	var c linkColumns
-	for _, row := range l.touched {
+	l.counts.write(s)
+	return slices.Collect(maps.Keys(l.changed))
+}
+
+// linkColumns are those of copiedLink.
+var linkColumns = []string{
+	"id", "account_id", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived", "expiration_date",
+	"max_clicks", "tag_ids", "created_at", "modified_at", "position", "revision", "deleted_at",
+}
+
+func copiedLink(row *readmodel.Link) []any {
+	return []any{
+		toUUID(row.ID), toUUID(row.AccountID), row.Hash, row.LongURL, row.Note, row.EmailStats, row.Ping, row.Protected,
+		row.Archived, toDate(row.ExpirationDate), row.MaxClicks, toUUIDs(row.TagIDs), row.CreatedAt, row.ModifiedAt,
+		row.Position, row.Revision, toTime(row.DeletedAt),
+	}
+}
+
+func writeLinks(s *statements, rows []*readmodel.Link) {
+	if len(rows) == 0 {
+		return
+	}
+	var c linkTable
+	for _, row := range rows {
 		c.add(row)
 	}
-	_, err := tx.NewRaw(`
+	s.queue(`
 		INSERT INTO ?schema.links (id, account_id, hash, long_url, note, email_stats, ping, protected, archived,
 			expiration_date, max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at)
 		SELECT id, account_id, hash, long_url, note, email_stats, ping, protected, archived,
 			expiration_date, max_clicks, tag_ids::uuid[], created_at, modified_at, position, revision, deleted_at
-		FROM unnest(?::uuid[], ?::uuid[], ?::text[], ?::text[], ?::text[], ?::bool[], ?::bool[], ?::bool[], ?::bool[],
-			?::date[], ?::bigint[], ?::text[], ?::timestamptz[], ?::timestamptz[], ?::bigint[], ?::bigint[],
-			?::timestamptz[])
+		FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::bool[], $8::bool[],
+			$9::bool[], $10::date[], $11::bigint[], $12::text[], $13::timestamptz[], $14::timestamptz[], $15::bigint[],
+			$16::bigint[], $17::timestamptz[])
 			AS folded (id, account_id, hash, long_url, note, email_stats, ping, protected, archived,
 			expiration_date, max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at)
 		ON CONFLICT (id) DO UPDATE SET
@@ -257,12 +280,6 @@ func (l *linkFold) save(ctx context.Context, tx bun.Tx) error {
 			archived = EXCLUDED.archived, expiration_date = EXCLUDED.expiration_date,
 			max_clicks = EXCLUDED.max_clicks, tag_ids = EXCLUDED.tag_ids, modified_at = EXCLUDED.modified_at,
 			revision = EXCLUDED.revision, deleted_at = EXCLUDED.deleted_at`,
-		c.id, c.account, pgdialect.Array(c.hash), pgdialect.Array(c.longURL), pgdialect.Array(c.note),
-		c.emailStats, c.ping, c.protected, c.archived,
-		c.expires, pgdialect.Array(c.maxClicks), c.tags, c.created, c.modified,
-		pgdialect.Array(c.position), pgdialect.Array(c.revision), c.deleted).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("write the links: %w", err)
-	}
-	return nil
+		c.id, c.account, c.hash, c.longURL, c.note, c.emailStats, c.ping, c.protected, c.archived,
+		c.expires, c.maxClicks, c.tags, c.created, c.modified, c.position, c.revision, c.deleted)
 }

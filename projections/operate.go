@@ -65,17 +65,3 @@ func servingGeneration(ctx context.Context, db bun.IDB, name string) (readmodel.
 	}
 	return row, nil
 }
-
-// depose sends the owner of a generation out of office within a transaction, which must end soon: the next owner waits
-// for it. It returns the checkpoint, or ErrFenced where the generation is gone or no longer the one that serves.
-func depose(ctx context.Context, tx bun.Tx, at checkpoint) (checkpoint, error) {
-	var rows []readmodel.Generation
-	if err := tx.NewRaw(`UPDATE linkledger.generations SET owner = '', epoch = epoch + 1, lease_until = 'epoch'
-		WHERE name = ? AND generation = ? AND serving RETURNING *`, at.name, at.generation).Scan(ctx, &rows); err != nil {
-		return at, fmt.Errorf("depose the owner of %s: %w", at.name, err)
-	}
-	if len(rows) == 0 {
-		return at, fmt.Errorf("%s: %w", at.name, ErrFenced)
-	}
-	return checkpointOf(rows[0]), nil
-}

@@ -1,13 +1,11 @@
 package projections
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -24,18 +22,26 @@ const (
 type projection struct {
 	name     string
 	prefixes []string // of streams
-	// apply writes the effect of the facts and returns the keys that readmodel.Channel has to announce. The tables are
-	// those of ?schema. The error about a fact is an *EventError, and is found before or independently of what was
-	// written.
-	apply func(ctx context.Context, tx bun.Tx, facts []fact) (changed []string, err error)
+	fold     func() fold
+}
+
+// fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
+// writes what came of it.
+type fold interface {
+	// read queues the questions for the rows that the facts touch, as far as there can be any.
+	read(s *statements, facts []fact)
+	// step takes in the next fact, or refuses it.
+	step(f fact) error
+	// write queues what brings the tables up to date, and returns the keys that readmodel.Channel has to announce.
+	write(s *statements) (changed []string)
 }
 
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, apply: applyLinks},
-		{name: Tags, prefixes: []string{events.StreamTags}, apply: applyTags},
-		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, apply: applyAccounts},
+		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold},
+		{name: Tags, prefixes: []string{events.StreamTags}, fold: newTagFold},
+		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, fold: newAccountFold},
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
-	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
@@ -19,7 +18,7 @@ import (
 // projector brings the batches of one subscription into the tables of one generation that this process owns.
 type projector struct {
 	projection
-	db       *bun.DB
+	db       *readmodel.DB
 	status   *statusLine
 	onChange func(projection string, keys []string) // both for the generation that serves
 	onCommit func(projection string, position uint64)
@@ -106,27 +105,14 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	if err != nil {
 		return err
 	}
-	schema, serving := bun.Ident(readmodel.GenerationSchema(p.name, p.at.generation)), false
-	var changed []string
-	err = p.db.WithNamedArg("schema", schema).RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		var err error
-		if serving, err = p.at.advance(ctx, tx, to, p.lease); err != nil {
-			return err
+	folding := p.fold()
+	read := func(s *statements) { folding.read(s, facts) }
+	serving, changed, err := p.transact(ctx, to, read, func(s *statements, _ bool) ([]string, error) {
+		if err := foldEach(facts, folding.step); err != nil {
+			return nil, err
 		}
-		if len(facts) > 0 {
-			if changed, err = p.apply(ctx, tx, facts); err != nil {
-				return err
-			}
-		}
-		if len(facts) < len(recorded) {
-			if err := p.parkFollowers(ctx, tx, recorded); err != nil {
-				return err
-			}
-		}
-		if !serving {
-			return nil
-		}
-		return announce(ctx, tx, p.name, to, changed)
+		p.parkFollowers(s, recorded)
+		return folding.write(s), nil
 	})
 	if err != nil {
 		return err

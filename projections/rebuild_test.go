@@ -13,6 +13,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/postgres/postgrestest"
 	"linkledger/projections/readmodel"
 )
 
@@ -198,5 +199,43 @@ func TestAnotherShape(t *testing.T) {
 	}
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND generation = 1 AND commit_pos = 0"); n != 1 {
 		t.Error("this program wrote into tables of another shape")
+	}
+}
+
+// TestRebuildWithinItsConnections rebuilds all projections at once over few connections.
+func TestRebuildWithinItsConnections(t *testing.T) {
+	t.Parallel()
+	const pooled, beside = 6, 2 // the election listens on one, and one locks the schemas for a moment
+	dsn := postgrestest.NewDatabase(t)
+	watching, store := reopen(t, dsn), eventstoretest.New(t)
+	if err := Prepare(withPatience(t), watching); err != nil {
+		t.Fatal(err)
+	}
+	w := newWriter(t, store)
+	account := w.account()
+	for i := range 200 {
+		w.link(account, fmt.Sprint(i))
+	}
+	db, err := readmodel.Open(withPatience(t), dsn+"&application_name=rebuild", pooled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	most, samples := int64(0), 0
+	err = Rebuild(withPatience(t), Config{DB: db, Store: store, BatchSize: 1}, Names(), func([]Progress) {
+		most = max(most, count(t, watching, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rebuild' AND datname = current_database()"))
+		samples++
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most == 0 || most > pooled+beside {
+		t.Errorf("%d connections in %d samples, at most %d are allowed", most, samples, pooled+beside)
+	}
+	if n := db.Pool.Config().MaxConns + db.Writers.Config().MaxConns; n != pooled {
+		t.Errorf("the pools have %d connections, want %d", n, pooled)
+	}
+	if n := count(t, watching, "SELECT count(*) FROM linkledger.generations WHERE serving AND generation = 2"); n != int64(len(Names())) {
+		t.Errorf("%d projections were rebuilt", n)
 	}
 }

@@ -1,36 +1,24 @@
 package projections
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
+	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
 	"linkledger/projections/readmodel"
 )
 
-// applyTags brings tags up to date.
-func applyTags(ctx context.Context, tx bun.Tx, facts []fact) ([]string, error) {
-	fold := tagFold{rows: make(map[uuid.UUID]*readmodel.Tag)}
-	if err := fold.load(ctx, tx, facts); err != nil {
-		return nil, err
-	}
-	if err := foldEach(facts, fold.step); err != nil {
-		return nil, err
-	}
-	return nil, fold.save(ctx, tx)
-}
-
-// tagFold holds the tags that a batch touches, as they are after the facts so far; nil stands for a deleted one.
+// tagFold brings tags up to date. It holds those that a batch touches, as they are after the facts so far; nil stands for
+// a deleted one.
 type tagFold struct {
 	rows map[uuid.UUID]*readmodel.Tag
 }
 
-// load reads the tags that the facts are about, as far as they exist.
-func (t *tagFold) load(ctx context.Context, tx bun.Tx, facts []fact) error {
+func newTagFold() fold { return &tagFold{rows: make(map[uuid.UUID]*readmodel.Tag)} }
+
+func (t *tagFold) read(s *statements, facts []fact) {
 	var ids uuidColumn
 	for _, f := range facts {
 		var text string
@@ -43,21 +31,23 @@ func (t *tagFold) load(ctx context.Context, tx bun.Tx, facts []fact) error {
 			text = e.TagID
 		}
 		if id, err := parseID(text); err == nil { // or else step names the fact
-			ids = append(ids, id)
+			ids = append(ids, toUUID(id))
 		}
 	}
 	if len(ids) == 0 {
-		return nil
+		return
 	}
-	var rows []*readmodel.Tag
-	if err := tx.NewSelect().Model(&rows).ModelTableExpr("?schema.tags AS tag").
-		Where("tag.id = ANY(?::uuid[])", ids).Scan(ctx); err != nil {
-		return fmt.Errorf("read the tags: %w", err)
-	}
-	for _, row := range rows {
-		t.rows[row.ID] = row
-	}
-	return nil
+	s.queue("SELECT id, account_id, label, created_at, position FROM ?schema.tags WHERE id = ANY($1::uuid[])", ids).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var row readmodel.Tag
+				if err := rows.Scan(&row.ID, &row.AccountID, &row.Label, &row.CreatedAt, &row.Position); err != nil {
+					return err
+				}
+				t.rows[row.ID] = &row
+			}
+			return rows.Err()
+		})
 }
 
 func (t *tagFold) step(f fact) error {
@@ -111,7 +101,7 @@ func (t *tagFold) row(text string) (*readmodel.Tag, error) {
 	return row, nil
 }
 
-func (t *tagFold) save(ctx context.Context, tx bun.Tx) error {
+func (t *tagFold) write(s *statements) []string {
 	var (
 		id, account, deleted uuidColumn
 		label                []string
@@ -120,27 +110,19 @@ func (t *tagFold) save(ctx context.Context, tx bun.Tx) error {
 	)
 	for key, row := range t.rows {
 		if row == nil {
-			deleted = append(deleted, key)
+			deleted = append(deleted, toUUID(key))
 			continue
 		}
-		id, account, label = append(id, row.ID), append(account, row.AccountID), append(label, row.Label)
-		created, position = append(created, row.CreatedAt), append(position, row.Position)
+		id, account, label = append(id, toUUID(row.ID)), append(account, toUUID(row.AccountID)), append(label, row.Label)
+		created, position = append(created, toTime(row.CreatedAt)), append(position, row.Position)
 	}
 	if len(deleted) > 0 {
-		if _, err := tx.NewRaw("DELETE FROM ?schema.tags WHERE id = ANY(?::uuid[])", deleted).Exec(ctx); err != nil {
-			return fmt.Errorf("delete tags: %w", err)
-		}
+		s.queue("DELETE FROM ?schema.tags WHERE id = ANY($1::uuid[])", deleted)
 	}
-	if len(id) == 0 {
-		return nil
-	}
-	_, err := tx.NewRaw(`
-		INSERT INTO ?schema.tags (id, account_id, label, created_at, position)
-		SELECT * FROM unnest(?::uuid[], ?::uuid[], ?::text[], ?::timestamptz[], ?::bigint[])
-		ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`,
-		id, account, pgdialect.Array(label), created, pgdialect.Array(position)).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("write the tags: %w", err)
+	if len(id) > 0 {
+		s.queue(`INSERT INTO ?schema.tags (id, account_id, label, created_at, position)
+			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bigint[])
+			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`, id, account, label, created, position)
 	}
 	return nil
 }

@@ -35,6 +35,8 @@ type Freshness struct {
 	OnError func(error)
 	// Targets are told of what changes before anybody is told that it did; may be nil. Set before Run.
 	Targets *Targets
+	// Accounts are told likewise; may be nil. Set before Run.
+	Accounts *Accounts
 
 	db       *readmodel.DB
 	fallback time.Duration
@@ -157,10 +159,8 @@ func (f *Freshness) listen(ctx context.Context, connected func()) (err error) {
 		err = errors.Join(err, conn.Close(closing))
 	}()
 	// Only after LISTEN has taken effect: what commits from then on is notified, what committed before is read here.
-	if f.Targets != nil {
-		f.Targets.heard(true)
-		defer f.Targets.heard(false)
-	}
+	f.hears(true)
+	defer f.hears(false)
 	if err := f.read(ctx); err != nil {
 		return err
 	}
@@ -215,12 +215,38 @@ func (f *Freshness) hear(notification string) error {
 // Changed notes which keys of a projection have changed: hashes of links, ids of accounts. It is called before Advance
 // with the position of the change, and does not block.
 func (f *Freshness) Changed(projection string, keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	if f.Accounts != nil && projection == "accounts" {
+		f.Accounts.missed()
+	}
 	switch {
-	case f.Targets == nil || len(keys) == 0:
+	case f.Targets == nil:
 	case slices.Contains(keys, readmodel.Everything):
 		f.Targets.missed()
 	default:
 		f.Targets.changed(projection, keys)
+	}
+}
+
+// hears tells those who keep copies whether changes are heard of.
+func (f *Freshness) hears(heard bool) {
+	if f.Targets != nil {
+		f.Targets.heard(heard)
+	}
+	if f.Accounts != nil {
+		f.Accounts.hear(heard)
+	}
+}
+
+// lost tells them that changes have been missed.
+func (f *Freshness) lost() {
+	if f.Targets != nil {
+		f.Targets.missed()
+	}
+	if f.Accounts != nil {
+		f.Accounts.missed()
 	}
 }
 
@@ -265,9 +291,7 @@ func (f *Freshness) poll(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if f.missed(before) {
-			if f.Targets != nil {
-				f.Targets.missed()
-			}
+			f.lost()
 			f.advanceAll(before)
 		}
 		before = nil

@@ -31,7 +31,14 @@ type projectionsCommand struct {
 const operatorConnections = 8
 
 // operate runs an operator command on the database and the event store of the installation.
-func (t *place) operate(ctx context.Context, p *process, command func(context.Context, *readmodel.DB, *eventstore.Store) error) error {
+func (t *place) operate(ctx context.Context, p *process, command operatorCommand) error {
+	return t.operateWithin(ctx, p, operatorConnections, command)
+}
+
+type operatorCommand = func(context.Context, *readmodel.DB, *eventstore.Store) error
+
+// operateWithin bounds the connections that stay open by a number.
+func (t *place) operateWithin(ctx context.Context, p *process, connections int, command operatorCommand) error {
 	if err := t.locate(); err != nil {
 		return err
 	}
@@ -40,7 +47,7 @@ func (t *place) operate(ctx context.Context, p *process, command func(context.Co
 		return usageError{err}
 	}
 	defer store.Close()
-	db, err := readmodel.Open(ctx, t.Database, operatorConnections)
+	db, err := readmodel.Open(ctx, t.Database, connections)
 	if err != nil {
 		return usage("no database answers: %w: is it running?", err)
 	}

@@ -34,7 +34,12 @@ func (c *someProjections) names() ([]string, error) {
 
 type projectionsRebuild struct {
 	someProjections
+	Connections int `default:"10" help:"Most PostgreSQL connections that all builds together hold, 8 to 100."`
 }
+
+// besidePool are the connections of a rebuild that are not from the pool: it listens on one, and locks the schemas over
+// another.
+const besidePool = 2
 
 // Run implements the command.
 func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
@@ -42,7 +47,10 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	if c.Connections < 8 || c.Connections > 100 {
+		return usage("--connections must be 8 to 100, not %d", c.Connections)
+	}
+	return c.operateWithin(ctx, p, c.Connections-besidePool, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		tell, done := c.teller(p)
 		err := projections.Rebuild(ctx, projections.Config{DB: db, Store: store, Logger: p.logger}, names, tell)
 		done(err == nil)

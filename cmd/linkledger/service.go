@@ -120,7 +120,8 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
-	s.fresh.Targets = s.targets
+	accounts := queries.NewAccounts(s.queries)
+	s.fresh.Targets, s.fresh.Accounts = s.targets, accounts
 	if s.has(roleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.redirecting); err != nil {
 			return err
@@ -130,7 +131,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
 	})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Queries: s.queries, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
+		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Observe: s.observed.request, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),

@@ -18,6 +18,9 @@ import (
 // closeTimeout bounds the farewell to the server when a connection of its own is closed.
 const closeTimeout = 2 * time.Second
 
+// maxPrepared is the most statements that a connection of a projector has prepared: those of a few generations.
+const maxPrepared = 100
+
 // sessionSettings hold where the connection string does not say otherwise. A projector that stops in the middle of a
 // transaction (a suspended machine) holds the lock on its checkpoint; the idle timeout frees it for the next one.
 var sessionSettings = map[string]string{
@@ -29,14 +32,28 @@ var sessionSettings = map[string]string{
 	"jit":                                 "off",
 }
 
+// writerSettings are those of the projectors' connections. Their transactions do not wait for the disk: a crash of the
+// database, or its failover to a standby that lags, takes back the last of them in the order of their commits, and each
+// has its checkpoint in it, so the projectors read what is lost from the log again. Only for that moment do readers see
+// an older model. Statements are prepared and planned once, often for tables that are still empty, so the plan must be
+// one for large ones. An owner that stops in the middle of a batch (a suspended process) holds the lock on its checkpoint,
+// and its successor must not wait longer for it than for its lease.
+var writerSettings = map[string]string{
+	"synchronous_commit":                  "off",
+	"plan_cache_mode":                     "force_generic_plan",
+	"enable_seqscan":                      "off",
+	"idle_in_transaction_session_timeout": "5s",
+}
+
 // DB is the PostgreSQL database of the read models. It is safe for concurrent use.
 type DB struct {
 	*bun.DB
-	Pool *pgxpool.Pool // the connections that bun uses
+	Pool    *pgxpool.Pool // the connections that bun uses
+	Writers *pgxpool.Pool // those of the projectors, with prepared statements
 }
 
-// Open connects to the database with at most maxConns pooled connections and returns when it answers. The connections
-// of Listen and Locked come on top of maxConns.
+// Open connects to the database with at most maxConns pooled connections and returns when it answers. A third of them
+// is for projectors; one each is the least. The connections of Listen and Locked come on top of maxConns.
 func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -45,7 +62,8 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	if maxConns < 1 || maxConns > 1<<15 {
 		return nil, fmt.Errorf("open the database: %d connections are not possible", maxConns)
 	}
-	cfg.MaxConns = int32(maxConns)
+	writers := max(1, maxConns/3)
+	cfg.MaxConns = int32(max(1, maxConns-writers))
 	// bun writes arguments as literals into its statements, so there is nothing to prepare, and a statement cache would
 	// keep a plan of every distinct statement ever sent.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
@@ -64,7 +82,17 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool}, nil
+	cfg = cfg.Copy()
+	cfg.MaxConns = int32(writers)
+	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	cfg.ConnConfig.StatementCacheCapacity = maxPrepared
+	maps.Copy(cfg.ConnConfig.RuntimeParams, writerSettings)
+	writing, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("open the database: %w", err)
+	}
+	return &DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool, Writers: writing}, nil
 }
 
 // readTimesAsUTC keeps the zone of the machine out of what is read.
@@ -79,6 +107,7 @@ func readTimesAsUTC(_ context.Context, conn *pgx.Conn) error {
 func (db *DB) Close() error {
 	err := db.DB.Close()
 	db.Pool.Close()
+	db.Writers.Close()
 	return err
 }
 

@@ -1,0 +1,102 @@
+package projections
+
+import (
+	"flag"
+	"fmt"
+	"runtime/metrics"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+var rebuildEvents = flag.Int("rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from")
+
+// editEvery is how many links are created for each edit of an older one.
+const editEvery = 4
+
+// fillLinks appends n events: links that are created, and edits of links from long before. It returns where the last one
+// lies.
+func fillLinks(b *testing.B, store *eventstore.Store, n int) (last uint64) {
+	b.Helper()
+	const writers = 64
+	account := uuid.New()
+	var all errgroup.Group
+	for range writers {
+		all.Go(func() error {
+			var ids []string
+			for i := range n / writers {
+				write := eventstore.Write{Command: uuid.New(), Expected: eventstore.NoStream}
+				if i%(editEvery+1) == editEvery {
+					note := fmt.Sprint("edited ", i)
+					write.Stream, write.Expected = events.StreamURL+ids[i/(editEvery+1)], 0
+					write.Events = []events.Event{events.URLSettingsChanged{Note: &note, At: noon}}
+				} else {
+					id := uuid.Must(uuid.NewV7()).String()
+					ids = append(ids, id)
+					write.Stream = events.StreamURL + id
+					write.Events = []events.Event{events.URLCreated{
+						URLID: id, Account: account.String(), Hash: id[24:31], At: noon,
+						LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", i), Note: "a note",
+					}}
+				}
+				if _, err := store.Append(b.Context(), write); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	head, err := store.Head(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	return head.Commit
+}
+
+// BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve, and takes turns with
+// a bare subscription to the same events. The memory is that of the projector and the event store together.
+func BenchmarkRebuild(b *testing.B) {
+	store := eventstoretest.New(b)
+	last := fillLinks(b, store, *rebuildEvents)
+	var building, serving, following time.Duration
+	var memory uint64
+	for b.Loop() {
+		db := openDatabase(b)
+		start, caughtUp := time.Now(), time.Duration(0)
+		err := Rebuild(b.Context(), Config{DB: db, Store: store}, []string{Links}, func(progress []Progress) {
+			memory = max(memory, memoryInUse())
+			if caughtUp == 0 && progress[0].Position >= last {
+				caughtUp = time.Since(start)
+			}
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+		building, serving = building+caughtUp, serving+time.Since(start)
+		start = time.Now()
+		follow(b, store, last)
+		following += time.Since(start)
+	}
+	rate := func(took time.Duration) float64 { return float64(*rebuildEvents*b.N) / took.Seconds() }
+	b.ReportMetric(rate(building), "events/s")
+	b.ReportMetric(rate(serving), "events/s-serving")
+	b.ReportMetric(rate(following), "control/s")
+	b.ReportMetric(following.Seconds()/building.Seconds(), "ratio")
+	b.ReportMetric(float64(memory)/1e6, "MB")
+}
+
+// memoryInUse returns the bytes that the Go runtime has from the system.
+func memoryInUse() uint64 {
+	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(samples)
+	return samples[0].Value.Uint64() - samples[1].Value.Uint64()
+}
