@@ -14,6 +14,10 @@ const batchConcurrency = 50
 // carryOut carries out the items of a batch, concurrently, but those that share a key one after the other in their
 // order: of two items that want the same hash the first one gets it. keys may return nil.
 func carryOut(n int, keys func(i int) []string, do func(i int)) {
+	if n == 1 { // most batches: no need for a goroutine, which would have to grow its stack
+		do(0)
+		return
+	}
 	var group errgroup.Group
 	group.SetLimit(batchConcurrency)
 	last := make(map[string]chan struct{}) // by key: closed when the last item so far that has it is done

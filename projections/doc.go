@@ -1,9 +1,9 @@
 // Package projections builds the read models from the log.
 //
 // A projection follows the streams of its prefixes through one filtered subscription, in batches. A batch is one
-// transaction: the checkpoint moves by compare-and-swap, the events are folded in memory to one row per key, each table
-// takes them in one statement, and a notification goes out with the commit. So an event counts exactly once whatever
-// crashes.
+// transaction of two round trips: the checkpoint moves by compare-and-swap, the events are folded in memory to one row per
+// key, each table takes them in one statement, and a notification goes out with the commit. So an event counts exactly
+// once whatever crashes.
 //
 // However many processes run, each generation of a projection has one owner. It is elected by the database's clock for
 // the term of a lease, which each batch extends, and the number of its election, the epoch, is compared with each

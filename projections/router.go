@@ -45,7 +45,8 @@ type Config struct {
 
 // Run keeps the projections up to date until ctx ends, and returns when everything that it started has stopped. Several
 // processes may run on one database: each generation of a projection is kept up to date by the one that is elected for
-// it, the others stand by. It needs up to two connections of the database per projection, and one outside the pool.
+// it, the others stand by. Projections share the connections of DB: each holds one of the Writers while it applies a batch,
+// and now and then one of the others; one more is outside the pools.
 // Outages are waited out; an error means that a projection ended by itself.
 func Run(ctx context.Context, cfg Config) error { return newKeeper(cfg.withDefaults()).run(ctx) }
 
