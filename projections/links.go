@@ -219,24 +219,31 @@ type linkTable struct {
 	created, modified, deleted            timeColumn
 }
 
-func (c *linkTable) add(row *readmodel.Link) {
-	c.id, c.account = append(c.id, toUUID(row.ID)), append(c.account, toUUID(row.AccountID))
-	c.hash, c.longURL, c.note = append(c.hash, row.Hash), append(c.longURL, row.LongURL), append(c.note, row.Note)
-	c.emailStats, c.ping = append(c.emailStats, row.EmailStats), append(c.ping, row.Ping)
-	c.protected, c.archived = append(c.protected, row.Protected), append(c.archived, row.Archived)
-	c.expires, c.maxClicks = append(c.expires, toDate(row.ExpirationDate)), append(c.maxClicks, row.MaxClicks)
-	c.tags = append(c.tags, toArray(row.TagIDs))
-	c.created, c.modified = append(c.created, toTime(row.CreatedAt)), append(c.modified, toTime(row.ModifiedAt))
-	c.position, c.revision = append(c.position, row.Position), append(c.revision, row.Revision)
-	c.deleted = append(c.deleted, toTime(row.DeletedAt))
+func tableOf(rows []*readmodel.Link) *linkTable {
+	c := &linkTable{}
+	for _, row := range rows {
+		c.id, c.account = append(c.id, toUUID(row.ID)), append(c.account, toUUID(row.AccountID))
+		c.hash, c.longURL, c.note = append(c.hash, row.Hash), append(c.longURL, row.LongURL), append(c.note, row.Note)
+		c.emailStats, c.ping = append(c.emailStats, row.EmailStats), append(c.ping, row.Ping)
+		c.protected, c.archived = append(c.protected, row.Protected), append(c.archived, row.Archived)
+		c.expires, c.maxClicks = append(c.expires, toDate(row.ExpirationDate)), append(c.maxClicks, row.MaxClicks)
+		c.tags = append(c.tags, toArray(row.TagIDs))
+		c.created, c.modified = append(c.created, toTime(row.CreatedAt)), append(c.modified, toTime(row.ModifiedAt))
+		c.position, c.revision = append(c.position, row.Position), append(c.revision, row.Revision)
+		c.deleted = append(c.deleted, toTime(row.DeletedAt))
+	}
+	return c
 }
 
 func (l *linkFold) write(s *statements) []string {
-	if s.bulk {
+	switch {
+	case s.bulk:
 		s.copy("links", linkColumns, len(l.created), func(i int) []any { return copiedLink(l.created[i]) })
-		writeLinks(s, l.found)
-	} else {
-		writeLinks(s, append(l.found, l.created...))
+	case len(l.created) > 0:
+		insertLinks(s, l.created)
+	}
+	if len(l.found) > 0 {
+		updateLinks(s, l.found)
 	}
 	l.counts.write(s)
 	return slices.Collect(maps.Keys(l.changed))
@@ -256,30 +263,39 @@ func copiedLink(row *readmodel.Link) []any {
 	}
 }
 
-func writeLinks(s *statements, rows []*readmodel.Link) {
-	if len(rows) == 0 {
-		return
-	}
-	var c linkTable
-	for _, row := range rows {
-		c.add(row)
-	}
+func insertLinks(s *statements, rows []*readmodel.Link) {
+	c := tableOf(rows)
 	s.queue(`
-		INSERT INTO ?schema.links (id, account_id, hash, long_url, note, email_stats, ping, protected, archived,
-			expiration_date, max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at)
-		SELECT id, account_id, hash, long_url, note, email_stats, ping, protected, archived,
-			expiration_date, max_clicks, tag_ids::uuid[], created_at, modified_at, position, revision, deleted_at
-		FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::bool[], $8::bool[],
-			$9::bool[], $10::date[], $11::bigint[], $12::text[], $13::timestamptz[], $14::timestamptz[], $15::bigint[],
-			$16::bigint[], $17::timestamptz[])
-			AS folded (id, account_id, hash, long_url, note, email_stats, ping, protected, archived,
-			expiration_date, max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at)
-		ON CONFLICT (id) DO UPDATE SET
-			hash = EXCLUDED.hash, long_url = EXCLUDED.long_url, note = EXCLUDED.note,
-			email_stats = EXCLUDED.email_stats, ping = EXCLUDED.ping, protected = EXCLUDED.protected,
-			archived = EXCLUDED.archived, expiration_date = EXCLUDED.expiration_date,
-			max_clicks = EXCLUDED.max_clicks, tag_ids = EXCLUDED.tag_ids, modified_at = EXCLUDED.modified_at,
-			revision = EXCLUDED.revision, deleted_at = EXCLUDED.deleted_at`,
-		c.id, c.account, c.hash, c.longURL, c.note, c.emailStats, c.ping, c.protected, c.archived,
-		c.expires, c.maxClicks, c.tags, c.created, c.modified, c.position, c.revision, c.deleted)
+		INSERT INTO ?schema.links (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, created_at, position)
+		SELECT id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids::uuid[], modified_at, revision, deleted_at, account_id, created_at, position
+		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[], $8::bool[],
+			$9::date[], $10::bigint[], $11::text[], $12::timestamptz[], $13::bigint[], $14::timestamptz[],
+			$15::uuid[], $16::timestamptz[], $17::bigint[])
+			AS created (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, created_at, position)`,
+		append(c.changing(), c.account, c.created, c.position)...)
+}
+
+func updateLinks(s *statements, rows []*readmodel.Link) {
+	s.queue(`
+		UPDATE ?schema.links AS link SET
+			hash = folded.hash, long_url = folded.long_url, note = folded.note, email_stats = folded.email_stats,
+			ping = folded.ping, protected = folded.protected, archived = folded.archived,
+			expiration_date = folded.expiration_date, max_clicks = folded.max_clicks, tag_ids = folded.tag_ids::uuid[],
+			modified_at = folded.modified_at, revision = folded.revision, deleted_at = folded.deleted_at
+		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[], $8::bool[],
+			$9::date[], $10::bigint[], $11::text[], $12::timestamptz[], $13::bigint[], $14::timestamptz[])
+			AS folded (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids, modified_at, revision, deleted_at)
+		WHERE link.id = folded.id`, tableOf(rows).changing()...)
+}
+
+// changing returns the id and the columns that events change.
+func (c *linkTable) changing() []any {
+	return []any{
+		c.id, c.hash, c.longURL, c.note, c.emailStats, c.ping, c.protected, c.archived, c.expires, c.maxClicks, c.tags,
+		c.modified, c.revision, c.deleted,
+	}
 }

@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -59,9 +60,9 @@ func decode(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool
 		if aside(r) {
 			continue
 		}
-		body, err := events.Decode(r.Type, r.Data)
+		body, err := r.Event()
 		if err != nil {
-			return nil, newEventError(r, i, err)
+			return nil, newEventError(r, i, errors.Unwrap(err)) // which names the event too
 		}
 		facts = append(facts, fact{Recorded: r, body: body, index: i})
 	}

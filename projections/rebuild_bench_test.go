@@ -18,7 +18,7 @@ import (
 var rebuildEvents = flag.Int("rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from")
 
 // editEvery is how many links are created for each edit of an older one.
-const editEvery = 4
+const editEvery = 9
 
 // fillLinks appends n events: links that are created, and edits of links from long before. It returns where the last one
 // lies.

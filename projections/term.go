@@ -73,6 +73,7 @@ func (t *term) run(ctx context.Context) error {
 		Prefixes:   p.prefixes,
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
+		Decode:     true,
 		Patient:    isClicks,
 		Logger:     t.cfg.Logger,
 		OnError:    p.status.interrupt,

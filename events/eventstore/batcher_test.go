@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // Events that nobody waits for are held until the time since the batch before is over; one that somebody waits for takes
@@ -12,7 +14,7 @@ func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
-		b := batcher{size: 5, patient: func(r Recorded) bool { return r.Type == "patient" }}
+		b := batcher{size: 5, room: semaphore.NewWeighted(1), patient: func(r Recorded) bool { return r.Type == "patient" }}
 		start, position := time.Now(), uint64(0)
 		arrive := func(eventType string) {
 			position++

@@ -51,10 +51,15 @@ type Recorded struct {
 	Time     time.Time // when the event store recorded it
 	Data     []byte
 	Metadata []byte
+
+	body events.Event // of Data, where it was decoded on the way; else nil
 }
 
 // Event decodes the body; see events.Decode for its errors.
 func (r Recorded) Event() (events.Event, error) {
+	if r.body != nil {
+		return r.body, nil
+	}
 	e, err := events.Decode(r.Type, r.Data)
 	if err != nil {
 		return nil, fmt.Errorf("event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err)

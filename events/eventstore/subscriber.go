@@ -13,6 +13,9 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
+	"golang.org/x/sync/semaphore"
+
+	"linkledger/events"
 )
 
 const (
@@ -26,7 +29,7 @@ const (
 	patientInterval = 10 * time.Millisecond
 	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
 	maxBatchBytes = 8 << 20
-	// maxArrivals bounds the events that wait while a batch is applied.
+	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their bodies.
 	maxArrivals = 2000
 	// DefaultBatchSize is the most events of one batch where the configuration does not say.
 	DefaultBatchSize = 1000
@@ -56,6 +59,8 @@ type SubscriberConfig struct {
 	Checkpoint func(context.Context) (Position, error)
 	// BatchSize is the most events of one batch; 0 means DefaultBatchSize.
 	BatchSize int
+	// Decode has events decoded as they arrive, beside the work on the batch before.
+	Decode bool
 	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are sent
 	// patientInterval apart, so that many small ones become few large ones.
 	Patient func(Recorded) bool
@@ -158,10 +163,11 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 		return false, err
 	}
 	arrivals := make(chan arrival, max(s.cfg.BatchSize, min(2*s.cfg.BatchSize, maxArrivals)))
+	room := semaphore.NewWeighted(maxBatchBytes)
 	received := make(chan error, 1)
-	go func() { received <- receive(ctx, subscription, arrivals) }()
+	go func() { received <- s.receive(ctx, subscription, arrivals, room) }()
 
-	progressed, err = s.deliverAll(ctx, from, arrivals, out)
+	progressed, err = s.deliverAll(ctx, from, arrivals, room, out)
 	cancel()
 	if dropped := <-received; err == nil {
 		err = dropped
@@ -171,8 +177,10 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 
 // deliverAll gathers arrivals into batches and delivers them, until a batch is refused or the arrivals end, which is no
 // error here.
-func (s *Subscriber) deliverAll(ctx context.Context, from Position, arrivals <-chan arrival, out chan<- *message.Message) (progressed bool, err error) {
-	batches := batcher{size: s.cfg.BatchSize, patient: s.cfg.Patient, position: from}
+func (s *Subscriber) deliverAll(
+	ctx context.Context, from Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
+) (progressed bool, err error) {
+	batches := batcher{size: s.cfg.BatchSize, patient: s.cfg.Patient, room: room, position: from}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
@@ -281,8 +289,16 @@ type arrival struct {
 	caughtUp bool
 }
 
-// receive hands on what the subscription sends, until it drops; then it closes arrivals.
-func receive(ctx context.Context, subscription *subscription, arrivals chan<- arrival) error {
+// size is the room that an arrival takes while it waits.
+func (a arrival) size() int64 {
+	if a.event == nil {
+		return 0
+	}
+	return int64(min(len(a.event.Data), maxBatchBytes))
+}
+
+// receive hands on what the subscription sends, as far as there is room, until it drops; then it closes arrivals.
+func (s *Subscriber) receive(ctx context.Context, subscription *subscription, arrivals chan<- arrival, room *semaphore.Weighted) error {
 	defer close(arrivals)
 	defer subscription.close()
 	for {
@@ -293,6 +309,9 @@ func receive(ctx context.Context, subscription *subscription, arrivals chan<- ar
 			return fmt.Errorf("subscription dropped: %w", classify(received.SubscriptionDropped.Error))
 		case received.EventAppeared != nil:
 			event := record(received.EventAppeared.OriginalEvent())
+			if s.cfg.Decode {
+				event.body, _ = events.Decode(event.Type, event.Data) // an error comes up again in Event
+			}
 			a = arrival{event: &event, position: event.Position}
 		case received.CheckPointReached != nil:
 			// Some servers send the end of the log, MaxUint64, as the checkpoint of an empty search; going on from
@@ -307,75 +326,13 @@ func receive(ctx context.Context, subscription *subscription, arrivals chan<- ar
 		default: // fell behind: the batcher sees by itself whether anything is waiting
 			continue
 		}
+		if err := room.Acquire(ctx, a.size()); err != nil {
+			return err
+		}
 		select {
 		case arrivals <- a:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-}
-
-// batcher gathers arrivals into batches.
-type batcher struct {
-	size     int
-	patient  func(Recorded) bool
-	position Position  // of the last arrival
-	sent     time.Time // when a batch was last sent
-}
-
-// next waits for the next batch; false when the arrivals have ended or ctx has.
-func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
-	var batch Batch
-	var due <-chan time.Time     // when a position without events is to be sent
-	var patient <-chan time.Time // when events that nobody waits for are to be sent; nil: somebody waits
-	size := 0                    // of the bodies
-	for len(batch.Events) == 0 || len(batch.Events) < b.size && size < maxBatchBytes && (len(arrivals) > 0 || patient != nil) {
-		select {
-		case <-ctx.Done():
-			return Batch{}, false
-		case <-due:
-			return b.finish(batch), true
-		case <-patient:
-			return b.finish(batch), true
-		case a, ok := <-arrivals:
-			if !ok {
-				return Batch{}, false
-			}
-			if a.position.After(b.position) {
-				b.position = a.position
-			}
-			if a.event != nil {
-				patient = b.holdFor(batch, *a.event, patient)
-				batch.Events = append(batch.Events, *a.event)
-				size += len(a.event.Data)
-			} else if a.caughtUp {
-				batch.CaughtUp = true
-				return b.finish(batch), true
-			} else if due == nil {
-				due = time.After(time.Until(b.sent.Add(positionInterval)))
-			}
-		}
-	}
-	return b.finish(batch), true
-}
-
-// holdFor tells how long a batch is held that an event is added to: as long as before, but nil if somebody waits for it.
-func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) <-chan time.Time {
-	switch {
-	case b.patient == nil || !b.patient(added):
-		return nil
-	case len(batch.Events) > 0:
-		return before
-	}
-	wait := time.Until(b.sent.Add(patientInterval))
-	if wait <= 0 {
-		return nil
-	}
-	return time.After(wait)
-}
-
-func (b *batcher) finish(batch Batch) Batch {
-	batch.Position = b.position
-	b.sent = time.Now()
-	return batch
 }
