@@ -17,8 +17,10 @@ import (
 //
 // These transactions commit without waiting for the disk (see readmodel.DB.Writers). A crash of the database may take the
 // last of them back, rows and checkpoint together: what they held is applied again, from the log.
-func (p *projector) transact(ctx context.Context, to eventstore.Position, read func(*statements),
-	write func(s *statements, serving bool) (changed []string, err error)) (serving bool, changed []string, err error) {
+func (p *projector) transact(
+	ctx context.Context, to eventstore.Position,
+	read func(*statements), write func(s *statements, serving bool) (changed []string, err error),
+) (serving bool, changed []string, err error) {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
 		return false, nil, fmt.Errorf("bring %s up to date: %w", p.name, err)
