@@ -22,6 +22,9 @@ type checkpoint struct {
 	position   eventstore.Position
 }
 
+// schema returns the name of the one that the tables lie in.
+func (c checkpoint) schema() string { return readmodel.GenerationSchema(c.name, c.generation) }
+
 func checkpointOf(row readmodel.Generation) checkpoint {
 	return checkpoint{
 		name: row.Name, generation: row.Generation, epoch: row.Epoch,

@@ -66,18 +66,24 @@ func answered(b []byte) bool {
 // dying returns another way to the workshop's database, which is cut off after a number of statements.
 func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
 	t.Helper()
-	cfg := w.db.Pool.Config()
-	dial := cfg.ConnConfig.DialFunc
-	cfg.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		return mortalConn{conn, m}, err
+	pools := make([]*pgxpool.Pool, 2)
+	for i, cfg := range []*pgxpool.Config{w.db.Pool.Config(), w.db.Writers.Config()} {
+		dial := cfg.ConnConfig.DialFunc
+		cfg.ConnConfig.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dial(ctx, network, address)
+			return mortalConn{conn, m}, err
+		}
+		cfg.MaxConns = 1
+		pool, err := pgxpool.NewWithConfig(ctx, cfg)
+		if err == nil {
+			err = pool.Ping(ctx)
+		}
+		if err != nil {
+			t.Fatalf("open: %v", err)
+		}
+		pools[i] = pool
 	}
-	cfg.MaxConns = 1
-	pool, err := pgxpool.NewWithConfig(ctx, cfg)
-	if err != nil {
-		t.Fatalf("open: %v", err)
-	}
-	return &readmodel.DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool}
+	return &readmodel.DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pools[0]), pgdialect.New()), Pool: pools[0], Writers: pools[1]}
 }
 
 // generationNumber is where outcomes of different generations differ.
@@ -118,7 +124,7 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 // deliver goes on from the checkpoint over a database, and returns what ended it.
 func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
 	p := c.projector(ctx, t)
-	p.db, p.logger, p.policy = db.DB, slog.New(slog.DiscardHandler), Park
+	p.db, p.logger, p.policy = db, slog.New(slog.DiscardHandler), Park
 	if err := c.db.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
 		c.projection.name, c.generation).Scan(ctx, &p.building); err != nil {
 		t.Fatalf("building: %v", err)
@@ -162,9 +168,6 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 	m := &mortal{sends: sent}
 	m.statements.Store(1 << 40)
 	db := c.dying(ctx, t, m)
-	if err := db.PingContext(ctx); err != nil {
-		t.Fatalf("connect: %v", err)
-	}
 	m.statements.Store(statement)
 	err := c.deliver(ctx, t, db)
 	died = m.statements.Load() <= 0

@@ -115,17 +115,13 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 		if err != nil {
 			return err
 		}
-		folding, reading, writing := p.fold(), newStatements(at), newStatements(at)
-		folding.read(reading, facts)
-		if err := reading.send(ctx, tx); err != nil {
+		changed, err := p.apply(ctx, tx, at.schema(), facts)
+		if err != nil {
 			return err
 		}
-		if err := foldEach(facts, folding.step); err != nil {
-			return err
-		}
-		changed := folding.write(writing)
-		announce(writing, name, at.position, changed)
-		return writing.send(ctx, tx)
+		telling := newStatements(at.schema())
+		announce(telling, name, at.position, changed)
+		return telling.send(ctx, tx)
 	})
 }
 

@@ -8,15 +8,13 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
-
-	"linkledger/projections/readmodel"
 )
 
 // statements go to the database together, in one round trip; before them go the rows that are copied.
 type statements struct {
 	pgx.Batch
 
-	schema string // of the generation
+	schema string // of the tables
 	bulk   bool   // it is being built: new rows are to be copied
 	copies []copied
 }
@@ -28,9 +26,7 @@ type copied struct {
 	rows    pgx.CopyFromSource
 }
 
-func newStatements(at checkpoint) *statements {
-	return &statements{schema: readmodel.GenerationSchema(at.name, at.generation)}
-}
+func newStatements(schema string) *statements { return &statements{schema: schema} }
 
 // copy adds n new rows of a table.
 func (s *statements) copy(table string, columns []string, n int, row func(i int) []any) {
@@ -41,7 +37,7 @@ func (s *statements) copy(table string, columns []string, n int, row func(i int)
 	s.copies = append(s.copies, copied{table, columns, rows})
 }
 
-// queue adds a statement, in which ?schema stands for the schema of the generation.
+// queue adds a statement, in which ?schema stands for the schema of the tables.
 func (s *statements) queue(statement string, args ...any) *pgx.QueuedQuery {
 	return s.Queue(strings.ReplaceAll(statement, "?schema", pgx.Identifier{s.schema}.Sanitize()), args...)
 }

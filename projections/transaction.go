@@ -31,14 +31,14 @@ func (p *projector) transact(
 			rollback(ctx, conn)
 		}
 	}()
-	reading := newStatements(p.at)
+	reading := newStatements(p.at.schema())
 	reading.BeginTx(pgx.TxOptions{})
 	p.at.advance(reading, to, p.lease, &serving)
 	read(reading)
 	if err := reading.send(ctx, conn); err != nil {
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
 	}
-	writing := newStatements(p.at)
+	writing := newStatements(p.at.schema())
 	writing.bulk = p.building
 	if changed, err = write(writing, serving); err != nil {
 		return false, nil, err
@@ -53,6 +53,20 @@ func (p *projector) transact(
 		return false, nil, fmt.Errorf("write a batch of %s: %w", p.name, err)
 	}
 	return serving, changed, nil
+}
+
+// apply takes facts into the tables of a schema, and returns the keys to announce.
+func (p projection) apply(ctx context.Context, on session, schema string, facts []fact) ([]string, error) {
+	folding, reading, writing := p.fold(), newStatements(schema), newStatements(schema)
+	folding.read(reading, facts)
+	if err := reading.send(ctx, on); err != nil {
+		return nil, err
+	}
+	if err := foldEach(facts, folding.step); err != nil {
+		return nil, err
+	}
+	changed := folding.write(writing)
+	return changed, writing.send(ctx, on)
 }
 
 // outliving returns a context that goes on for a little when ctx has ended: a commit that is cut off may have happened,

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
@@ -68,6 +69,8 @@ type replay struct {
 	tell  func([]Progress)
 	began time.Time
 
+	scratch bun.Conn // has the temporary tables
+
 	to     target              // as last aimed at
 	at     eventstore.Position // up to here the log is in the tables
 	events int64
@@ -91,16 +94,20 @@ func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Verificati
 		return found, err
 	}
 	defer func() { err = errors.Join(err, scratch.Close()) }()
+	if r.scratch, err = scratch.Conn(ctx); err != nil {
+		return found, err
+	}
+	defer func() { err = errors.Join(err, r.scratch.Close()) }()
 	// A snapshot hinders PostgreSQL's tidying up while it is held: the bulk is replayed before.
 	for near := false; !near; {
 		began := time.Now()
-		if err := r.follow(ctx, scratch); err != nil {
+		if err := r.follow(ctx, r.scratch); err != nil {
 			return found, err
 		}
 		near = time.Since(began) < tailTime
 	}
 	snapshot := &sql.TxOptions{Isolation: sql.LevelRepeatableRead}
-	err = scratch.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {
+	err = r.scratch.RunInTx(ctx, snapshot, func(ctx context.Context, tx bun.Tx) error {
 		if err := r.follow(ctx, tx); err != nil {
 			return err
 		}
@@ -112,14 +119,14 @@ func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Verificati
 }
 
 // follow replays the log up to where the generation stands that serves.
-func (r *replay) follow(ctx context.Context, scratch bun.IDB) error {
-	if err := r.aim(ctx, scratch); err != nil {
+func (r *replay) follow(ctx context.Context, db bun.IDB) error {
+	if err := r.aim(ctx, db); err != nil {
 		return err
 	}
 	var gathered []eventstore.Recorded
 	size := 0
 	apply := func() error {
-		if err := r.apply(ctx, scratch, gathered); err != nil {
+		if err := r.apply(ctx, gathered); err != nil {
 			return err
 		}
 		gathered, size = gathered[:0], 0
@@ -174,14 +181,14 @@ func (r *replay) follows(e eventstore.Recorded) bool {
 	return slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(e.Stream, prefix) })
 }
 
-// apply replays events in one transaction.
-func (r *replay) apply(ctx context.Context, scratch bun.IDB, recorded []eventstore.Recorded) error {
+// apply replays events within the transaction of the connection, if there is one: an error gives up the tables.
+func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
 	facts, err := decode(recorded, func(eventstore.Recorded) bool { return false })
 	if err != nil {
 		return err
 	}
-	err = scratch.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		_, err := r.projection.apply(ctx, tx, facts)
+	err = r.scratch.Raw(func(conn any) error {
+		_, err := r.projection.apply(ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, facts) //nolint:forcetypeassert // the driver of readmodel
 		return err
 	})
 	if err != nil {

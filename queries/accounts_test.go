@@ -80,9 +80,9 @@ func TestAccountsWithoutNotifications(t *testing.T) {
 		hasPlan(t, a, l, "old", 1)
 		a.hear(false)
 		hasPlan(t, a, l, "old", 2)
-		time.Sleep(StaleBound - 1)
+		time.Sleep(StaleBound - time.Millisecond)
 		hasPlan(t, a, l, "old", 2)
-		time.Sleep(1)
+		time.Sleep(time.Millisecond)
 		l.plan = "new"
 		hasPlan(t, a, l, "new", 3)
 		a.hear(true)

@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// scratchSchema is PostgreSQL's name for the schema of the temporary tables of a connection.
-const scratchSchema = "pg_temp"
+// ScratchSchema is PostgreSQL's name for the schema of the temporary tables of a connection.
+const ScratchSchema = "pg_temp"
 
 // scratchSettings of a connection that fills and compares tables for minutes. The server looks now and then whether the
 // client still lives, also in the middle of a statement.
@@ -31,11 +32,12 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 		return nil, err
 	}
 	cfg := db.Pool.Config().ConnConfig
+	cfg.DefaultQueryExecMode, cfg.StatementCacheCapacity = pgx.QueryExecModeCacheStatement, maxPrepared
 	for name, value := range scratchSettings {
 		cfg.RuntimeParams[name] = value
 	}
 	scratch := bun.NewDB(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC)), pgdialect.New()).
-		WithNamedArg("schema", bun.Ident(scratchSchema))
+		WithNamedArg("schema", bun.Ident(ScratchSchema))
 	scratch.SetMaxOpenConns(1)
 	for _, statement := range statements {
 		if sqlIndex.MatchString(statement) {
