@@ -50,3 +50,22 @@ func TestAccountsExpire(t *testing.T) {
 	equal(t, "after the date was taken away", s.visit(t, "GET", "/one").status, http.StatusFound)
 	c.read("one")
 }
+
+// A key that was rotated away opens nothing from the moment that the rotation is known, also for an account in memory.
+func TestRotatedKey(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	before := s.client(t, "rotating")
+	before.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
+	rotated, err := s.commands.RotateKey(withPatience(t), commands.Request{Command: uuid.New()}, "rotating")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.fresh.Wait(withPatience(t), projectionAccounts, rotated.Position.Commit); err != nil {
+		t.Fatal(err)
+	}
+	before.call("GET", "/v3/account", "").is(http.StatusBadRequest, codeInvalidKey)
+	after := *before
+	after.key = rotated.Key
+	after.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
+}
