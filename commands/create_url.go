@@ -59,7 +59,13 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 		}
 	}
 	var made linksMade
+	var order turns
+	if r.Plan.limitsURLs() {
+		order = newTurns(len(items))
+	}
 	carryOut(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
+		room := h.roomFor(r, order, i)
+		defer room.pass()
 		if outcome.Items[i].Err != nil {
 			return
 		}
@@ -67,7 +73,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 		if item.Unique {
 			item.Known = append(made.to(item.LongURL), item.Known...)
 		}
-		outcome.Items[i] = h.createURL(ctx, r.item(i), item, tags)
+		outcome.Items[i] = h.createURL(ctx, r.item(i), item, tags, room)
 		made.add(outcome.Items[i])
 	})
 	return outcome
@@ -112,13 +118,16 @@ func checkLabels(labels []string) error {
 	return nil
 }
 
-func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags Tags) URLOutcome {
+func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) URLOutcome {
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
 		r.Repeated = true // every try goes on with the id that the first one claimed the long URL for
 	}
-	outcome, err := retry(func() (URLOutcome, error) { return create(ctx, r, item, tags) })
+	outcome, err := retry(func() (URLOutcome, error) {
+		defer room.giveBack() // where no link has come of it
+		return create(ctx, r, item, tags, room)
+	})
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -130,16 +139,26 @@ func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags
 
 // tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link itself, is
 // ErrWrongRevision.
-func (h *Handler) tryCreateURL(ctx context.Context, r Request, item CreateURL, tags Tags) (URLOutcome, error) {
+func (h *Handler) tryCreateURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
 	id, earlier, err := h.newURL(ctx, r)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
-	return h.createWithID(ctx, r, id, item, tags)
+	created, err := h.createWithID(ctx, r, id, item, tags, room)
+	if r.Repeated && refusedForRoom(err) { // perhaps another repeat has taken the last
+		if _, earlier, missing := h.newURL(ctx, r); missing == nil && earlier.URL.ID != "" {
+			return earlier, nil
+		}
+	}
+	return created, err
 }
 
-// createWithID claims a hash for a new link and creates it.
-func (h *Handler) createWithID(ctx context.Context, r Request, id string, item CreateURL, tags Tags) (URLOutcome, error) {
+// createWithID takes room and claims a hash for a new link, and creates it.
+func (h *Handler) createWithID(ctx context.Context, r Request, id string, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
+	at, err := room.take(ctx, id, h.now())
+	if err != nil {
+		return URLOutcome{}, err
+	}
 	hash := item.CustomHash
 	if hash == "" {
 		hash = generateHash()
@@ -151,13 +170,13 @@ func (h *Handler) createWithID(ctx context.Context, r Request, id string, item C
 		}
 		return URLOutcome{}, err
 	}
-	at := h.now()
 	created := events.URLCreated{
 		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim), //nolint:gosec // a claim's revision is not negative
 		LongURL: item.LongURL, Note: h.trimNote(item.Note), EmailStats: item.EmailStats,
 		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.ids(item.Tags), At: at,
 	}
 	appended, err := h.append(ctx, r.creating(hash), events.StreamURL+id, eventstore.NoStream, created)
+	room.used(err)
 	if err != nil {
 		return URLOutcome{}, err
 	}

@@ -1,6 +1,7 @@
 // Package commands is the write side. A command loads the streams it decides on, decides with the pure methods of the
 // aggregates (URL, hashClaim, Tags, Account), and appends the resulting events at exactly the revision it decided at.
-// When another writer was faster it loads and decides again. No command asks a read model.
+// When another writer was faster it loads and decides again. No command asks a read model, but for how many links an
+// account with limits has, see Quotas.
 //
 // Three rules make links exact under concurrency and crashes:
 //

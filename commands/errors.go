@@ -24,6 +24,7 @@ const (
 	TagNotFound                     // no such tag in the account
 	InvalidUsername                 // the user name is malformed or taken
 	AccountNotFound                 // no such account
+	URLLimitReached                 // the account's plan allows no more links
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.

@@ -32,6 +32,8 @@ type Config struct {
 	BlockedHosts func(host string) bool
 	// ReservedHashes are first path segments that the service itself serves.
 	ReservedHashes []string
+	// Quotas give room to the links of accounts with limits; nil: Request.Plan has none.
+	Quotas *Quotas
 	// NoteLength is how many code points of a note are kept; 0 means 25.
 	NoteLength int
 }
@@ -62,6 +64,7 @@ type Request struct {
 	Address string // keyed hash of the caller's address
 	ID      string // request id
 	Batch   string // id shared by all events of one call
+	Plan    Plan   // of the account
 
 	// Command makes the command's events recognisable: a command with the same id is carried out once.
 	Command uuid.UUID

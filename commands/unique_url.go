@@ -49,23 +49,28 @@ func (m *linksMade) to(longURL string) []string {
 
 // tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash it creates a link
 // where the hash is free, and returns the one that has the hash where it leads to the same long URL.
-func (h *Handler) tryCreateUniqueURL(ctx context.Context, r Request, item CreateURL, tags Tags) (URLOutcome, error) {
+func (h *Handler) tryCreateUniqueURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
 	id, earlier, err := h.newURL(ctx, r)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
 	if item.CustomHash != "" {
-		created, err := h.createWithID(ctx, r, id, item, tags)
+		created, err := h.createWithID(ctx, r, id, item, tags, room)
 		if errors.Is(err, errHashTaken) {
 			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
 		}
+		if refusedForRoom(err) {
+			if found, missing := h.linkUnder(ctx, r, item.CustomHash, item.LongURL); missing == nil {
+				return found, nil
+			}
+		}
 		return created, err
 	}
-	found, err := h.claimLongURL(ctx, r, id, item)
+	found, err := h.claimLongURL(ctx, r, id, item, room)
 	if err != nil || found.URL.ID != "" {
 		return found, err
 	}
-	return h.createWithID(ctx, r, id, item, tags)
+	return h.createWithID(ctx, r, id, item, tags, room)
 }
 
 // linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While that link is only about
@@ -97,8 +102,8 @@ func (h *Handler) linkUnder(ctx context.Context, r Request, hash, longURL string
 }
 
 // claimLongURL returns the account's link to the long URL. If there is none it claims the long URL for the link that is
-// about to be created and returns nothing.
-func (h *Handler) claimLongURL(ctx context.Context, r Request, id string, item CreateURL) (URLOutcome, error) {
+// about to be created, which has room from then on, and returns nothing.
+func (h *Handler) claimLongURL(ctx context.Context, r Request, id string, item CreateURL, room *room) (URLOutcome, error) {
 	sum := sha256.Sum256([]byte(item.LongURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
 	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
@@ -125,6 +130,9 @@ func (h *Handler) claimLongURL(ctx context.Context, r Request, id string, item C
 		}
 		if found, err := h.firstTo(ctx, r, item.LongURL, item.Known); err != nil || found.URL.ID != "" {
 			return found, err
+		}
+		if _, err := room.take(ctx, id, h.now()); err != nil {
+			return URLOutcome{}, err
 		}
 		_, err = h.append(ctx, r, stream, claims.revision(),
 			events.LongURLClaimed{LongURL: item.LongURL, URLID: id, Account: r.Account, At: h.now()})

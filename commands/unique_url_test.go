@@ -138,13 +138,13 @@ func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	item := CreateURL{LongURL: destination, Unique: true}
-	if found, err := s.claimLongURL(t.Context(), request("a"), "late", item); err != nil || found.URL.ID != "" {
+	if found, err := s.claimLongURL(t.Context(), request("a"), "late", item, nil); err != nil || found.URL.ID != "" {
 		t.Fatalf("claim: %+v, %v", found, err)
 	}
 	s.clock = s.clock.Add(creationPatience + time.Second)
 	next := s.mustUnique(t, "a", "")
 	s.wantTypes(t, "url-late", "url.creation_abandoned.v1")
-	if _, err := s.createWithID(t.Context(), request("a"), "late", item, Tags{}); err == nil {
+	if _, err := s.createWithID(t.Context(), request("a"), "late", item, Tags{}, nil); err == nil {
 		t.Error("the abandoned link came after all")
 	}
 	if got := s.mustUnique(t, "a", ""); got.ID != next.ID {

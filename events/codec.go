@@ -36,6 +36,8 @@ var decoders = map[string]func([]byte) (Event, error){
 	AccountReactivated{}.EventType():   decode[AccountReactivated],
 	ClicksRecorded{}.EventType():       decode[ClicksRecorded],
 	AllowanceUsed{}.EventType():        decode[AllowanceUsed],
+	QuotaChanged{}.EventType():         decode[QuotaChanged],
+	CallsMetered{}.EventType():         decode[CallsMetered],
 }
 
 func decode[E Event](body []byte) (Event, error) {

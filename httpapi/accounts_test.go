@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -68,4 +69,97 @@ func TestRotatedKey(t *testing.T) {
 	after := *before
 	after.key = rotated.Key
 	after.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
+}
+
+// Calls over the daily limit are refused until the next day, and are not counted.
+func TestDailyCalls(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) {
+		cfg.Plans = map[string]commands.Plan{"free": {DayCalls: 4, URLs: 100, MonthURLs: 1000}}
+	})
+	c, other := s.client(t, "alice"), s.client(t, "bob")
+	counters := func(of *client) string {
+		t.Helper()
+		return string(of.must("GET", "/v3/account", "").Account["counters"])
+	}
+	c.call("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth("alice", "wrong") }).is(http.StatusBadRequest, codeInvalidKey)
+	c.create(`"long_url":"https://example.com/"`)
+	c.call("GET", "/v3/urls/none", "").is(http.StatusNotFound, codeURLNotFound)
+	equal(t, "counters", counters(c),
+		`{"month_urls":{"count":1,"limit":1000},"today_api_calls":{"count":3,"limit":4},"urls":{"count":1,"limit":100}}`)
+	c.must("GET", "/v3/tags", "")
+	for range 3 {
+		a := c.call("POST", "/v3/urls", batch(1))
+		a.is(http.StatusTooManyRequests, codeCallLimit)
+		a.has("4 API calls")
+		equal(t, "Retry-After", a.header.Get("Retry-After"), "43200")
+	}
+	other.must("GET", "/v3/tags", "")
+	s.at(t, "2026-05-14T23:59:59.5Z")
+	equal(t, "Retry-After", c.call("GET", "/v3/tags", "").header.Get("Retry-After"), "1")
+	s.at(t, "2026-05-15T00:00:00Z")
+	equal(t, "counters of the next day", counters(c),
+		`{"month_urls":{"count":1,"limit":1000},"today_api_calls":{"count":1,"limit":4},"urls":{"count":1,"limit":100}}`)
+}
+
+// A batch gets the room that is left for its first items; deletions give room back, but for the month.
+func TestURLLimits(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]commands.Plan{"free": {URLs: 5, MonthURLs: 9}} })
+	c, other := s.client(t, "alice"), s.client(t, "bob")
+	other.create(`"long_url":"https://example.com/","custom_hash":"taken"`)
+	c.must("POST", "/v3/urls", batch(3))
+	a := c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"taken"},{"long_url":"ftp://example.com/"},
+		{"long_url":"https://example.com/","custom_hash":"four"},{"long_url":"https://example.com/"},{"long_url":"https://example.com/","custom_hash":"six"}]}`)
+	a.is(http.StatusOK, codeOK)
+	for i, want := range []code{codeHashUnavailable, codeInvalidURL, codeOK, codeOK, codeURLLimit} {
+		equal(t, fmt.Sprintf("item %d", i), a.URLs[i].Error.Code, want)
+	}
+	a.URLs[4].failed(t, codeURLLimit, "5 URLs")
+	equal(t, "custom_hash", *a.URLs[4].CustomHash, "six")
+	other.create(`"long_url":"https://example.com/","custom_hash":"six"`) // a refused item takes no hash
+
+	for path, body := range map[string]string{
+		"/v3/urls?disable_long_url_duplicates=1":        `{"urls":[{"long_url":"https://example.com/1"},{"long_url":"https://example.com/","custom_hash":"four"}]}`,
+		"/v3/urls?disable_long_url_duplicates=1&again=": `{"urls":[{"long_url":"https://example.com/2"}]}`,
+	} {
+		c.must("POST", path, body)
+	}
+	c.call("POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/new"}]}`).
+		URLs[0].failed(t, codeURLLimit, "5 URLs")
+
+	c.must("DELETE", "/v3/urls/four", "")
+	c.create(`"long_url":"https://example.com/new"`)
+	c.must("DELETE", "/v3/urls?tags=<2030-01-01", "")
+	a = c.call("POST", "/v3/urls", batch(5))
+	for i, want := range []code{codeOK, codeOK, codeOK, codeURLLimit, codeURLLimit} {
+		equal(t, fmt.Sprintf("item %d of the month", i), a.URLs[i].Error.Code, want)
+	}
+	a.URLs[4].failed(t, codeURLLimit, "in a month")
+	equal(t, "counters", string(c.must("GET", "/v3/account", "").Account["counters"]),
+		`{"month_urls":{"count":9,"limit":9},"today_api_calls":{"count":10,"limit":0},"urls":{"count":3,"limit":5}}`)
+	s.at(t, "2026-06-01T00:00:00Z")
+	equal(t, "items of the next month", c.call("POST", "/v3/urls", batch(3)).URLs[2].Error.Code, codeURLLimit)
+	equal(t, "links", c.must("GET", "/v3/urls", "").Page.TotalCount, 5)
+}
+
+// An account that gets a limit later has what it has.
+func TestLimitsComeLater(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]commands.Plan{"small": {URLs: 5}} })
+	c := s.client(t, "alice")
+	for _, plan := range []string{"small", "free", "small", "free", "small"} {
+		s.editAccount(t, "alice", commands.EditAccount{Plan: &plan})
+		c.must("POST", "/v3/urls", batch(1))
+	}
+	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
+	s.editAccount(t, "alice", commands.EditAccount{Plan: new("free")})
+	c.must("POST", "/v3/urls", batch(3))
+	s.editAccount(t, "alice", commands.EditAccount{Plan: new("small")})
+	for left := 8; left > 4; left-- {
+		c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
+		c.must("DELETE", "/v3/urls/"+c.must("GET", "/v3/urls?limit=1", "").URLs[0].Hash, "")
+	}
+	c.must("POST", "/v3/urls", batch(1))
+	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
 }

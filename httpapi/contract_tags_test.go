@@ -69,6 +69,6 @@ func TestContractOfTheAccount(t *testing.T) {
 	c.hold([]row{
 		{"deleted URLs do not count, but in their month", "DELETE /v3/urls/one", "", 200, codeOK, done, "/v3/account", `{"account":{
 			"user_id":"` + c.id + `","username":"alice","custom_domain":"","account_expiration_date":"9999-12-31 23:59:59","subscription_plan":"free",
-			"counters":{"urls":{"count":1,"limit":0},"month_urls":{"count":2,"limit":0}}}}`},
+			"counters":{"urls":{"count":1,"limit":0},"month_urls":{"count":2,"limit":0},"today_api_calls":{"count":4,"limit":0}}}}`},
 	})
 }

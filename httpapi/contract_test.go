@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"linkledger/commands"
 )
 
 // row is a row of the API's contract: a call, what has to be answered, and what a read finds afterwards.
@@ -132,7 +134,6 @@ const contractCodes = `101 Unknown error
 var unprovoked = map[code]string{
 	codeIncorrectURL:   "what is wrong with a hash is 1204 or 1215",
 	codeCooldown:       "the destination is not visited when a link is made",
-	codeURLLimit:       "plans have no limits",
 	codeHTTPError:      "no call of the API makes one over HTTP",
 	codeDomainNotFound: "accounts have no domains of their own",
 	codeInvalidWebhook: "there are no webhooks",
@@ -142,8 +143,12 @@ var unprovoked = map[code]string{
 // come with the status 200.
 func TestEveryCodeOfTheContract(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.BodyLimit, cfg.GroupLimit = 4000, 3 })
-	c := s.client(t, "alice")
+	s := newStack(t, func(cfg *Config) {
+		cfg.BodyLimit, cfg.GroupLimit, cfg.Plans = 4000, 3, map[string]commands.Plan{"small": {URLs: 1}}
+	})
+	c, small := s.client(t, "alice"), s.client(t, "small")
+	s.editAccount(t, "small", commands.EditAccount{Plan: new("small")})
+	small.create(`"long_url":"https://example.com/"`)
 	c.create(`"long_url":"https://example.com/","custom_hash":"kept","tags":["t"]`)
 	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
 	stranger, wrong := *c, *c
@@ -167,6 +172,7 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1215, 200, "POST", "/v3/urls", long+`,"custom_hash":"kept"}]}`)
 	call(c, 1216, 200, "POST", "/v3/urls", `{"urls":[{"long_url":"https://sho.rt/kept"}]}`)
 	call(c, 1217, 403, "DELETE", "/v3/urls/kept", "")
+	call(small, 1220, 200, "POST", "/v3/urls", batch(1))
 	call(c, 1221, 400, "POST", "/v3/urls", batch(4))
 	call(&wrong, 1300, 400, "GET", "/v3/account", "")
 	call(c, 1301, 404, "GET", "/v3/domains", "")

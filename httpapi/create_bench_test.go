@@ -11,17 +11,25 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"linkledger/commands"
 )
 
 // creators is how many clients create links at a time.
 const creators = 16
 
 // BenchmarkCreate creates links over HTTP, each durable and readable when answered, one or fifty per call. It takes turns
-// with a server that reads the body and answers nothing, and reports how they compare.
+// with a server that reads the body and answers nothing, and reports how they compare. Accounts with limits take room too.
 func BenchmarkCreate(b *testing.B) {
-	for _, batch := range []int{1, 50} {
-		b.Run(fmt.Sprintf("%d per call", batch), func(b *testing.B) {
-			s := newStack(b)
+	limits := commands.Plan{URLs: 1 << 40, MonthURLs: 1 << 40}
+	for _, variant := range []struct {
+		batch int
+		name  string
+		plan  commands.Plan
+	}{{1, "", commands.Plan{}}, {50, "", commands.Plan{}}, {1, ", limited", limits}, {50, ", limited", limits}} {
+		b.Run(fmt.Sprintf("%d per call%s", variant.batch, variant.name), func(b *testing.B) {
+			batch := variant.batch
+			s := newStack(b, func(cfg *Config) { cfg.Plans = map[string]commands.Plan{"free": variant.plan} })
 			c := s.client(b, "demo")
 			server := httptest.NewServer(s.handler)
 			b.Cleanup(server.Close)

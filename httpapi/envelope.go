@@ -54,6 +54,9 @@ func (s *server) endpoint(answer func(e *exchange) (any, error)) bunrouter.Handl
 		if err := s.authenticate(e); err != nil {
 			return err
 		}
+		if err := s.meter(e); err != nil {
+			return err
+		}
 		if r.Method == http.MethodGet {
 			s.awaitClicks(e)
 		}

@@ -1,11 +1,15 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 
 	"linkledger/commands"
 	"linkledger/queries"
@@ -91,10 +95,11 @@ var kinds = map[commands.Kind]code{
 	commands.TagNotFound:     codeTagNotFound,
 	commands.InvalidUsername: codeInvalidUsername,
 	commands.AccountNotFound: codeInvalidUsername,
+	commands.URLLimitReached: codeURLLimit,
 }
 
 // retryAfter is told to clients when the event store or the database cannot be asked.
-const retryAfter = "1" // second
+const retryAfter = time.Second
 
 // maxDetails keeps what a client sent from coming back at full length.
 const maxDetails = 300 // code points
@@ -104,6 +109,8 @@ type apiError struct {
 	code    code
 	details string // says in plain words what to mend
 	status  int    // 0: that of the code
+	// retryAfter is when a call that came too often may be repeated; 0: after a moment.
+	retryAfter time.Duration
 }
 
 // Error implements error.
@@ -146,12 +153,14 @@ type failure struct {
 	code    code
 	details string
 	status  int
+
+	retryAfter time.Duration // 0: after a moment
 }
 
 // refusal tells whether an error is a refusal, and what the client learns of it.
 func refusal(err error) (failure, bool) {
 	if refused, ok := errors.AsType[*apiError](err); ok {
-		f := failure{code: refused.code, details: clip(refused.details), status: refused.status}
+		f := failure{code: refused.code, details: clip(refused.details), status: refused.status, retryAfter: refused.retryAfter}
 		setDefault(&f.status, answers[f.code].status)
 		return f, true
 	}
@@ -194,13 +203,16 @@ func (s *server) answerClient(e *exchange, f failure) {
 	header := e.Header()
 	header.Set("Cache-Control", "no-store")
 	if f.status == http.StatusServiceUnavailable || f.status == http.StatusTooManyRequests {
-		header.Set("Retry-After", retryAfter)
+		header.Set("Retry-After", seconds(cmp.Or(f.retryAfter, retryAfter)))
 	}
 	if f.code == codeInvalidKey || f.code == codeInvalidUsername {
 		header.Set("WWW-Authenticate", `Basic realm="linkledger", charset="UTF-8"`)
 	}
 	_ = writeJSON(e, f.status, failed(f)) // an envelope can be encoded
 }
+
+// seconds is a duration as the header Retry-After has it, rounded up.
+func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
 func clip(details string) string {
 	n := 0

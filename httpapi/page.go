@@ -47,7 +47,7 @@ func (s *server) answerVisitor(e *exchange, f failure) {
 		content.Request = e.id
 	}
 	if f.status == http.StatusServiceUnavailable {
-		header.Set("Retry-After", retryAfter)
+		header.Set("Retry-After", seconds(retryAfter))
 	}
 	var page bytes.Buffer
 	_ = notice.Execute(&page, content) // three strings into a template that is parsed; a buffer takes everything

@@ -34,6 +34,9 @@ type Config struct {
 	// Allowances are for redirects to links with a limit.
 	Allowances *commands.Allowances
 	Clicks     *commands.Clicks // for redirects; its Run goes on until the last request is answered
+	Calls      *commands.Calls  // for the API, likewise
+	// Plans are the limits of accounts by the names of their plans; the others have none.
+	Plans map[string]commands.Plan
 	// Wait returns when a projection has passed a commit position, or with the error of ctx. For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
 
@@ -96,8 +99,8 @@ func (cfg *Config) check() error {
 		return errors.New("neither the API nor redirects are to be served")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Accounts == nil || cfg.Wait == nil):
-		return errors.New("the API needs commands, accounts and a way to wait for the read models")
+	case cfg.API && (cfg.Commands == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil):
+		return errors.New("the API needs commands, accounts, a meter of calls and a way to wait for the read models")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
 	case len(cfg.VisitorKey) < minKey:

@@ -59,6 +59,7 @@ type stack struct {
 	store    *eventstore.Store
 	db       *readmodel.DB
 	commands *commands.Handler
+	calls    *commands.Calls
 	fresh    *queries.Freshness
 	targets  *queries.Targets
 	log      *lines
@@ -81,8 +82,15 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.fresh = queries.NewFreshness(s.db)
 	clock := func() time.Time { return *s.now.Load() }
 	var err error
+	quotas := commands.NewQuotas(commands.QuotasConfig{
+		Store: s.store, Now: clock,
+		Existing: func(ctx context.Context, account string, now time.Time) (commands.Existing, error) {
+			existing, err := queries.New(s.db).Existing(ctx, account, now)
+			return commands.Existing(existing), err
+		},
+	})
 	s.commands = commands.NewHandler(commands.Config{
-		Store: s.store, Now: clock, ShortHosts: []string{shortHost}, ReservedHashes: ReservedHashes(),
+		Quotas: quotas, Store: s.store, Now: clock, ShortHosts: []string{shortHost}, ReservedHashes: ReservedHashes(),
 	})
 	if s.targets, err = queries.NewTargets(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
@@ -91,6 +99,8 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	clicks := commands.NewClicks(commands.ClicksConfig{Store: s.store})
 	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	s.start(t, clicks.Run)
+	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Now: clock})
+	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		return projections.Run(ctx, projections.Config{
 			DB: s.db, Store: s.store, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance,
@@ -98,7 +108,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	})
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Accounts: s.fresh.Accounts, Targets: s.targets,
-		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Wait: s.fresh.Wait,
+		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -382,6 +392,6 @@ func newStackless() Config {
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
 		Accounts: queries.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
-		Clicks: commands.NewClicks(commands.ClicksConfig{}), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
+		Clicks: commands.NewClicks(commands.ClicksConfig{}), Calls: commands.NewCalls(commands.CallsConfig{}), Wait: queries.NewFreshness(nil).Wait, VisitorKey: make([]byte, minKey),
 	}
 }

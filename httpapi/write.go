@@ -30,6 +30,7 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 		Address: s.pseudonym(s.clientAddress(e.request)),
 		ID:      e.id,
 		Command: uuid.New(),
+		Plan:    s.plan(e),
 	}
 	if key := e.request.Header.Get("Idempotency-Key"); key != "" {
 		if !idempotencyKeys.MatchString(key) {

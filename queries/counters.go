@@ -15,13 +15,10 @@ type Counters struct {
 
 // AccountCounters returns the counters of an account in the month of now; else ErrNotFound.
 func (q *DB) AccountCounters(ctx context.Context, account uuid.UUID, now time.Time) (Counters, error) {
-	year, month, _ := now.UTC().Date()
-	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 	var counters Counters
 	err := q.db.NewSelect().TableExpr("linkledger.accounts AS account").
 		ColumnExpr("account.urls, coalesce(month.urls, 0) AS month_urls").
-		Join("LEFT JOIN linkledger.account_months AS month ON month.account_id = account.id AND month.month = ?::date",
-			first.Format(time.DateOnly)).
+		Join("LEFT JOIN linkledger.account_months AS month ON month.account_id = account.id AND month.month = ?::date", firstOf(now)).
 		Where("account.id = ?", account).Scan(ctx, &counters)
 	if err != nil {
 		return Counters{}, failed("account counters", err)

@@ -9,6 +9,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
+	"linkledger/commands"
+	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
@@ -68,14 +70,23 @@ type accountShow struct {
 // accountUse is an account with what it has used.
 type accountUse struct {
 	accountView
-	URLs      int64 `json:"urls"`
-	MonthURLs int64 `json:"month_urls"`
+	URLs          int64 `json:"urls"`
+	MonthURLs     int64 `json:"month_urls"`
+	TodayAPICalls int64 `json:"today_api_calls"` // that the nodes have told
 }
 
 // Run implements the command.
 func (c *accountShow) Run(ctx context.Context, p *process) error {
+	if err := c.locate(); err != nil {
+		return err
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: c.EventStore, Logger: p.logger})
+	if err != nil {
+		return usageError{err}
+	}
+	defer store.Close()
 	var account accountUse
-	err := c.ask(ctx, func(ctx context.Context, q *queries.DB) error {
+	err = c.ask(ctx, func(ctx context.Context, q *queries.DB) error {
 		found, err := q.AccountByUsername(ctx, c.Username)
 		if err != nil {
 			return err
@@ -90,13 +101,14 @@ func (c *accountShow) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	account.TodayAPICalls = commands.NewCalls(commands.CallsConfig{Store: store, Logger: p.logger}).Today(ctx, account.ID)
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(account)
 	}
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
 	rows.AppendRows(account.rows())
-	rows.AppendRows([]table.Row{{"links", account.URLs}, {"links created this month", account.MonthURLs}})
+	rows.AppendRows([]table.Row{{"links", account.URLs}, {"links created this month", account.MonthURLs}, {"API calls today", account.TodayAPICalls}})
 	_, err = fmt.Fprintln(p.stdout, rows.Render())
 	return err
 }

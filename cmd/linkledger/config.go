@@ -37,6 +37,7 @@ type listeners struct {
 	AdminListen  string `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
 	Profiling    bool   `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
 	BlockedHosts string `help:"File of hosts that no new link may lead to, one per line; read again when it changes." placeholder:"FILE"`
+	Plans        plans  `help:"What accounts may use, by their plans: NAME:urls=N,month-urls=N,day-calls=N, plans with a ; between them. What is not named has no limit." placeholder:"PLANS"`
 	BaseURL      string `help:"Where short links live, such as https://sho.rt; by default the host a request asks for." placeholder:"URL" validate:"omitempty,base_url"`
 }
 

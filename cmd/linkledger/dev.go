@@ -94,7 +94,7 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
 		roles:        []role{roleAPI, roleRedirect, roleProjector},
-		blockedHosts: c.BlockedHosts, profiling: c.Profiling, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
+		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {

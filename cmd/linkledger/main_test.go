@@ -142,11 +142,15 @@ func (d *dev) call(method, path, body string) map[string]any {
 }
 
 func call(ctx context.Context, base, key, method, path, body string) (map[string]any, error) {
+	return callAs(ctx, base, demoUser, key, method, path, body)
+}
+
+func callAs(ctx context.Context, base, username, key, method, path, body string) (map[string]any, error) {
 	request, err := http.NewRequestWithContext(ctx, method, base+"/v3"+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	request.SetBasicAuth(demoUser, key)
+	request.SetBasicAuth(username, key)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -312,6 +316,11 @@ func TestWrongConfiguration(t *testing.T) {
 		"no PostgreSQL":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--postgres-bin=/nowhere"}, free...), want: "PostgreSQL"},
 		"store: data a file":  {args: []string{"eventstore", "--listen=127.0.0.1:0", "--data=" + file}, want: file},
 		"no blocked hosts":    {args: append([]string{"dev", "--data=" + t.TempDir(), "--blocked-hosts=/nowhere"}, free...), want: "--blocked-hosts"},
+		"a plan without name": {args: []string{"dev", "--plans=urls=1"}, want: "--plans"},
+		"an unknown limit":    {args: []string{"dev"}, env: []string{"LINKLEDGER_PLANS=free:urls=5,links=1"}, want: "month-urls=N"},
+		"a limit of nothing":  {args: []string{"serve", "--plans=free:urls=0"}, want: "leave the limit out"},
+		"a limit twice":       {args: []string{"serve", "--plans=free:urls=1,urls=2"}, want: "each once"},
+		"a plan twice":        {args: []string{"serve", "--plans=free:urls=1;free:urls=2"}, want: "twice"},
 		"no running dev":      {args: []string{"account", "list", "--data=" + t.TempDir()}, want: "no linkledger dev runs"},
 	}
 	for name, test := range tests {

@@ -27,6 +27,7 @@ type installation struct {
 	store    *child
 	service  *child
 	database *postgres.Server
+	flags    []string // of the service, beside those that every service needs
 
 	storeAddress, base, admin, key string
 }
@@ -69,16 +70,16 @@ func freeAddress(t *testing.T) string {
 }
 
 // install starts everything and opens an account.
-func install(t *testing.T) *installation {
+func install(t *testing.T, flags ...string) *installation {
 	t.Helper()
-	return installProgram(t, program)
+	return installProgram(t, program, flags...)
 }
 
 // installProgram starts everything with another build of the service.
-func installProgram(t *testing.T, service string) *installation {
+func installProgram(t *testing.T, service string, flags ...string) *installation {
 	t.Helper()
 	i := &installation{
-		t: t, folder: t.TempDir(), program: service, storeAddress: freeAddress(t),
+		t: t, folder: t.TempDir(), program: service, flags: flags, storeAddress: freeAddress(t),
 		base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
 	}
 	i.startStore()
@@ -125,7 +126,7 @@ func (i *installation) stopDatabase() {
 
 func (i *installation) startService() {
 	i.t.Helper()
-	i.service = i.serve(i.base, i.admin, "spool")
+	i.service = i.serve(i.base, i.admin, "spool", i.flags...)
 }
 
 // serve starts a service on addresses and a spool of its own.

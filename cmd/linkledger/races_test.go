@@ -16,22 +16,24 @@ const racers = 64
 // cluster is an installation with a second service process beside the first.
 type cluster struct {
 	*installation
-	nodes [2]string // base URLs
+	nodes  [2]string // base URLs
+	second *child
 }
 
-func startCluster(t *testing.T) *cluster {
+func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
-	c := &cluster{installation: install(t)}
+	c := &cluster{installation: install(t, flags...)}
 	public, admin := freeAddress(t), freeAddress(t)
-	second := startChild(t, program, "serve", "--listen", public, "--admin-listen", admin, "--eventstore", "esdb://"+c.storeAddress+"?tls=false",
-		"--database", c.database.DSN(), "--spool", filepath.Join(c.folder, "spool2"))
+	c.second = startChild(t, program, slices.Concat([]string{
+		"serve", "--listen", public, "--admin-listen", admin, "--spool", filepath.Join(c.folder, "spool2"),
+	}, c.backends(), flags)...)
 	c.nodes = [2]string{c.base, "http://" + public}
 	c.eventually("both services know the account", func() bool {
 		for _, node := range c.nodes {
 			if _, err := call(t.Context(), node, c.key, "GET", "/account", ""); err != nil {
 				select {
-				case <-second.ended:
-					t.Fatalf("the second service ended: %s", &second.output)
+				case <-c.second.ended:
+					t.Fatalf("the second service ended: %s", &c.second.output)
 				default:
 				}
 				return false

@@ -33,7 +33,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	defer func() { _ = admin.Close() }()
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
-		blockedHosts: c.BlockedHosts, profiling: c.Profiling, redirecting: c.inFolder(filepath.Join("data", "spool")),
+		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, redirecting: c.inFolder(filepath.Join("data", "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {

@@ -42,6 +42,7 @@ type service struct {
 	spool    *spool.Spool // nil: no redirects
 	commands *commands.Handler
 	clicks   *commands.Clicks
+	calls    *commands.Calls
 	board    projections.Board
 	roles    []role
 	observed *observed
@@ -60,6 +61,7 @@ type serviceConfig struct {
 	roles        []role
 	blockedHosts string // file; empty: none
 	profiling    bool
+	plans        plans
 	redirecting
 	projecting
 }
@@ -114,8 +116,15 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		}
 		blocked = list.Blocks
 	}
+	quotas := commands.NewQuotas(commands.QuotasConfig{
+		Store: s.store,
+		Existing: func(ctx context.Context, account string, now time.Time) (commands.Existing, error) {
+			existing, err := s.queries.Existing(ctx, account, now)
+			return commands.Existing(existing), err
+		},
+	})
 	s.commands = commands.NewHandler(commands.Config{
-		Store: s.store, Logger: s.logger, ShortHosts: shortHosts, BlockedHosts: blocked, ReservedHashes: httpapi.ReservedHashes(),
+		Quotas: quotas, Store: s.store, Logger: s.logger, ShortHosts: shortHosts, BlockedHosts: blocked, ReservedHashes: httpapi.ReservedHashes(),
 	})
 	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
@@ -130,8 +139,10 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.clicks = commands.NewClicks(commands.ClicksConfig{
 		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
 	})
+	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Wait: s.fresh.Wait,
+		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls, Wait: s.fresh.Wait,
+		Plans:      cfg.plans.byName,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Observe: s.observed.request, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
@@ -186,6 +197,9 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	}
 	if s.has(roleRedirect) {
 		start("clicks", s.clicks.Run)
+	}
+	if s.has(roleAPI) {
+		start("calls", s.calls.Run)
 	}
 
 	var servers errgroup.Group

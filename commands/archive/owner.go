@@ -11,7 +11,8 @@ import (
 )
 
 // owner knows which events are those of one account, when it sees the log from its start: those of the account, its
-// tags, its links and their hashes. Clicks of many accounts lie together in one event, which is nobody's alone.
+// tags, its links and their hashes, and what it used of its limits. Clicks of many accounts lie together in one event, which is
+// nobody's alone.
 type owner struct {
 	account string
 	links   map[uuid.UUID]struct{}
@@ -21,7 +22,7 @@ func (o *owner) owns(r eventstore.Recorded) (bool, error) {
 	if id, ok := strings.CutPrefix(r.Stream, events.StreamURL); ok {
 		return o.ownsLink(id, r)
 	}
-	for _, prefix := range []string{events.StreamAccount, events.StreamTags, events.StreamLongURL} {
+	for _, prefix := range []string{events.StreamAccount, events.StreamTags, events.StreamLongURL, events.StreamQuota, events.StreamUsage} {
 		if rest, ok := strings.CutPrefix(r.Stream, prefix); ok {
 			return rest == o.account || strings.HasPrefix(rest, o.account+"-"), nil
 		}

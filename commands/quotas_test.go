@@ -1,0 +1,328 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// limitedNodes are nodes on one event store, whose accounts have limits.
+type limitedNodes struct {
+	server *eventstoretest.Server
+	store  *eventstore.Store
+	nodes  []*Handler
+	clock  atomic.Pointer[time.Time]
+	stale  atomic.Int64 // how often the read model still answers what it did before
+
+	mu    sync.Mutex
+	known Existing
+}
+
+func newLimitedNodes(t *testing.T, n int) *limitedNodes {
+	t.Helper()
+	l := &limitedNodes{server: eventstoretest.Serve(t)}
+	l.store = eventstoretest.Open(t, l.server.URL())
+	start := at
+	l.clock.Store(&start)
+	for range n {
+		store := eventstoretest.Open(t, l.server.URL())
+		now := func() time.Time { return *l.clock.Load() }
+		quotas := NewQuotas(QuotasConfig{Store: store, Now: now, Existing: l.existing})
+		l.nodes = append(l.nodes, NewHandler(Config{Store: store, Now: now, Quotas: quotas}))
+	}
+	return l
+}
+
+func (l *limitedNodes) pass(d time.Duration) {
+	later := l.clock.Load().Add(d)
+	l.clock.Store(&later)
+}
+
+// existing stands in for the read model of the one account of a test.
+func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (Existing, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stale.Add(-1) >= 0 {
+		return l.known, nil
+	}
+	head, err := l.store.Head(ctx)
+	if err != nil {
+		return Existing{}, err
+	}
+	err = l.store.ReadLog(ctx, l.known.position(), head, func(batch []eventstore.Recorded) error {
+		for _, r := range batch {
+			e, err := r.Event()
+			if err != nil {
+				return err
+			}
+			switch e := e.(type) {
+			case events.URLCreated:
+				if e.Account == "a" {
+					l.known.Created++
+					l.known.Month++
+				}
+			case events.URLDeleted:
+				l.known.Deleted++
+			}
+		}
+		return nil
+	})
+	l.known.Commit, l.known.Prepare = head.Commit, head.Prepare
+	return l.known, err
+}
+
+func limited(plan Plan) Request {
+	r := request("a")
+	r.Plan = plan
+	return r
+}
+
+// batchOf is a batch of links to create.
+func batchOf(n int) []CreateURL {
+	items := make([]CreateURL, n)
+	for i := range items {
+		items[i].LongURL = "https://example.com/"
+	}
+	return items
+}
+
+func (l *limitedNodes) live(t *testing.T) int64 {
+	t.Helper()
+	existing, err := l.existing(t.Context(), "", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return existing.Created - existing.Deleted
+}
+
+// 64 clients of two nodes create up to the limit, in batches, with items that fail and links that are deleted.
+func TestQuotasRace(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 2)
+	plan := Plan{URLs: 150}
+	l.nodes[0].CreateURLs(t.Context(), request("other"), []CreateURL{{LongURL: "https://example.com/", CustomHash: "taken"}})
+	var refused atomic.Int64
+	together(64, func(client int) {
+		node := l.nodes[client%2]
+		for range 2 {
+			items := batchOf(client%5 + 1)
+			items[0].CustomHash = []string{"", "taken"}[client%2]
+			var mine []string
+			for i, item := range node.CreateURLs(t.Context(), limited(plan), items).Items {
+				switch kind(item.Err) {
+				case URLLimitReached:
+					refused.Add(1)
+				case HashUnavailable:
+					if i > 0 || client%2 == 0 {
+						t.Errorf("client %d, item %d: %v", client, i, item.Err)
+					}
+				default:
+					if item.Err != nil {
+						t.Errorf("client %d, item %d: %v", client, i, item.Err)
+					}
+					mine = append(mine, item.URL.Hash)
+				}
+			}
+			if client%3 == 0 && len(mine) > 1 {
+				for _, deleted := range node.DeleteURLs(t.Context(), limited(plan), ByHash(mine[:len(mine)/2]...)) {
+					if deleted.Err != nil {
+						t.Error(deleted.Err)
+					}
+				}
+			}
+		}
+	})
+	t.Logf("%d items were refused", refused.Load())
+	room := 150 - l.live(t)
+	items := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(int(room)+3)).Items
+	for i, item := range items {
+		if got := kind(item.Err) == URLLimitReached; got != (int64(i) >= room) {
+			t.Errorf("item %d of %d with room for %d: %v", i, len(items), room, item.Err)
+		}
+	}
+	if got := l.live(t); got != 150 {
+		t.Errorf("%d links, want 150", got)
+	}
+}
+
+// The room of a node that was killed comes back after a minute, once; a link that it had created keeps its room.
+func TestQuotasOfAKilledNode(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 2)
+	plan := Plan{URLs: 3, MonthURLs: 3}
+	create := func() Kind {
+		return kind(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
+	}
+	killed := l.nodes[0].cfg.Quotas
+	claimants := []*claimant{killed.ask("a", plan, "late"), killed.ask("a", plan, "made")}
+	for _, c := range claimants {
+		if _, err := killed.wait(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	made := created()
+	made.URLID, made.Account, made.At = "made", "a", claimants[1].at
+	write := eventstore.Write{
+		Stream: events.StreamURL + "made", Expected: eventstore.NoStream, Command: request("").Command, Events: []events.Event{made},
+	}
+	if _, err := l.store.Append(t.Context(), write); err != nil {
+		t.Fatal(err)
+	}
+	if first, second := create(), create(); first != 0 || second != URLLimitReached {
+		t.Errorf("with a late link: %v and %v", first, second)
+	}
+	l.pass(claimTimeout)
+	together(2, func(int) { create() })
+	if first, second := create(), l.live(t); first != URLLimitReached || second != 3 {
+		t.Errorf("%d links, and one more is %v", second, first)
+	}
+	write.Stream, write.Command = events.StreamURL+"late", request("").Command
+	if _, err := l.store.Append(t.Context(), write); !errors.Is(err, eventstore.ErrWrongRevision) {
+		t.Errorf("the late link came after all: %v", err)
+	}
+}
+
+// While the read model does not know of a deletion, nobody is refused for it before he has waited.
+func TestQuotasWaitForTheReadModel(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 1)
+	plan := Plan{URLs: 1}
+	node := l.nodes[0]
+	old := node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].URL
+	l.live(t)
+	l.stale.Store(math.MaxInt64)
+	if deleted := node.DeleteURLs(t.Context(), limited(plan), ByHash(old.Hash))[0]; deleted.Err != nil {
+		t.Fatal(deleted.Err)
+	}
+	if got := kind(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != URLLimitReached {
+		t.Errorf("with a read model that stands still: %v", got)
+	}
+	l.stale.Store(5)
+	if got := kind(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != 0 {
+		t.Errorf("with a read model that catches up: %v", got)
+	}
+}
+
+// The first items of a batch get the room, also when they take longer to ask for it.
+func TestRoomInTheOrderOfABatch(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 1)
+	items := batchOf(8)
+	for i := range 4 {
+		items[i].Unique, items[i].LongURL = true, fmt.Sprintf("https://example.com/%d", i)
+	}
+	for i, item := range l.nodes[0].CreateURLs(t.Context(), limited(Plan{URLs: 4}), items).Items {
+		if got := kind(item.Err); (got == 0) != (i < 4) {
+			t.Errorf("item %d: %v", i, item.Err)
+		}
+	}
+}
+
+// Room that one node has given back the other finds.
+func TestRoomOfTheOtherNode(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 2)
+	plan := Plan{URLs: 2}
+	var rooms [2]place
+	for i, node := range l.nodes {
+		c := node.cfg.Quotas.ask("a", plan, fmt.Sprint("u", i))
+		if _, err := node.cfg.Quotas.wait(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		rooms[i] = place{c.link, c.at.UnixMicro()}
+	}
+	l.nodes[0].cfg.Quotas.giveBack("a", rooms[0])
+	if item := l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0]; item.Err != nil {
+		t.Error(item.Err)
+	}
+}
+
+// Concurrent repeats of one command make one link, which takes room once.
+func TestRepeatsTakeRoomOnce(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 2)
+	plan := Plan{URLs: 4}
+	for round := range 4 {
+		r := limited(plan)
+		r.Repeated = true
+		hashes := make([]string, 6)
+		together(len(hashes), func(i int) {
+			item := l.nodes[i%2].CreateURLs(t.Context(), r, batchOf(1)).Items[0]
+			if item.Err != nil {
+				t.Errorf("round %d: %v", round, item.Err)
+			}
+			hashes[i] = item.URL.Hash
+		})
+		if slices.Sort(hashes); hashes[0] != hashes[len(hashes)-1] {
+			t.Errorf("one command made %v", hashes)
+		}
+	}
+	if got := kind(l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != URLLimitReached || l.live(t) != 4 {
+		t.Errorf("%d links, and one more is %v", l.live(t), got)
+	}
+}
+
+// Room is left open by a client that leaves, and given to the next.
+func TestRoomOfThoseWhoLeave(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 1)
+	quotas, plan := l.nodes[0].cfg.Quotas, Plan{URLs: 1}
+	left, leave := context.WithCancel(t.Context())
+	leave()
+	for i := range 20 {
+		c := quotas.ask("a", plan, fmt.Sprint("left", i))
+		if _, err := quotas.wait(left, c); err == nil { // it was faster
+			quotas.giveBack("a", place{c.link, c.at.UnixMicro()})
+		}
+	}
+	if item := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0]; item.Err != nil {
+		t.Error(item.Err)
+	}
+}
+
+// More links than an event can name get room one after the other.
+func TestManyLinksAtATime(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 1)
+	quotas := l.nodes[0].cfg.Quotas
+	together(2*maxPending, func(i int) {
+		c := quotas.ask("a", Plan{URLs: 3 * maxPending}, uuid.NewString())
+		if _, err := quotas.wait(t.Context(), c); err != nil {
+			t.Error(err)
+			return
+		}
+		quotas.came("a", place{c.link, c.at.UnixMicro()})
+	})
+}
+
+// An event store that is away refuses nobody.
+func TestQuotasWithoutTheEventStore(t *testing.T) {
+	t.Parallel()
+	l := newLimitedNodes(t, 1)
+	plan := Plan{URLs: 2}
+	r := limited(plan)
+	l.nodes[0].CreateURLs(t.Context(), r, batchOf(1))
+	l.live(t)
+	l.stale.Store(math.MaxInt64)
+	l.server.Stop()
+	if _, err := l.nodes[0].cfg.Quotas.wait(t.Context(), l.nodes[0].cfg.Quotas.ask("a", plan, "u")); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("without the event store: %v", err)
+	}
+	l.server.Start()
+	l.stale.Store(0)
+	if item := l.nodes[0].CreateURLs(t.Context(), r, batchOf(1)).Items[0]; item.Err != nil {
+		t.Error(item.Err)
+	}
+}

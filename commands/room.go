@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"linkledger/events/eventstore"
+)
+
+// turns lets the items of a batch ask for room in their order: the first ones get it. A nil one has no order.
+type turns []chan struct{} // the one at an index is closed when all items before it have asked, or need no room
+
+func newTurns(items int) turns {
+	t := make(turns, items+1)
+	for i := range t {
+		t[i] = make(chan struct{})
+	}
+	close(t[0])
+	return t
+}
+
+// room is what an item of a batch needs to create a link. A nil one is that of an account without limits.
+type room struct {
+	quotas  *Quotas
+	account string
+	plan    Plan
+
+	turn, next chan struct{}
+	passed     sync.Once
+
+	held place // zero: none
+}
+
+// roomFor returns the room of an item, which has to call pass in the end.
+func (h *Handler) roomFor(r Request, t turns, item int) *room {
+	if !r.Plan.limitsURLs() {
+		return nil
+	}
+	return &room{quotas: h.cfg.Quotas, account: r.Account, plan: r.Plan, turn: t[item], next: t[item+1]}
+}
+
+// take gets room for a link, unless it has it, and returns the time that its creation has to carry. It refuses with
+// URLLimitReached.
+func (m *room) take(ctx context.Context, link string, now time.Time) (time.Time, error) {
+	if m == nil {
+		return now, nil
+	}
+	if m.held.link == link {
+		return time.UnixMicro(m.held.at).UTC(), nil
+	}
+	m.giveBack()
+	<-m.turn // items before this one do not wait for it
+	claimant := m.quotas.ask(m.account, m.plan, link)
+	m.pass()
+	at, err := m.quotas.wait(ctx, claimant)
+	if err == nil {
+		m.held = place{link, at.UnixMicro()}
+	}
+	return at, err
+}
+
+func refusedForRoom(err error) bool {
+	refused, ok := errors.AsType[*Error](err)
+	return ok && refused.Kind == URLLimitReached
+}
+
+// pass lets the next item ask.
+func (m *room) pass() {
+	if m == nil {
+		return
+	}
+	m.passed.Do(func() {
+		<-m.turn
+		close(m.next)
+	})
+}
+
+// used notes how the creation of the link went. Where that is not known, the room is looked after when it is needed.
+func (m *room) used(err error) {
+	switch {
+	case m == nil:
+		return
+	case err == nil:
+		m.quotas.came(m.account, m.held)
+	case errors.Is(err, eventstore.ErrWrongRevision):
+		return // and it is given back
+	}
+	m.held = place{}
+}
+
+// giveBack gives up the room of a link that was not created.
+func (m *room) giveBack() {
+	if m == nil || m.held == (place{}) {
+		return
+	}
+	m.quotas.giveBack(m.account, m.held)
+	m.held = place{}
+}
