@@ -182,53 +182,149 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// What one node has answered every read of the other shows.
-func TestWritesAreReadThroughTheOtherNode(t *testing.T) {
+// What one node has answered every read through either node shows, after each kind of write.
+func TestWritesAreReadThroughEitherNode(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
-	list := func(node int, query string) string {
-		t.Helper()
+	for round := range 6 {
+		w := &writes{cluster: c, writer: round, round: round}
+		w.links()
+		w.groups()
+		w.tags()
+		w.stats()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// writes makes each kind of write through one node and reads through both.
+type writes struct {
+	*cluster
+	writer, round int
+}
+
+// write makes a call whose items all succeed.
+func (w *writes) write(method, path, body string) {
+	w.t.Helper()
+	urls, _ := w.must(w.writer, method, path, body)["urls"].([]any)
+	for _, item := range urls {
+		if problem := item.(map[string]any)["error"].(map[string]any); problem["code"] != 0.0 {
+			w.t.Errorf("round %d, %s %s: %v", w.round, method, path, problem)
+		}
+	}
+}
+
+// expect compares what both nodes answer, first the one that did not write.
+func (w *writes) expect(want string, ask func(node int) string) {
+	w.t.Helper()
+	for _, node := range []int{w.writer + 1, w.writer} {
+		if got := ask(node); got != want {
+			w.t.Errorf("round %d, node %d after a write through node %d: %s, want %s", w.round, node%2, w.writer%2, got, want)
+		}
+	}
+}
+
+// list asks for the hashes that a list has.
+func (w *writes) list(query string) func(node int) string {
+	return func(node int) string {
 		var hashes []string
-		for _, url := range c.must(node, "GET", "/urls?order_by=hash&"+query, "")["urls"].([]any) {
+		for _, url := range w.must(node, "GET", "/urls?limit=1000&order_by=hash&"+query, "")["urls"].([]any) {
 			hashes = append(hashes, url.(map[string]any)["hash"].(string))
 		}
 		return strings.Join(hashes, ",")
 	}
-	for round := range 10 {
-		writer, reader := round, round+1
-		old, renamed, tag := fmt.Sprintf("old%d", round), fmt.Sprintf("new%d", round), fmt.Sprintf("tag%d", round)
-		expect := func(what, got, want string) {
-			t.Helper()
-			if got != want {
-				t.Errorf("round %d, %s: %s, want %s", round, what, got, want)
-			}
-		}
-		c.must(writer, "POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%s","custom_hash":%q,"tags":[%q]}]}`, tag, old, tag))
-		expect("list", list(reader, "limit=1000"), old)
-		expect("search", list(reader, "search="+tag), old)
-		expect("tags", list(reader, "tags="+tag), old)
-		expect("hashes", list(reader, "hashes="+old), old)
+}
 
-		c.must(writer, "PATCH", "/urls/"+old, fmt.Sprintf(`{"urls":[{"custom_hash":%q,"tags":["-%s"],"archived":true}]}`, renamed, tag))
-		expect("renamed", list(reader, "tags=archived"), renamed)
-		expect("untagged", list(reader, "tags="+tag), "")
-		c.must(writer, "PATCH", "/urls?tags=archived", `{"urls":[{"archived":false,"note":"done"}]}`)
-		expect("edited by tag", list(reader, "search=done"), renamed)
-		expect("no longer archived", list(reader, "tags=archived"), "")
-
-		if redirected, err := visit(t.Context(), c.nodes[reader%2], renamed, "agent"); err != nil || !redirected {
-			t.Errorf("round %d: the other node does not know %s: %v", round, renamed, err)
+// redirects demands of both nodes that visitors of a hash are sent on, or not: at once of the one that wrote, of the other
+// one as soon as it is notified.
+func (w *writes) redirects(hash string, want bool) {
+	w.t.Helper()
+	redirected := func(node int) bool {
+		redirected, err := visit(w.t.Context(), w.nodes[node%2], hash, "agent")
+		if err != nil {
+			w.t.Error(err)
 		}
-		c.must(writer, "DELETE", "/urls?hashes="+renamed, "")
-		expect("deleted", list(reader, "limit=1000"), "")
-		if redirected, err := visit(t.Context(), c.nodes[reader%2], renamed, "agent"); err != nil || redirected {
-			t.Errorf("round %d: the other node still redirects %s: %v", round, renamed, err)
-		}
-		c.must(writer, "DELETE", "/tags/"+tag, "")
-		tags := c.must(reader, "GET", "/tags", "")["tags"].([]any)
-		if slices.ContainsFunc(tags, func(t any) bool { return t.(map[string]any)["label"] == tag }) {
-			t.Errorf("round %d: the tag is still there: %v", round, tags)
-		}
+		return redirected
 	}
-	http.DefaultClient.CloseIdleConnections()
+	if redirected(w.writer) != want {
+		w.t.Errorf("round %d: the node that wrote redirects %s: %v, want %v", w.round, hash, !want, want)
+	}
+	w.eventually("the other node redirects likewise", func() bool { return redirected(w.writer+1) == want })
+}
+
+// of asks for a field of the first URL of an answer.
+func (w *writes) of(list, path, field string) func(node int) string {
+	return func(node int) string {
+		return fmt.Sprint(w.must(node, "GET", path, "")[list].([]any)[0].(map[string]any)[field])
+	}
+}
+
+func (w *writes) links() {
+	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/first","custom_hash":"a","tags":["t"]}]}`)
+	for _, query := range []string{"", "search=first", "tags=t", "hashes=a", "order_by=clicks"} {
+		w.expect("a", w.list(query))
+	}
+	w.redirects("a", true)
+	w.expect("map[count:1 limit:0]", func(node int) string {
+		return fmt.Sprint(w.must(node, "GET", "/account", "")["account"].(map[string]any)["counters"].(map[string]any)["urls"])
+	})
+	w.write("PATCH", "/urls/a", `{"urls":[{"custom_hash":"b","tags":["-t"],"archived":true}]}`)
+	w.expect("b", w.list("tags=archived"))
+	w.expect("", w.list("tags=t"))
+	w.redirects("a", false)
+	w.redirects("b", true)
+	w.write("PATCH", "/urls", `{"urls":[{"hash":"b","note":"by item"}]}`)
+	w.expect("by item", w.of("urls", "/urls/b", "note"))
+	w.write("POST", "/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/first"}]}`)
+	w.expect("b", w.list(""))
+	w.write("DELETE", "/urls/b", "")
+	w.expect("", w.list(""))
+	w.redirects("b", false)
+}
+
+func (w *writes) groups() {
+	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"a"},{"long_url":"https://example.com/","custom_hash":"b"}]}`)
+	w.write("PATCH", "/urls?hashes=a,b", `{"urls":[{"note":"by hash","tags":["+t"]}]}`)
+	w.expect("a,b", w.list("search=by%20hash"))
+	w.write("PATCH", "/urls?tags=t", `{"urls":[{"note":"by tag"}]}`)
+	w.expect("a,b", w.list("search=by%20tag"))
+	w.write("DELETE", "/urls?hashes=a", "")
+	w.expect("b", w.list(""))
+	w.write("DELETE", "/urls?tags=t", "")
+	w.expect("", w.list(""))
+	w.redirects("b", false)
+}
+
+func (w *writes) tags() {
+	labels := func(node int) string {
+		var labels []string
+		for _, tag := range w.must(node, "GET", "/tags", "")["tags"].([]any) {
+			labels = append(labels, tag.(map[string]any)["label"].(string))
+		}
+		return strings.Join(labels, ",")
+	}
+	w.expect("t", labels)
+	w.write("POST", "/tags", `{"label":"new"}`)
+	w.expect("t,new", labels)
+	w.write("PATCH", "/tags/new", `{"label":"renamed"}`)
+	w.expect("t,renamed", labels)
+	w.write("DELETE", "/tags/renamed", "")
+	w.write("DELETE", "/tags/t", "")
+	w.expect("", labels)
+}
+
+func (w *writes) stats() {
+	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"a","tags":["t"]}]}`)
+	for _, reset := range []string{"/stats/a", "/stats?hashes=a", "/stats?tags=t"} {
+		if redirected, err := visit(w.t.Context(), w.nodes[w.writer%2], "a", "agent"); err != nil || !redirected {
+			w.t.Errorf("round %d: a visitor is not redirected: %v", w.round, err)
+		}
+		if got := w.of("stats", "/stats/a", "total_clicks")(w.writer); got != "1" { // the other node learns of clicks when they are counted
+			w.t.Errorf("round %d: %s clicks, want 1", w.round, got)
+		}
+		w.write("DELETE", reset, "")
+		w.expect("0", w.of("stats", "/stats/a", "total_clicks"))
+		w.expect("0", w.of("urls", "/urls/a", "total_clicks"))
+	}
+	w.write("DELETE", "/urls?hashes=a", "")
+	w.write("DELETE", "/tags/t", "")
 }
