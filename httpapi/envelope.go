@@ -49,8 +49,8 @@ func (f failure) item() *itemError {
 // endpoint makes a route of what answers authenticated calls of the API: with a value whose JSON is the whole answer, or
 // with an error.
 func (s *server) endpoint(answer func(e *exchange) (any, error)) bunrouter.HandlerFunc {
-	return func(_ http.ResponseWriter, r bunrouter.Request) error {
-		e := exchangeOf(r)
+	return func(w http.ResponseWriter, r bunrouter.Request) error {
+		e := exchangeOf(w, r)
 		if err := s.authenticate(e); err != nil {
 			return err
 		}

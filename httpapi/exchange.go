@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bunrouter"
 
+	"linkledger/commands"
 	"linkledger/queries"
 )
 
@@ -84,11 +85,9 @@ func (e *exchange) param(name string) string {
 	return value
 }
 
-type exchangeKey struct{}
-
-// exchangeOf returns the exchange that ServeHTTP started, with what the router found.
-func exchangeOf(r bunrouter.Request) *exchange {
-	e, _ := r.Context().Value(exchangeKey{}).(*exchange)
+// exchangeOf returns the exchange that ServeHTTP handed to the router, with what the router found.
+func exchangeOf(w http.ResponseWriter, r bunrouter.Request) *exchange {
+	e := w.(*exchange) //nolint:errcheck,forcetypeassert // nothing stands between ServeHTTP and the handlers
 	e.route, e.params = r.Route(), r.Params()
 	return e
 }
@@ -96,34 +95,46 @@ func exchangeOf(r bunrouter.Request) *exchange {
 // ServeHTTP implements http.Handler.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	e := &exchange{ResponseWriter: w, sent: r.Method, id: r.Header.Get(headerRequestID)}
+	e := &exchange{ResponseWriter: w, request: r, sent: r.Method, id: r.Header.Get(headerRequestID)}
 	if !requestIDs.MatchString(e.id) {
 		e.id = uuid.NewString()
 	}
 	defer func() { s.observe(e, time.Since(start)) }()
 	header := w.Header()
-	header.Set(headerRequestID, e.id)
-	header.Set("X-Content-Type-Options", "nosniff")
+	header[headerRequestID] = []string{e.id}
+	header["X-Content-Type-Options"] = []string{"nosniff"}
 
-	ctx := r.Context()
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		ctx = context.WithoutCancel(ctx)
+	path, known := canonical(r.URL)
+	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
+		s.serveClient(e, path, known, start)
+		return
+	}
+	// What a redirect waits for has deadlines of its own, and there are many of them.
+	if path != r.URL {
+		e.request = r.WithContext(r.Context())
+		e.request.URL = path
+	}
+	defer s.recoverPanic(e, s.answerVisitor)
+	if err := s.serve(s.short, e, known); err != nil {
+		s.answerVisitor(e, s.failureOf(e, err))
+	}
+}
+
+// serveClient answers a call of the API within the request's deadline.
+func (s *server) serveClient(e *exchange, path *url.URL, known bool, start time.Time) {
+	ctx := e.context()
+	if e.sent != http.MethodGet && e.sent != http.MethodHead {
+		ctx = context.WithoutCancel(ctx) // a write that has begun is finished
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 	defer cancel()
-	e.request = r.WithContext(context.WithValue(ctx, exchangeKey{}, e))
-
-	path, known := canonical(r.URL)
+	e.request = e.request.WithContext(ctx)
 	e.request.URL = path
-	router, answer := s.short, s.answerVisitor
-	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
-		router, answer = s.api, s.answerClient
-		defer func() { s.logRequest(e, start) }()
-		e.override()
-	}
-	defer s.recoverPanic(e, answer)
-	if err := s.serve(router, e, known); err != nil {
-		answer(e, s.failureOf(e, err))
+	defer func() { s.logRequest(e, start) }()
+	e.override()
+	defer s.recoverPanic(e, s.answerClient)
+	if err := s.serve(s.api, e, known); err != nil {
+		s.answerClient(e, s.failureOf(e, err))
 	}
 }
 
@@ -141,6 +152,9 @@ func (s *server) serve(router *bunrouter.Router, e *exchange, known bool) error 
 // what has to be. It is false for paths that no route has: with empty or dot segments, which the router would answer
 // with a redirect or take for others.
 func canonical(u *url.URL) (*url.URL, bool) {
+	if isHash(u.Path) && u.RawPath == "" {
+		return u, true
+	}
 	c := *u
 	path, rooted := strings.CutPrefix(u.EscapedPath(), "/")
 	segments := strings.Split(strings.TrimSuffix(path, "/"), "/")
@@ -158,6 +172,12 @@ func canonical(u *url.URL) (*url.URL, bool) {
 	c.Path, c.RawPath = "/"+strings.Join(segments, "/"), "/"+strings.Join(escaped, "/")
 	odd := path == "/" || slices.ContainsFunc(segments, func(s string) bool { return s == "" || s == "." || s == ".." })
 	return &c, rooted && !odd
+}
+
+// isHash tells whether a path is that of a short link as nearly everybody writes it.
+func isHash(path string) bool {
+	hash, rooted := strings.CutPrefix(path, "/")
+	return rooted && commands.ValidHash(hash)
 }
 
 // override lets clients that can send nothing but POST say which method they mean.

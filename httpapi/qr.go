@@ -29,7 +29,7 @@ var qrSides = map[string]int{sizeSmall: 200, sizeBig: 600}
 
 // qrImage serves the short link as a QR code.
 func (s *server) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
-	e := exchangeOf(r)
+	e := exchangeOf(w, r)
 	size := e.request.URL.Query().Get("size")
 	setDefault(&size, sizeSmall)
 	side, known := qrSides[size]

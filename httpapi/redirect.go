@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -14,7 +15,7 @@ import (
 
 // redirect sends a visitor on. A visit counts before it is answered: the answer waits until the click is durable.
 func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
-	e := exchangeOf(r)
+	e := exchangeOf(w, r)
 	target, err := s.target(e)
 	if err != nil {
 		return err
@@ -37,10 +38,10 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	}
 	header := w.Header()
 	header["Location"] = []string{target.LongURL} // byte for byte: http.Redirect would rewrite it
-	header.Set("Cache-Control", "private, no-store")
+	header["Cache-Control"] = []string{"private, no-store"}
 	// Browsers take the policy over for the request that follows: the page with the link may not be told in full.
-	header.Set("Referrer-Policy", "strict-origin-when-cross-origin")
-	header.Set("Content-Length", "0")
+	header["Referrer-Policy"] = []string{"strict-origin-when-cross-origin"}
+	header["Content-Length"] = []string{"0"}
 	w.WriteHeader(s.cfg.RedirectStatus)
 	return nil
 }
@@ -84,7 +85,9 @@ func (s *server) allowed(e *exchange, target queries.Target, counts bool) error 
 	if counts {
 		ask = s.cfg.Allowances.Take
 	}
-	allowed, err := ask(e.context(), target.URLID.String(), target.MaxClicks, target.TotalClicks)
+	ctx, cancel := context.WithTimeout(e.context(), s.cfg.RequestTimeout)
+	defer cancel()
+	allowed, err := ask(ctx, target.URLID.String(), target.MaxClicks, target.TotalClicks)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,8 @@ package httpapi
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/uptrace/bunrouter"
@@ -134,6 +137,7 @@ type server struct {
 	cfg    Config
 	logins *logins
 	agents agents
+	macs   sync.Pool         // of hash.Hash: HMAC-SHA-256 with the visitor key, whose set-up costs more than a sum
 	api    *bunrouter.Router // nil: not served
 	short  *bunrouter.Router // nil: not served
 }
@@ -149,6 +153,7 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
 	s := &server{cfg: cfg, agents: known, logins: newLogins()}
+	s.macs.New = func() any { return hmac.New(sha256.New, cfg.VisitorKey) }
 	if cfg.API {
 		docs, err := readDocs()
 		if err != nil {

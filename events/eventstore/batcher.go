@@ -14,10 +14,12 @@ type batcher struct {
 	room     *semaphore.Weighted // that arrivals take while they wait
 	position Position            // of the last arrival
 	sent     time.Time           // when a batch was last sent
+	applied  time.Time           // when it had been applied
 }
 
 // next waits for the next batch; false when the arrivals have ended or ctx has.
 func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
+	b.applied = time.Now()
 	var batch Batch
 	var due <-chan time.Time     // when a position without events is to be sent
 	var patient <-chan time.Time // when events that nobody waits for are to be sent; nil: somebody waits
@@ -61,7 +63,8 @@ func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) 
 	case len(batch.Events) > 0:
 		return before
 	}
-	wait := time.Until(b.sent.Add(patientInterval))
+	interval := min(max(patientShare*b.applied.Sub(b.sent), minPatience), maxPatience)
+	wait := time.Until(b.sent.Add(interval))
 	if wait <= 0 {
 		return nil
 	}

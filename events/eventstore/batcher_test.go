@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Events that nobody waits for are held until the time since the batch before is over; one that somebody waits for takes
-// them along at once.
+// Events that nobody waits for are held, the longer the longer it took to apply the batch before; one that somebody waits
+// for takes them along at once.
 func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,19 +34,29 @@ func TestPatientEvents(t *testing.T) {
 		takes(1, 0) // nothing was sent for a long time
 		arrive("patient")
 		go func() {
-			time.Sleep(patientInterval / 2)
+			time.Sleep(minPatience / 2)
 			arrive("patient")
 		}()
-		takes(2, patientInterval)
+		takes(2, minPatience)
 		arrive("patient")
 		go func() {
-			time.Sleep(patientInterval / 2)
+			time.Sleep(minPatience / 2)
 			arrive("other")
 		}()
-		takes(2, patientInterval*3/2)
+		takes(2, minPatience*3/2)
 		for range 5 {
 			arrive("patient")
 		}
-		takes(5, patientInterval*3/2) // full
+		takes(5, minPatience*3/2) // full
+
+		took := 2 * minPatience
+		time.Sleep(took) // the batch is applied
+		sent := time.Since(start) - took
+		arrive("patient")
+		takes(1, sent+patientShare*took) // so that a tenth of the time goes into batches
+		time.Sleep(maxPatience / 2)
+		sent += patientShare * took
+		arrive("patient")
+		takes(1, sent+maxPatience)
 	})
 }

@@ -25,8 +25,11 @@ const (
 	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint past events that
 	// do not match.
 	positionInterval = time.Second
-	// patientInterval is the least time between two batches of patient events.
-	patientInterval = 10 * time.Millisecond
+	// patientShare bounds the part of the time that goes into batches of patient events to one in so many: the longer
+	// the last batch took, the longer the next one gathers.
+	patientShare = 10
+	// minPatience and maxPatience bound the time between two batches of patient events.
+	minPatience, maxPatience = 10 * time.Millisecond, 500 * time.Millisecond
 	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
 	maxBatchBytes = 8 << 20
 	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their bodies.
@@ -61,8 +64,9 @@ type SubscriberConfig struct {
 	BatchSize int
 	// Decode has events decoded as they arrive, beside the work on the batch before.
 	Decode bool
-	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are sent
-	// patientInterval apart, so that many small ones become few large ones.
+	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are held
+	// back, so that many small ones become few large ones: at least 10 ms, so long that a tenth of the time goes into
+	// them, and at most half a second.
 	Patient func(Recorded) bool
 	// OnError learns why a subscription ended, before it is taken up again; may be nil.
 	OnError func(error)
