@@ -58,6 +58,10 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 		echo "$$(dirname $$file) $${target#func }"; \
 		go test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" </dev/null; \
 	done
+.PHONY: tagged
+tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way
+	@$(WITH_POSTGRES) for n in 10000 100000; do \
+	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./cmd/linkledger -tagged-links $$n; done
 
 .PHONY: bench
 bench: go ## Run all benchmarks

@@ -24,6 +24,9 @@ func (p *projector) build(ctx context.Context, caughtUp bool) error {
 		err := p.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 			return readmodel.CreateIndexes(ctx, tx, p.name, p.at.generation)
 		})
+		if err == nil {
+			err = readmodel.Vacuum(ctx, p.db.DB, p.name, p.at.generation)
+		}
 		if err != nil {
 			return err
 		}

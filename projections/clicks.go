@@ -128,16 +128,22 @@ func (c *clickFold) write(s *statements) {
 			LEFT JOIN fresh_days USING (url_id, day)
 			ON CONFLICT (url_id, day) DO UPDATE SET
 				total_clicks = d.total_clicks + EXCLUDED.total_clicks,
-				unique_clicks = d.unique_clicks + EXCLUDED.unique_clicks)
-		INSERT INTO ?schema.link_stats AS s (url_id, total_clicks, unique_clicks, last_visit, visited)
-		SELECT folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
-		FROM unnest($7::uuid[], $8::bigint[], $9::timestamptz[]) AS folded (url_id, total, last_visit)
-		LEFT JOIN (SELECT url_id, sum(clicks) AS clicks FROM fresh_days GROUP BY url_id) uniques USING (url_id)
-		ON CONFLICT (url_id) DO UPDATE SET
-			total_clicks = s.total_clicks + EXCLUDED.total_clicks,
-			unique_clicks = s.unique_clicks + EXCLUDED.unique_clicks,
-			last_visit = greatest(s.last_visit, EXCLUDED.last_visit),
-			visited = true`,
+				unique_clicks = d.unique_clicks + EXCLUDED.unique_clicks),
+		folded AS (SELECT * FROM unnest($7::uuid[], $8::bigint[], $9::timestamptz[]) AS f (url_id, total, last_visit)),
+		counted AS (
+			INSERT INTO ?schema.link_stats AS s (url_id, total_clicks, unique_clicks, last_visit, visited)
+			SELECT folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
+			FROM folded
+			LEFT JOIN (SELECT url_id, sum(clicks) AS clicks FROM fresh_days GROUP BY url_id) uniques USING (url_id)
+			ON CONFLICT (url_id) DO UPDATE SET
+				total_clicks = s.total_clicks + EXCLUDED.total_clicks,
+				unique_clicks = s.unique_clicks + EXCLUDED.unique_clicks,
+				last_visit = greatest(s.last_visit, EXCLUDED.last_visit),
+				visited = true
+			RETURNING url_id, account_id, number, total_clicks),
+		toggled AS (
+			SELECT account_id, number, name FROM counted JOIN folded USING (url_id), (VALUES ('clicked'), ('visited')) n (name)
+			WHERE total_clicks = total AND account_id IS NOT NULL)`+toggleSets,
 		c.visitors.link, c.visitors.visitor, c.visitors.day,
 		c.days.link, c.days.day, c.days.total,
 		c.stats.link, c.stats.total, c.stats.last)

@@ -54,6 +54,8 @@ func (c *countFold) write(s *statements) {
 func resetCounts(s *statements, links uuidColumn) {
 	s.queue(`
 		WITH days AS (DELETE FROM ?schema.link_days WHERE url_id = ANY($1::uuid[])),
-		visitors AS (DELETE FROM ?schema.visitors WHERE url_id = ANY($1::uuid[]))
-		UPDATE ?schema.link_stats SET total_clicks = 0, unique_clicks = 0 WHERE url_id = ANY($1::uuid[])`, links)
+		visitors AS (DELETE FROM ?schema.visitors WHERE url_id = ANY($1::uuid[])),
+		toggled AS (
+			UPDATE ?schema.link_stats SET total_clicks = 0, unique_clicks = 0
+			WHERE url_id = ANY($1::uuid[]) AND total_clicks > 0 RETURNING account_id, number, 'clicked' AS name)`+toggleSets, links)
 }

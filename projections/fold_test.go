@@ -107,6 +107,7 @@ func (h *history) check(ctx context.Context, w *workshop) {
 	switch w.projection.name {
 	case Links:
 		h.checkLinks(ctx, db)
+		w.checkSets(ctx, h.t)
 		h.checkClicks(ctx, db)
 	case Tags:
 		h.checkTags(ctx, db)
@@ -148,7 +149,7 @@ func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
 			h.t.Fatalf("days %+v, want %v", days, want.days)
 		}
 		if !want.visited {
-			if len(stats) > 0 {
+			if len(stats) != 1 || stats[0].Visited || stats[0].TotalClicks != 0 {
 				h.t.Fatalf("a link that was never visited has %v", stats)
 			}
 			continue
@@ -244,7 +245,7 @@ func TestOneOfTwoProjectorsApplies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if dump := w.dump(ctx, t); !strings.Contains(dump, link+",20,1,") {
+	if dump := w.dump(ctx, t); !strings.Contains(dump, link+",,,20,1,") {
 		t.Errorf("20 clicks of one visitor are\n%s", dump)
 	}
 }

@@ -21,11 +21,15 @@ type linkFold struct {
 	found   []*readmodel.Link   // those that were there before
 	created []*readmodel.Link   // by the facts, in their order
 	changed map[string]struct{} // hashes that lead elsewhere than before
+	numbers numberFold          // of the accounts that get links
+	sets    setFold
 	counts  countFold
 }
 
 func newLinkFold() fold {
-	return &linkFold{rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{})}
+	return &linkFold{
+		rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{}), numbers: make(numberFold),
+	}
 }
 
 // read asks for the links that may exist: one whose stream begins in the batch is new.
@@ -45,17 +49,18 @@ func (l *linkFold) read(s *statements, facts []fact) {
 		}
 	}
 	if len(ids) > 0 {
-		s.queue(`SELECT id, account_id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+		s.queue(`SELECT id, account_id, number, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
 			max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at
 			FROM ?schema.links WHERE id = ANY($1::uuid[])`, ids).Query(l.scan)
 	}
+	l.numbers.read(s, facts)
 }
 
 func (l *linkFold) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var row readmodel.Link
 		var deleted pgtype.Timestamptz
-		if err := rows.Scan(&row.ID, &row.AccountID, &row.Hash, &row.LongURL, &row.Note, &row.EmailStats, &row.Ping,
+		if err := rows.Scan(&row.ID, &row.AccountID, &row.Number, &row.Hash, &row.LongURL, &row.Note, &row.EmailStats, &row.Ping,
 			&row.Protected, &row.Archived, &row.ExpirationDate, &row.MaxClicks, &row.TagIDs, &row.CreatedAt, &row.ModifiedAt,
 			&row.Position, &row.Revision, &deleted); err != nil {
 			return err
@@ -97,8 +102,10 @@ func (l *linkFold) stepLink(f fact) error {
 		if row, err = newLink(id, f, created); err != nil {
 			return err
 		}
+		row.Number = l.numbers.next(row.AccountID)
 		l.rows[id] = row
 		l.created = append(l.created, row)
+		l.sets.change(row, nil)
 		l.changed[row.Hash] = struct{}{}
 		return nil
 	}
@@ -110,7 +117,9 @@ func (l *linkFold) stepLink(f fact) error {
 	}
 	row.Revision = int64(f.Revision)
 	l.changed[row.Hash] = struct{}{}
+	before := setsOf(row)
 	err = changeLink(row, f)
+	l.sets.change(row, before)
 	l.changed[row.Hash] = struct{}{}
 	return err
 }
@@ -214,7 +223,7 @@ type linkTable struct {
 	hash, longURL, note                   []string
 	emailStats, ping, protected, archived []bool
 	expires                               dateColumn
-	maxClicks, position, revision         []int64
+	number, maxClicks, position, revision []int64
 	tags                                  []string
 	created, modified, deleted            timeColumn
 }
@@ -223,6 +232,7 @@ func tableOf(rows []*readmodel.Link) *linkTable {
 	c := &linkTable{}
 	for _, row := range rows {
 		c.id, c.account = append(c.id, toUUID(row.ID)), append(c.account, toUUID(row.AccountID))
+		c.number = append(c.number, int64(row.Number))
 		c.hash, c.longURL, c.note = append(c.hash, row.Hash), append(c.longURL, row.LongURL), append(c.note, row.Note)
 		c.emailStats, c.ping = append(c.emailStats, row.EmailStats), append(c.ping, row.Ping)
 		c.protected, c.archived = append(c.protected, row.Protected), append(c.archived, row.Archived)
@@ -245,19 +255,22 @@ func (l *linkFold) write(s *statements) []string {
 	if len(l.found) > 0 {
 		updateLinks(s, l.found)
 	}
+	writeTexts(s, append(l.found, l.created...))
+	l.numbers.write(s)
+	l.sets.write(s, l.created)
 	l.counts.write(s)
 	return slices.Collect(maps.Keys(l.changed))
 }
 
 // linkColumns are those of copiedLink.
 var linkColumns = []string{
-	"id", "account_id", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived", "expiration_date",
+	"id", "account_id", "number", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived", "expiration_date",
 	"max_clicks", "tag_ids", "created_at", "modified_at", "position", "revision", "deleted_at",
 }
 
 func copiedLink(row *readmodel.Link) []any {
 	return []any{
-		toUUID(row.ID), toUUID(row.AccountID), row.Hash, row.LongURL, row.Note, row.EmailStats, row.Ping, row.Protected,
+		toUUID(row.ID), toUUID(row.AccountID), row.Number, row.Hash, row.LongURL, row.Note, row.EmailStats, row.Ping, row.Protected,
 		row.Archived, toDate(row.ExpirationDate), row.MaxClicks, toUUIDs(row.TagIDs), row.CreatedAt, row.ModifiedAt,
 		row.Position, row.Revision, toTime(row.DeletedAt),
 	}
@@ -267,15 +280,15 @@ func insertLinks(s *statements, rows []*readmodel.Link) {
 	c := tableOf(rows)
 	s.queue(`
 		INSERT INTO ?schema.links (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, created_at, position)
+			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, number, created_at, position)
 		SELECT id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-			max_clicks, tag_ids::uuid[], modified_at, revision, deleted_at, account_id, created_at, position
+			max_clicks, tag_ids::uuid[], modified_at, revision, deleted_at, account_id, number, created_at, position
 		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[], $8::bool[],
 			$9::date[], $10::bigint[], $11::text[], $12::timestamptz[], $13::bigint[], $14::timestamptz[],
-			$15::uuid[], $16::timestamptz[], $17::bigint[])
+			$15::uuid[], $16::integer[], $17::timestamptz[], $18::bigint[])
 			AS created (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, created_at, position)`,
-		append(c.changing(), c.account, c.created, c.position)...)
+			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, number, created_at, position)`,
+		append(c.changing(), c.account, c.number, c.created, c.position)...)
 }
 
 func updateLinks(s *statements, rows []*readmodel.Link) {

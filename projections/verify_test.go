@@ -60,6 +60,8 @@ func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
 // otherwise is an SQL expression for another value of a column.
 func (c column) otherwise() string {
 	switch c.Type {
+	case "bit":
+		return "~ " + c.Name
 	case "boolean":
 		return "NOT " + c.Name
 	case "text":
@@ -325,7 +327,7 @@ func TestRetriedReset(t *testing.T) {
 	for _, d := range found.Differences {
 		tables[d.Table] = true
 	}
-	if found.Different != 3 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] {
+	if found.Different != 4 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] {
 		t.Errorf("after the retry: %+v", found)
 	}
 	mustHandle(ctx, t, w.empty(ctx, t), log)

@@ -2,6 +2,6 @@
 // linkledger, which show the generation of each projection that serves, and never writes.
 //
 // The read models follow the log by a few milliseconds. Who has just written waits with Freshness until the projections
-// that the question needs have passed the write: Link, Page, Stats and Target need links and accounts (the total of
-// a page and whether the owner is active come from accounts), tag labels need tags, accounts and counters need accounts.
+// that the question needs have passed the write: Link, Page and Stats need links, Target needs links and accounts, tag
+// labels need tags, accounts and counters need accounts.
 package queries

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/projections/postgres/postgrestest"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/readmodel/readmodeltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
@@ -61,6 +62,19 @@ func insert(t testing.TB, db *readmodel.DB, rows ...any) {
 			t.Fatalf("insert %+v: %v", row, err)
 		}
 	}
+	derive(t, db)
+}
+
+// derive brings what follows from links and counters up to date.
+func derive(t testing.TB, db *readmodel.DB) {
+	t.Helper()
+	if _, err := db.WithNamedArg("schema", bun.Ident("linkledger")).NewRaw(`
+		DELETE FROM ?schema.link_sets; DELETE FROM ?schema.link_texts;
+		UPDATE ?schema.link_stats SET account_id = link.account_id, number = link.number FROM ?schema.links AS link WHERE id = url_id;
+		INSERT INTO ?schema.link_sets ` + readmodeltest.Sets + `;
+		INSERT INTO ?schema.link_texts ` + readmodeltest.Texts).Exec(t.Context()); err != nil {
+		t.Fatalf("derive: %v", err)
+	}
 }
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
@@ -87,17 +101,17 @@ func newWorld(t testing.TB) *world {
 	foreignTag := readmodel.Tag{ID: uuid.New(), AccountID: w.other, Label: "Foreign", CreatedAt: noon, Position: 9}
 	date := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
 	w.full = readmodel.Link{
-		ID: uuid.New(), AccountID: w.account, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
+		ID: uuid.New(), AccountID: w.account, Number: 20, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
 		EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: &date, MaxClicks: 9,
 		TagIDs:    []uuid.UUID{w.news.ID, gone, w.old.ID, foreignTag.ID},
 		CreatedAt: noon, ModifiedAt: noon.Add(time.Hour), Position: 20, Revision: 4,
 	}
 	w.bare = readmodel.Link{
-		ID: uuid.New(), AccountID: w.account, Hash: "bare", LongURL: "https://example.com/", TagIDs: []uuid.UUID{},
+		ID: uuid.New(), AccountID: w.account, Number: 21, Hash: "bare", LongURL: "https://example.com/", TagIDs: []uuid.UUID{},
 		CreatedAt: noon, ModifiedAt: noon, Position: 21,
 	}
 	w.deleted = w.bare
-	w.deleted.ID, w.deleted.Hash, w.deleted.Position, w.deleted.DeletedAt = uuid.New(), "gone", 22, noon
+	w.deleted.ID, w.deleted.Hash, w.deleted.Number, w.deleted.Position, w.deleted.DeletedAt = uuid.New(), "gone", 22, 22, noon
 	w.foreign = w.bare
 	w.foreign.ID, w.foreign.AccountID, w.foreign.Hash, w.foreign.Position = uuid.New(), w.other, "foreign", 23
 	insert(

@@ -2,12 +2,15 @@ package queries
 
 import (
 	"context"
+	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"linkledger/projections/readmodel"
 	"linkledger/queries/tagexpr"
 )
 
@@ -21,19 +24,6 @@ const (
 	ClicksFirst                // by total clicks
 	ByHash                     // ascending
 )
-
-// orders are the sort keys, forwards and reversed.
-var orders = map[Order][2]string{
-	NewestFirst: {"link.position DESC, link.id DESC", "link.position, link.id"},
-	ModifiedFirst: {
-		"link.modified_at DESC, link.position DESC, link.id DESC", "link.modified_at, link.position, link.id",
-	},
-	ClicksFirst: {
-		"coalesce(stats.total_clicks, 0) DESC, link.position DESC, link.id DESC",
-		"coalesce(stats.total_clicks, 0), link.position, link.id",
-	},
-	ByHash: {"link.hash, link.position DESC, link.id DESC", "link.hash DESC, link.position, link.id"},
-}
 
 // ListLinks selects a page of an account's live links. What is not given selects all.
 type ListLinks struct {
@@ -53,76 +43,100 @@ type Page struct {
 	Total int64 // links that the selection matches, on all pages
 }
 
-// Links returns a page of an account's live links. A tag that the account does not have is an *UnknownTagError.
+// fewSearched is how many links at most are searched one by one.
+const fewSearched = 10_000
+
+// Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag that the account does not
+// have is an *UnknownTagError.
 func (q *DB) Links(ctx context.Context, list ListLinks) (Page, error) {
 	page := Page{Links: []Link{}}
 	if !storable(list.Search) {
 		return page, nil
 	}
-	match, err := q.match(ctx, list)
+	tagged, err := q.tagged(ctx, list.Account, list.Tags)
 	if err != nil {
 		return Page{}, err
 	}
-	total := q.db.NewSelect().TableExpr("linkledger.accounts").ColumnExpr("urls").Where("id = ?", list.Account)
-	if list.Hashes != nil || list.Search != "" || list.Tags != nil { // else the counter tells, and nothing is counted by scan
-		total = match(q.db.NewSelect().TableExpr("linkledger.links AS link").ColumnExpr("count(*)"))
+	met, err := tagged.all(ctx)
+	if err == nil && list.Hashes != nil {
+		met, err = q.hashed(ctx, list, met)
 	}
-	if err := q.db.NewSelect().ColumnExpr("coalesce((?), 0)", total).Scan(ctx, &page.Total); err != nil {
+	if err == nil && list.Search != "" {
+		met, err = q.found(ctx, list, met)
+	}
+	if err != nil {
 		return Page{}, failed("links", err)
 	}
-	if list.Limit <= 0 || int64(list.Offset) >= page.Total { // to bun, no limit would mean everything
+	c := cut{ListLinks: list, met: met, total: met.count()}
+	page.Total = int64(c.total)
+	if list.Limit <= 0 || list.Offset >= c.total {
 		return page, nil
 	}
-	order := orders[list.Order][0]
-	if list.Reverse {
-		order = orders[list.Order][1]
-	}
-	// The page is cut from an index where there is one for the order; only its own links are looked up.
-	cut := match(q.db.NewSelect().ColumnExpr("link.id").TableExpr("linkledger.links AS link"))
-	if list.Order == ClicksFirst {
-		cut = cut.Join("LEFT JOIN linkledger.link_stats AS stats ON stats.url_id = link.id")
-	}
-	cut = cut.OrderExpr(order).Offset(int64(list.Offset)).Limit(int64(list.Limit))
-	err = q.db.NewSelect().With("cut", cut).ColumnExpr(linkColumns).
-		TableExpr("cut JOIN linkledger.links AS link USING (id)").
-		Join("LEFT JOIN linkledger.link_stats AS stats ON stats.url_id = link.id").
-		OrderExpr(order).Scan(ctx, &page.Links)
+	numbers, err := q.cut(ctx, c)
 	if err != nil {
+		return Page{}, failed("links", err)
+	}
+	if page.Links, err = q.numbered(ctx, list.Account, numbers); err != nil {
 		return Page{}, failed("links", err)
 	}
 	return page, nil
 }
 
-// match returns what keeps the links that a list selects.
-func (q *DB) match(ctx context.Context, list ListLinks) (func(*bun.SelectQuery) *bun.SelectQuery, error) {
-	var tagged string
-	var args []any
-	if list.Tags != nil {
-		tagID, err := q.tagIDs(ctx, list.Account, list.Tags)
-		if err != nil {
-			return nil, err
-		}
-		tagged, args = list.Tags.SQL(tagID)
+// hashed keeps the links that live under the hashes of a list.
+func (q *DB) hashed(ctx context.Context, list ListLinks, met linkSet) (linkSet, error) {
+	var numbers []int
+	err := q.db.NewSelect().TableExpr("linkledger.links").ColumnExpr("number").Where("account_id = ?", list.Account).
+		Where("hash = ANY(?::text[])", pgdialect.Array(list.Hashes)).Where("deleted_at IS NULL").Scan(ctx, &numbers)
+	return setOf(slices.DeleteFunc(numbers, func(n int) bool { return !met.has(n) })), err
+}
+
+// found keeps the links that a search finds.
+func (q *DB) found(ctx context.Context, list ListLinks, met linkSet) (linkSet, error) {
+	search := q.search(list)
+	if list.Hashes != nil || list.Tags != nil {
+		search = met.keep(search, met.count() < fewSearched)
 	}
-	return func(links *bun.SelectQuery) *bun.SelectQuery {
-		links = links.Where("link.account_id = ?", list.Account).Where("link.deleted_at IS NULL")
-		if list.Hashes != nil {
-			links = links.Where("link.hash = ANY(?::text[])", pgdialect.Array(list.Hashes))
-		}
-		if list.Search != "" {
-			links = links.Where("link.long_url || E'\\n' || link.note || E'\\n' || link.hash COLLATE \"default\" ILIKE ?", containing(list.Search))
-		}
-		if strings.Contains(list.Search, "\n") { // which only notes have; or else it could lie across two fields
-			links = links.Where("link.note ILIKE ?", containing(list.Search))
-		}
-		if tagged != "" {
-			links = links.Where(tagged, args...)
-		}
-		return links
-	}, nil
+	var rows []struct {
+		Word int   `bun:"word"`
+		Bits int64 `bun:"bits"`
+	}
+	if err := search.Scan(ctx, &rows); err != nil {
+		return nil, err
+	}
+	var set linkSet
+	for _, row := range rows {
+		set = set.grown(row.Word + 1)
+		binary.BigEndian.PutUint64(set[row.Word*wordBits/8:], uint64(row.Bits)) //nolint:gosec // its bits
+	}
+	return set, nil
+}
+
+// search returns the question for the words of the set of what a search finds.
+func (q *DB) search(list ListLinks) *bun.SelectQuery {
+	search := q.db.NewSelect().TableExpr("linkledger.link_texts AS link").
+		ColumnExpr("word, bit_or(1::bigint << (63 - number % 64)) AS bits").
+		Where("account_id = ?", list.Account).Where("text LIKE ?", containing(readmodel.SearchText(list.Search))).
+		GroupExpr("word")
+	if strings.Contains(list.Search, "\n") { // which only notes have; or else it could lie across two fields
+		search = search.Where(`EXISTS (SELECT FROM linkledger.links AS l
+			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`, containing(list.Search))
+	}
+	return search
 }
 
 // containing returns the pattern of texts with this in them.
 func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+// numbered returns the live links of those numbers, in the order of the numbers.
+func (q *DB) numbered(ctx context.Context, account uuid.UUID, numbers []int) ([]Link, error) {
+	if len(numbers) == 0 {
+		return []Link{}, nil
+	}
+	links := []Link{}
+	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
+		Join("JOIN unnest(?::integer[]) WITH ORDINALITY AS cut (number, place) ON cut.number = link.number", pgdialect.Array(numbers)).
+		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").OrderExpr("cut.place").Scan(ctx, &links)
+	return links, err
 }

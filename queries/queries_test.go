@@ -78,7 +78,7 @@ func TestLinksByLongURL(t *testing.T) {
 	w := newWorld(t)
 	for i := range maxEqual + 2 {
 		more := w.bare
-		more.ID, more.Hash, more.Position = uuid.New(), fmt.Sprint("more", i), int64(30+i)
+		more.ID, more.Hash, more.Number, more.Position = uuid.New(), fmt.Sprint("more", i), 30+i, int64(30+i)
 		insert(t, w.db, &more)
 	}
 	found, err := w.q.LinksByLongURL(withPatience(t), w.account, []string{
@@ -232,7 +232,7 @@ func TestTarget(t *testing.T) {
 	}
 	// Created again by its owner: the live one counts.
 	live := w.bare
-	live.ID, live.Hash, live.LongURL, live.Position = uuid.New(), "gone", "live", 1
+	live.ID, live.Hash, live.LongURL, live.Number, live.Position = uuid.New(), "gone", "live", 1, 1
 	insert(t, w.db, &live)
 	if target, err := w.q.Target(ctx, "gone"); err != nil || target.URLID != live.ID || target.Deleted {
 		t.Errorf("of a live and a deleted link: %+v, %v", target, err)
@@ -249,13 +249,17 @@ func TestPagesUseTheIndex(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), withPatience(t)
 	if _, err := w.db.NewRaw(`INSERT INTO linkledger.links
-		SELECT gen_random_uuid(), ?, 'x' || n, 'u', '', false, false, false, false, NULL, 0, '{}', now(), now(), n, 0
-		FROM generate_series(1, ?) n; ANALYZE links_g1.links`, w.account, 20_000).Exec(ctx); err != nil {
+		SELECT gen_random_uuid(), ?, n, 'x' || n, 'u', '', false, false, false, false, NULL, 0, '{}', now(), now(), n, 0
+		FROM generate_series(100, ?) n; ANALYZE links_g1.links`, w.account, 20_000).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for query, index := range map[string]string{
+		fmt.Sprintf(`SELECT number FROM linkledger.links WHERE account_id = '%s' AND deleted_at IS NULL
+			ORDER BY modified_at DESC, number DESC OFFSET 9000 LIMIT 50`, w.account): "links_modified",
+		fmt.Sprintf(`SELECT number FROM linkledger.links WHERE account_id = '%s' AND deleted_at IS NULL
+			ORDER BY hash, number OFFSET 9000 LIMIT 50`, w.account): "links_hashes",
 		fmt.Sprintf(`SELECT id FROM linkledger.links WHERE account_id = '%s' AND deleted_at IS NULL
-			ORDER BY position DESC, id DESC OFFSET 9000 LIMIT 50`, w.account): "links_newest",
+			AND number = ANY('{7,777,7777}')`, w.account): "links_number",
 		`SELECT id FROM linkledger.links WHERE hash = 'x77'`: "links_hash",
 	} {
 		var plan []string

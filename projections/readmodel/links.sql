@@ -2,6 +2,7 @@
 CREATE TABLE ?schema.links (
     id              uuid        PRIMARY KEY,
     account_id      uuid        NOT NULL,
+    number          integer     NOT NULL,  -- counts the account's links from 0 in the order of their creation
     hash            text        COLLATE "C" NOT NULL,
     long_url        text        NOT NULL,
     note            text        NOT NULL,
@@ -21,25 +22,53 @@ CREATE TABLE ?schema.links (
 
 -- Not unique: the log gives a hash one live owner, but within a batch rows pass through states that never were.
 CREATE INDEX links_hash ON ?schema.links (hash);
-CREATE INDEX links_newest ON ?schema.links (account_id, position DESC, id DESC) WHERE deleted_at IS NULL;
+-- The orders of lists. Each of them ends with the number, so that a list is cut from an index alone.
+CREATE INDEX links_number ON ?schema.links (account_id, number) WHERE deleted_at IS NULL;
+CREATE INDEX links_hashes ON ?schema.links (account_id, hash, number) WHERE deleted_at IS NULL;
+CREATE INDEX links_modified ON ?schema.links (account_id, modified_at, number) WHERE deleted_at IS NULL;
 -- For the links to a long URL, the oldest first. The hash keeps long URLs out of the index.
 CREATE INDEX links_long_url ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
     WHERE deleted_at IS NULL;
-CREATE INDEX links_modified ON ?schema.links (account_id, modified_at DESC, position DESC, id DESC)
-    WHERE deleted_at IS NULL;
--- One index for all that a search looks at.
-CREATE INDEX links_search ON ?schema.links
-    USING gin ((long_url || E'\n' || note || E'\n' || hash COLLATE "default") gin_trgm_ops) WHERE deleted_at IS NULL;
-CREATE INDEX links_tags ON ?schema.links USING gin (tag_ids) WHERE deleted_at IS NULL;
 
--- Counters lie beside the links, in narrow rows without further indexes, so that counting a click rewrites no index.
+CREATE TABLE ?schema.link_numbers (
+    account_id uuid    PRIMARY KEY,
+    next       integer NOT NULL  -- number of its next link
+) WITH (fillfactor = 50);
+
+-- Sets of an account's links: those that are live, have a flag or a tag, or were created on a day. A set is cut into
+-- blocks; bit n of block b stands for the link of number 2048 b + n. Deleted links leave no set but that of the live ones.
+CREATE TABLE ?schema.link_sets (
+    account_id uuid      NOT NULL,
+    name       text      COLLATE "C" NOT NULL,  -- see SetLive and the names beside it
+    block      integer   NOT NULL,
+    bits       bit(2048) NOT NULL,
+    PRIMARY KEY (account_id, name, block)
+) WITH (fillfactor = 70);
+
+-- What a search looks at, of live links: long URL, note and hash in lower case, with line breaks between them. Beside the
+-- links, so that a scan reads nothing else and an edit that changes no text leaves the index alone.
+CREATE TABLE ?schema.link_texts (
+    account_id uuid    NOT NULL,
+    number     integer NOT NULL,
+    word       integer NOT NULL,  -- number / 64: what is found is told in words of 64 bits
+    text       text    COLLATE "C" NOT NULL,
+    PRIMARY KEY (account_id, number)
+);
+-- The planner takes more than one process for a search that finds much, once it knows that words are few.
+ALTER TABLE ?schema.link_texts ALTER word SET (n_distinct = -0.015625);
+CREATE INDEX link_texts_search ON ?schema.link_texts USING gin (text gin_trgm_ops);
+
+-- Counters lie beside the links, in narrow rows, so that counting a click rewrites no index of theirs.
 CREATE TABLE ?schema.link_stats (
     url_id        uuid        PRIMARY KEY,
+    account_id    uuid,     -- as in links; NULL while the link is not there yet
+    number        integer,  -- likewise
     total_clicks  bigint      NOT NULL,
     unique_clicks bigint      NOT NULL,
     last_visit    timestamptz,
     visited       boolean     NOT NULL
 ) WITH (fillfactor = 70);
+CREATE INDEX link_stats_clicks ON ?schema.link_stats (account_id, total_clicks, number) WHERE total_clicks > 0;
 
 CREATE TABLE ?schema.link_days (
     url_id        uuid   NOT NULL,

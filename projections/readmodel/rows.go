@@ -55,6 +55,7 @@ type Link struct {
 
 	ID             uuid.UUID   `bun:"id,pk,type:uuid"`
 	AccountID      uuid.UUID   `bun:"account_id,type:uuid"`
+	Number         int         `bun:"number"` // counts the account's links from 0
 	Hash           string      `bun:"hash"`
 	LongURL        string      `bun:"long_url"`
 	Note           string      `bun:"note"`
@@ -72,11 +73,13 @@ type Link struct {
 	DeletedAt      time.Time   `bun:"deleted_at,nullzero"` // zero: live
 }
 
-// LinkStats is a row of link_stats. A link that was never visited may have none.
+// LinkStats is a row of link_stats.
 type LinkStats struct {
 	bun.BaseModel `bun:"table:linkledger.link_stats,alias:stats"`
 
 	URLID        uuid.UUID `bun:"url_id,pk,type:uuid"`
+	AccountID    uuid.UUID `bun:"account_id,type:uuid"`
+	Number       int       `bun:"number"` // as in Link
 	TotalClicks  int64     `bun:"total_clicks"`
 	UniqueClicks int64     `bun:"unique_clicks"`
 	LastVisit    time.Time `bun:"last_visit,nullzero"`

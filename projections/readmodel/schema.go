@@ -135,8 +135,8 @@ func CreateBareTables(ctx context.Context, tx bun.Tx, projection string, generat
 	})
 }
 
-// CreateIndexes makes those indexes of a generation that are not there yet, and has the planner look at the tables.
-// Tables are filled faster without them.
+// CreateIndexes makes those indexes of a generation that are not there yet. Tables are filled faster without them; Vacuum
+// comes next.
 func CreateIndexes(ctx context.Context, tx bun.Tx, projection string, generation int) error {
 	if _, err := tx.NewRaw("SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '128MB'").Exec(ctx); err != nil {
 		return fmt.Errorf("create the indexes of %s: %w", projection, err)
@@ -147,13 +147,31 @@ func CreateIndexes(ctx context.Context, tx bun.Tx, projection string, generation
 	if err != nil {
 		return err
 	}
-	tables, err := tablesOf(ctx, tx, GenerationSchema(projection, generation))
+	return nil
+}
+
+// Vacuum prepares the tables of a generation that was filled in bulk for its readers: the planner learns of them, indexes
+// can answer alone, and what waits beside the search index gets into it.
+func Vacuum(ctx context.Context, db *bun.DB, projection string, generation int) (err error) {
+	schema := GenerationSchema(projection, generation)
+	tables, err := tablesOf(ctx, db, schema)
 	if err != nil {
 		return err
 	}
+	conn, err := db.Conn(ctx) // one, for its setting: it takes as long as it takes
+	if err != nil {
+		return fmt.Errorf("vacuum %s: %w", projection, err)
+	}
+	defer func() {
+		_, reset := conn.ExecContext(ctx, "RESET statement_timeout")
+		err = errors.Join(err, reset, conn.Close())
+	}()
+	if _, err := conn.ExecContext(ctx, "SET statement_timeout = 0"); err != nil {
+		return fmt.Errorf("vacuum %s: %w", projection, err)
+	}
 	for _, table := range tables {
-		if _, err := tx.NewRaw("ANALYZE ?.?", bun.Ident(GenerationSchema(projection, generation)), bun.Ident(table)).Exec(ctx); err != nil {
-			return fmt.Errorf("analyze %s of %s: %w", table, projection, err)
+		if _, err := conn.NewRaw("VACUUM (ANALYZE) ?.?", bun.Ident(schema), bun.Ident(table)).Exec(ctx); err != nil {
+			return fmt.Errorf("vacuum %s of %s: %w", table, projection, err)
 		}
 	}
 	return nil

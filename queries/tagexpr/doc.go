@@ -1,5 +1,5 @@
-// Package tagexpr reads tag expressions, which select links by their tags, and compiles them to conditions on the read
-// model of links.
+// Package tagexpr reads tag expressions, which select links by their tags, and compiles them to operations on
+// the read model's sets of links.
 //
 //	+banana&+boxed          both            +banana|+boxed        either
 //	+banana&~boxed          first, not second        (+a|+b)&(+c|~d)   brackets

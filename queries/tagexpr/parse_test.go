@@ -137,9 +137,10 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		condition, args := expr.SQL(func(string) uuid.UUID { return uuid.Nil })
-		if strings.Count(condition, "?") != len(args) || strings.Count(condition, "(") != strings.Count(condition, ")") {
-			t.Fatalf("%q: %d arguments for %s", text, len(args), condition)
+		bits, bitsArgs, rows, rowsArgs := expr.SQL(func(string) uuid.UUID { return uuid.Nil })
+		if strings.Count(bits, "?") != len(bitsArgs) || strings.Count(bits, "(") != strings.Count(bits, ")") ||
+			strings.Count(rows, "?") != len(rowsArgs) {
+			t.Fatalf("%q: %d and %d arguments for %s of %s", text, len(bitsArgs), len(rowsArgs), bits, rows)
 		}
 		// What was read can be written with all its brackets, and means the same when it is read again.
 		written := write(expr.root)

@@ -2,44 +2,48 @@ package tagexpr
 
 import (
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"linkledger/projections/readmodel"
 )
 
-// SQL returns the condition that links meet, on the columns of linkledger.links as link, with a question mark for each
-// of the arguments. tagID gives the tag of each label that Labels returns.
-func (e *Expr) SQL(tagID func(label string) uuid.UUID) (condition string, args []any) {
+// SQL returns the set of links that meet the expression, as an operation on the bits of the rows of linkledger.link_sets
+// that belong to one block, and the condition that keeps the rows that it reads. Question marks stand for the arguments.
+// tagID gives the tag of each label that Labels returns.
+func (e *Expr) SQL(tagID func(label string) uuid.UUID) (bits string, bitsArgs []any, rows string, rowsArgs []any) {
 	c := compiler{tagID: tagID}
 	c.add(e.root)
-	return c.sql.String(), c.args
+	rows, rowsArgs = "name = ANY(?::text[])", []any{pgdialect.Array(c.names)}
+	if c.days {
+		rows, rowsArgs = rows+" OR name > ? AND name < ?", append(rowsArgs, readmodel.BeforeDays, readmodel.AfterDays)
+	}
+	return c.sql.String(), c.args, rows, rowsArgs
 }
 
 type compiler struct {
 	tagID func(string) uuid.UUID
 	sql   strings.Builder
 	args  []any
+	names []string // of the sets that are read
+	days  bool     // all sets of days are read too
 }
 
-// joints are the binary operators. No operand is ever NULL, so unequal truth is exclusive or.
-var joints = map[operation]string{and: " AND ", or: " OR ", xor: " <> "}
+var joints = map[operation]string{and: " & ", or: " | ", xor: " # "}
 
 func (c *compiler) add(n *node) {
 	switch n.operation {
 	case hasTag:
-		c.test("link.tag_ids @> ARRAY[?]::uuid[]", c.tagID(n.label))
+		c.set(readmodel.SetOfTag(c.tagID(n.label)))
 	case hasFlag:
-		if n.flag == visited {
-			c.test("EXISTS (SELECT FROM linkledger.link_stats AS s WHERE s.url_id = link.id AND s.visited)")
-			return
-		}
-		c.test("link." + string(n.flag))
+		c.set(string(n.flag))
 	case after:
-		c.test("link.created_at >= ?", n.day.AddDate(0, 0, 1).Format(time.RFC3339))
+		c.between(readmodel.SetOfDay(n.day), readmodel.AfterDays)
 	case before:
-		c.test("link.created_at < ?", n.day.Format(time.RFC3339))
+		c.between(readmodel.BeforeDays, readmodel.SetOfDay(n.day))
 	case not:
-		c.sql.WriteString("NOT ")
+		c.sql.WriteString("~ ")
 		c.group(n.left)
 	case and, or, xor:
 		c.group(n.left)
@@ -54,7 +58,19 @@ func (c *compiler) group(n *node) {
 	c.sql.WriteByte(')')
 }
 
-func (c *compiler) test(sql string, args ...any) {
-	c.sql.WriteString(sql)
+func (c *compiler) set(name string) {
+	c.names = append(c.names, name)
+	c.union("name = ?", name)
+}
+
+// between is the union of the sets of the days between two names, without these.
+func (c *compiler) between(after, before string) {
+	c.days = true
+	c.union("name > ? AND name < ?", after, before)
+}
+
+// union is that of the sets that meet a condition; of none it is empty.
+func (c *compiler) union(condition string, args ...any) {
+	c.sql.WriteString("coalesce(bit_or(bits) FILTER (WHERE " + condition + "), repeat('0', 2048)::bit(2048))")
 	c.args = append(c.args, args...)
 }

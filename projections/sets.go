@@ -1,0 +1,166 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+	"linkledger/projections/readmodel"
+)
+
+// toggleSets ends a statement that says in toggled which links, by account_id and number, enter or leave the set of that
+// name. Who enters twice leaves, except from the set of those that were visited ever, which nobody leaves.
+const toggleSets = `
+	INSERT INTO ?schema.link_sets AS s (account_id, name, block, bits)
+	SELECT account_id, name, number / 2048, bit_xor(set_bit(repeat('0', 2048)::bit(2048), number % 2048, 1))
+	FROM toggled GROUP BY 1, 2, 3
+	ON CONFLICT (account_id, name, block) DO UPDATE SET bits =
+		CASE s.name WHEN 'visited' THEN s.bits | EXCLUDED.bits ELSE s.bits # EXCLUDED.bits END`
+
+// setFold notes which links enter and leave which sets.
+type setFold struct {
+	account uuidColumn
+	number  []int64
+	name    []string
+}
+
+// change notes what happens to a link by the sets it was in, and those it is in now.
+func (s *setFold) change(row *readmodel.Link, before []string) {
+	after := setsOf(row)
+	for _, name := range before {
+		if !slices.Contains(after, name) {
+			s.toggle(row, name)
+		}
+	}
+	for _, name := range after {
+		if !slices.Contains(before, name) {
+			s.toggle(row, name)
+		}
+	}
+}
+
+func (s *setFold) toggle(row *readmodel.Link, name string) {
+	s.account, s.number, s.name = append(s.account, toUUID(row.AccountID)), append(s.number, int64(row.Number)), append(s.name, name)
+}
+
+// setsOf returns the names of the sets that a link is in by itself; its clicks put it in others.
+func setsOf(row *readmodel.Link) []string {
+	sets := []string{readmodel.SetOfDay(row.CreatedAt)}
+	for name, in := range map[string]bool{
+		readmodel.SetLive: row.DeletedAt.IsZero(), "email_stats": row.EmailStats, "ping": row.Ping,
+		"protected": row.Protected, "archived": row.Archived,
+	} {
+		if in {
+			sets = append(sets, name)
+		}
+	}
+	for _, id := range row.TagIDs {
+		sets = append(sets, readmodel.SetOfTag(id))
+	}
+	return sets
+}
+
+// write queues the sets, and the counters of links that are new. There are some already when a link was set aside while
+// its clicks were counted; the link then takes them over.
+func (s *setFold) write(to *statements, created []*readmodel.Link) {
+	if len(s.name) == 0 {
+		return
+	}
+	c := tableOf(created)
+	to.queue(`
+		WITH counters AS (
+			INSERT INTO ?schema.link_stats AS s (url_id, account_id, number, total_clicks, unique_clicks, visited)
+			SELECT id, account_id, number, 0, 0, false FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS new (id, account_id, number)
+			ON CONFLICT (url_id) DO UPDATE SET account_id = EXCLUDED.account_id, number = EXCLUDED.number
+			RETURNING account_id, number, total_clicks, visited),
+		toggled AS (
+			SELECT * FROM unnest($4::uuid[], $5::integer[], $6::text[]) AS folded (account_id, number, name)
+			UNION ALL SELECT account_id, number, 'visited' FROM counters WHERE visited
+			UNION ALL SELECT account_id, number, 'clicked' FROM counters WHERE total_clicks > 0)`+toggleSets,
+		c.id, c.account, c.number, s.account, s.number, s.name)
+}
+
+// writeTexts queues what a search looks at.
+func writeTexts(s *statements, rows []*readmodel.Link) {
+	var texts []string
+	var live, deleted struct {
+		account uuidColumn
+		number  []int64
+	}
+	for _, row := range rows {
+		to := &live
+		if row.DeletedAt.IsZero() {
+			texts = append(texts, readmodel.SearchText(row.LongURL, row.Note, row.Hash))
+		} else {
+			to = &deleted
+		}
+		to.account, to.number = append(to.account, toUUID(row.AccountID)), append(to.number, int64(row.Number))
+	}
+	if len(deleted.number) > 0 {
+		s.queue(`DELETE FROM ?schema.link_texts AS t USING unnest($1::uuid[], $2::integer[]) AS gone (account_id, number)
+			WHERE t.account_id = gone.account_id AND t.number = gone.number`, deleted.account, deleted.number)
+	}
+	if len(texts) > 0 {
+		s.queue(`INSERT INTO ?schema.link_texts AS t (account_id, number, word, text)
+			SELECT account_id, number, number / 64, text
+			FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS live (account_id, number, text)
+			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text WHERE t.text <> EXCLUDED.text`,
+			live.account, live.number, texts)
+	}
+}
+
+// numberFold holds the number of the next link of each account that gets some.
+type numberFold map[uuid.UUID]int64
+
+// read asks for the numbers; the first link of an account gets 0.
+func (n numberFold) read(s *statements, facts []fact) {
+	for _, f := range facts {
+		if e, ok := f.body.(events.URLCreated); ok {
+			if account, err := parseID(e.Account); err == nil { // or else step names the fact
+				n[account] = 0
+			}
+		}
+	}
+	if len(n) == 0 {
+		return
+	}
+	accounts, _ := n.columns()
+	s.queue("SELECT account_id, next FROM ?schema.link_numbers WHERE account_id = ANY($1::uuid[])", accounts).Query(n.scan)
+}
+
+func (n numberFold) scan(rows pgx.Rows) error {
+	for rows.Next() {
+		var account uuid.UUID
+		var next int64
+		if err := rows.Scan(&account, &next); err != nil {
+			return err
+		}
+		n[account] = next
+	}
+	return rows.Err()
+}
+
+// next returns the number of an account's next link.
+func (n numberFold) next(account uuid.UUID) int {
+	number := n[account]
+	n[account]++
+	return int(number)
+}
+
+func (n numberFold) write(s *statements) {
+	if len(n) == 0 {
+		return
+	}
+	accounts, next := n.columns()
+	s.queue(`INSERT INTO ?schema.link_numbers (account_id, next) SELECT * FROM unnest($1::uuid[], $2::integer[])
+		ON CONFLICT (account_id) DO UPDATE SET next = EXCLUDED.next`, accounts, next)
+}
+
+func (n numberFold) columns() (accounts uuidColumn, next []int64) {
+	for id, number := range n {
+		accounts, next = append(accounts, toUUID(id)), append(next, number)
+	}
+	return accounts, next
+}

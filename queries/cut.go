@@ -1,0 +1,107 @@
+package queries
+
+import (
+	"context"
+	"slices"
+
+	"github.com/uptrace/bun"
+)
+
+// cut is a page of a list: a part of the links that the list selects, in its order.
+type cut struct {
+	ListLinks
+	met   linkSet // what the list selects
+	total int     // links of it
+}
+
+// cut returns the numbers of the links of a page. Offset lies below the total.
+func (q *DB) cut(ctx context.Context, c cut) ([]int, error) {
+	switch c.Order {
+	case ModifiedFirst:
+		c.Reverse = !c.Reverse
+		return c.walk(ctx, c.links(q), "link.modified_at")
+	case ByHash:
+		return c.walk(ctx, c.links(q), "link.hash")
+	case ClicksFirst:
+		return q.cutByClicks(ctx, c)
+	case NewestFirst:
+	}
+	return c.met.numbers(c.Offset, c.Limit, c.Reverse), nil
+}
+
+// cutByClicks puts the links with clicks together, which an index orders, and the others, which follow by creation.
+func (q *DB) cutByClicks(ctx context.Context, c cut) ([]int, error) {
+	with, err := q.clicked(c.Account).all(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest := c
+	rest.met = c.met.minus(with)
+	rest.total = rest.met.count()
+	clicked := c
+	clicked.met, clicked.total = c.met.minus(rest.met), c.total-rest.total
+	if c.Reverse {
+		rest.Limit = min(c.Limit, max(0, rest.total-c.Offset))
+		clicked.Offset, clicked.Limit = max(0, c.Offset-rest.total), c.Limit-rest.Limit
+	} else {
+		clicked.Limit = min(c.Limit, max(0, clicked.total-c.Offset))
+		rest.Offset, rest.Limit = max(0, c.Offset-clicked.total), c.Limit-clicked.Limit
+	}
+	others := rest.met.numbers(rest.Offset, rest.Limit, c.Reverse)
+	clicked.Reverse = !c.Reverse
+	links, key := clicked.stats(q)
+	numbers, err := clicked.walk(ctx, links, key)
+	if c.Reverse {
+		return append(others, numbers...), err
+	}
+	return append(numbers, others...), err
+}
+
+// links returns the question for the links of the list.
+func (c *cut) links(q *DB) *bun.SelectQuery {
+	links := q.db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
+	if c.Hashes == nil && c.Search == "" && c.Tags == nil {
+		return links
+	}
+	return c.met.keep(links, c.few())
+}
+
+// stats returns the question for the links of the list that have clicks, and their key. Those that are many come from the
+// index of clicks alone.
+func (c *cut) stats(q *DB) (links *bun.SelectQuery, key string) {
+	if few := c.few(); few {
+		return c.met.keep(q.db.NewSelect().TableExpr("linkledger.links AS link").
+			Join("JOIN linkledger.link_stats AS stats ON stats.url_id = link.id"), few), "stats.total_clicks"
+	}
+	return c.met.keep(q.db.NewSelect().TableExpr("linkledger.link_stats AS link").
+		Where("link.total_clicks > 0"), false), "link.total_clicks"
+}
+
+// walk passes over the links before the page in the order of a key, from whichever end is nearer.
+func (c *cut) walk(ctx context.Context, links *bun.SelectQuery, key string) ([]int, error) {
+	offset, limit, order := c.Offset, min(c.Limit, c.total-c.Offset), "?0, link.number"
+	if limit <= 0 { // to bun, no limit would mean everything
+		return nil, nil
+	}
+	fromEnd := offset > c.total/2
+	if fromEnd {
+		offset = c.total - offset - limit
+	}
+	if c.Reverse != fromEnd {
+		order = "?0 DESC, link.number DESC"
+	}
+	var numbers []int
+	err := links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account).OrderExpr(order, bun.Safe(key)).
+		Offset(int64(offset)).Limit(int64(limit)).Scan(ctx, &numbers)
+	if fromEnd {
+		slices.Reverse(numbers)
+	}
+	return numbers, err
+}
+
+// few tells whether the links of the list are better sorted than met on the way through all links of the account. To
+// look one up costs as much as to pass by some sixteen.
+func (c *cut) few() bool {
+	passed := min(c.Offset, c.total-c.Offset) + c.Limit
+	return 16*c.total*c.total < passed*len(c.met)*8
+}

@@ -1,0 +1,101 @@
+package queries
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"math"
+	"math/bits"
+
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+)
+
+// linkSet is a set of an account's links by their numbers: bit n, the highest of a byte first, stands for link n.
+type linkSet []byte
+
+const wordBits = 64
+
+// words returns how many words there are.
+func (s linkSet) words() int { return len(s) * 8 / wordBits }
+
+func (s linkSet) word(i int) uint64 { return binary.BigEndian.Uint64(s[i*wordBits/8:]) }
+
+// count returns how many links are in the set.
+func (s linkSet) count() int {
+	n := 0
+	for i := range s.words() {
+		n += bits.OnesCount64(s.word(i))
+	}
+	return n
+}
+
+// has tells whether a link is in the set.
+func (s linkSet) has(number int) bool {
+	return number/8 < len(s) && s[number/8]&(0x80>>(number%8)) != 0
+}
+
+// minus takes the links of another set out.
+func (s linkSet) minus(other linkSet) linkSet {
+	rest := make(linkSet, len(s))
+	for i := range s {
+		if rest[i] = s[i]; i < len(other) {
+			rest[i] &^= other[i]
+		}
+	}
+	return rest
+}
+
+// numbers passes over offset links of the set and returns the next ones, up to limit: from the highest number
+// downwards, or from the lowest upwards.
+func (s linkSet) numbers(offset, limit int, upwards bool) []int {
+	var found []int
+	for i := 0; i < s.words() && len(found) < limit; i++ {
+		at := s.words() - 1 - i
+		if upwards {
+			at = i
+		}
+		word := s.word(at)
+		if n := bits.OnesCount64(word); n <= offset {
+			offset -= n
+			continue
+		}
+		for ; word != 0 && len(found) < limit; offset-- {
+			bit := wordBits - 1 - bits.TrailingZeros64(word) // the highest number is the lowest bit
+			if upwards {
+				bit = bits.LeadingZeros64(word)
+			}
+			word &^= 1 << (wordBits - 1 - bit)
+			if offset <= 0 {
+				found = append(found, at*wordBits+bit)
+			}
+		}
+		offset = 0
+	}
+	return found
+}
+
+// keep keeps the links of the set, which a few are looked up by, and many are met on the way.
+func (s linkSet) keep(links *bun.SelectQuery, few bool) *bun.SelectQuery {
+	if few {
+		return links.Where("link.number = ANY(?::integer[])", pgdialect.Array(s.numbers(0, math.MaxInt, true)))
+	}
+	return links.Where("link.number < ? AND get_bit(?::varbit, link.number) > 0", len(s)*8, "x"+hex.EncodeToString(s))
+}
+
+// setOf returns the set of those numbers.
+func setOf(numbers []int) linkSet {
+	var s linkSet
+	for _, n := range numbers {
+		s = s.grown(n/wordBits + 1)
+		s[n/8] |= 0x80 >> (n % 8)
+	}
+	return s
+}
+
+// grown returns the set with room for as many words.
+func (s linkSet) grown(words int) linkSet {
+	if missing := words*wordBits/8 - len(s); missing > 0 {
+		s = append(s, make(linkSet, missing)...)
+	}
+	return s
+}
