@@ -87,7 +87,7 @@ func (e *exchange) param(name string) string {
 
 // exchangeOf returns the exchange that ServeHTTP handed to the router, with what the router found.
 func exchangeOf(w http.ResponseWriter, r bunrouter.Request) *exchange {
-	e := w.(*exchange) //nolint:errcheck,forcetypeassert // nothing stands between ServeHTTP and the handlers
+	e := w.(*exchange) //nolint:forcetypeassert // nothing stands between ServeHTTP and the handlers
 	e.route, e.params = r.Route(), r.Params()
 	return e
 }

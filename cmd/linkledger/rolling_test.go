@@ -47,7 +47,7 @@ func olderProgram(t *testing.T) string {
 func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	i := installProgram(t, olderProgram(t))
-	db, err := readmodel.Open(t.Context(), i.database.DSN(), 2)
+	db, err := readmodel.Open(t.Context(), i.database.DSN(), 4)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func TestRollingDeploy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reader.ExecContext(t.Context(), "SELECT FROM linkledger.tags"); err != nil {
+	if _, err := reader.ExecContext(t.Context(), "SET LOCAL idle_in_transaction_session_timeout = 0; SELECT FROM linkledger.tags"); err != nil {
 		t.Fatal(err)
 	}
 
