@@ -44,10 +44,17 @@ type quota struct {
 	month      string
 	monthTaken int64
 	pending    []events.PendingLink
+	last       time.Time // not before any place that there has been
 }
 
 func foldQuota(e events.QuotaChanged) quota {
-	return quota{taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending}
+	q := quota{taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending, last: e.At}
+	for _, p := range e.Pending {
+		if p.At.After(q.last) {
+			q.last = p.At
+		}
+	}
+	return q
 }
 
 // knowing is the quota where links exist that were created while the account had no limit, and when a month is over.
@@ -74,12 +81,11 @@ func (q quota) left(p Plan, e Existing) int64 {
 	return left
 }
 
-// free is the first moment from now on, in microseconds, that no pending link has: one place each.
+// free is the first moment from now on, in microseconds, that no link has had for its place: clocks differ, stand and go
+// back.
 func (q quota) free(now time.Time) time.Time {
-	for _, p := range q.pending {
-		if !now.After(p.At) {
-			now = p.At.Add(time.Microsecond)
-		}
+	if !now.After(q.last) {
+		return q.last.Add(time.Microsecond)
 	}
 	return now
 }
@@ -87,6 +93,9 @@ func (q quota) free(now time.Time) time.Time {
 // change is the event that gives room to links, takes it back from others, and forgets those that are known to have come.
 // Room is taken back from pending links alone, and so once.
 func (q quota) change(reserved []events.PendingLink, returned, came places, at time.Time) events.QuotaChanged {
+	if at.Before(q.last) {
+		at = q.last
+	}
 	e := events.QuotaChanged{Reserved: reserved, Taken: q.taken, Month: q.month, MonthTaken: q.monthTaken, At: at}
 	for _, p := range q.pending {
 		switch {

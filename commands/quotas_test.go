@@ -183,7 +183,7 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	if first, second := create(), create(); first != 0 || second != URLLimitReached {
 		t.Errorf("with a late link: %v and %v", first, second)
 	}
-	l.pass(claimTimeout)
+	l.pass(claimTimeout + time.Second)
 	together(2, func(int) { create() })
 	if first, second := create(), l.live(t); first != URLLimitReached || second != 3 {
 		t.Errorf("%d links, and one more is %v", second, first)
