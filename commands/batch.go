@@ -71,29 +71,37 @@ func (h *Handler) eachURL(r Request, refs []Ref, do func(r Request, ref Ref) (UR
 	return outcomes
 }
 
-// changeURL appends what decide makes of a link. A hash that the link leaves by it is released.
+// changeURL appends what decide makes of a link.
 func (h *Handler) changeURL(ctx context.Context, r Request, ref Ref, decide func(URL) ([]events.Event, error)) (URLOutcome, error) {
 	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	stream := events.StreamURL + url.ID
-	if loaded.holds(r.Command, stream) {
+	if loaded.holds(r.Command, events.StreamURL+url.ID) {
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
 	}
 	changes, err := decide(url)
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	appended, err := h.append(ctx, r, stream, loaded.revision(), changes...)
+	return h.commit(ctx, r, url, loaded, changes)
+}
+
+// commit appends the changes of a link that was loaded. A hash that the link leaves by them is released.
+func (h *Handler) commit(ctx context.Context, r Request, url URL, loaded history, changes []events.Event) (URLOutcome, error) {
+	if len(changes) == 0 {
+		return URLOutcome{URL: url, Position: loaded.position()}, nil
+	}
+	appended, err := h.append(ctx, r, events.StreamURL+url.ID, loaded.revision(), changes...)
 	if err != nil {
 		return URLOutcome{}, err
 	}
+	before := url
 	for _, e := range changes {
 		url.evolve(e)
 	}
-	if url.Deleted {
-		h.releaseAfter(ctx, r, url.Hash, url.ID)
+	if before.Live() && (url.Deleted || url.Hash != before.Hash) {
+		h.releaseAfter(ctx, r, before.Hash, url.ID)
 	}
 	return URLOutcome{URL: url, Position: appended.Position}, nil
 }

@@ -5,8 +5,8 @@
 //
 // Three rules make links exact under concurrency and crashes:
 //
-//   - A hash belongs to whoever appended the first event of its stream. A link claims its hash first and is created or
-//     renamed second.
+//   - A hash belongs to whoever appended the first event of its stream. A link claims its hash first and is created,
+//     renamed or restored second.
 //   - A claim that was not followed by its link within claimTimeout may be taken over. Whoever takes it over first writes
 //     ClaimAbandoned into the stream of the late link, so that the late append fails instead of making a second owner.
 //   - Event ids derive from the command's id, so a command that is repeated after an unknown outcome is recognised.

@@ -142,8 +142,7 @@ func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change url
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	stream := events.StreamURL + url.ID
-	if loaded.holds(r.Command, stream) {
+	if loaded.holds(r.Command, events.StreamURL+url.ID) {
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
 	}
 	if change.hash != nil && *change.hash != url.Hash {
@@ -151,21 +150,7 @@ func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change url
 			return URLOutcome{}, err
 		}
 	}
-	changes := url.edit(change, h.now())
-	if len(changes) == 0 {
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
-	}
-	appended, err := h.append(ctx, r, stream, loaded.revision(), changes...)
-	if err != nil {
-		return URLOutcome{}, err
-	}
-	if change.hash != nil && *change.hash != url.Hash {
-		h.releaseAfter(ctx, r, url.Hash, url.ID)
-	}
-	for _, e := range changes {
-		url.evolve(e)
-	}
-	return URLOutcome{URL: url, Position: appended.Position}, nil
+	return h.commit(ctx, r, url, loaded, url.edit(change, h.now()))
 }
 
 // find loads a live link of the account.

@@ -25,12 +25,15 @@ const (
 	InvalidUsername                 // the user name is malformed or taken
 	AccountNotFound                 // no such account
 	URLLimitReached                 // the account's plan allows no more links
+	URLChanged                      // the link was changed since what is to be undone
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.
 type Error struct {
 	Kind    Kind
 	Details string // says in plain words what to mend
+	// Fields are those of a record, as FieldChange names them, that are in the way; of URLChanged.
+	Fields []string
 }
 
 // Error implements error.

@@ -66,6 +66,9 @@ type Request struct {
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
 
+	// Operator says that an operator acts in the place of the account, or of all accounts where it is empty.
+	Operator bool
+
 	// Command makes the command's events recognisable: a command with the same id is carried out once.
 	Command uuid.UUID
 	// Repeated says that Command was chosen by the caller, so the command may have been carried out before.
@@ -79,6 +82,9 @@ func (r Request) item(index int) Request {
 }
 
 func (r Request) metadata() events.Metadata {
+	if r.Operator {
+		r.Account = ""
+	}
 	return events.Metadata{
 		CorrelationID: r.ID,
 		CausationID:   r.Command.String(),

@@ -58,6 +58,7 @@ func generateHash() string {
 // hashClaim is the state of one hash, folded from its stream.
 type hashClaim struct {
 	hash     string
+	owner    string // the account whose links have lived under the hash and left it; empty: none has
 	urlID    string // of the last claim
 	account  string
 	at       time.Time
@@ -74,7 +75,7 @@ func foldHash(hash string, history []events.Event) hashClaim {
 		case events.HashClaimed:
 			c.urlID, c.account, c.at, c.claimed, c.released = e.URLID, e.Account, e.At, c.revision, false
 		case events.HashReleased:
-			c.released = true
+			c.released, c.owner = true, e.Account
 		}
 	}
 	return c
@@ -145,13 +146,10 @@ func (h *Handler) checkFree(ctx context.Context, r Request, state hashClaim, url
 	if state.revision == eventstore.NoStream {
 		return nil
 	}
-	if state.released {
-		if state.account != r.Account {
-			return errHashTaken
-		}
-		return nil
+	if state.owner != "" && state.owner != r.Account {
+		return errHashTaken
 	}
-	if state.urlID == urlID {
+	if state.released || state.urlID == urlID {
 		return nil
 	}
 	loaded, err := h.load(ctx, events.StreamURL+state.urlID)

@@ -161,6 +161,20 @@ func claimants(claims []stored, reader string) []string {
 	return links
 }
 
+// lastClaimants are claimants in the order of their last claims.
+func lastClaimants(claims []stored, reader string) []string {
+	var links []string
+	for _, s := range slices.Backward(claims) {
+		for _, link := range claimants([]stored{s}, reader) {
+			if !slices.Contains(links, link) {
+				links = append(links, link)
+			}
+		}
+	}
+	slices.Reverse(links)
+	return links
+}
+
 // linkEntries folds the events of a link and of its account's tags. Events of tags have an entry where they changed the
 // link's record.
 func linkEntries(link string, all []stored, reader string) (LinkLife, []HistoryEntry, error) {
@@ -201,6 +215,9 @@ func (l *LinkLife) evolve(e events.Event) {
 	case events.URLDeleted:
 		l.leave(e.At)
 		l.DeletedAt = e.At
+	case events.URLRestored:
+		l.Tenures = append(l.Tenures, Tenure{Hash: e.Hash, From: e.At})
+		l.DeletedAt = time.Time{}
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Existing is what a read model knows of the links of an account. It may be behind, and then there is less of it all.
 type Existing struct {
-	Created         int64  // links created so far
+	Created         int64  // links created so far, and restorations of deleted ones
 	Deleted         int64  // of these
 	Month           int64  // links created in the current month, also those deleted since
 	Commit, Prepare uint64 // position of the log up to which it knows
@@ -114,7 +114,7 @@ func (q quota) change(reserved []events.PendingLink, returned, came places, at t
 func inMonth(links []events.PendingLink, month string) int64 {
 	n := int64(0)
 	for _, p := range links {
-		if monthOf(p.At) == month {
+		if monthOf(p.At) == month && !p.Restored {
 			n++
 		}
 	}
@@ -138,9 +138,23 @@ func fateOf(p events.PendingLink, history []events.Event) fate {
 		return fateOpen
 	}
 	for _, e := range history {
-		if created, ok := e.(events.URLCreated); ok && created.At.UnixMicro() == p.At.UnixMicro() {
+		var came time.Time
+		switch e := e.(type) {
+		case events.URLCreated:
+			if !p.Restored {
+				came = e.At
+			}
+		case events.URLRestored:
+			if p.Restored {
+				came = e.At
+			}
+		}
+		if came.UnixMicro() == p.At.UnixMicro() {
 			return fateCame
 		}
 	}
-	return fateNever // its creation expects that there is no stream
+	if p.Restored && foldURL(history).Deleted {
+		return fateOpen
+	}
+	return fateNever // its creation expects that there is no stream, and its restoration that it is deleted
 }

@@ -62,12 +62,14 @@ type claimant struct {
 	plan  Plan
 	link  string
 	since time.Time
-	head  eventstore.Position // of the log, later than since; zero: not asked for yet
-	left  bool                // nobody waits any more
-	done  chan struct{}       // closed when the rest is valid
-	told  bool                // and it is
-	at    time.Time           // of the room
-	err   error
+
+	restored bool                // as of events.PendingLink
+	head     eventstore.Position // of the log, later than since; zero: not asked for yet
+	left     bool                // nobody waits any more
+	done     chan struct{}       // closed when the rest is valid
+	told     bool                // and it is
+	at       time.Time           // of the room
+	err      error
 }
 
 // NewQuotas returns the quotas of a node.
@@ -97,8 +99,8 @@ func (q *Quotas) wake(account string, a *roomQueue) {
 }
 
 // ask puts a link into the queue.
-func (q *Quotas) ask(account string, plan Plan, link string) *claimant {
-	c := &claimant{plan: plan, link: link, since: time.Now(), done: make(chan struct{})}
+func (q *Quotas) ask(account string, plan Plan, link string, restored bool) *claimant {
+	c := &claimant{plan: plan, link: link, restored: restored, since: time.Now(), done: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	a := q.queue(account)

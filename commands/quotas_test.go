@@ -73,6 +73,8 @@ func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (Exi
 					l.known.Created++
 					l.known.Month++
 				}
+			case events.URLRestored:
+				l.known.Created++
 			case events.URLDeleted:
 				l.known.Deleted++
 			}
@@ -166,7 +168,7 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 		return kind(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
 	}
 	killed := l.nodes[0].cfg.Quotas
-	claimants := []*claimant{killed.ask("a", plan, "late"), killed.ask("a", plan, "made")}
+	claimants := []*claimant{killed.ask("a", plan, "late", false), killed.ask("a", plan, "made", false)}
 	for _, c := range claimants {
 		if _, err := killed.wait(t.Context(), c); err != nil {
 			t.Fatal(err)
@@ -237,7 +239,7 @@ func TestRoomOfTheOtherNode(t *testing.T) {
 	plan := Plan{URLs: 2}
 	var rooms [2]place
 	for i, node := range l.nodes {
-		c := node.cfg.Quotas.ask("a", plan, fmt.Sprint("u", i))
+		c := node.cfg.Quotas.ask("a", plan, fmt.Sprint("u", i), false)
 		if _, err := node.cfg.Quotas.wait(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +284,7 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	for i := range 20 {
-		c := quotas.ask("a", plan, fmt.Sprint("left", i))
+		c := quotas.ask("a", plan, fmt.Sprint("left", i), false)
 		if _, err := quotas.wait(left, c); err == nil { // it was faster
 			quotas.giveBack("a", place{c.link, c.at.UnixMicro()})
 		}
@@ -298,7 +300,7 @@ func TestManyLinksAtATime(t *testing.T) {
 	l := newLimitedNodes(t, 1)
 	quotas := l.nodes[0].cfg.Quotas
 	together(2*maxPending, func(i int) {
-		c := quotas.ask("a", Plan{URLs: 3 * maxPending}, uuid.NewString())
+		c := quotas.ask("a", Plan{URLs: 3 * maxPending}, uuid.NewString(), false)
 		if _, err := quotas.wait(t.Context(), c); err != nil {
 			t.Error(err)
 			return
@@ -317,7 +319,7 @@ func TestQuotasWithoutTheEventStore(t *testing.T) {
 	l.live(t)
 	l.stale.Store(math.MaxInt64)
 	l.server.Stop()
-	if _, err := l.nodes[0].cfg.Quotas.wait(t.Context(), l.nodes[0].cfg.Quotas.ask("a", plan, "u")); !errors.Is(err, ErrUnavailable) {
+	if _, err := l.nodes[0].cfg.Quotas.wait(t.Context(), l.nodes[0].cfg.Quotas.ask("a", plan, "u", false)); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("without the event store: %v", err)
 	}
 	l.server.Start()

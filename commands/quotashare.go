@@ -98,7 +98,7 @@ func (r *round) try(ctx context.Context, claimants []*claimant) (granted, short 
 			continue
 		}
 		c.at = free.Add(time.Duration(len(reserved)) * time.Microsecond)
-		reserved = append(reserved, events.PendingLink{URLID: c.link, At: c.at})
+		reserved = append(reserved, events.PendingLink{URLID: c.link, At: c.at, Restored: c.restored})
 		granted = append(granted, c)
 	}
 	change := before.change(reserved, never, came, now)
@@ -211,7 +211,8 @@ func (r *round) find(ctx context.Context, p events.PendingLink, now time.Time) (
 		return found, nil
 	}
 	_, err = r.cfg.Store.Append(ctx, eventstore.Write{
-		Stream: stream, Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{events.CreationAbandoned{At: now}},
+		Stream: stream, Expected: eventstore.Revision(len(recorded)) - 1, Command: uuid.New(),
+		Events: []events.Event{events.CreationAbandoned{At: now}},
 	})
 	if errors.Is(err, eventstore.ErrWrongRevision) { // it came after all, or somebody else was faster
 		return fateOpen, nil

@@ -21,11 +21,13 @@ func newTurns(items int) turns {
 	return t
 }
 
-// room is what an item of a batch needs to create a link. A nil one is that of an account without limits.
+// room is what an item of a batch needs to create a link, or to restore one. A nil one is that of an account without limits.
 type room struct {
 	quotas  *Quotas
 	account string
 	plan    Plan
+
+	restored bool // as of events.PendingLink
 
 	turn, next chan struct{}
 	passed     sync.Once
@@ -41,6 +43,18 @@ func (h *Handler) roomFor(r Request, t turns, item int) *room {
 	return &room{quotas: h.cfg.Quotas, account: r.Account, plan: r.Plan, turn: t[item], next: t[item+1]}
 }
 
+// roomToRestore returns the room of a deleted link that is to live again. It counts among the links of the account, but
+// not among those created in the month.
+func (h *Handler) roomToRestore(r Request) *room {
+	if !r.Plan.limitsURLs() {
+		return nil
+	}
+	order := newTurns(1)
+	return &room{
+		quotas: h.cfg.Quotas, account: r.Account, plan: Plan{URLs: r.Plan.URLs}, restored: true, turn: order[0], next: order[1],
+	}
+}
+
 // take gets room for a link, unless it has it, and returns the time that its creation has to carry. It refuses with
 // URLLimitReached.
 func (m *room) take(ctx context.Context, link string, now time.Time) (time.Time, error) {
@@ -52,7 +66,7 @@ func (m *room) take(ctx context.Context, link string, now time.Time) (time.Time,
 	}
 	m.giveBack()
 	<-m.turn // items before this one do not wait for it
-	claimant := m.quotas.ask(m.account, m.plan, link)
+	claimant := m.quotas.ask(m.account, m.plan, link, m.restored)
 	m.pass()
 	at, err := m.quotas.wait(ctx, claimant)
 	if err == nil {

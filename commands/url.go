@@ -78,6 +78,8 @@ func (u *URL) evolve(e events.Event) {
 	case events.URLDeleted:
 		u.spend(u.Hash, spentClaim{revision: u.claim})
 		u.Deleted, u.ModifiedAt = true, e.At
+	case events.URLRestored:
+		u.Hash, u.claim, u.Deleted, u.ModifiedAt = e.Hash, revision(e.ClaimRevision), false, e.At
 	case events.ClaimAbandoned:
 		u.spend(e.Hash, spentClaim{revision: revision(e.ClaimRevision), abandoned: true})
 	}

@@ -19,6 +19,8 @@ var decoders = map[string]func([]byte) (Event, error){
 	URLUntagged{}.EventType():          decode[URLUntagged],
 	URLStatsReset{}.EventType():        decode[URLStatsReset],
 	URLDeleted{}.EventType():           decode[URLDeleted],
+	URLRestored{}.EventType():          decode[URLRestored],
+	URLStatsRestored{}.EventType():     decode[URLStatsRestored],
 	ClaimAbandoned{}.EventType():       decode[ClaimAbandoned],
 	CreationAbandoned{}.EventType():    decode[CreationAbandoned],
 	HashClaimed{}.EventType():          decode[HashClaimed],

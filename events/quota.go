@@ -18,10 +18,11 @@ type QuotaChanged struct {
 	At         time.Time     `json:"at"`
 }
 
-// PendingLink is a link that is about to be created, at a time that its creation carries too.
+// PendingLink is a link that is about to be created or restored, at a time that its creation or restoration carries too.
 type PendingLink struct {
-	URLID string    `json:"url_id"`
-	At    time.Time `json:"at"`
+	URLID    string    `json:"url_id"`
+	At       time.Time `json:"at"`
+	Restored bool      `json:"restored,omitempty"` // it was created before, and does not count in the month
 }
 
 // EventType implements Event.

@@ -95,6 +95,27 @@ type URLDeleted struct {
 // EventType implements Event.
 func (URLDeleted) EventType() string { return "url.deleted.v1" }
 
+// URLRestored undoes URLDeleted: the link lives again with all that it had, under a hash that was claimed anew before.
+type URLRestored struct {
+	Account       string    `json:"account"`
+	Hash          string    `json:"hash"`
+	ClaimRevision uint64    `json:"claim_revision"` // of the claim of Hash
+	At            time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLRestored) EventType() string { return "url.restored.v1" }
+
+// URLStatsRestored undoes a URLStatsReset, the last one that was not undone: the clicks that it took away count again,
+// beside those that came since.
+type URLStatsRestored struct {
+	Reset uint64    `json:"reset"` // revision of the URLStatsReset in this stream
+	At    time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (URLStatsRestored) EventType() string { return "url.stats_restored.v1" }
+
 // ClaimAbandoned is written into a link's stream by whoever takes over a hash that the link claimed and never used: an
 // append that is still on its way to use that claim then meets another revision and fails.
 type ClaimAbandoned struct {
@@ -106,8 +127,9 @@ type ClaimAbandoned struct {
 // EventType implements Event.
 func (ClaimAbandoned) EventType() string { return "url.claim_abandoned.v1" }
 
-// CreationAbandoned is written into the stream of a link that claimed its long URL and never came, by whoever wants that
-// long URL now: the link's creation then fails if it is still on its way. There will never be a link with this id.
+// CreationAbandoned is written into the stream of a link that claimed its long URL or had room and never came, by whoever
+// wants that long URL or room now: the link's creation then fails if it is still on its way, and there will never be a
+// link with this id. In the stream of a deleted link it does the same to the link's restoration.
 type CreationAbandoned struct {
 	At time.Time `json:"at"`
 }

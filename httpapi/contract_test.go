@@ -132,7 +132,6 @@ const contractCodes = `101 Unknown error
 
 // unprovoked are the codes that this service has no occasion for, with the reason.
 var unprovoked = map[code]string{
-	codeIncorrectURL:   "what is wrong with a hash is 1204 or 1215",
 	codeCooldown:       "the destination is not visited when a link is made",
 	codeHTTPError:      "no call of the API makes one over HTTP",
 	codeDomainNotFound: "accounts have no domains of their own",
@@ -173,6 +172,9 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1216, 200, "POST", "/v3/urls", `{"urls":[{"long_url":"https://sho.rt/kept"}]}`)
 	call(c, 1217, 403, "DELETE", "/v3/urls/kept", "")
 	call(small, 1220, 200, "POST", "/v3/urls", batch(1))
+	changed := c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"x"}]}`).header.Get(headerBatchID)
+	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"y"}]}`)
+	call(c, 1218, 200, "POST", "/v3/batches/"+changed+"/undo", "")
 	call(c, 1221, 400, "POST", "/v3/urls", batch(4))
 	call(&wrong, 1300, 400, "GET", "/v3/account", "")
 	call(c, 1301, 404, "GET", "/v3/domains", "")

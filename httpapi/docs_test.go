@@ -157,7 +157,7 @@ func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
 		}
 	}
 	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != codeOK })
-	if operation.Body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
+	if operation.Body == "" || body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
 		return
 	}
 	if err := valid(a.t, operation.Body, body); err != nil {
@@ -169,7 +169,7 @@ func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
 func routeOf(path string) string {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	if len(segments) >= 3 {
-		segments[2] = map[string]string{"tags": ":label"}[segments[1]]
+		segments[2] = map[string]string{"tags": ":label", "batches": ":id"}[segments[1]]
 		if segments[2] == "" {
 			segments[2] = ":hash"
 		}

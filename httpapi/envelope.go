@@ -31,6 +31,8 @@ type itemError struct {
 	Code    code   `json:"code"`
 	Message string `json:"message"`
 	Details string `json:"details"`
+	// Fields of the URL that are in the way of what was asked for.
+	Fields []string `json:"fields,omitempty"`
 }
 
 func succeeded() envelope { return envelope{Version: version} }
@@ -43,7 +45,7 @@ func failed(f failure) envelope {
 }
 
 func (f failure) item() *itemError {
-	return &itemError{Code: f.code, Message: answers[f.code].message, Details: f.details}
+	return &itemError{Code: f.code, Message: answers[f.code].message, Details: f.details, Fields: f.fields}
 }
 
 // endpoint makes a route of what answers authenticated calls of the API: with a value whose JSON is the whole answer, or

@@ -96,6 +96,7 @@ var kinds = map[commands.Kind]code{
 	commands.InvalidUsername: codeInvalidUsername,
 	commands.AccountNotFound: codeInvalidUsername,
 	commands.URLLimitReached: codeURLLimit,
+	commands.URLChanged:      codeIncorrectURL,
 }
 
 // retryAfter is told to clients when the event store or the database cannot be asked.
@@ -152,6 +153,7 @@ func isOutage(err error) bool {
 type failure struct {
 	code    code
 	details string
+	fields  []string // of a URL
 	status  int
 
 	retryAfter time.Duration // 0: after a moment
@@ -169,7 +171,7 @@ func refusal(err error) (failure, bool) {
 		if !ok {
 			return failure{}, false
 		}
-		return failure{code: known, details: clip(refused.Details), status: answers[known].status}, true
+		return failure{code: known, details: clip(refused.Details), fields: refused.Fields, status: answers[known].status}, true
 	}
 	if unknown, ok := errors.AsType[*queries.UnknownTagError](err); ok {
 		return failure{code: codeTagNotFound, details: clip(unknown.Error()), status: answers[codeTagNotFound].status}, true

@@ -105,14 +105,14 @@ func (s *server) counted(e *exchange, outcomes []commands.URLOutcome) []queries.
 	if err != nil {
 		s.cfg.Logger.WarnContext(e.context(), "write answered without its clicks", slog.String("request", e.id), slog.Any("error", err))
 	}
-	for i := range links {
+	for i, outcome := range outcomes {
 		known, ok := seen[links[i].ID]
 		if !ok {
 			continue
 		}
 		links[i].TotalClicks, links[i].UniqueClicks = known.TotalClicks, known.UniqueClicks
 		links[i].LastVisit, links[i].Visited = known.LastVisit, known.Visited
-		if outcomes[i].Labels == nil { // a repeated creation may know no more than ids
+		if outcome.Labels == nil { // a repeated creation may know no more than ids
 			links[i].Tags = known.Tags
 		}
 	}

@@ -69,7 +69,7 @@ func TestEditSelection(t *testing.T) {
 	same := c.call("PATCH", "/v3/urls?hashes=a,none,b,hers,a", `{"urls":[{"note":"same","tags":["+t"],"hash":"c"}]}`)
 	same.is(http.StatusOK, codeOK)
 	equal(t, "order", same.hashes(), "a,none,b,hers")
-	equal(t, "errors", *same.URLs[0].Error, itemError{})
+	same.URLs[0].failed(t, codeOK, "")
 	same.URLs[1].failed(t, codeURLNotFound, "none")
 	same.URLs[3].failed(t, codeURLNotFound, "hers")
 	if same.Page != nil {

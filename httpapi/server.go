@@ -185,6 +185,8 @@ func (s *server) apiRoutes() []route {
 		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
 		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
 		{http.MethodGet, "/v3/urls/:hash/history", s.endpoint(s.readHistory)},
+		{http.MethodPost, "/v3/urls/:hash/restore", s.endpoint(s.restoreURL)},
+		{http.MethodPost, "/v3/batches/:id/undo", s.endpoint(s.undoBatch)},
 
 		{http.MethodDelete, "/v3/stats", s.endpoint(s.resetSelectedStats)},
 		{http.MethodGet, "/v3/stats/:hash", s.endpoint(s.readStats)},

@@ -58,6 +58,7 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		{"PATCH", "/v3/urls/HASH", `{"urls":[{"custom_hash":"other"}]}`},
 		{"PATCH", "/v3/urls/HASH", `{"urls":[{"protected":false}]}`},
 		{"GET", "/v3/urls/HASH/history", ""},
+		{"POST", "/v3/urls/HASH/restore", `{"version":0}`},
 		{"GET", "/v3/stats/HASH", ""},
 		{"DELETE", "/v3/stats/HASH", ""},
 		{"GET", "/v3/urls?hashes=mine,HASH", ""},
@@ -70,7 +71,7 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		of := func(hash string) *answer {
 			a := bob.call(call[0], strings.ReplaceAll(call[1], "HASH", hash), strings.ReplaceAll(call[2], "HASH", hash))
 			a.body = strings.ReplaceAll(a.body, hash, "HASH")
-			for _, name := range []string{headerRequestID, "Content-Length", "X-Event-Position"} {
+			for _, name := range []string{headerRequestID, "Content-Length", "X-Event-Position", headerBatchID} {
 				a.header.Del(name)
 			}
 			return a

@@ -18,10 +18,13 @@ const (
 	projectionTags     = "tags"
 )
 
+// headerBatchID tells by which id a write can be undone.
+const headerBatchID = "X-Batch-Id"
+
 // idempotencyKeys are the values of Idempotency-Key: 1 to 255 visible ASCII characters.
 var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// writeRequest returns what goes with the commands of a call. Calls of one account to one method and path that carry
+// writeRequest returns what goes with the commands of a call, and tells the client by which id they can be undone. Calls of one account to one method and path that carry
 // the same Idempotency-Key are the same command.
 func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 	request := commands.Request{
@@ -40,6 +43,7 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 		request.Repeated = true
 	}
 	request.Batch = request.Command.String()
+	e.Header().Set(headerBatchID, request.Batch)
 	return request, nil
 }
 

@@ -38,8 +38,10 @@ func accountOf(f fact) (uuid.UUID, bool, error) {
 		id, err = parseID(e.Account)
 	case events.URLDeleted:
 		id, err = parseID(e.Account)
+	case events.URLRestored:
+		id, err = parseID(e.Account)
 	case events.URLRetargeted, events.URLRenamed, events.URLSettingsChanged, events.URLTagged, events.URLUntagged,
-		events.URLStatsReset, events.ClaimAbandoned, events.CreationAbandoned:
+		events.URLStatsReset, events.URLStatsRestored, events.ClaimAbandoned, events.CreationAbandoned:
 		return uuid.Nil, false, nil
 	default:
 		id, err = f.subject(events.StreamAccount)
@@ -119,6 +121,9 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		row.URLs++
 		year, month, _ := e.At.UTC().Date()
 		a.months[accountMonth{row.ID, time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)}]++
+		return nil
+	case events.URLRestored:
+		row.URLs++ // and the deletion stays counted
 		return nil
 	case events.URLDeleted:
 		row.URLs--

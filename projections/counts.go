@@ -4,45 +4,68 @@ import (
 	"linkledger/events"
 )
 
-// countFold keeps clicks and resets of a batch in the order of the log: what a reset takes away is what came before it.
+// countFold keeps clicks, resets and undone resets of a batch in the order of the log: what a reset takes away is what
+// came before it.
 type countFold struct {
 	parts []*countPart
 }
 
-// countPart is a stretch of the batch that is written at once: resets, and the clicks after them.
+// countPart is a stretch of the batch that is written at once: resets, then undone resets, then clicks.
 type countPart struct {
-	resets uuidColumn
-	clicks *clickFold // nil: none yet
+	resets   resetColumns
+	restored resetColumns
+	clicks   *clickFold // nil: none yet
+}
+
+// resetColumns are resets of the stats of links.
+type resetColumns struct {
+	link     uuidColumn
+	revision []int64
+}
+
+func (c *resetColumns) add(f fact, revision int64) error {
+	link, err := f.subject(events.StreamURL)
+	c.link, c.revision = append(c.link, toUUID(link)), append(c.revision, revision)
+	return err
 }
 
 func (c *countFold) add(batch events.ClicksRecorded) error {
-	if len(c.parts) == 0 {
-		c.parts = append(c.parts, &countPart{})
-	}
-	last := c.parts[len(c.parts)-1]
+	last := c.last(func(*countPart) bool { return true })
 	if last.clicks == nil {
 		last.clicks = newClickFold()
 	}
 	return last.clicks.add(batch)
 }
 
-func (c *countFold) reset(f fact) error {
-	link, err := f.subject(events.StreamURL)
-	if err != nil {
-		return err
+// step takes in what an event of a link does to its counters.
+func (c *countFold) step(f fact) error {
+	switch e := f.body.(type) {
+	case events.URLStatsReset:
+		part := c.last(func(p *countPart) bool { return p.clicks == nil && len(p.restored.link) == 0 })
+		return part.resets.add(f, int64(f.Revision))
+	case events.URLStatsRestored:
+		return c.last(func(p *countPart) bool { return p.clicks == nil }).restored.add(f, signed(e.Reset))
 	}
-	if len(c.parts) == 0 || c.parts[len(c.parts)-1].clicks != nil {
-		c.parts = append(c.parts, &countPart{})
-	}
-	last := c.parts[len(c.parts)-1]
-	last.resets = append(last.resets, toUUID(link))
 	return nil
+}
+
+// last returns the part that goes on, or else a new one.
+func (c *countFold) last(goesOn func(*countPart) bool) *countPart {
+	if n := len(c.parts); n > 0 && goesOn(c.parts[n-1]) {
+		return c.parts[n-1]
+	}
+	part := &countPart{}
+	c.parts = append(c.parts, part)
+	return part
 }
 
 func (c *countFold) write(s *statements) {
 	for _, part := range c.parts {
-		if len(part.resets) > 0 {
+		if len(part.resets.link) > 0 {
 			resetCounts(s, part.resets)
+		}
+		if len(part.restored.link) > 0 {
+			restoreCounts(s, part.restored)
 		}
 		if part.clicks != nil {
 			part.clicks.write(s)
@@ -50,12 +73,56 @@ func (c *countFold) write(s *statements) {
 	}
 }
 
-// resetCounts forgets the clicks of links, but for the fact that there were some and when the last one was.
-func resetCounts(s *statements, links uuidColumn) {
+// resetCounts sets the clicks of links aside, but for the fact that there were some and when the last one was.
+func resetCounts(s *statements, resets resetColumns) {
 	s.queue(`
-		WITH days AS (DELETE FROM ?schema.link_days WHERE url_id = ANY($1::uuid[])),
-		visitors AS (DELETE FROM ?schema.visitors WHERE url_id = ANY($1::uuid[])),
+		WITH resets AS ( -- of two in a row the second has nothing to take away
+			SELECT url_id, min(reset) AS reset FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset) GROUP BY url_id),
+		days AS (
+			DELETE FROM ?schema.link_days AS d USING resets AS r WHERE d.url_id = r.url_id
+			RETURNING r.url_id, r.reset, d.day, d.total_clicks),
+		seen AS (
+			DELETE FROM ?schema.visitors AS v USING resets AS r WHERE v.url_id = r.url_id
+			RETURNING r.url_id, r.reset, v.visitor, v.day),
+		kept_days AS (INSERT INTO ?schema.reset_days SELECT * FROM days),
+		kept_visitors AS (INSERT INTO ?schema.reset_visitors SELECT * FROM seen),
 		toggled AS (
 			UPDATE ?schema.link_stats SET total_clicks = 0, unique_clicks = 0
-			WHERE url_id = ANY($1::uuid[]) AND total_clicks > 0 RETURNING account_id, number, 'clicked' AS name)`+toggleSets, links)
+			WHERE url_id IN (SELECT url_id FROM resets) AND total_clicks > 0
+			RETURNING account_id, number, 'clicked' AS name)`+toggleSets,
+		resets.link, resets.revision)
+}
+
+// restoreCounts adds what resets took away to what came since. A visitor of both is one, first seen before.
+func restoreCounts(s *statements, resets resetColumns) {
+	s.queue(`
+		WITH resets AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset)),
+		days AS (
+			DELETE FROM ?schema.reset_days AS d USING resets AS r WHERE d.url_id = r.url_id AND d.reset = r.reset
+			RETURNING d.url_id, d.day, d.total_clicks),
+		seen AS (
+			DELETE FROM ?schema.reset_visitors AS v USING resets AS r WHERE v.url_id = r.url_id AND v.reset = r.reset
+			RETURNING v.url_id, v.reset, v.visitor, v.day),
+		first_seen AS (SELECT DISTINCT ON (url_id, visitor) url_id, visitor, day FROM seen ORDER BY url_id, visitor, reset),
+		kept_visitors AS (
+			INSERT INTO ?schema.visitors (url_id, visitor, day) SELECT url_id, visitor, day FROM first_seen
+			ON CONFLICT (url_id, visitor) DO UPDATE SET day = EXCLUDED.day),
+		more AS (
+			SELECT url_id, day, total_clicks AS total, 0 AS uniques FROM days
+			UNION ALL SELECT url_id, day, 0, 1 FROM first_seen
+			UNION ALL SELECT v.url_id, v.day, 0, -1 FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)),
+		counted_days AS (
+			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
+			SELECT url_id, day, sum(total), sum(uniques) FROM more GROUP BY url_id, day
+			ON CONFLICT (url_id, day) DO UPDATE SET
+				total_clicks = d.total_clicks + EXCLUDED.total_clicks,
+				unique_clicks = d.unique_clicks + EXCLUDED.unique_clicks),
+		counted AS (
+			UPDATE ?schema.link_stats AS s SET
+				total_clicks = s.total_clicks + m.total, unique_clicks = s.unique_clicks + m.uniques
+			FROM (SELECT url_id, sum(total) AS total, sum(uniques) AS uniques FROM more GROUP BY url_id) AS m
+			WHERE s.url_id = m.url_id
+			RETURNING s.account_id, s.number, s.total_clicks, m.total),
+		toggled AS (SELECT account_id, number, 'clicked' AS name FROM counted WHERE total_clicks = total)`+toggleSets,
+		resets.link, resets.revision)
 }

@@ -131,6 +131,15 @@ func (h *history) checkLinks(ctx context.Context, db *bun.DB) {
 			want.revision); got != expected {
 			h.t.Fatalf("link\n%s, want\n%s", got, expected)
 		}
+		var batches []string
+		if err := db.NewSelect().TableExpr("?schema.link_batches").Column("batch").Where("url_id = ?", want.id).
+			Order("batch").Scan(ctx, &batches); err != nil {
+			h.t.Fatalf("batches: %v", err)
+		}
+		slices.Sort(want.batches)
+		if !slices.Equal(batches, want.batches) {
+			h.t.Fatalf("link of batches %v, want %v", batches, want.batches)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -49,6 +50,16 @@ type expectedLink struct {
 	visitors map[string]string // day of the first click
 	days     map[string]int64
 	last     time.Time
+	resets   []expectedReset // that were not undone
+	batches  []string        // that changed it, each once
+}
+
+// expectedReset is what a reset of the stats took away.
+type expectedReset struct {
+	revision uint64
+	clicks   int64
+	visitors map[string]string
+	days     map[string]int64
 }
 
 func drawHistory(t *rapid.T) *history {
@@ -56,7 +67,7 @@ func drawHistory(t *rapid.T) *history {
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
-		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.abandonClaim, h.click, h.click, h.click, h.resetStats,
+		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.restoreLink, h.abandonClaim, h.click, h.click, h.click, h.resetStats, h.resetStats, h.restoreStats, h.restoreStats,
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {
 		steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
@@ -67,6 +78,16 @@ func drawHistory(t *rapid.T) *history {
 func (h *history) append(stream string, e events.Event) {
 	h.log = record(h.log, stream, h.revisions[stream], e)
 	h.revisions[stream]++
+}
+
+// appendTo appends an event of a link, perhaps as part of a batch.
+func (h *history) appendTo(l *expectedLink, e events.Event) {
+	h.append(events.StreamURL+l.id.String(), e)
+	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
+	h.log[len(h.log)-1].Metadata = []byte(`{"batch":"` + batch + `"}`)
+	if uuid.Validate(batch) == nil && !slices.Contains(l.batches, batch) {
+		l.batches = append(l.batches, batch)
+	}
 }
 
 func (h *history) id() uuid.UUID {
@@ -162,7 +183,7 @@ func (h *history) createLink() {
 	h.links = append(h.links, l)
 	a.urls++
 	a.months[at.Format("2006-01")]++
-	h.append(events.StreamURL+l.id.String(), events.URLCreated{
+	h.appendTo(l, events.URLCreated{
 		URLID: l.id.String(), Account: a.id.String(), Hash: l.hash, LongURL: l.longURL, Note: l.note, Tags: tags,
 		ExpirationDate: rapid.SampledFrom([]string{"", "0001-01-01", "2028-02-29", "9999-12-31"}).Draw(h.t, "expires"),
 		MaxClicks:      rapid.Int64Min(0).Draw(h.t, "max"), At: at,
@@ -180,7 +201,7 @@ func (h *history) live() *expectedLink {
 
 func (h *history) change(l *expectedLink, e events.Event) {
 	l.revision = int64(h.revisions[events.StreamURL+l.id.String()])
-	h.append(events.StreamURL+l.id.String(), e)
+	h.appendTo(l, e)
 }
 
 func (h *history) editLink() {
@@ -265,12 +286,41 @@ func (h *history) click() {
 	h.append(events.StreamClicks+"20260331-node", batch)
 }
 
+// restoreLink brings a deleted link back, under a hash of its own.
+func (h *history) restoreLink() {
+	deleted := slices.DeleteFunc(slices.Clone(h.links), func(l *expectedLink) bool { return !l.deleted })
+	if len(deleted) == 0 {
+		return
+	}
+	l := rapid.SampledFrom(deleted).Draw(h.t, "deleted")
+	l.deleted, l.hash = false, fmt.Sprintf("d%d", len(h.log))
+	l.account.urls++
+	h.change(l, events.URLRestored{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
+}
+
 // resetStats makes the clicks on a link so far not count.
 func (h *history) resetStats() {
 	l := h.live()
 	if l == nil {
 		return
 	}
-	l.clicks, l.visitors, l.days = 0, make(map[string]string), make(map[string]int64)
 	h.change(l, events.URLStatsReset{At: h.at()})
+	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days})
+	l.clicks, l.visitors, l.days = 0, make(map[string]string), make(map[string]int64)
+}
+
+// restoreStats undoes the last reset of a link.
+func (h *history) restoreStats() {
+	l := h.live()
+	if l == nil || len(l.resets) == 0 {
+		return
+	}
+	before := l.resets[len(l.resets)-1]
+	l.resets = l.resets[:len(l.resets)-1]
+	l.clicks += before.clicks
+	maps.Copy(l.visitors, before.visitors)
+	for day, clicks := range before.days {
+		l.days[day] += clicks
+	}
+	h.change(l, events.URLStatsRestored{Reset: before.revision, At: h.at()})
 }

@@ -24,11 +24,13 @@ type linkFold struct {
 	numbers numberFold          // of the accounts that get links
 	sets    setFold
 	counts  countFold
+	batches map[linkBatch]struct{} // by which the links were changed
 }
 
 func newLinkFold() fold {
 	return &linkFold{
 		rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{}), numbers: make(numberFold),
+		batches: make(map[linkBatch]struct{}),
 	}
 }
 
@@ -73,16 +75,13 @@ func (l *linkFold) scan(rows pgx.Rows) error {
 }
 
 func (l *linkFold) step(f fact) error {
-	switch e := f.body.(type) {
-	case events.ClicksRecorded:
-		return l.counts.add(e)
-	case events.URLStatsReset:
-		if err := l.stepLink(f); err != nil {
-			return err
-		}
-		return l.counts.reset(f)
+	if clicks, ok := f.body.(events.ClicksRecorded); ok {
+		return l.counts.add(clicks)
 	}
-	return l.stepLink(f)
+	if err := l.stepLink(f); err != nil {
+		return err
+	}
+	return l.counts.step(f)
 }
 
 func (l *linkFold) stepLink(f fact) error {
@@ -93,6 +92,9 @@ func (l *linkFold) stepLink(f fact) error {
 	switch f.body.(type) {
 	case events.ClaimAbandoned, events.CreationAbandoned:
 		return nil // about a claim that this link never used; there may be no link at all
+	}
+	if err := l.noteBatch(id, f); err != nil {
+		return err
 	}
 	row, ok := l.rows[id]
 	if created, isNew := f.body.(events.URLCreated); isNew {
@@ -112,8 +114,8 @@ func (l *linkFold) stepLink(f fact) error {
 	if !ok {
 		return fmt.Errorf("%w: the link was never created", ErrContradiction)
 	}
-	if !row.DeletedAt.IsZero() {
-		return fmt.Errorf("%w: the link is deleted", ErrContradiction)
+	if _, restored := f.body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
+		return fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
 	}
 	row.Revision = int64(f.Revision)
 	l.changed[row.Hash] = struct{}{}
@@ -144,7 +146,7 @@ func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error)
 	}, checkTime(e.At)
 }
 
-// changeLink applies an event of a live link to its row.
+// changeLink applies an event of an existing link to its row.
 func changeLink(row *readmodel.Link, f fact) error {
 	switch e := f.body.(type) {
 	case events.URLRetargeted:
@@ -171,6 +173,11 @@ func changeLink(row *readmodel.Link, f fact) error {
 		return modified(row, e.At)
 	case events.URLStatsReset:
 		return checkTime(e.At) // countFold starts the counters anew; the link is as it was
+	case events.URLStatsRestored:
+		return checkTime(e.At)
+	case events.URLRestored:
+		row.Hash, row.DeletedAt = e.Hash, time.Time{}
+		return modified(row, e.At)
 	case events.URLDeleted:
 		row.DeletedAt = e.At
 		return checkTime(e.At)
@@ -258,6 +265,7 @@ func (l *linkFold) write(s *statements) []string {
 	writeTexts(s, append(l.found, l.created...))
 	l.numbers.write(s)
 	l.sets.write(s, l.created)
+	l.writeBatches(s)
 	l.counts.write(s)
 	return slices.Collect(maps.Keys(l.changed))
 }

@@ -327,7 +327,7 @@ func TestRetriedReset(t *testing.T) {
 	for _, d := range found.Differences {
 		tables[d.Table] = true
 	}
-	if found.Different != 4 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] {
+	if found.Different != 5 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] || !tables["reset_days"] {
 		t.Errorf("after the retry: %+v", found)
 	}
 	mustHandle(ctx, t, w.empty(ctx, t), log)

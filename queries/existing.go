@@ -7,7 +7,7 @@ import (
 
 // Existing is what there is of an account's links, as of a position of the log.
 type Existing struct {
-	Created         int64 // links so far
+	Created         int64 // links so far, and restorations of deleted ones
 	Deleted         int64 // of these
 	Month           int64 // links created in the month of now, also those deleted since
 	Commit, Prepare uint64

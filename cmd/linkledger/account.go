@@ -93,15 +93,20 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 	if err != nil {
 		return err
 	}
-	if err := t.awaitAccounts(ctx, outcome.Position); err != nil {
-		p.logger.WarnContext(ctx, "done, but the read model does not show it yet: is a projector running?", slog.Any("error", err))
-	}
+	t.awaitShown(ctx, p, projections.Accounts, outcome.Position)
 	return t.print(p.stdout, outcome)
 }
 
-// awaitAccounts returns when the API knows of a change, so that a new key can be used as soon as it is printed. Where
-// only the event store was named, it cannot tell.
-func (t *target) awaitAccounts(ctx context.Context, position eventstore.Position) error {
+// awaitShown returns when the API shows a change, or says that it does not yet.
+func (t *target) awaitShown(ctx context.Context, p *process, projection string, position eventstore.Position) {
+	if err := t.await(ctx, projection, position); err != nil {
+		p.logger.WarnContext(ctx, "done, but the read model does not show it yet: is a projector running?", slog.Any("error", err))
+	}
+}
+
+// await returns when a projection knows of a change, so that a new key, for instance, can be used as soon as it is
+// printed. Where only the event store was named, it cannot tell.
+func (t *target) await(ctx context.Context, projection string, position eventstore.Position) error {
 	if t.Database == "" {
 		return nil
 	}
@@ -113,7 +118,7 @@ func (t *target) awaitAccounts(ctx context.Context, position eventstore.Position
 	following, stop := context.WithCancel(ctx)
 	var followed sync.WaitGroup
 	followed.Go(func() { fresh.Run(following) })
-	err = fresh.Wait(ctx, projections.Accounts, position.Commit)
+	err = fresh.Wait(ctx, projection, position.Commit)
 	stop()
 	followed.Wait()
 	return errors.Join(err, db.Close())

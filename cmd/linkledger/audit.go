@@ -10,11 +10,14 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// auditCommand reads the log for auditors. It changes nothing.
+// auditCommand reads the log for auditors, and changes links back to what they were.
 type auditCommand struct {
 	History auditHistory `cmd:"" help:"Tell everything that happened to a hash and to the links that ever lived under it."`
 	At      auditAt      `cmd:"" help:"Tell where a hash led at a moment, and how its link was set."`
 	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
+
+	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or make a link as it was in an earlier version."`
+	Undo    auditUndo    `cmd:"" help:"Undo all that one call of the API changed, but for links that were changed since."`
 
 	ImportCheck auditImportCheck `cmd:"" help:"Check a file of export against its manifest; no installation is needed."`
 }

@@ -77,6 +77,50 @@ func TestAuditHistory(t *testing.T) {
 	}
 }
 
+func TestAuditRestoreAndUndo(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"},{"long_url":"https://example.com/","custom_hash":"two"}]}`)
+	d.call("PATCH", "/urls?hashes=one,two", `{"urls":[{"note":"changed"}]}`)
+	d.call("PATCH", "/urls/two", `{"urls":[{"note":"changed since"}]}`)
+	var told struct {
+		Events []commands.HistoryEntry `json:"events"`
+	}
+	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told); err != nil {
+		t.Fatal(err)
+	}
+	edit := told.Events[len(told.Events)-1]
+
+	undo := exec.CommandContext(t.Context(), program, "audit", "undo", edit.Batch, "--json", "--data", folder)
+	out, err := undo.Output()
+	var undone undoneView
+	if err == nil || json.Unmarshal(out, &undone) != nil || undone.Undone != 1 || len(undone.Refused) != 1 ||
+		undone.Refused[0].Hash != "two" || !slices.Equal(undone.Refused[0].Fields, []string{"note"}) {
+		t.Fatalf("undo: %v\n%s", err, out)
+	}
+	if redone := operator(t, folder, "audit", "undo", undone.By); !strings.Contains(redone, "1 links are as they were") {
+		t.Errorf("undo of the undo:\n%s", redone)
+	}
+	d.call("DELETE", "/urls/one", "")
+	if restored := operator(t, folder, "audit", "restore", "one", "--revision", "0"); !strings.Contains(restored, "https://example.com/") {
+		t.Errorf("restore:\n%s", restored)
+	}
+	if redirected, err := visit(t.Context(), d.base, "one", "Firefox"); err != nil || !redirected {
+		t.Errorf("visit: %v, %v", redirected, err)
+	}
+	if by := operator(t, folder, "audit", "history", "one", "--format", "ndjson"); !strings.Contains(by, `"type":"url.restored.v1"`) ||
+		!strings.Contains(by, `"kind":"operator"`) {
+		t.Errorf("history:\n%s", by)
+	}
+	for _, wrong := range [][]string{{"restore", "none"}, {"restore", "one", "--revision", "99"}, {"undo", "x"}, {"undo", undone.Refused[0].ID}} {
+		command := exec.CommandContext(t.Context(), program, append(append([]string{"audit"}, wrong...), "--data", folder)...)
+		if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != exitUsage {
+			t.Errorf("%v: %v\n%s", wrong, err, out)
+		}
+	}
+}
+
 func TestAuditExport(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

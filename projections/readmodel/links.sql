@@ -84,3 +84,27 @@ CREATE TABLE ?schema.visitors (
     day     date NOT NULL,              -- of the first click, UTC
     PRIMARY KEY (url_id, visitor)
 );
+
+-- What resets of the stats took away, to give it back when one is undone. Whatever has no such reset counts.
+CREATE TABLE ?schema.reset_days (
+    url_id       uuid   NOT NULL,
+    reset        bigint NOT NULL,  -- revision of the reset in the link's stream
+    day          date   NOT NULL,
+    total_clicks bigint NOT NULL,
+    PRIMARY KEY (url_id, reset, day)
+);
+
+CREATE TABLE ?schema.reset_visitors (
+    url_id  uuid   NOT NULL,
+    reset   bigint NOT NULL,
+    visitor text   COLLATE "C" NOT NULL,
+    day     date   NOT NULL,  -- of the first click
+    PRIMARY KEY (url_id, reset, visitor)
+);
+
+-- Which links a call of the API has changed, so that all that it did can be undone.
+CREATE TABLE ?schema.link_batches (
+    batch  uuid NOT NULL,
+    url_id uuid NOT NULL,
+    PRIMARY KEY (batch, url_id)
+);

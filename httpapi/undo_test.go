@@ -1,0 +1,141 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// undone is an answer about an undone batch.
+type undone struct {
+	*answer
+
+	undo undoRecord
+}
+
+func (c *client) undo(batch string) undone {
+	c.t.Helper()
+	a := c.call(http.MethodPost, "/v3/batches/"+batch+"/undo", "")
+	a.is(http.StatusOK, codeOK)
+	var body struct {
+		Undo undoRecord `json:"undo"`
+	}
+	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
+		c.t.Fatal(err)
+	}
+	equal(c.t, "batch", body.Undo.Batch, batch)
+	return undone{a, body.Undo}
+}
+
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "demo")
+	c.create(`"long_url":"https://example.com/1","custom_hash":"one","note":"first","tags":["red"]`)
+	send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", "Firefox"))
+	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"note":"second","long_url":"https://example.com/2"}]}`)
+	c.must(http.MethodDelete, "/v3/urls/one", "")
+	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, codeURLNotFound)
+	equal(t, "visit of a deleted one", send(t, s.handler, http.MethodGet, "/one", "").status, http.StatusGone)
+
+	back := c.must(http.MethodPost, "/v3/urls/one/restore", "").URLs[0]
+	equal(t, "note", back.Note, "second")
+	equal(t, "clicks", back.TotalClicks, 1)
+	c.must(http.MethodPost, "/v3/urls/one/restore", `{"version":null}`) // nothing to do
+	redirected := send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", "Firefox"))
+	equal(t, "visit", redirected.header.Get("Location"), "https://example.com/2")
+	equal(t, "listed", c.must(http.MethodGet, "/v3/urls?tags=red", "").Page.TotalCount, 1)
+	equal(t, "counted", c.counter("urls"), 1)
+
+	c.must(http.MethodPost, "/v3/urls/one/restore", `{"version":0}`)
+	first := c.read("one")
+	equal(t, "note", first.Note, "first")
+	equal(t, "long URL", *first.LongURL, "https://example.com/1")
+	equal(t, "tags", strings.Join(first.Tags, " "), "red")
+	equal(t, "clicks", first.TotalClicks, 2)
+
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":99}`).is(http.StatusBadRequest, codeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(http.StatusBadRequest, codeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/none/restore", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call(http.MethodPost, "/v3/urls/n.n/restore", "").is(http.StatusBadRequest, codeInvalidHash)
+	s.client(t, "stranger").call(http.MethodPost, "/v3/urls/one/restore", "").is(http.StatusNotFound, codeURLNotFound)
+}
+
+func (c *client) counter(name string) int64 {
+	c.t.Helper()
+	var counters map[string]counterRecord
+	if err := json.Unmarshal(c.must(http.MethodGet, "/v3/account", "").Account["counters"], &counters); err != nil {
+		c.t.Fatal(err)
+	}
+	return counters[name].Count
+}
+
+// An edit of all links with a tag, more of them than are undone at a time, is undone by its batch id; the two that were
+// changed since stay, and are told.
+func TestUndoTaggedEdit(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "demo")
+	for range 11 {
+		c.must(http.MethodPost, "/v3/urls", strings.ReplaceAll(batch(50), `"long_url"`, `"tags":["red"],"long_url"`))
+	}
+	edit := c.must(http.MethodPatch, "/v3/urls?tags=red", `{"urls":[{"note":"all","archived":true}]}`)
+	links := c.must(http.MethodGet, "/v3/urls?limit=2", "").URLs
+	c.must(http.MethodPatch, "/v3/urls/"+links[0].Hash, `{"urls":[{"note":"mine"}]}`)
+	c.must(http.MethodDelete, "/v3/urls/"+links[1].Hash, "")
+
+	for range 2 {
+		undo := c.undo(edit.header.Get(headerBatchID))
+		equal(t, "undone", undo.undo.Undone, 548)
+		equal(t, "refused", undo.undo.Refused, 2)
+		fields := make(map[string]string)
+		for _, refused := range undo.URLs {
+			refused.failed(t, codeIncorrectURL, "changed since")
+			fields[refused.Hash] = strings.Join(refused.Error.Fields, " ")
+		}
+		equal(t, "field of the edited one", fields[links[0].Hash], "note")
+		equal(t, "field of the deleted one", fields[links[1].Hash], "deleted")
+		equal(t, "archived", c.must(http.MethodGet, "/v3/urls?tags=archived", "").Page.TotalCount, 1)
+	}
+}
+
+// Clicks from before and after a reset that was undone are one number, each visitor counted once.
+func TestUndoStatsReset(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "demo")
+	visit := func(agent string) { send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", agent)) }
+	created := c.must(http.MethodPost, "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`)
+	visit("Firefox")
+	visit("Safari")
+	reset := c.must(http.MethodDelete, "/v3/stats/one", "")
+	visit("Firefox")
+	visit("Chrome")
+	stats := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
+	equal(t, "after the reset", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{2, 2})
+	for range 2 {
+		equal(t, "undone", c.undo(reset.header.Get(headerBatchID)).undo.Undone, 1)
+		stats = c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
+		equal(t, "all", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{4, 3})
+		equal(t, "of the day", stats.DailyClicks["2026-05-14"], dayRecord{Total: 4, Unique: 3})
+	}
+	equal(t, "creation undone", c.undo(created.header.Get(headerBatchID)).undo.Undone, 1)
+	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, codeURLNotFound)
+}
+
+func TestUndoRefuses(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	created := s.client(t, "demo").must(http.MethodPost, "/v3/urls", batch(1))
+	stranger := s.client(t, "stranger")
+	for id, want := range map[string]code{
+		created.header.Get(headerBatchID):      codeURLNotFound,
+		"00000000-0000-0000-0000-000000000000": codeURLNotFound,
+		strconv.Itoa(1):                        codeWrongInput,
+	} {
+		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(answers[want].status, want)
+	}
+	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+}

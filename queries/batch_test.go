@@ -1,0 +1,47 @@
+package queries
+
+import (
+	"bytes"
+	"slices"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+func TestBatchLinks(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	batch, other := uuid.New(), uuid.New()
+	for _, link := range []uuid.UUID{w.full.ID, w.deleted.ID, w.foreign.ID} {
+		if _, err := w.db.NewRaw("INSERT INTO linkledger.link_batches VALUES (?, ?)", batch, link).Exec(withPatience(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read := func(account, batch uuid.UUID) []uuid.UUID {
+		t.Helper()
+		var all []uuid.UUID
+		for after := uuid.Nil; ; after = all[len(all)-1] {
+			ids, err := w.q.BatchLinks(withPatience(t), account, batch, after, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(ids) == 0 {
+				return all
+			}
+			all = append(all, ids...)
+		}
+	}
+	byID := func(ids ...uuid.UUID) []uuid.UUID {
+		slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		return ids
+	}
+	if got, want := read(w.account, batch), byID(w.full.ID, w.deleted.ID); !slices.Equal(got, want) {
+		t.Errorf("of the account: %v, want %v", got, want)
+	}
+	if got, want := read(uuid.Nil, batch), byID(w.full.ID, w.deleted.ID, w.foreign.ID); !slices.Equal(got, want) {
+		t.Errorf("of all: %v, want %v", got, want)
+	}
+	if got := read(w.account, other); got != nil {
+		t.Errorf("of another batch: %v", got)
+	}
+}
