@@ -75,7 +75,7 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 			return err
 		}
 	}
-	store, err := eventstore.Open(eventstore.Config{URL: t.EventStore, Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(t.EventStore), Logger: p.logger})
 	if err != nil {
 		return usageError{err}
 	}
@@ -110,7 +110,7 @@ func (t *target) await(ctx context.Context, projection string, position eventsto
 	if t.Database == "" {
 		return nil
 	}
-	db, err := readmodel.Open(ctx, t.Database, 1)
+	db, err := readmodel.Open(ctx, string(t.Database), 1)
 	if err != nil {
 		return err
 	}

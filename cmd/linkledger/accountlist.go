@@ -55,7 +55,7 @@ func (t *target) ask(ctx context.Context, question func(context.Context, *querie
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	db, err := readmodel.Open(ctx, t.Database, 1)
+	db, err := readmodel.Open(ctx, string(t.Database), 1)
 	if err != nil {
 		return usage("no database answers: %w: is it running?", err)
 	}
@@ -80,7 +80,7 @@ func (c *accountShow) Run(ctx context.Context, p *process) error {
 	if err := c.locate(); err != nil {
 		return err
 	}
-	store, err := eventstore.Open(eventstore.Config{URL: c.EventStore, Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(c.EventStore), Logger: p.logger})
 	if err != nil {
 		return usageError{err}
 	}

@@ -99,7 +99,7 @@ func TestNotReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store := openStore(t, running.EventStore)
+	store := openStore(t, string(running.EventStore))
 	defer store.Close()
 	_, err = store.Append(t.Context(), eventstore.Write{ // a tag that was never created
 		Stream: events.StreamTags + uuid.NewString(), Expected: eventstore.NoStream, Command: uuid.New(),

@@ -29,7 +29,7 @@ func (l *place) auditing(ctx context.Context, p *process, command func(context.C
 			return err
 		}
 	}
-	store, err := eventstore.Open(eventstore.Config{URL: l.EventStore, Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(l.EventStore), Logger: p.logger})
 	if err != nil {
 		return usageError{err}
 	}

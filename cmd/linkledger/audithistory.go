@@ -93,7 +93,7 @@ func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	db, err := readmodel.Open(ctx, c.Database, 1)
+	db, err := readmodel.Open(ctx, string(c.Database), 1)
 	if err != nil {
 		return nil, usage("no database answers: %w: is it running?", err)
 	}

@@ -19,8 +19,9 @@ import (
 
 // commandLine is everything that can be given to the program.
 type commandLine struct {
-	LogLevel slog.Level       `help:"Least level of the log: debug, info, warn or error." default:"info"`
-	Version  kong.VersionFlag `help:"Print the version and exit."`
+	LogLevel  slog.Level       `help:"Least level of the log: debug, info, warn or error." default:"info"`
+	LogFormat string           `help:"Form of the log: text for people, json for programs." default:"text" enum:"text,json"`
+	Version   kong.VersionFlag `help:"Print the version and exit."`
 
 	Dev        devCommand        `cmd:"" help:"Run everything in one process: event store, private PostgreSQL, API, redirects and projections."`
 	Serve      serveCommand      `cmd:"" help:"Run the service against an event store and a PostgreSQL."`
@@ -29,22 +30,25 @@ type commandLine struct {
 
 	Projections projectionsCommand `cmd:"" help:"Watch and steer the projections."`
 	Audit       auditCommand       `cmd:"" help:"Tell what happened, when, and by whom."`
+	Config      configCommand      `cmd:"" passthrough:"" help:"Print the configuration of a command, without its secrets, and check it."`
+	Health      healthCommand      `cmd:"" help:"Ask a service on this machine whether it is ready."`
 }
 
 // listeners are the addresses of the service.
 type listeners struct {
-	Listen       string `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
-	AdminListen  string `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
-	Profiling    bool   `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
-	BlockedHosts string `help:"File of hosts that no new link may lead to, one per line; read again when it changes." placeholder:"FILE"`
-	Plans        plans  `help:"What accounts may use, by their plans: NAME:urls=N,month-urls=N,day-calls=N, plans with a ; between them. What is not named has no limit." placeholder:"PLANS"`
-	BaseURL      string `help:"Where short links live, such as https://sho.rt; by default the host a request asks for." placeholder:"URL" validate:"omitempty,base_url"`
+	Listen       string        `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
+	AdminListen  string        `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
+	Profiling    bool          `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
+	BlockedHosts string        `help:"File of hosts that no new link may lead to, one per line; read again when it changes." placeholder:"FILE"`
+	Plans        plans         `help:"What accounts may use, by their plans: NAME:urls=N,month-urls=N,day-calls=N, plans with a ; between them. What is not named has no limit." placeholder:"PLANS"`
+	DrainDelay   time.Duration `help:"How long the service goes on when it was told to stop and is no longer ready, for load balancers that take a while to notice." default:"0s" validate:"min=0s,max=10m"`
+	BaseURL      string        `help:"Where short links live, such as https://sho.rt; by default the host a request asks for." placeholder:"URL" validate:"omitempty,base_url"`
 }
 
 // backends tell where a running installation keeps its data.
 type backends struct {
-	EventStore string `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb"`
-	Database   string `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres"`
+	EventStore connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb"`
+	Database   connection `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres"`
 }
 
 // redirecting is how short links are answered.

@@ -62,7 +62,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 		defer cancel()
 		err = errors.Join(err, database.Stop(deadline))
 	}()
-	running := runningDev{EventStore: store.url(), Database: database.DSN()}
+	running := runningDev{EventStore: connection(store.url()), Database: connection(database.DSN())}
 	if err := running.save(c.Data); err != nil {
 		return usageError{err}
 	}
@@ -94,13 +94,13 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
 		roles:        []role{roleAPI, roleRedirect, roleProjector},
-		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
+		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, within(s.close)) }()
 	head, err := s.store.Head(ctx)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type eventstoreServe struct {
 	TLSCertificate string `name:"tls-certificate" help:"Certificate chain in PEM; with it, clients must use TLS." placeholder:"FILE"`
 	TLSKey         string `name:"tls-key" help:"Private key of the certificate, in PEM." placeholder:"FILE"`
 	User           string `help:"User name demanded of every client; needs TLS." placeholder:"NAME"`
-	Password       string `help:"Password of that user; better given in the environment." placeholder:"SECRET"`
+	Password       secret `help:"Password of that user; better given in the environment." placeholder:"SECRET"`
 	MaxAppendSize  int    `help:"Most bytes that one append may carry, up to 8388608." default:"1048576"`
 	UnsafeNoSync   bool   `help:"Acknowledge events that a crash may lose. For benchmarks only."`
 }
@@ -89,24 +89,11 @@ func (r *runningStore) wait(ctx context.Context) {
 }
 
 func (c *eventstoreServe) config(p *process) (embedded.Config, error) {
-	if err := validate(c); err != nil {
+	if err := c.check(); err != nil {
 		return embedded.Config{}, err
 	}
 	config := embedded.Config{
-		Dir: c.Data, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync, User: c.User, Password: c.Password, Logger: p.logger,
-	}
-	if (c.TLSCertificate == "") != (c.TLSKey == "") {
-		return config, usage("--tls-certificate (%s) and --tls-key (%s) go together", envName("tls-certificate"), envName("tls-key"))
-	}
-	if (c.User == "") != (c.Password == "") {
-		return config, usage("--user (%s) and --password (%s) go together", envName("user"), envName("password"))
-	}
-	if c.User != "" && c.TLSCertificate == "" {
-		return config, usage("--user (%s) needs --tls-certificate (%s): clients send a password over TLS only",
-			envName("user"), envName("tls-certificate"))
-	}
-	if c.MaxAppendSize < 1 || c.MaxAppendSize > embedded.LargestAppendSize {
-		return config, usage("--max-append-size (%s) goes from 1 to %d", envName("max-append-size"), embedded.LargestAppendSize)
+		Dir: c.Data, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync, User: c.User, Password: string(c.Password), Logger: p.logger,
 	}
 	if c.TLSCertificate == "" {
 		return config, nil
@@ -117,6 +104,26 @@ func (c *eventstoreServe) config(p *process) (embedded.Config, error) {
 	}
 	config.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	return config, nil
+}
+
+func (c *eventstoreServe) check() error {
+	if err := validate(c); err != nil {
+		return err
+	}
+	if (c.TLSCertificate == "") != (c.TLSKey == "") {
+		return usage("--tls-certificate (%s) and --tls-key (%s) go together", envName("tls-certificate"), envName("tls-key"))
+	}
+	if (c.User == "") != (c.Password == "") {
+		return usage("--user (%s) and --password (%s) go together", envName("user"), envName("password"))
+	}
+	if c.User != "" && c.TLSCertificate == "" {
+		return usage("--user (%s) needs --tls-certificate (%s): clients send a password over TLS only",
+			envName("user"), envName("tls-certificate"))
+	}
+	if c.MaxAppendSize < 1 || c.MaxAppendSize > embedded.LargestAppendSize {
+		return usage("--max-append-size (%s) goes from 1 to %d", envName("max-append-size"), embedded.LargestAppendSize)
+	}
+	return nil
 }
 
 // runningStore is an embedded event store that serves.

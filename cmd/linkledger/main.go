@@ -56,17 +56,8 @@ type exited int
 // run is the whole program but for the process: a test may call it.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) (err error) {
 	var cli commandLine
-	parser, err := kong.New(&cli,
-		kong.Name("linkledger"),
-		kong.Description("A URL shortener whose database is its history. Every flag can also be given in the environment, "+
-			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL."),
-		kong.Vars{"version": version},
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.Resolvers(environment(getenv)),
-		kong.BindTo(ctx, (*context.Context)(nil)),
-		kong.UsageOnError(),
-	)
+	p := &process{getenv: getenv, stdout: stdout, stderr: stderr}
+	parser, err := newParser(&cli, p)
 	if err != nil {
 		return err
 	}
@@ -85,8 +76,37 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return usage("%w (linkledger --help lists the commands)", err)
 	}
-	logger := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: cli.LogLevel}))
-	return call.Run(&process{getenv: getenv, stdout: stdout, stderr: stderr, logger: logger})
+	p.logger = newLogger(stderr, cli.LogFormat, cli.LogLevel)
+	call.BindTo(ctx, (*context.Context)(nil))
+	return call.Run(p)
+}
+
+func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
+	return kong.New(cli,
+		kong.Name("linkledger"),
+		kong.Description("A URL shortener whose database is its history. Every flag can also be given in the environment, "+
+			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that "+
+			"LINKLEDGER_LISTEN_FILE names."),
+		kong.Vars{"version": version},
+		kong.Writers(p.stdout, p.stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }),
+		kong.Resolvers(environment(p.getenv)),
+		kong.UsageOnError(),
+	)
+}
+
+// newLogger logs text for people or JSON for programs, which tells durations in seconds.
+func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
+	if format == "text" {
+		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
+	}
+	seconds := func(_ []string, a slog.Attr) slog.Attr {
+		if a.Value.Kind() == slog.KindDuration {
+			a.Value = slog.Float64Value(a.Value.Duration().Seconds())
+		}
+		return a
+	}
+	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: seconds}))
 }
 
 // process is what a command gets from the outside.
@@ -97,11 +117,18 @@ type process struct {
 	logger *slog.Logger
 }
 
-// environment gives flags their values from the environment.
+// environment gives flags their values from the environment, or from the files that it names: so a secret can be mounted.
 func environment(getenv func(string) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		name := "LINKLEDGER_" + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		name := envName(flag.Name)
 		value := getenv(name)
+		if file := getenv(name + "_FILE"); value == "" && file != "" {
+			content, err := os.ReadFile(file) //nolint:gosec // the operator names it
+			if err != nil {
+				return nil, fmt.Errorf("%s_FILE: %w", name, err)
+			}
+			value = strings.TrimSpace(string(content))
+		}
 		if value == "" {
 			return nil, nil //nolint:nilnil // kong's way to say: not set
 		}

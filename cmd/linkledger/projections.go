@@ -42,12 +42,12 @@ func (t *place) operateWithin(ctx context.Context, p *process, connections int, 
 	if err := t.locate(); err != nil {
 		return err
 	}
-	store, err := eventstore.Open(eventstore.Config{URL: t.EventStore, Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(t.EventStore), Logger: p.logger})
 	if err != nil {
 		return usageError{err}
 	}
 	defer store.Close()
-	db, err := readmodel.Open(ctx, t.Database, connections)
+	db, err := readmodel.Open(ctx, string(t.Database), connections)
 	if err != nil {
 		return usage("no database answers: %w: is it running?", err)
 	}

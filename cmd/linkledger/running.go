@@ -15,8 +15,8 @@ const runningFile = "running.json"
 
 // runningDev is the content of the file.
 type runningDev struct {
-	EventStore string `json:"eventstore"`
-	Database   string `json:"database"`
+	EventStore connection `json:"eventstore"`
+	Database   connection `json:"database"`
 }
 
 func (r runningDev) save(folder string) error {

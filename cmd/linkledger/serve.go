@@ -33,13 +33,16 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	defer func() { _ = admin.Close() }()
 	s, err := openService(ctx, p, serviceConfig{
 		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
-		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, redirecting: c.inFolder(filepath.Join("data", "spool")),
+		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {
+		if ctx.Err() != nil { // told to stop while it waited
+			return nil
+		}
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, within(s.close)) }()
 	p.logger.InfoContext(ctx, "serving",
 		slog.String("listen", public.Addr().String()), slog.String("admin", admin.Addr().String()), slog.Any("roles", c.Roles))
 	return s.run(ctx, public, admin)

@@ -26,6 +26,8 @@ import (
 const (
 	// drainTimeout is how long requests in flight may take after the service was told to stop.
 	drainTimeout = 10 * time.Second
+	// stopTimeout is how long the parts of the service may take to end after the last request, and their connections then.
+	stopTimeout = 20 * time.Second
 	// databaseConnections bounds the PostgreSQL connections of one process.
 	databaseConnections = 24
 	visitorKeySize      = 32 // bytes
@@ -48,20 +50,22 @@ type service struct {
 	observed *observed
 	handler  http.Handler
 
-	profiling bool
+	profiling  bool
+	drainDelay time.Duration
 
 	projecting
 }
 
 // serviceConfig of a service.
 type serviceConfig struct {
-	eventStore   string
-	database     string
+	eventStore   connection
+	database     connection
 	baseURL      string
 	roles        []role
 	blockedHosts string // file; empty: none
 	profiling    bool
 	plans        plans
+	drainDelay   time.Duration
 	redirecting
 	projecting
 }
@@ -69,34 +73,23 @@ type serviceConfig struct {
 // openService connects to the backends and brings the database's schema up to date.
 func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, error) {
 	seen := newObserved()
-	store, err := eventstore.Open(eventstore.Config{URL: cfg.eventStore, OnCall: seen.call, Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Logger: p.logger})
 	if err != nil {
 		return nil, usageError{err}
 	}
-	db, err := openDatabase(ctx, cfg.database)
+	db, err := openDatabase(ctx, cfg.database, p.logger)
 	if err != nil {
 		store.Close()
 		return nil, err
 	}
 	s := &service{
 		logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles,
-		observed: seen, profiling: cfg.profiling, projecting: cfg.projecting,
+		observed: seen, profiling: cfg.profiling, drainDelay: cfg.drainDelay, projecting: cfg.projecting,
 	}
 	if err := s.wire(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
-}
-
-func openDatabase(ctx context.Context, dsn string) (*readmodel.DB, error) {
-	db, err := readmodel.Open(ctx, dsn, databaseConnections)
-	if err != nil {
-		return nil, fmt.Errorf("open the database: %w", err)
-	}
-	if err := projections.Prepare(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("prepare the database: %w", err), db.Close())
-	}
-	return db, nil
 }
 
 func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
@@ -201,25 +194,61 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	if s.has(roleAPI) {
 		start("calls", s.calls.Run)
 	}
+	parts.Go(func() error {
+		if err := s.awaitEventStore(background); err != nil && background.Err() == nil {
+			fail(err)
+		}
+		return nil
+	})
+	// The internal address is the last to go: it tells that the service is no longer ready.
+	parts.Go(func() error { return serveHTTP(background, fail, s.adminHandler(ctx), admin, s.logger) })
 
+	serving := s.drainLater(ctx)
 	var servers errgroup.Group
 	if s.has(roleAPI) || s.has(roleRedirect) {
 		servers.Go(func() error {
 			// Where this version has tables of its own shape, they are built first; requests wait in the listener.
-			if err := projections.AwaitShape(ctx, s.db); err != nil {
+			if err := projections.AwaitShape(serving, s.db); err != nil {
 				return nil //nolint:nilerr // told to stop before that
 			}
-			return serveHTTP(ctx, fail, s.handler, public, s.logger)
+			return serveHTTP(serving, fail, s.handler, public, s.logger)
 		})
 	}
-	servers.Go(func() error { return serveHTTP(ctx, fail, s.adminHandler(ctx), admin, s.logger) })
+	<-serving.Done()
 	err := servers.Wait() // after the last request: its clicks and its waits need the parts
 	stopBackground()
-	_ = parts.Wait() // the parts have told their errors through fail
+	err = errors.Join(err, within(parts.Wait))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)
 	}
 	return err
+}
+
+// drainLater returns what ends some time after ctx: until then requests are served by a service that is no longer ready.
+// Where a part has failed they are not.
+func (s *service) drainLater(ctx context.Context) context.Context {
+	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() {
+		delay := s.drainDelay
+		if !errors.Is(context.Cause(ctx), context.Canceled) {
+			delay = 0
+		}
+		s.logger.InfoContext(ctx, "stopping", slog.Duration("drain_delay", delay))
+		time.AfterFunc(delay, stop)
+	})
+	return serving
+}
+
+// within bounds the time to stop something: what hangs then ends with the process.
+func within(stop func() error) error {
+	stopped := make(chan error, 1)
+	go func() { stopped <- stop() }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-time.After(stopTimeout):
+		return fmt.Errorf("not everything has stopped within %s", stopTimeout)
+	}
 }
 
 // catchUp waits until the read models show the log up to a position. Of events that no projection follows they learn

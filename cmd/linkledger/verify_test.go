@@ -22,7 +22,7 @@ func TestVerifyProjections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db, err := readmodel.Open(t.Context(), running.Database, 1)
+	db, err := readmodel.Open(t.Context(), string(running.Database), 1)
 	if err != nil {
 		t.Fatal(err)
 	}

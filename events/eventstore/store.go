@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"net/url"
 	"strconv"
 	"time"
 
@@ -109,6 +110,9 @@ type Store struct {
 // Open checks the connection string. It does not connect: calls do, and wait for the event store within their contexts.
 func Open(cfg Config) (*Store, error) {
 	config, err := esdb.ParseConnectionString(cfg.URL)
+	if quoting, ok := errors.AsType[*url.Error](err); ok {
+		err = quoting.Err // without the string, which may carry a password
+	}
 	if err != nil {
 		return nil, fmt.Errorf("event store connection string: %w", err)
 	}

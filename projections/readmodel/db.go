@@ -2,12 +2,16 @@ package readmodel
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -93,6 +97,24 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return &DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool, Writers: writing}, nil
+}
+
+// Unavailable tells whether an error of Open means that the database can't be reached, or does not take connections yet:
+// a later try may succeed. Wrong credentials, a database that does not exist and a foreign certificate are none.
+func Unavailable(err error) bool {
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch refused.Code[:min(2, len(refused.Code))] {
+		case "08", "53", "57": // connection, resources, intervention
+			return true
+		}
+		return false
+	}
+	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+		return false
+	}
+	_, connecting := errors.AsType[*pgconn.ConnectError](err)
+	_, network := errors.AsType[net.Error](err) // time limits too
+	return connecting || network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
 // readTimesAsUTC keeps the zone of the machine out of what is read.

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// runWith runs the program within the test, with an environment of its own.
+func runWith(t *testing.T, environment map[string]string, args ...string) (output string, err error) {
+	t.Helper()
+	var out bytes.Buffer
+	err = run(t.Context(), args, func(name string) string { return environment[name] }, &out, &out)
+	return out.String(), err
+}
+
+func TestConfig(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "database")
+	if err := os.WriteFile(file, []byte("postgres://file:hunter2@db/links\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const complete = "postgres://ada:hunter2@db/links"
+	tests := map[string]struct {
+		args        []string
+		environment map[string]string
+		want        []string // parts of lines, tabs between columns
+		wrong       string   // part of the error
+	}{
+		"defaults": {
+			want:  []string{"--listen\tLINKLEDGER_LISTEN\t127.0.0.1:8080\tdefault", "--roles\tLINKLEDGER_ROLES\tapi,redirect,projector\tdefault"},
+			wrong: "no event store",
+		},
+		"flags go before the environment": {
+			args:        []string{"--listen=:80", "--eventstore=esdb://admin:hunter2@es:2113?tls=true", "--database=" + complete},
+			environment: map[string]string{"LINKLEDGER_LISTEN": ":90", "LINKLEDGER_CACHE_SIZE": "64", "LINKLEDGER_PROFILING": "true"},
+			want: []string{
+				"\t:80\tflag", "\t64\tenvironment", "--profiling\tLINKLEDGER_PROFILING\ttrue\tenvironment",
+				"\tesdb://admin:xxxxx@es:2113?tls=true\tflag", "\tpostgres://ada:xxxxx@db/links\tflag",
+			},
+		},
+		"from a file": {
+			args:        []string{"serve", "--eventstore=esdb://es"},
+			environment: map[string]string{"LINKLEDGER_DATABASE_FILE": file},
+			want:        []string{"--database\tLINKLEDGER_DATABASE\tpostgres://file:xxxxx@db/links\tenvironment"},
+		},
+		"no such file": {environment: map[string]string{"LINKLEDGER_DATABASE_FILE": "/nowhere"}, wrong: "LINKLEDGER_DATABASE_FILE"},
+		"passwords in the query": {
+			args: []string{"--eventstore=esdb://es", "--database=postgres://db/links?user=ada&password=hunter2&sslpassword=hunter2&sslmode=verify-full"},
+			want: []string{"password=xxxxx&sslpassword=xxxxx&sslmode=verify-full"},
+		},
+		"an odd password":    {args: []string{"--eventstore=esdb://es", "--database=postgres://ada:hunter2@/@hunter2@db/links"}, want: []string{"postgres://ada:xxxxx@db/links"}},
+		"wrong database":     {args: []string{"--eventstore=esdb://es", "--database=mysql://ada:hunter2@db"}, wrong: "mysql://ada:xxxxx@db"},
+		"wrong event store":  {args: []string{"--eventstore=kafka://ada:hunter2@es", "--database=" + complete}, wrong: "kafka://ada:xxxxx@es"},
+		"value out of range": {args: []string{"--eventstore=esdb://es", "--database=" + complete, "--drain-delay=1h"}, wrong: "--drain-delay"},
+		"unknown flag":       {args: []string{"--hunter"}, wrong: "unknown flag --hunter"},
+		"log format":         {args: []string{"--log-format=xml"}, wrong: "--log-format"},
+		"another command":    {args: []string{"dev", "--data=/srv"}, want: []string{"--data\tLINKLEDGER_DATA\t/srv\tflag"}},
+		"event store": {
+			args: []string{"eventstore", "--user=linker", "--password=hunter2"},
+			want: []string{"--password\tLINKLEDGER_PASSWORD\txxxxx\tflag", "--user\tLINKLEDGER_USER\tlinker\tflag"}, wrong: "needs --tls-certificate",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := runWith(t, test.environment, append([]string{"config"}, test.args...)...)
+			for _, want := range test.want {
+				if !strings.Contains(out, want) {
+					t.Errorf("no %q in\n%s", want, out)
+				}
+			}
+			switch {
+			case test.wrong == "" && err != nil:
+				t.Error(err)
+			case test.wrong != "" && (err == nil || !strings.Contains(err.Error(), test.wrong) || exitCode(err) != exitUsage):
+				t.Errorf("the error is %v, want %q", err, test.wrong)
+			}
+			wantNoSecret(t, out, err)
+		})
+	}
+}
+
+func wantNoSecret(t *testing.T, out string, err error) {
+	t.Helper()
+	if err != nil {
+		out += err.Error()
+	}
+	if strings.Contains(out, "hunter2") {
+		t.Errorf("a password was printed:\n%s", out)
+	}
+}
+
+// Whatever is wrong with a connection string or with what it names, its password is not printed.
+func TestNoSecretIsPrinted(t *testing.T) {
+	t.Parallel()
+	nobody := freeAddress(t)
+	database := "postgres://ada:hunter2@" + nobody + "/links?sslmode=disable"
+	for name, args := range map[string][]string{
+		"no such port":     {"serve", "--eventstore=esdb://ada:hunter2@es:port?tls=true", "--database=" + database},
+		"no such setting":  {"serve", "--eventstore=esdb://ada:hunter2@es:2113?tls=maybe", "--database=" + database},
+		"no such ssl mode": {"serve", "--eventstore=esdb://es:2113", "--database=postgres://ada:hunter2@db/links?sslmode=maybe"},
+		"odd escapes":      {"serve", "--eventstore=esdb://es:2113", "--database=postgres://ada:hunter2%zz@db/links"},
+		"nobody listens":   {"projections", "list", "--eventstore=esdb://ada:hunter2@" + nobody + "?tls=false", "--database=" + database},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := args
+			if args[0] == "serve" {
+				args = append(args, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool="+t.TempDir())
+			}
+			out, err := runWith(t, nil, args...)
+			if err == nil || exitCode(err) != exitUsage {
+				t.Errorf("the error is %v", err)
+			}
+			wantNoSecret(t, out, err)
+		})
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/alecthomas/kong"
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// configCommand prints what another command would run with, and says what is wrong with it. It opens nothing.
+type configCommand struct {
+	Command []string `arg:"" optional:"" help:"Command with its flags, such as: eventstore serve --listen :2113. By default serve."`
+}
+
+// Run implements the command.
+func (c *configCommand) Run(p *process) error {
+	args := c.Command
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		args = append([]string{"serve"}, args...)
+	}
+	parser, err := newParser(new(commandLine), p)
+	if err != nil {
+		return err
+	}
+	call, err := parser.Parse(args)
+	if err != nil {
+		return usageError{err}
+	}
+	if err := printTable(p.stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
+		return err
+	}
+	return check(call.Selected().Target.Addr().Interface())
+}
+
+// check validates the flags of a command, and what else it demands of them.
+func check(command any) error {
+	if strict, ok := command.(interface{ check() error }); ok {
+		return strict.check()
+	}
+	return validate(command)
+}
+
+// settings are the flags of a call with their values, without secrets, and where these come from.
+func settings(call *kong.Context) []table.Row {
+	given := make(map[*kong.Flag]string)
+	for _, step := range call.Path {
+		if step.Flag == nil {
+			continue
+		}
+		given[step.Flag] = "flag"
+		if step.Resolved {
+			given[step.Flag] = "environment"
+		}
+	}
+	var rows []table.Row
+	for _, flag := range call.Flags() {
+		if flag.Name == "help" || flag.Name == "version" {
+			continue
+		}
+		from, ok := given[flag]
+		if !ok {
+			from = "default"
+		}
+		rows = append(rows, table.Row{"--" + flag.Name, envName(flag.Name), shown(flag.Target), from})
+	}
+	return rows
+}
+
+// shown is a value as it is given on the command line.
+func shown(value reflect.Value) string {
+	text := fmt.Sprint(value.Interface())
+	if value.Kind() == reflect.Slice {
+		text = strings.Join(strings.Fields(strings.Trim(text, "[]")), ",")
+	}
+	return text
+}
