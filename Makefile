@@ -2,6 +2,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
+BINARY := linkledger
 VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 GOLANGCI_LINT_VERSION := 2.15.0
 GOLANGCI_LINT := .tools/bin/golangci-lint
@@ -20,7 +21,7 @@ run: build ## Install what is missing, build, and run everything on this machine
 
 .PHONY: build
 build: go ## Build the static binary ./linkledger
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o linkledger ./cmd/linkledger
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) ./cmd/linkledger
 
 # The race detector needs a C compiler, which a fresh machine may lack.
 .PHONY: test

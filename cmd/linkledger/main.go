@@ -123,7 +123,7 @@ func environment(getenv func(string) string) kong.Resolver {
 		name := envName(flag.Name)
 		value := getenv(name)
 		if file := getenv(name + "_FILE"); value == "" && file != "" {
-			content, err := os.ReadFile(file) //nolint:gosec // the operator names it
+			content, err := os.ReadFile(file)
 			if err != nil {
 				return nil, fmt.Errorf("%s_FILE: %w", name, err)
 			}
