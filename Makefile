@@ -73,6 +73,11 @@ lint: go tools ## Run go vet and golangci-lint
 	go vet ./...
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
+# Known vulnerabilities are not looked for: vuln.go.dev can't be reached where Linkledger is developed.
+.PHONY: licences
+licences: go ## List the licences of the modules, and fail at one that is not allowed
+	go test -count=1 -v -run '^TestLicences$$' ./cmd/linkledger
+
 .PHONY: tools
 tools: go ## Build the linter into .tools/bin unless it is there
 	@if ! $(GOLANGCI_LINT) version 2>/dev/null | grep -qF 'version $(GOLANGCI_LINT_VERSION) '; then \

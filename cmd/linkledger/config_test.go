@@ -57,7 +57,7 @@ func TestConfig(t *testing.T) {
 		"value out of range": {args: []string{"--eventstore=esdb://es", "--database=" + complete, "--drain-delay=1h"}, wrong: "--drain-delay"},
 		"unknown flag":       {args: []string{"--hunter"}, wrong: "unknown flag --hunter"},
 		"log format":         {args: []string{"--log-format=xml"}, wrong: "--log-format"},
-		"another command":    {args: []string{"dev", "--data=/srv"}, want: []string{"--data\tLINKLEDGER_DATA\t/srv\tflag"}},
+		"another command":    {args: []string{"dev", "--data=/srv", "--plans=free:urls=5"}, want: []string{"--data\tLINKLEDGER_DATA\t/srv\tflag", "\tfree:urls=5\tflag"}},
 		"event store": {
 			args: []string{"eventstore", "--user=linker", "--password=hunter2"},
 			want: []string{"--password\tLINKLEDGER_PASSWORD\txxxxx\tflag", "--user\tLINKLEDGER_USER\tlinker\tflag"}, wrong: "needs --tls-certificate",

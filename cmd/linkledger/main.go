@@ -1,4 +1,3 @@
-// Command linkledger is a URL shortener whose database is its history. See README.md.
 package main
 
 import (

@@ -64,6 +64,12 @@ var greetingLine = regexp.MustCompile(`(?m)^  (API|health|API key)  +(\S+)$`)
 // startDev starts the real program on a folder and waits for its greeting.
 func startDev(t *testing.T, folder string) *dev {
 	t.Helper()
+	return startDevProgram(t, program, folder)
+}
+
+// startDevProgram starts another build of the program.
+func startDevProgram(t *testing.T, program, folder string) *dev {
+	t.Helper()
 	d := &dev{t: t, ended: make(chan struct{}), output: new(bytes.Buffer)}
 	d.process = exec.Command(program, "dev", "--data", folder, "--listen", "127.0.0.1:0",
 		"--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0")

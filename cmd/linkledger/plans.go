@@ -10,13 +10,19 @@ import (
 )
 
 // plans are what accounts may use, by the names of their plans.
-type plans struct{ byName map[string]commands.Plan }
+type plans struct {
+	byName map[string]commands.Plan
+	text   string // as it was given
+}
+
+// String implements fmt.Stringer.
+func (p plans) String() string { return p.text }
 
 var planName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // UnmarshalText reads plans in the form "free:urls=100,day-calls=1000;pro:urls=10000".
 func (p *plans) UnmarshalText(text []byte) error {
-	p.byName = make(map[string]commands.Plan)
+	p.byName, p.text = make(map[string]commands.Plan), string(text)
 	for entry := range strings.SplitSeq(string(text), ";") {
 		if strings.TrimSpace(entry) == "" {
 			continue

@@ -36,7 +36,7 @@ const schemaLock int64 = 0x6c696e6b6c656467
 //go:embed migrations/*.sql
 var controlMigrations embed.FS
 
-//go:embed links.sql tags.sql accounts.sql
+//go:embed *.sql
 var projectionTables embed.FS
 
 // GenerationSchema names the schema that holds one generation of a projection.
