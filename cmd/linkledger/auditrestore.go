@@ -96,7 +96,7 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 		}
 	}
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		db, err := readmodel.Open(ctx, c.Database, 1)
+		db, err := readmodel.Open(ctx, string(c.Database), 1)
 		if err != nil {
 			return usage("no database answers: %w: is it running?", err)
 		}
