@@ -30,8 +30,8 @@ func TestPrepareAtOnce(t *testing.T) {
 	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.generations WHERE generation = 1 AND serving AND commit_pos = 0"); n != 3 {
 		t.Errorf("%d projections, want 3", n)
 	}
-	if n := count(t, dbs[0], "SELECT count(*) FROM pg_views WHERE schemaname = 'linkledger'"); n != 10 {
-		t.Errorf("%d views, want 10", n)
+	if n := count(t, dbs[0], "SELECT count(*) FROM pg_views WHERE schemaname = 'linkledger'"); n != 13 {
+		t.Errorf("%d views, want 13", n)
 	}
 }
 
