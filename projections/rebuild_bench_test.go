@@ -18,12 +18,9 @@ import (
 
 var rebuildEvents = flag.Int("rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from")
 
-// editEvery is how many links are created for each edit of an older one.
-const editEvery = 9
-
-// fillLinks appends n events: links that are created, and edits of links from long before. It returns where the last one
-// lies.
-func fillLinks(b *testing.B, store *eventstore.Store, n int) (last uint64) {
+// fillLinks appends n events: links that are created, so many in ten of all events, and edits of links from long before.
+// It returns where the last one lies.
+func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last uint64) {
 	b.Helper()
 	const writers = 64
 	account := uuid.New()
@@ -31,15 +28,18 @@ func fillLinks(b *testing.B, store *eventstore.Store, n int) (last uint64) {
 	for range writers {
 		all.Go(func() error {
 			var ids []string
+			var revisions []eventstore.Revision
 			for i := range n / writers {
 				write := eventstore.Write{Command: uuid.New(), Expected: eventstore.NoStream}
-				if i%(editEvery+1) == editEvery {
+				if i%10 >= creations {
+					edited := i * 7919 % len(ids)
 					note := fmt.Sprint("edited ", i)
-					write.Stream, write.Expected = events.StreamURL+ids[i/(editEvery+1)], 0
+					write.Stream, write.Expected = events.StreamURL+ids[edited], revisions[edited]
 					write.Events = []events.Event{events.URLSettingsChanged{Note: &note, At: noon}}
+					revisions[edited]++
 				} else {
 					id := uuid.Must(uuid.NewV7()).String()
-					ids = append(ids, id)
+					ids, revisions = append(ids, id), append(revisions, 0)
 					write.Stream = events.StreamURL + id
 					write.Events = []events.Event{events.URLCreated{
 						URLID: id, Account: account.String(), Hash: id[24:31], At: noon,
@@ -67,8 +67,14 @@ func fillLinks(b *testing.B, store *eventstore.Store, n int) (last uint64) {
 // a bare subscription to the same events. The memory is what it takes beyond that of the filled event store, whose reading
 // is in it.
 func BenchmarkRebuild(b *testing.B) {
+	for _, creations := range []int{2, 9} {
+		b.Run(fmt.Sprintf("creations=%d0%%", creations), func(b *testing.B) { benchmarkRebuild(b, creations) })
+	}
+}
+
+func benchmarkRebuild(b *testing.B, creations int) {
 	store := eventstoretest.New(b)
-	last := fillLinks(b, store, *rebuildEvents)
+	last := fillLinks(b, store, *rebuildEvents, creations)
 	var building, serving, following time.Duration
 	var memory uint64
 	for b.Loop() {
