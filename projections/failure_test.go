@@ -76,7 +76,7 @@ func TestBisection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		log := w.followed(drawHistory(t).log)
 		if len(log) == 0 {
-			t.Skip("nothing to follow")
+			return // nothing to isolate an event from
 		}
 		ctx := context.Background()
 		poison := rapid.IntRange(0, len(log)-1).Draw(t, "poison")
