@@ -12,27 +12,20 @@ import (
 )
 
 // buildBatch is the most events of one transaction while a generation is built, where the configuration does not say.
-const buildBatch = 5000
+const buildBatch = 10_000
 
 // switchLockTimeout bounds how long readers wait for the views, behind a reader that holds them.
 const switchLockTimeout = "2s"
 
-// build brings a generation that was caught up once to where readers can see it: it gets its indexes, and takes over as
-// soon as it has all that the one which serves has.
+// build brings a generation that was caught up once to where readers can see it: it is completed, and takes over as soon
+// as it has all that the one which serves has.
 func (p *projector) build(ctx context.Context, caughtUp bool) error {
-	if caughtUp && !p.indexed {
-		err := p.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			return readmodel.CreateIndexes(ctx, tx, p.name, p.at.generation)
-		})
-		if err == nil {
-			err = readmodel.Vacuum(ctx, p.db.DB, p.name, p.at.generation)
-		}
-		if err != nil {
+	if caughtUp {
+		if err := p.completeOnce(ctx); err != nil {
 			return err
 		}
-		p.indexed = true
 	}
-	if !p.indexed {
+	if !p.complete {
 		return nil
 	}
 	at, taken, err := switchTo(ctx, p.db.DB, p.store, p.projection, p.at)
@@ -43,6 +36,21 @@ func (p *projector) build(ctx context.Context, caughtUp bool) error {
 	p.reached(at.position, nil, true, nil)
 	p.logger.InfoContext(ctx, "generation has taken over", slog.String("projection", p.name), slog.Int("generation", at.generation))
 	return nil
+}
+
+// completeOnce ends the filling in bulk.
+func (p *projector) completeOnce(ctx context.Context) error {
+	if p.complete {
+		return nil
+	}
+	if err := p.settle(ctx); err != nil {
+		return err
+	}
+	err := readmodel.Complete(ctx, p.db.DB, p.name, p.at.generation, p.at.confirm)
+	if err == nil {
+		p.bulk, p.complete = nil, true
+	}
+	return err
 }
 
 // goOnBuilding takes over when nothing happens in the log that would give occasion to. It does not wait for a batch.

@@ -67,6 +67,17 @@ func (c checkpoint) advance(s *statements, to eventstore.Position, lease time.Du
 	})
 }
 
+// confirm fails with ErrFenced where the generation has another owner by now. It gets none before tx ends.
+func (c checkpoint) confirm(ctx context.Context, tx bun.Tx) error {
+	var owned []readmodel.Generation
+	err := tx.NewSelect().Model(&owned).Where("name = ? AND generation = ? AND epoch = ?", c.name, c.generation, c.epoch).
+		For("SHARE").Scan(ctx)
+	if err == nil && len(owned) == 0 {
+		return fmt.Errorf("%s: %w", c.name, ErrFenced)
+	}
+	return err
+}
+
 // maxPayload is the most that PostgreSQL takes as the payload of a notification, in bytes.
 const maxPayload = 7999
 

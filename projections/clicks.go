@@ -143,7 +143,7 @@ func (c *clickFold) write(s *statements) {
 			RETURNING url_id, account_id, number, total_clicks),
 		toggled AS (
 			SELECT account_id, number, name FROM counted JOIN folded USING (url_id), (VALUES ('clicked'), ('visited')) n (name)
-			WHERE total_clicks = total AND account_id IS NOT NULL)`+toggleSets,
+			WHERE total_clicks = total)`+toggleSets,
 		c.visitors.link, c.visitors.visitor, c.visitors.day,
 		c.days.link, c.days.day, c.days.total,
 		c.stats.link, c.stats.total, c.stats.last)

@@ -63,10 +63,11 @@ func (r *replay) compareTable(ctx context.Context, tx bun.Tx, table readmodel.Ta
 		SELECT (SELECT to_jsonb(k) FROM (SELECT ?2) AS k) AS key, count(*) OVER () AS different,
 			CASE WHEN found IS NULL THEN NULL ELSE to_jsonb(found) END AS found,
 			CASE WHEN replayed IS NULL THEN NULL ELSE to_jsonb(replayed) END AS replayed
-		FROM ?0.?1 AS found FULL JOIN ?schema.?1 AS replayed USING (?2)
+		FROM (SELECT * FROM ?0.?1 WHERE ?4) AS found FULL JOIN (SELECT * FROM ?schema.?1 WHERE ?4) AS replayed USING (?2)
 		WHERE ROW (found.*) IS DISTINCT FROM ROW (replayed.*)
 		ORDER BY ?2 LIMIT ?3`,
-		bun.Ident(readmodel.GenerationSchema(r.name, r.to.generation)), name, table.Key, mostDifferences).Scan(ctx, &found)
+		bun.Ident(readmodel.GenerationSchema(r.name, r.to.generation)), name, table.Key, mostDifferences,
+		readmodel.Meaningful(table.Name)).Scan(ctx, &found)
 	for _, f := range found {
 		f.Table, different = table.Name, f.Different
 		differences = append(differences, f.Difference)

@@ -129,6 +129,8 @@ func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) erro
 		c.projection.name, c.generation).Scan(ctx, &p.building); err != nil {
 		t.Fatalf("building: %v", err)
 	}
+	fillInBulk(p, p.building)
+	defer p.end(ctx)
 	size := max(1, (len(c.log)+c.cuts-1)/c.cuts)
 	for at := 0; at == 0 || at < len(c.log); at += size {
 		batch := batchOf(c.log[at:min(at+size, len(c.log))])

@@ -3,6 +3,8 @@ package projections
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime/debug"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -27,6 +29,13 @@ const stoppedFor = time.Minute
 
 // errPanicked stands for a panic while a batch was applied.
 var errPanicked = errors.New("panic")
+
+// recovered makes a panic the error of the function that defers it.
+func recovered(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
+	}
+}
 
 // transient tells whether an error is about the surroundings, so that the same batch may succeed later. What PostgreSQL
 // says of a statement is about its data, but for some classes; what it does not say (a lost connection, a time limit)

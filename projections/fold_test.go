@@ -30,7 +30,7 @@ func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
 
 func mustHandle(ctx context.Context, t fatalf, p *projector, batch []eventstore.Recorded) {
 	t.Helper()
-	if err := p.applyBatch(ctx, batchOf(batch)); err != nil {
+	if err := errors.Join(p.applyBatch(ctx, batchOf(batch)), p.settle(ctx)); err != nil {
 		t.Fatalf("apply a batch of %d: %v", len(batch), err)
 	}
 }
@@ -83,21 +83,51 @@ func TestFold(t *testing.T) {
 // projector that knows the checkpoint and to one that does not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
 	p := w.empty(ctx, t)
-	p.building = bulk
+	fillInBulk(p, bulk)
+	defer func() {
+		if p.end(ctx); p.building {
+			mustComplete(ctx, t, p)
+		}
+	}()
 	for at := 0; at < len(log); {
 		next := rapid.IntRange(at+1, len(log)).Draw(t, "next")
-		stale := w.projector(ctx, t)
 		again := rapid.IntRange(0, at).Draw(t, "again")
+		at = next
+		if rapid.Bool().Draw(t, "hurry") { // the next batch does not wait for this one
+			if err := p.applyBatch(ctx, batchOf(log[again:next])); err != nil {
+				t.Fatalf("apply a batch of %d: %v", next-again, err)
+			}
+			continue
+		}
+		if err := p.settle(ctx); err != nil {
+			t.Fatalf("settle: %v", err)
+		}
+		stale := w.projector(ctx, t)
 		mustHandle(ctx, t, p, log[again:next])
 		if err := stale.applyBatch(ctx, batchOf(log[again:next])); !errors.Is(err, ErrFenced) {
 			t.Fatalf("a stale projector got %v", err)
 		}
 		if rapid.Bool().Draw(t, "restart") {
 			p = w.projector(ctx, t)
-			p.building = bulk
+			fillInBulk(p, bulk)
 			mustHandle(ctx, t, p, log[again:next])
 		}
-		at = next
+		if p.building && rapid.Bool().Draw(t, "complete") { // and goes on in small
+			mustComplete(ctx, t, p)
+		}
+	}
+}
+
+func fillInBulk(p *projector, bulk bool) {
+	if p.building = bulk; bulk {
+		p.bulk = newBulk()
+	}
+}
+
+// mustComplete has a generation that is filled in bulk complete what it lacks.
+func mustComplete(ctx context.Context, t *rapid.T, p *projector) {
+	if err := p.completeOnce(ctx); err != nil {
+		t.Fatalf("complete: %v", err)
 	}
 }
 

@@ -2,7 +2,6 @@ package projections
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -18,19 +17,17 @@ import (
 // so far.
 type linkFold struct {
 	rows    map[uuid.UUID]*readmodel.Link
-	found   []*readmodel.Link   // those that were there before
-	created []*readmodel.Link   // by the facts, in their order
-	changed map[string]struct{} // hashes that lead elsewhere than before
-	numbers numberFold          // of the accounts that get links
-	sets    setFold
+	found   []*readmodel.Link // those that were there before
+	were    []readmodel.Link  // what the found ones were before the facts
+	created []*readmodel.Link // by the facts, in their order
+	numbers numberFold        // of the accounts that get links
 	counts  countFold
 	batches map[linkBatch]struct{} // by which the links were changed
 }
 
 func newLinkFold() fold {
 	return &linkFold{
-		rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{}), numbers: make(numberFold),
-		batches: make(map[linkBatch]struct{}),
+		rows: make(map[uuid.UUID]*readmodel.Link), numbers: make(numberFold), batches: make(map[linkBatch]struct{}),
 	}
 }
 
@@ -46,9 +43,17 @@ func (l *linkFold) read(s *statements, facts []fact) {
 		if f.Revision == 0 {
 			continue
 		}
-		if id, err := f.subject(events.StreamURL); err == nil { // or else clicks, or step names the fact
-			ids = append(ids, toUUID(id))
+		id, err := f.subject(events.StreamURL)
+		if err != nil {
+			continue // clicks, or step names the fact
 		}
+		if s.bulk != nil {
+			if row, ok := s.bulk.links.get(id); ok {
+				l.find(row)
+				continue
+			}
+		}
+		ids = append(ids, toUUID(id))
 	}
 	if len(ids) > 0 {
 		s.queue(`SELECT id, account_id, number, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
@@ -68,10 +73,14 @@ func (l *linkFold) scan(rows pgx.Rows) error {
 			return err
 		}
 		row.DeletedAt = deleted.Time
-		l.rows[row.ID] = &row
-		l.found = append(l.found, &row)
+		l.find(&row)
 	}
 	return rows.Err()
+}
+
+func (l *linkFold) find(row *readmodel.Link) {
+	l.rows[row.ID] = row
+	l.found, l.were = append(l.found, row), append(l.were, *row)
 }
 
 func (l *linkFold) step(f fact) error {
@@ -107,8 +116,6 @@ func (l *linkFold) stepLink(f fact) error {
 		row.Number = l.numbers.next(row.AccountID)
 		l.rows[id] = row
 		l.created = append(l.created, row)
-		l.sets.change(row, nil)
-		l.changed[row.Hash] = struct{}{}
 		return nil
 	}
 	if !ok {
@@ -118,12 +125,7 @@ func (l *linkFold) stepLink(f fact) error {
 		return fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
 	}
 	row.Revision = int64(f.Revision)
-	l.changed[row.Hash] = struct{}{}
-	before := setsOf(row)
-	err = changeLink(row, f)
-	l.sets.change(row, before)
-	l.changed[row.Hash] = struct{}{}
-	return err
+	return changeLink(row, f)
 }
 
 func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {
@@ -169,7 +171,7 @@ func changeLink(row *readmodel.Link, f fact) error {
 		if err != nil {
 			return err
 		}
-		row.TagIDs = slices.DeleteFunc(row.TagIDs, func(id uuid.UUID) bool { return slices.Contains(tags, id) })
+		row.TagIDs = slices.DeleteFunc(slices.Clone(row.TagIDs), func(id uuid.UUID) bool { return slices.Contains(tags, id) })
 		return modified(row, e.At)
 	case events.URLStatsReset:
 		return checkTime(e.At) // countFold starts the counters anew; the link is as it was
@@ -254,8 +256,11 @@ func tableOf(rows []*readmodel.Link) *linkTable {
 
 func (l *linkFold) write(s *statements) []string {
 	switch {
-	case s.bulk:
+	case s.bulk != nil:
 		s.copy("links", linkColumns, len(l.created), func(i int) []any { return copiedLink(l.created[i]) })
+		for _, row := range l.rows {
+			s.bulk.links.put(row.ID, row)
+		}
 	case len(l.created) > 0:
 		insertLinks(s, l.created)
 	}
@@ -264,10 +269,26 @@ func (l *linkFold) write(s *statements) []string {
 	}
 	writeTexts(s, append(l.found, l.created...))
 	l.numbers.write(s)
-	l.sets.write(s, l.created)
+	if s.bulk == nil {
+		l.writeSets(s)
+	}
 	l.writeBatches(s)
 	l.counts.write(s)
-	return slices.Collect(maps.Keys(l.changed))
+	return l.changed()
+}
+
+// changed returns the hashes that lead elsewhere than before.
+func (l *linkFold) changed() []string {
+	hashes := make([]string, 0, len(l.found)+len(l.created))
+	for i, row := range l.found {
+		if hashes = append(hashes, row.Hash); l.were[i].Hash != row.Hash {
+			hashes = append(hashes, l.were[i].Hash)
+		}
+	}
+	for _, row := range l.created {
+		hashes = append(hashes, row.Hash)
+	}
+	return hashes
 }
 
 // linkColumns are those of copiedLink.

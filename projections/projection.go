@@ -24,6 +24,7 @@ type projection struct {
 	name     string
 	prefixes []string // of streams
 	fold     func() fold
+	keeps    bool // the fold puts into bulk what it changes, and finds it there
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
@@ -40,7 +41,7 @@ type fold interface {
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold},
+		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold, keeps: true},
 		{name: Tags, prefixes: []string{events.StreamTags}, fold: newTagFold},
 		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, fold: newAccountFold},
 	}

@@ -3,9 +3,7 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -37,9 +35,12 @@ type projector struct {
 	parked  map[string]struct{} // streams that have dead letters
 	retryAt time.Time           // of a stopped projection; zero: it goes on
 
-	building bool // has yet to take over for the first time
-	indexed  bool // and has its indexes
-	told     bool // readers know that this process owns the generation that serves
+	building bool                        // has yet to take over for the first time
+	complete bool                        // and is no longer filled in bulk
+	bulk     *bulk                       // nil: batches are applied as those of a complete generation are
+	writing  eventstore.Position         // the end of the batch that PostgreSQL takes in; zero: there is none
+	written  func(context.Context) error // waits for that batch
+	told     bool                        // readers know that this process owns the generation that serves
 }
 
 // checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
@@ -49,6 +50,7 @@ func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	_ = p.settle(ctx) // what came of it the database knows
 	at, err := p.at.reread(ctx, p.db)
 	if errors.Is(err, ErrFenced) {
 		p.lose()
@@ -64,6 +66,13 @@ func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error)
 	return at.position, nil
 }
 
+// end waits for what is under way.
+func (p *projector) end(ctx context.Context) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = p.settle(ctx) // as in checkpoint
+}
+
 // handle applies one message of the subscriber.
 func (p *projector) handle(m *message.Message) error {
 	return p.applyBatch(m.Context(), eventstore.BatchOf(m))
@@ -74,7 +83,7 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 	defer p.mu.Unlock()
 	recorded := p.fresh(batch.Events)
 	if len(recorded) > 0 || batch.Position.After(p.at.position) {
-		if err := p.applyAll(ctx, recorded, batch.Position); err != nil {
+		if err := p.take(ctx, recorded, batch.Position); err != nil {
 			return err
 		}
 	}
@@ -84,10 +93,10 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 	return nil
 }
 
-// fresh leaves out what the checkpoint already covers.
+// fresh leaves out what was taken in already.
 func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded {
 	for i, r := range recorded {
-		if r.Position.After(p.at.position) {
+		if r.Position.After(p.at.position) && r.Position.After(p.writing) {
 			return recorded[i:]
 		}
 	}
@@ -96,11 +105,7 @@ func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 
 // commit applies events and moves the checkpoint to a position, in one transaction.
 func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
-		}
-	}()
+	defer recovered(&err)
 	facts, err := decode(recorded, p.isParked)
 	if err != nil {
 		return err

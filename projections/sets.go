@@ -2,6 +2,7 @@ package projections
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -11,11 +12,12 @@ import (
 )
 
 // toggleSets ends a statement that says in toggled which links, by account_id and number, enter or leave the set of that
-// name. Who enters twice leaves, except from the set of those that were visited ever, which nobody leaves.
+// name. Who enters twice leaves, except from the set of those that were visited ever, which nobody leaves. Links without
+// an account are not there yet, or are filled in bulk.
 const toggleSets = `
 	INSERT INTO ?schema.link_sets AS s (account_id, name, block, bits)
 	SELECT account_id, name, number / 2048, bit_xor(set_bit(repeat('0', 2048)::bit(2048), number % 2048, 1))
-	FROM toggled GROUP BY 1, 2, 3
+	FROM toggled WHERE account_id IS NOT NULL GROUP BY 1, 2, 3
 	ON CONFLICT (account_id, name, block) DO UPDATE SET bits =
 		CASE s.name WHEN 'visited' THEN s.bits | EXCLUDED.bits ELSE s.bits # EXCLUDED.bits END`
 
@@ -26,17 +28,21 @@ type setFold struct {
 	name    []string
 }
 
-// change notes what happens to a link by the sets it was in, and those it is in now.
-func (s *setFold) change(row *readmodel.Link, before []string) {
-	after := setsOf(row)
+// change notes what happened to a link by what it was, nil if it is new, and what it is now.
+func (s *setFold) change(was, is *readmodel.Link) {
+	var before []string
+	if was != nil {
+		before = setsOf(was)
+	}
+	after := setsOf(is)
 	for _, name := range before {
 		if !slices.Contains(after, name) {
-			s.toggle(row, name)
+			s.toggle(is, name)
 		}
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
-			s.toggle(row, name)
+			s.toggle(is, name)
 		}
 	}
 }
@@ -62,13 +68,20 @@ func setsOf(row *readmodel.Link) []string {
 	return sets
 }
 
-// write queues the sets, and the counters of links that are new. There are some already when a link was set aside while
-// its clicks were counted; the link then takes them over.
-func (s *setFold) write(to *statements, created []*readmodel.Link) {
+// writeSets queues the sets, and the counters of links that are new. There are some already when a link was set aside
+// while its clicks were counted; the link then takes them over. What is filled in bulk gets both from readmodel.Complete.
+func (l *linkFold) writeSets(to *statements) {
+	var s setFold
+	for i, row := range l.found {
+		s.change(&l.were[i], row)
+	}
+	for _, row := range l.created {
+		s.change(nil, row)
+	}
 	if len(s.name) == 0 {
 		return
 	}
-	c := tableOf(created)
+	c := tableOf(l.created)
 	to.queue(`
 		WITH counters AS (
 			INSERT INTO ?schema.link_stats AS s (url_id, account_id, number, total_clicks, unique_clicks, visited)
@@ -82,7 +95,8 @@ func (s *setFold) write(to *statements, created []*readmodel.Link) {
 		c.id, c.account, c.number, s.account, s.number, s.name)
 }
 
-// writeTexts queues what a search looks at.
+// writeTexts queues what a search looks at. In bulk these are the texts that PostgreSQL may write in lower case otherwise
+// than readmodel.SearchText does; readmodel.Complete sees to all others.
 func writeTexts(s *statements, rows []*readmodel.Link) {
 	var texts []string
 	var live, deleted struct {
@@ -90,6 +104,9 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 		number  []int64
 	}
 	for _, row := range rows {
+		if s.bulk != nil && isASCII(row.LongURL) && isASCII(row.Note) && isASCII(row.Hash) {
+			continue
+		}
 		to := &live
 		if row.DeletedAt.IsZero() {
 			texts = append(texts, readmodel.SearchText(row.LongURL, row.Note, row.Hash))
@@ -111,6 +128,15 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 	}
 }
 
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // numberFold holds the number of the next link of each account that gets some.
 type numberFold map[uuid.UUID]int64
 
@@ -123,10 +149,19 @@ func (n numberFold) read(s *statements, facts []fact) {
 			}
 		}
 	}
-	if len(n) == 0 {
+	var accounts uuidColumn
+	for account := range n {
+		if s.bulk != nil {
+			if next, ok := s.bulk.numbers.get(account); ok {
+				n[account] = next
+				continue
+			}
+		}
+		accounts = append(accounts, toUUID(account))
+	}
+	if len(accounts) == 0 {
 		return
 	}
-	accounts, _ := n.columns()
 	s.queue("SELECT account_id, next FROM ?schema.link_numbers WHERE account_id = ANY($1::uuid[])", accounts).Query(n.scan)
 }
 
@@ -153,14 +188,14 @@ func (n numberFold) write(s *statements) {
 	if len(n) == 0 {
 		return
 	}
-	accounts, next := n.columns()
-	s.queue(`INSERT INTO ?schema.link_numbers (account_id, next) SELECT * FROM unnest($1::uuid[], $2::integer[])
-		ON CONFLICT (account_id) DO UPDATE SET next = EXCLUDED.next`, accounts, next)
-}
-
-func (n numberFold) columns() (accounts uuidColumn, next []int64) {
-	for id, number := range n {
-		accounts, next = append(accounts, toUUID(id)), append(next, number)
+	var accounts uuidColumn
+	var numbers []int64
+	for account, next := range n {
+		accounts, numbers = append(accounts, toUUID(account)), append(numbers, next)
+		if s.bulk != nil {
+			s.bulk.numbers.put(account, next)
+		}
 	}
-	return accounts, next
+	s.queue(`INSERT INTO ?schema.link_numbers (account_id, next) SELECT * FROM unnest($1::uuid[], $2::integer[])
+		ON CONFLICT (account_id) DO UPDATE SET next = EXCLUDED.next`, accounts, numbers)
 }

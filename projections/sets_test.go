@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -10,26 +11,41 @@ import (
 
 	"linkledger/events"
 	"linkledger/projections/readmodel"
-	"linkledger/projections/readmodel/readmodeltest"
 )
 
 // checkSets compares the tables that serve lists with what the links say.
 func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	t.Helper()
-	db := w.db.WithNamedArg("schema", bun.Ident(readmodel.GenerationSchema(w.projection.name, w.generation)))
+	schema := readmodel.GenerationSchema(w.projection.name, w.generation)
 	var wrong []string
-	err := db.NewRaw(`
-		WITH kept AS (SELECT * FROM ?schema.link_sets WHERE bit_count(bits) > 0), derived AS (`+readmodeltest.Sets+`),
-		found AS (SELECT account_id, number, word, text FROM ?schema.link_texts), searched AS (`+readmodeltest.Texts+`)
-		SELECT 'kept ' || k::text FROM (TABLE kept EXCEPT TABLE derived) k UNION ALL
-		SELECT 'derived ' || d::text FROM (TABLE derived EXCEPT TABLE kept) d UNION ALL
-		SELECT 'found ' || f::text FROM (TABLE found EXCEPT TABLE searched) f UNION ALL
-		SELECT 'searched ' || s::text FROM (TABLE searched EXCEPT TABLE found) s UNION ALL
-		SELECT 'numbers of ' || account_id FROM ?schema.links JOIN ?schema.link_numbers USING (account_id)
-			GROUP BY account_id, next HAVING count(*) <> next OR count(DISTINCT number) <> next OR max(number) <> next - 1 UNION ALL
-		SELECT 'counters of ' || id FROM ?schema.links AS l LEFT JOIN ?schema.link_stats AS s ON s.url_id = id
-			WHERE (s.account_id, s.number) IS DISTINCT FROM (l.account_id, l.number)`).Scan(ctx, &wrong)
-	if err != nil || len(wrong) > 0 {
+	errDone := errors.New("done") // everything is as it was
+	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		names := struct{ Schema bun.Ident }{bun.Ident(schema)}
+		if _, err := tx.NewRaw("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE bit_count(bits) > 0",
+			names).Exec(ctx); err != nil {
+			return err
+		}
+		if err := readmodel.Derive(ctx, tx, Links, schema); err != nil {
+			return err
+		}
+		if err := tx.NewRaw(`
+			WITH found AS (SELECT account_id, number, word, text FROM ?schema.link_texts),
+			searched AS (
+				SELECT account_id, number, number / 64, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default")
+				FROM ?schema.links WHERE deleted_at IS NULL)
+			SELECT 'kept ' || k::text FROM (TABLE kept EXCEPT TABLE ?schema.link_sets) k UNION ALL
+			SELECT 'derived ' || d::text FROM (TABLE ?schema.link_sets EXCEPT TABLE kept) d UNION ALL
+			SELECT 'found ' || f::text FROM (TABLE found EXCEPT TABLE searched) f UNION ALL
+			SELECT 'searched ' || s::text FROM (TABLE searched EXCEPT TABLE found) s UNION ALL
+			SELECT 'numbers of ' || account_id FROM ?schema.links JOIN ?schema.link_numbers USING (account_id)
+				GROUP BY account_id, next HAVING count(*) <> next OR count(DISTINCT number) <> next OR max(number) <> next - 1 UNION ALL
+			SELECT 'counters of ' || id FROM ?schema.links AS l LEFT JOIN ?schema.link_stats AS s ON s.url_id = id
+				WHERE (s.account_id, s.number) IS DISTINCT FROM (l.account_id, l.number)`, names).Scan(ctx, &wrong); err != nil {
+			return err
+		}
+		return errDone
+	})
+	if !errors.Is(err, errDone) || len(wrong) > 0 {
 		t.Fatalf("what follows from the links: %v: %s", err, strings.Join(wrong, "\n"))
 	}
 }

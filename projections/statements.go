@@ -15,7 +15,7 @@ type statements struct {
 	pgx.Batch
 
 	schema string // of the tables
-	bulk   bool   // it is being built: new rows are to be copied
+	bulk   *bulk  // not nil: new rows are to be copied, and readmodel.Complete comes at the end
 	copies []copied
 }
 
@@ -23,7 +23,7 @@ type statements struct {
 type copied struct {
 	table   string
 	columns []string
-	rows    pgx.CopyFromSource
+	rows    [][]any
 }
 
 func newStatements(schema string) *statements { return &statements{schema: schema} }
@@ -33,7 +33,10 @@ func (s *statements) copy(table string, columns []string, n int, row func(i int)
 	if n == 0 {
 		return
 	}
-	rows := pgx.CopyFromSlice(n, func(i int) ([]any, error) { return row(i), nil })
+	rows := make([][]any, n)
+	for i := range rows {
+		rows[i] = row(i)
+	}
 	s.copies = append(s.copies, copied{table, columns, rows})
 }
 
@@ -51,7 +54,7 @@ type session interface {
 // send executes the statements in their order and returns the first error.
 func (s *statements) send(ctx context.Context, on session) error {
 	for _, c := range s.copies {
-		if _, err := on.CopyFrom(ctx, pgx.Identifier{s.schema, c.table}, c.columns, c.rows); err != nil {
+		if _, err := on.CopyFrom(ctx, pgx.Identifier{s.schema, c.table}, c.columns, pgx.CopyFromRows(c.rows)); err != nil {
 			return err
 		}
 	}

@@ -36,6 +36,9 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
 		store: cfg.Store, logger: cfg.Logger, building: !row.Built,
 	}
+	if t.projector.building {
+		t.projector.bulk = newBulk()
+	}
 	return t
 }
 
@@ -88,6 +91,7 @@ func (t *term) run(ctx context.Context) error {
 	_ = subscriber.Close() // never fails
 	end()
 	renewing.Wait()
+	p.end(ctx)
 	t.release(ctx)
 	return err
 }

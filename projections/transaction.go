@@ -39,7 +39,6 @@ func (p *projector) transact(
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
 	}
 	writing := newStatements(p.at.schema())
-	writing.bulk = p.building
 	if changed, err = write(writing, serving); err != nil {
 		return false, nil, err
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/projections/readmodel"
-	"linkledger/projections/readmodel/readmodeltest"
 	"linkledger/queries/tagexpr"
 )
 
@@ -35,8 +34,6 @@ func loadLinks(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 			FROM generate_series(0, ?links - 1) n`,
 		`INSERT INTO ?schema.link_stats SELECT md5('link' || n)::uuid, ?account, n, CASE WHEN n % 2 = 1 THEN n::bigint * 7907 % 10007 ELSE 0 END,
 			n % 2, NULL, n % 2 = 1 FROM generate_series(0, ?links - 1) n`,
-		`INSERT INTO ?schema.link_texts ` + readmodeltest.Texts,
-		`INSERT INTO ?schema.link_sets ` + readmodeltest.Sets,
 	}
 	err := db.RunInTx(b.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
 		if err := readmodel.CreateBareTables(ctx, tx, "links", 2); err != nil {
@@ -51,13 +48,10 @@ func loadLinks(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 				return err
 			}
 		}
-		if err := readmodel.CreateIndexes(ctx, tx, "links", 2); err != nil {
-			return err
-		}
 		return readmodel.Serve(ctx, tx, "links", 1, 2)
 	})
 	for range 2 { // what the first finds may be too young for it
-		err = errors.Join(err, readmodel.Vacuum(b.Context(), db.DB, "links", 2))
+		err = errors.Join(err, readmodel.Complete(b.Context(), db.DB, "links", 2, func(context.Context, bun.Tx) error { return nil }))
 	}
 	if err != nil {
 		b.Fatal(err)

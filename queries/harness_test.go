@@ -11,7 +11,6 @@ import (
 
 	"linkledger/projections/postgres/postgrestest"
 	"linkledger/projections/readmodel"
-	"linkledger/projections/readmodel/readmodeltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
@@ -68,11 +67,10 @@ func insert(t testing.TB, db *readmodel.DB, rows ...any) {
 // derive brings what follows from links and counters up to date.
 func derive(t testing.TB, db *readmodel.DB) {
 	t.Helper()
-	if _, err := db.WithNamedArg("schema", bun.Ident("linkledger")).NewRaw(`
-		DELETE FROM ?schema.link_sets; DELETE FROM ?schema.link_texts;
-		UPDATE ?schema.link_stats SET account_id = link.account_id, number = link.number FROM ?schema.links AS link WHERE id = url_id;
-		INSERT INTO ?schema.link_sets ` + readmodeltest.Sets + `;
-		INSERT INTO ?schema.link_texts ` + readmodeltest.Texts).Exec(t.Context()); err != nil {
+	err := db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
+		return readmodel.Derive(ctx, tx, "links", "links_g1")
+	})
+	if err != nil {
 		t.Fatalf("derive: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -99,6 +100,7 @@ var (
 	sqlComment = regexp.MustCompile(`--[^\n]*`)
 	sqlSpace   = regexp.MustCompile(`\s+`)
 	sqlIndex   = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX `)
+	sqlTable   = regexp.MustCompile(`\?schema\.(\w+)`) // the first one is that which a statement is about
 )
 
 // statementsOf returns the SQL statements that make the tables of a projection and their indexes.
@@ -118,79 +120,31 @@ func statementsOf(projection string) ([]string, error) {
 
 // CreateTables makes the schema of a generation with the empty tables of its projection.
 func CreateTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
-	if err := CreateBareTables(ctx, tx, projection, generation); err != nil {
-		return err
-	}
-	return CreateIndexes(ctx, tx, projection, generation)
+	return createTables(ctx, tx, projection, generation, func(string) bool { return false })
 }
 
-// CreateBareTables leaves out the indexes beside the primary keys, for tables that are filled in bulk: see CreateIndexes.
+// CreateBareTables leaves out the indexes beside the primary keys, for tables that are filled in bulk: see Complete.
 func CreateBareTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
-	schema := bun.Ident(GenerationSchema(projection, generation))
-	if _, err := tx.NewRaw("CREATE SCHEMA ?", schema).Exec(ctx); err != nil {
-		return fmt.Errorf("create the schema of %s: %w", projection, err)
-	}
-	return execStatements(ctx, tx, projection, generation, func(statement string) (string, bool) {
-		return statement, !sqlIndex.MatchString(statement)
-	})
+	return createTables(ctx, tx, projection, generation, sqlIndex.MatchString)
 }
 
-// CreateIndexes makes those indexes of a generation that are not there yet. Tables are filled faster without them; Vacuum
-// comes next.
-func CreateIndexes(ctx context.Context, tx bun.Tx, projection string, generation int) error {
-	if _, err := tx.NewRaw("SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '128MB'").Exec(ctx); err != nil {
-		return fmt.Errorf("create the indexes of %s: %w", projection, err)
-	}
-	err := execStatements(ctx, tx, projection, generation, func(statement string) (string, bool) {
-		return sqlIndex.ReplaceAllString(statement, "CREATE ${1}INDEX IF NOT EXISTS "), sqlIndex.MatchString(statement)
-	})
-	if err != nil {
-		return err
-	}
-	return nil
-}
-
-// Vacuum prepares the tables of a generation that was filled in bulk for its readers: the planner learns of them, indexes
-// can answer alone, and what waits beside the search index gets into it.
-func Vacuum(ctx context.Context, db *bun.DB, projection string, generation int) (err error) {
-	schema := GenerationSchema(projection, generation)
-	tables, err := tablesOf(ctx, db, schema)
-	if err != nil {
-		return err
-	}
-	conn, err := db.Conn(ctx) // one, for its setting: it takes as long as it takes
-	if err != nil {
-		return fmt.Errorf("vacuum %s: %w", projection, err)
-	}
-	defer func() {
-		_, reset := conn.ExecContext(ctx, "RESET statement_timeout")
-		err = errors.Join(err, reset, conn.Close())
-	}()
-	if _, err := conn.ExecContext(ctx, "SET statement_timeout = 0"); err != nil {
-		return fmt.Errorf("vacuum %s: %w", projection, err)
-	}
-	for _, table := range tables {
-		if _, err := conn.NewRaw("VACUUM (ANALYZE) ?.?", bun.Ident(schema), bun.Ident(table)).Exec(ctx); err != nil {
-			return fmt.Errorf("vacuum %s of %s: %w", table, projection, err)
-		}
-	}
-	return nil
-}
-
-// execStatements executes what choose makes of the statements of a projection.
-func execStatements(ctx context.Context, tx bun.Tx, projection string, generation int, choose func(string) (string, bool)) error {
+func createTables(ctx context.Context, tx bun.Tx, projection string, generation int, without func(statement string) bool) error {
 	statements, err := statementsOf(projection)
 	if err != nil {
 		return err
 	}
-	schema := struct{ Schema bun.Ident }{bun.Ident(GenerationSchema(projection, generation))}
+	schema := GenerationSchema(projection, generation)
+	if _, err := tx.NewRaw("CREATE SCHEMA ?", bun.Ident(schema)).Exec(ctx); err != nil {
+		return fmt.Errorf("create the schema of %s: %w", projection, err)
+	}
+	return execStatements(ctx, tx, schema, slices.DeleteFunc(statements, without))
+}
+
+func execStatements(ctx context.Context, tx bun.Tx, schema string, statements []string) error {
+	names := struct{ Schema bun.Ident }{bun.Ident(schema)}
 	for _, statement := range statements {
-		chosen, ok := choose(statement)
-		if !ok {
-			continue
-		}
-		if _, err := tx.NewRaw(chosen, schema).Exec(ctx); err != nil {
-			return fmt.Errorf("create the tables of %s: %w", projection, err)
+		if _, err := tx.NewRaw(statement, names).Exec(ctx); err != nil {
+			return fmt.Errorf("%s: %w", schema, err)
 		}
 	}
 	return nil

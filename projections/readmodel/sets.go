@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 )
 
 // SetBlock is how many links a row of link_sets tells of.
@@ -16,6 +17,14 @@ const (
 	SetVisited = "visited" // ever
 	SetClicked = "clicked" // since the last reset
 )
+
+// Meaningful returns the condition that a row of a table says anything: a set that everybody has left may have rows.
+func Meaningful(table string) bun.Safe {
+	if table == "link_sets" {
+		return "bit_count(bits) > 0"
+	}
+	return "true"
+}
 
 // SetOfTag names the set of the links with a tag.
 func SetOfTag(id uuid.UUID) string { return "tag:" + id.String() }

@@ -1,0 +1,32 @@
+-- What follows from the links and their clicks. Each statement is about the table that it names first, and corrects what
+-- is there already.
+
+-- Texts with letters that lower() may take otherwise than SearchText does are not among them: a locale has its say there.
+DELETE FROM ?schema.link_texts AS t USING ?schema.links AS link
+    WHERE t.account_id = link.account_id AND t.number = link.number AND link.deleted_at IS NOT NULL;
+INSERT INTO ?schema.link_texts AS t (account_id, number, word, text)
+    SELECT account_id, number, number / 64, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "C")
+    FROM ?schema.links
+    WHERE deleted_at IS NULL AND octet_length(long_url || note || hash) = char_length(long_url || note || hash)
+    ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text WHERE t.text <> EXCLUDED.text;
+
+DELETE FROM ?schema.link_sets;
+INSERT INTO ?schema.link_sets (account_id, name, block, bits)
+    SELECT account_id, name, number / 2048, bit_or(set_bit(repeat('0', 2048)::bit(2048), number % 2048, 1))
+    FROM (
+        SELECT link.account_id, link.number, sets.name
+        FROM ?schema.links AS link LEFT JOIN ?schema.link_stats AS stats ON stats.url_id = link.id, LATERAL (
+            SELECT 'live' WHERE link.deleted_at IS NULL UNION ALL
+            SELECT 'archived' WHERE link.archived UNION ALL
+            SELECT 'ping' WHERE link.ping UNION ALL
+            SELECT 'protected' WHERE link.protected UNION ALL
+            SELECT 'email_stats' WHERE link.email_stats UNION ALL
+            SELECT 'visited' WHERE stats.visited UNION ALL
+            SELECT 'clicked' WHERE stats.total_clicks > 0 UNION ALL
+            SELECT 'day:' || to_char(link.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD') UNION ALL
+            SELECT DISTINCT 'tag:' || tag FROM unnest(link.tag_ids) AS tag) AS sets (name)) AS entries
+    GROUP BY 1, 2, 3;
+
+INSERT INTO ?schema.link_stats AS s (url_id, account_id, number, total_clicks, unique_clicks, visited)
+    SELECT id, account_id, number, 0, 0, false FROM ?schema.links
+    ON CONFLICT (url_id) DO UPDATE SET account_id = EXCLUDED.account_id, number = EXCLUDED.number WHERE s.account_id IS NULL;
