@@ -177,17 +177,23 @@ var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Reques
 
 // visit follows a short link and tells whether it was redirected.
 func visit(ctx context.Context, base, hash, agent string) (bool, error) {
+	status, err := visitStatus(ctx, base, hash, agent)
+	return status == http.StatusFound, err
+}
+
+// visitStatus follows a short link and returns how it was answered.
+func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	request.Header.Set("User-Agent", agent)
 	response, err := noRedirects.Do(request)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	_, err = io.Copy(io.Discard, response.Body)
-	return response.StatusCode == http.StatusFound, errors.Join(err, response.Body.Close())
+	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
 // The printed curl lines do what they say, as a user would paste them; a second start finds all data again. A taken
