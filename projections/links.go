@@ -20,7 +20,7 @@ type linkFold struct {
 	rows    map[uuid.UUID]*readmodel.Link
 	found   []*readmodel.Link   // those that were there before
 	created []*readmodel.Link   // by the facts, in their order
-	changed map[string]struct{} // hashes that lead elsewhere than before
+	changed map[string]struct{} // hashes that redirects have to look up again
 	numbers numberFold          // of the accounts that get links
 	sets    setFold
 	counts  countFold
@@ -118,12 +118,34 @@ func (l *linkFold) stepLink(f fact) error {
 		return fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
 	}
 	row.Revision = int64(f.Revision)
-	l.changed[row.Hash] = struct{}{}
-	before := setsOf(row)
+	sets, before := setsOf(row), destinationOf(row)
 	err = changeLink(row, f)
-	l.sets.change(row, before)
-	l.changed[row.Hash] = struct{}{}
+	l.sets.change(row, sets)
+	if after := destinationOf(row); after != before || setsClicks(f.body) {
+		l.changed[before.hash], l.changed[after.hash] = struct{}{}, struct{}{}
+	}
 	return err
+}
+
+// destination is what a redirect knows of a link, beside how many clicks it has.
+type destination struct {
+	hash, longURL string
+	expires       *time.Time
+	maxClicks     int64
+	deleted       time.Time
+}
+
+func destinationOf(row *readmodel.Link) destination {
+	return destination{row.Hash, row.LongURL, row.ExpirationDate, row.MaxClicks, row.DeletedAt}
+}
+
+// setsClicks tells of events that change the clicks of a link otherwise than by clicks.
+func setsClicks(e events.Event) bool {
+	switch e.(type) {
+	case events.URLStatsReset, events.URLStatsRestored:
+		return true
+	}
+	return false
 }
 
 func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {

@@ -32,7 +32,7 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 	t := &term{cfg: cfg, epoch: at.epoch, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
-		projection: p, db: cfg.DB, status: status, onChange: cfg.OnChange, onCommit: cfg.OnCommit,
+		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
 		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
 		store: cfg.Store, logger: cfg.Logger, building: !row.Built,
 	}

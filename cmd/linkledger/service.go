@@ -183,7 +183,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	if s.has(roleProjector) {
 		start("projections", func(ctx context.Context) error {
 			return projections.Run(ctx, projections.Config{
-				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
+				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Board: &s.board,
 				OnBatch: s.observed.batch, Policy: s.PoisonEvents,
 			})
 		})
