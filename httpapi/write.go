@@ -30,7 +30,7 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 	request := commands.Request{
 		Account: e.account.ID.String(),
 		Key:     e.account.KeyID,
-		Address: s.pseudonym(s.clientAddress(e.request)),
+		Address: s.pseudonyms.of(s.clientAddress(e.request)),
 		ID:      e.id,
 		Command: uuid.New(),
 		Plan:    s.plan(e),

@@ -33,6 +33,7 @@ type clickFold struct {
 		visitor []string
 		day     dateColumn // of the first click in the batch
 	}
+	rotated rotation
 }
 
 type linkDay struct {
@@ -72,7 +73,7 @@ func (c *clickFold) add(batch events.ClicksRecorded) error {
 		on := day(click.At)
 		c.addToStats(link, click.At)
 		c.addToDay(linkDay{link, on})
-		c.addVisitor(linkVisitor{link, click.Visitor}, on)
+		c.addVisitor(link, click, on)
 	}
 	return nil
 }
@@ -100,20 +101,41 @@ func (c *clickFold) addToDay(key linkDay) {
 	c.days.total[row]++
 }
 
-func (c *clickFold) addVisitor(key linkVisitor, on time.Time) {
-	v := &c.visitors
-	if _, ok := v.seen[key]; ok {
-		return
+func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on time.Time) {
+	visitor, seen := click.Visitor, c.see(linkVisitor{link, click.Visitor})
+	if click.Former != "" {
+		visitor = click.Former
+		before := c.see(linkVisitor{link, click.Former})
+		if !seen || !before {
+			c.rotated.add(link, click, !seen && !before)
+		}
+		seen = seen || before
 	}
-	v.seen[key] = struct{}{}
-	v.link, v.visitor, v.day = append(v.link, toUUID(key.link)), append(v.visitor, key.visitor), append(v.day, toDate(&on))
+	if v := &c.visitors; !seen {
+		v.link, v.visitor, v.day = append(v.link, toUUID(link)), append(v.visitor, visitor), append(v.day, toDate(&on))
+	}
 }
 
-// write does everything in one statement: the visitors that were not there yet are the unique clicks.
+// see tells whether the batch had a visitor before, and has him from now on.
+func (c *clickFold) see(key linkVisitor) bool {
+	_, seen := c.visitors.seen[key]
+	if !seen {
+		c.visitors.seen[key] = struct{}{}
+	}
+	return seen
+}
+
 func (c *clickFold) write(s *statements) {
 	if len(c.stats.link) == 0 {
 		return
 	}
+	c.rotated.before(s)
+	c.count(s)
+	c.rotated.after(s)
+}
+
+// count does everything in one statement: the visitors that were not there yet are the unique clicks.
+func (c *clickFold) count(s *statements) {
 	s.queue(`
 		WITH fresh AS (
 			INSERT INTO ?schema.visitors (url_id, visitor, day)

@@ -109,8 +109,9 @@ func restoreCounts(s *statements, resets resetColumns) {
 			ON CONFLICT (url_id, visitor) DO UPDATE SET day = EXCLUDED.day),
 		more AS (
 			SELECT url_id, day, total_clicks AS total, 0 AS uniques FROM days
-			UNION ALL SELECT url_id, day, 0, 1 FROM first_seen
-			UNION ALL SELECT v.url_id, v.day, 0, -1 FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)),
+			UNION ALL SELECT url_id, day, 0, 1 FROM first_seen WHERE day IS NOT NULL
+			UNION ALL SELECT v.url_id, v.day, 0, -1 FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)
+				WHERE v.day IS NOT NULL),
 		counted_days AS (
 			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
 			SELECT url_id, day, sum(total), sum(uniques) FROM more GROUP BY url_id, day

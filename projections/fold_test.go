@@ -164,12 +164,9 @@ func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
 			continue
 		}
 		s := stats[0]
-		if s.TotalClicks != want.clicks || s.UniqueClicks != int64(len(want.visitors)) || !s.Visited || !s.LastVisit.Equal(want.last) {
-			h.t.Fatalf("stats %+v, want %d clicks of %d visitors until %s", s, want.clicks, len(want.visitors), want.last)
-		}
-		uniques := make(map[string]int64)
-		for _, day := range want.visitors {
-			uniques[day]++
+		uniques, visitors := want.uniques()
+		if s.TotalClicks != want.clicks || s.UniqueClicks != visitors || !s.Visited || !s.LastVisit.Equal(want.last) {
+			h.t.Fatalf("stats %+v, want %d clicks of %d visitors until %s", s, want.clicks, visitors, want.last)
 		}
 		for _, d := range days {
 			day := d.Day.Format("2006-01-02")

@@ -20,6 +20,7 @@ type history struct {
 	log []eventstore.Recorded
 
 	revisions map[string]eventstore.Revision
+	rotated   int // 2: all nodes have forgotten the former key of visitors
 	accounts  []*expectedAccount
 	links     []*expectedLink
 }
@@ -47,7 +48,7 @@ type expectedLink struct {
 	revision int64
 	visited  bool
 	clicks   int64
-	visitors map[string]string // day of the first click
+	visitors map[string]string // day of the first click; "" for another name of one who has a day
 	days     map[string]int64
 	last     time.Time
 	resets   []expectedReset // that were not undone
@@ -272,18 +273,60 @@ func (h *history) click() {
 		l := rapid.SampledFrom(h.links).Draw(h.t, "clicked")
 		visitor := rapid.SampledFrom([]string{"v1", "v2", "v'3"}).Draw(h.t, "visitor")
 		at := h.at()
-		batch.Clicks = append(batch.Clicks, events.Click{URLID: l.id.String(), Visitor: visitor, At: at})
+		click := events.Click{URLID: l.id.String(), Visitor: visitor, At: at}
+		h.rotate(&click)
+		batch.Clicks = append(batch.Clicks, click)
 		l.visited = true
 		l.clicks++
 		l.days[at.Format(time.DateOnly)]++
-		if _, seen := l.visitors[visitor]; !seen {
-			l.visitors[visitor] = at.Format(time.DateOnly)
-		}
+		l.see(click)
 		if at.After(l.last) {
 			l.last = at
 		}
 	}
 	h.append(events.StreamClicks+"20260331-node", batch)
+}
+
+// rotate gives a click the hashes that its visitor has: at first some nodes know another key too, then all know that alone.
+func (h *history) rotate(c *events.Click) {
+	switch now, former := rapid.IntRange(h.rotated, 2).Draw(h.t, "key"), c.Visitor; now {
+	case 0:
+	case 1:
+		c.Visitor, c.Former = "new "+former, former
+	case 2:
+		h.rotated = 2
+		c.Visitor = "new " + former
+	}
+}
+
+// see counts the visitor of a click, unless he is known.
+func (l *expectedLink) see(c events.Click) {
+	names := []string{c.Visitor}
+	if c.Former != "" {
+		names = []string{c.Former, c.Visitor}
+	}
+	known := slices.ContainsFunc(names, func(name string) bool { _, ok := l.visitors[name]; return ok })
+	for i, name := range names {
+		if _, ok := l.visitors[name]; ok {
+			continue
+		}
+		l.visitors[name] = ""
+		if i == 0 && !known {
+			l.visitors[name] = c.At.Format(time.DateOnly)
+		}
+	}
+}
+
+// uniques counts visitors by the day of their first click.
+func (l *expectedLink) uniques() (days map[string]int64, all int64) {
+	days = make(map[string]int64)
+	for _, day := range l.visitors {
+		if day != "" {
+			days[day]++
+			all++
+		}
+	}
+	return days, all
 }
 
 // restoreLink brings a deleted link back, under a hash of its own.
