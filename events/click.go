@@ -15,8 +15,8 @@ func (ClicksRecorded) EventType() string { return "clicks.recorded.v1" }
 
 // Click is one redirect that was answered.
 type Click struct {
-	URLID   string    `json:"url"`
-	Visitor string    `json:"visitor"` // keyed hash of address and user agent; neither is stored
+	URLID   string `json:"url"`
+	Visitor string `json:"visitor"` // keyed hash of address and user agent; neither is stored
 	// Former is that hash under the key before, while the keys are rotated: whoever has either is the same visitor.
 	Former string    `json:"former,omitempty"`
 	At     time.Time `json:"at"`

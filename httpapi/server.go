@@ -189,6 +189,7 @@ func (s *server) apiRoutes() []route {
 		{http.MethodGet, "/v3/urls/:hash", s.endpoint(s.readURL)},
 		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
 		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
+		{http.MethodGet, "/v3/urls/:hash/dimensions", s.endpoint(s.readDimensions)},
 		{http.MethodGet, "/v3/urls/:hash/history", s.endpoint(s.readHistory)},
 		{http.MethodPost, "/v3/urls/:hash/restore", s.endpoint(s.restoreURL)},
 		{http.MethodPost, "/v3/batches/:id/undo", s.endpoint(s.undoBatch)},

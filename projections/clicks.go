@@ -50,7 +50,7 @@ type linkVisitor struct {
 // fewer transactions.
 func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
 
-func newClickFold() *clickFold {
+func newClickFold() countedClicks {
 	c := &clickFold{}
 	c.stats.row = make(map[uuid.UUID]int)
 	c.days.row = make(map[linkDay]int)
@@ -59,6 +59,15 @@ func newClickFold() *clickFold {
 }
 
 func (c *clickFold) add(batch events.ClicksRecorded) error {
+	return eachCounted(batch, func(link uuid.UUID, click events.Click, on time.Time) {
+		c.addToStats(link, click.At)
+		c.addToDay(linkDay{link, on})
+		c.addVisitor(link, click, on)
+	})
+}
+
+// eachCounted hands on the clicks that are counted, with their link and day.
+func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on time.Time)) error {
 	for i, click := range batch.Clicks {
 		link, err := parseID(click.URLID)
 		if err != nil {
@@ -67,13 +76,9 @@ func (c *clickFold) add(batch events.ClicksRecorded) error {
 		if err := checkTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
-		if click.Bot {
-			continue
+		if !click.Bot {
+			count(link, click, day(click.At))
 		}
-		on := day(click.At)
-		c.addToStats(link, click.At)
-		c.addToDay(linkDay{link, on})
-		c.addVisitor(link, click, on)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
 )
 
 // history draws a log that could have happened, and keeps beside it, in the plainest way, what the read models must say
@@ -20,6 +21,7 @@ type history struct {
 	log []eventstore.Recorded
 
 	revisions map[string]eventstore.Revision
+	most      int // values of a dimension
 	rotated   int // 2: all nodes have forgotten the former key of visitors
 	accounts  []*expectedAccount
 	links     []*expectedLink
@@ -50,6 +52,7 @@ type expectedLink struct {
 	clicks   int64
 	visitors map[string]string // day of the first click; "" for another name of one who has a day
 	days     map[string]int64
+	told     dimensions
 	last     time.Time
 	resets   []expectedReset // that were not undone
 	batches  []string        // that changed it, each once
@@ -61,10 +64,14 @@ type expectedReset struct {
 	clicks   int64
 	visitors map[string]string
 	days     map[string]int64
+	told     dimensions
 }
 
-func drawHistory(t *rapid.T) *history {
-	h := &history{t: t, revisions: make(map[string]eventstore.Revision)}
+func drawHistory(t *rapid.T) *history { return drawHistoryOf(t, readmodel.MaxValues) }
+
+// drawHistoryOf draws one where a link has up to that many values of a dimension on a day.
+func drawHistoryOf(t *rapid.T, most int) *history {
+	h := &history{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
@@ -173,7 +180,7 @@ func (h *history) createLink() {
 	a := h.account()
 	l := &expectedLink{
 		id: h.id(), account: a, hash: fmt.Sprintf("h%d", len(h.log)), longURL: h.text(), note: h.text(),
-		visitors: make(map[string]string), days: make(map[string]int64),
+		visitors: make(map[string]string), days: make(map[string]int64), told: make(dimensions),
 	}
 	var tags []string
 	if len(a.tags) > 0 && rapid.Bool().Draw(h.t, "tagged") {
@@ -275,6 +282,7 @@ func (h *history) click() {
 		at := h.at()
 		click := events.Click{URLID: l.id.String(), Visitor: visitor, At: at}
 		h.rotate(&click)
+		h.tell(l, &click)
 		batch.Clicks = append(batch.Clicks, click)
 		l.visited = true
 		l.clicks++
@@ -348,8 +356,8 @@ func (h *history) resetStats() {
 		return
 	}
 	h.change(l, events.URLStatsReset{At: h.at()})
-	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days})
-	l.clicks, l.visitors, l.days = 0, make(map[string]string), make(map[string]int64)
+	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days, l.told})
+	l.clicks, l.visitors, l.days, l.told = 0, make(map[string]string), make(map[string]int64), make(dimensions)
 }
 
 // restoreStats undoes the last reset of a link.
@@ -364,6 +372,11 @@ func (h *history) restoreStats() {
 	maps.Copy(l.visitors, before.visitors)
 	for day, clicks := range before.days {
 		l.days[day] += clicks
+	}
+	for of, values := range before.told {
+		for _, value := range slices.Sorted(maps.Keys(values)) {
+			l.told.add(of, value, values[value], h.most)
+		}
 	}
 	h.change(l, events.URLStatsRestored{Reset: before.revision, At: h.at()})
 }

@@ -31,6 +31,7 @@ func newLinkFold() fold {
 	return &linkFold{
 		rows: make(map[uuid.UUID]*readmodel.Link), changed: make(map[string]struct{}), numbers: make(numberFold),
 		batches: make(map[linkBatch]struct{}),
+		counts:  countFold{begin: newClickFold, reset: resetCounts, restore: restoreCounts},
 	}
 }
 

@@ -70,13 +70,13 @@ func (t *term) run(ctx context.Context) error {
 		return fmt.Errorf("projections: %w", err)
 	}
 	subscriber := eventstore.NewSubscriber(t.cfg.Store, eventstore.SubscriberConfig{
-		Prefixes:   p.prefixes,
+		Filter:     p.filter,
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     true,
-		Patient:    isClicks,
-		Logger:     t.cfg.Logger,
-		OnError:    p.status.interrupt,
+		Patient:    p.patient, MaxPatience: p.maxPatience,
+		Logger:  t.cfg.Logger,
+		OnError: p.status.interrupt,
 	})
 	handler := router.AddConsumerHandler(p.name, p.name, subscriber, p.handle)
 	tell := func(events int, took time.Duration, err error) { t.cfg.OnBatch(p.name, events, took, err) }
