@@ -50,8 +50,10 @@ func TestDimensions(t *testing.T) {
 		code   code
 		detail string
 	}{
-		{"?from=soon", codeInvalidDate, "from must be"}, {"?to=2026-02-30", codeInvalidDate, "to must be"},
-		{"?limit=0", codeWrongInput, "limit"}, {"?limit=x", codeWrongInput, "limit"},
+		{"?from=soon", codeInvalidDate, "from must be"},
+		{"?to=2026-02-30", codeInvalidDate, "to must be"},
+		{"?limit=0", codeWrongInput, "limit"},
+		{"?limit=x", codeWrongInput, "limit"},
 	} {
 		a := c.call("GET", "/v3/urls/one/dimensions"+wrong.query, "")
 		a.is(http.StatusBadRequest, wrong.code)

@@ -41,8 +41,11 @@ func (h *history) tell(l *expectedLink, c *events.Click) {
 		dimension string
 		value     *string
 	}{
-		{readmodel.DimensionReferrer, &c.Referrer}, {readmodel.DimensionCountry, &c.Country}, {readmodel.DimensionBrowser, &c.Browser},
-		{readmodel.DimensionOS, &c.OS}, {readmodel.DimensionDevice, &c.Device},
+		{readmodel.DimensionReferrer, &c.Referrer},
+		{readmodel.DimensionCountry, &c.Country},
+		{readmodel.DimensionBrowser, &c.Browser},
+		{readmodel.DimensionOS, &c.OS},
+		{readmodel.DimensionDevice, &c.Device},
 	} {
 		*told.value = rapid.SampledFrom([]string{"", "a.example", "B", "c", "ü '{}", "other"}).Draw(h.t, told.dimension)
 		if *told.value != "" {
@@ -76,6 +79,35 @@ func TestDimensionsAreBounded(t *testing.T) {
 	const most = 2
 	w.projection.fold = func() fold { return dimensionFoldOf(most) }
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
+}
+
+// TestUndoneResetWithoutRoom gives back more values than there is room for: those that are there stay, the others come in the
+// order of their names.
+func TestUndoneResetWithoutRoom(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Dimensions)
+	w.projection.fold = func() fold { return dimensionFoldOf(3) }
+	link := uuid.NewString()
+	stream := events.StreamURL + link
+	click := func(referrers ...string) (e events.ClicksRecorded) {
+		for _, referrer := range referrers {
+			e.Clicks = append(e.Clicks, events.Click{URLID: link, Referrer: referrer, At: noon})
+		}
+		return e
+	}
+	log := record(nil, events.StreamClicks+"a", 0, click("d", "b", "c", "e"))
+	log = record(log, stream, 1, events.URLStatsReset{At: noon})
+	log = record(log, events.StreamClicks+"a", 1, click("a", "d"))
+	log = record(log, stream, 2, events.URLStatsRestored{Reset: 1, At: noon})
+	mustHandle(ctx, t, w.projector(ctx, t), log)
+	var rows []string
+	if err := w.db.NewRaw("SELECT value || ' ' || clicks FROM linkledger.click_dimensions ORDER BY 1").Scan(ctx, &rows); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(rows), "[a 1 b 1 d 2 other 2]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 // TestDimensionsOfSpam has more referrers than there is room for.

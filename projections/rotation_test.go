@@ -18,7 +18,7 @@ func TestRotationAcrossAReset(t *testing.T) {
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
 	former, both, present := events.Click{Visitor: "old"}, events.Click{Visitor: "new", Former: "old"}, events.Click{Visitor: "new"}
-	for name, test := range map[string]struct {
+	for name, test := range map[string]struct { //nolint:paralleltest // one after the other, in one database
 		before, after []events.Click
 		unique        int64
 	}{
@@ -28,7 +28,7 @@ func TestRotationAcrossAReset(t *testing.T) {
 		"did not come while rotated":   {[]events.Click{former}, []events.Click{present}, 2},
 		"under the present one before": {[]events.Click{present, both}, []events.Click{both}, 1},
 	} {
-		t.Run(name, func(t *testing.T) { //nolint:paralleltest // one after the other, in one database
+		t.Run(name, func(t *testing.T) {
 			link := uuid.NewString()
 			stream := events.StreamURL + link
 			log := record(nil, stream, 0, events.URLCreated{URLID: link, Account: uuid.NewString(), Hash: "h", At: noon})

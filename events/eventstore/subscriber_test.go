@@ -271,6 +271,12 @@ func TestBacklog(t *testing.T) {
 	if err != nil || some.Events < 40 || some.Events > 60 || !some.Oldest.Equal(all.Oldest) {
 		t.Errorf("estimate: %+v, %v", some, err)
 	}
+	for kind, want := range map[string]int{events.TagCreated{}.EventType(): 100, "tag.": 100, events.TagDeleted{}.EventType(): 0} {
+		byType := eventstore.Filter{Types: []string{"none.", kind}}
+		if b, err := store.Backlog(t.Context(), eventstore.Position{}, byType, 1000); b.Events != want || err != nil {
+			t.Errorf("backlog of %s: %+v, %v", kind, b, err)
+		}
+	}
 	head, err := store.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
