@@ -62,17 +62,18 @@ type dev struct {
 var greetingLine = regexp.MustCompile(`(?m)^  (API|health|API key)  +(\S+)$`)
 
 // startDev starts the real program on a folder and waits for its greeting.
-func startDev(t *testing.T, folder string) *dev {
+func startDev(t *testing.T, folder string, flags ...string) *dev {
 	t.Helper()
-	return startDevProgram(t, program, folder)
+	return startDevProgram(t, program, folder, flags...)
 }
 
 // startDevProgram starts another build of the program.
-func startDevProgram(t *testing.T, program, folder string) *dev {
+func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev {
 	t.Helper()
 	d := &dev{t: t, ended: make(chan struct{}), output: new(bytes.Buffer)}
-	d.process = exec.Command(program, "dev", "--data", folder, "--listen", "127.0.0.1:0",
-		"--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0")
+	d.process = exec.Command(program, append([]string{
+		"dev", "--data", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+	}, flags...)...)
 	d.process.Stderr = d.output
 	stdout, err := d.process.StdoutPipe()
 	if err != nil {
