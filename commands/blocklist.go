@@ -40,7 +40,7 @@ type fileVersion struct {
 // ReadBlocklist reads a file of blocked hosts. Its error is about the file.
 func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
 	b := &Blocklist{path: path, logger: logger}
-	version, err := b.version()
+	version, err := versionOf(b.path)
 	if err == nil {
 		err = b.load(version)
 	}
@@ -70,7 +70,7 @@ func (b *Blocklist) Blocks(host string) bool {
 
 // renew reads the file again if it has changed.
 func (b *Blocklist) renew() {
-	version, err := b.version()
+	version, err := versionOf(b.path)
 	if err == nil && version == b.read {
 		return
 	}
@@ -83,9 +83,9 @@ func (b *Blocklist) renew() {
 	}
 }
 
-// version is zero for a file that is not there.
-func (b *Blocklist) version() (fileVersion, error) {
-	info, err := os.Stat(b.path)
+// versionOf returns the version of a file; zero for one that is not there.
+func versionOf(path string) (fileVersion, error) {
+	info, err := os.Stat(path)
 	if err != nil {
 		return fileVersion{}, err
 	}

@@ -228,7 +228,7 @@ func (r *round) refuse(ctx context.Context, short []*claimant) ([]*claimant, err
 	for _, c := range short {
 		certain := r.quota.knowing(r.existing, now).left(c.plan, r.existing)+int64(r.open) <= 0
 		if certain && c.head.After(r.existing.position()) {
-			missing, err := r.cfg.Store.Backlog(ctx, r.existing.position(), []string{events.StreamURL}, 1)
+			missing, err := r.cfg.Store.Backlog(ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}}, 1)
 			if err != nil {
 				return nil, err
 			}

@@ -10,6 +10,9 @@ import (
 // or not by Linkledger. Skipping it would silently change the history, so callers stop.
 var ErrUnknownType = errors.New("unknown event type")
 
+// clickSize is about what a click takes in the log, in bytes.
+const clickSize = 256
+
 var decoders = map[string]func([]byte) (Event, error){
 	URLCreated{}.EventType():           decode[URLCreated],
 	URLRetargeted{}.EventType():        decode[URLRetargeted],
@@ -36,7 +39,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	AccountExpiryChanged{}.EventType(): decode[AccountExpiryChanged],
 	AccountDeactivated{}.EventType():   decode[AccountDeactivated],
 	AccountReactivated{}.EventType():   decode[AccountReactivated],
-	ClicksRecorded{}.EventType():       decode[ClicksRecorded],
+	ClicksRecorded{}.EventType():       decodeClicks,
 	AllowanceUsed{}.EventType():        decode[AllowanceUsed],
 	QuotaChanged{}.EventType():         decode[QuotaChanged],
 	CallsMetered{}.EventType():         decode[CallsMetered],
@@ -50,8 +53,20 @@ func decode[E Event](body []byte) (Event, error) {
 	return e, nil
 }
 
+func decodeClicks(body []byte) (Event, error) {
+	if e, ok := readClicks(body); ok {
+		return e, nil
+	}
+	return decode[ClicksRecorded](body)
+}
+
 // Encode returns the stored body of an event.
 func Encode(e Event) ([]byte, error) {
+	if clicks, ok := e.(ClicksRecorded); ok {
+		if body, ok := appendClicks(make([]byte, 0, clickSize*len(clicks.Clicks)), clicks); ok {
+			return body, nil
+		}
+	}
 	body, err := json.Marshal(e)
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.EventType(), err)

@@ -1,11 +1,14 @@
 package httpapi
 
 import (
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"hash"
 	"net"
 	"net/netip"
+	"sync"
 
 	"linkledger/commands"
 	"linkledger/queries"
@@ -17,7 +20,7 @@ func (s *server) authenticate(e *exchange) error {
 	if !ok {
 		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication"}
 	}
-	from := s.pseudonym(address(e.request.RemoteAddr) + "\n" + username)
+	from := s.pseudonyms.of(address(e.request.RemoteAddr) + "\n" + username)
 	if !s.logins.allowed(from, s.cfg.Now()) {
 		return &apiError{code: codeCallLimit, details: "There were too many bad logins, wait a second"}
 	}
@@ -50,11 +53,19 @@ func (s *server) identify(e *exchange, username, key string) error {
 	return nil
 }
 
-// pseudonym returns what stands for values that are never stored: 16 bytes in hex, that nobody can compute without the
-// key.
-func (s *server) pseudonym(values string) string {
-	mac := s.macs.Get().(hash.Hash) //nolint:forcetypeassert // the pool holds nothing else
-	defer s.macs.Put(mac)
+// pseudonyms stand for values that are never stored.
+type pseudonyms struct {
+	macs sync.Pool // of hash.Hash: HMAC-SHA-256 with the key, whose set-up costs more than a sum
+}
+
+func newPseudonyms(key []byte) *pseudonyms {
+	return &pseudonyms{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// of returns what stands for values: 16 bytes in hex, that nobody can compute without the key.
+func (p *pseudonyms) of(values string) string {
+	mac := p.macs.Get().(hash.Hash) //nolint:forcetypeassert // the pool holds nothing else
+	defer p.macs.Put(mac)
 	mac.Reset()
 	mac.Write([]byte(values))
 	return hex.EncodeToString(mac.Sum(nil)[:16])

@@ -60,7 +60,7 @@ func (s *server) endpoint(answer func(e *exchange) (any, error)) bunrouter.Handl
 			return err
 		}
 		if r.Method == http.MethodGet {
-			s.awaitClicks(e)
+			s.awaitClicks(e, projectionLinks)
 		}
 		body, err := answer(e)
 		if err != nil {

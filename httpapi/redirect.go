@@ -105,8 +105,3 @@ func gone(details string) error {
 func headerSafe(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
 }
-
-// visitor returns what stands for a visitor.
-func (s *server) visitor(r *http.Request) string {
-	return s.pseudonym(s.clientAddress(r) + "\n" + r.UserAgent())
-}

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +10,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/uptrace/bunrouter"
@@ -48,8 +45,12 @@ type Config struct {
 	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers, which are never stored
 	// themselves. At least 16 bytes, the same on all nodes.
 	VisitorKey []byte
+	// FormerVisitorKey is the key before, while visitors are to be known under both; nil: none.
+	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks carry none. For redirects.
+	Country func(netip.Addr) string
 
 	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
 	RequestTimeout time.Duration // most a request takes once it has been read; 0: 10 s
@@ -106,8 +107,8 @@ func (cfg *Config) check() error {
 		return errors.New("the API needs commands, accounts, a meter of calls and a way to wait for the read models")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
-	case len(cfg.VisitorKey) < minKey:
-		return fmt.Errorf("the visitor key has %d bytes, at least %d are needed", len(cfg.VisitorKey), minKey)
+	case len(cfg.VisitorKey) < minKey, cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < minKey:
+		return fmt.Errorf("a visitor key has less than %d bytes", minKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
 		return errors.New("a timeout or limit is negative")
 	case cfg.MaxPageSize < cfg.PageSize:
@@ -137,9 +138,11 @@ type server struct {
 	cfg    Config
 	logins *logins
 	agents agents
-	macs   sync.Pool         // of hash.Hash: HMAC-SHA-256 with the visitor key, whose set-up costs more than a sum
-	api    *bunrouter.Router // nil: not served
-	short  *bunrouter.Router // nil: not served
+
+	pseudonyms *pseudonyms       // by the visitor key
+	former     *pseudonyms       // by the former visitor key; nil: none
+	api        *bunrouter.Router // nil: not served
+	short      *bunrouter.Router // nil: not served
 }
 
 // New returns the handler of the public listener. Its error says what is wrong with the configuration.
@@ -152,8 +155,10 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	s := &server{cfg: cfg, agents: known, logins: newLogins()}
-	s.macs.New = func() any { return hmac.New(sha256.New, cfg.VisitorKey) }
+	s := &server{cfg: cfg, agents: known, logins: newLogins(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
+	if cfg.FormerVisitorKey != nil {
+		s.former = newPseudonyms(cfg.FormerVisitorKey)
+	}
 	if cfg.API {
 		docs, err := readDocs()
 		if err != nil {
@@ -184,6 +189,7 @@ func (s *server) apiRoutes() []route {
 		{http.MethodGet, "/v3/urls/:hash", s.endpoint(s.readURL)},
 		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
 		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
+		{http.MethodGet, "/v3/urls/:hash/dimensions", s.endpoint(s.readDimensions)},
 		{http.MethodGet, "/v3/urls/:hash/history", s.endpoint(s.readHistory)},
 		{http.MethodPost, "/v3/urls/:hash/restore", s.endpoint(s.restoreURL)},
 		{http.MethodPost, "/v3/batches/:id/undo", s.endpoint(s.undoBatch)},

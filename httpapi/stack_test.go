@@ -103,7 +103,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		return projections.Run(ctx, projections.Config{
-			DB: s.db, Store: s.store, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance,
+			DB: s.db, Store: s.store, OnCommit: s.fresh.Committed,
 		})
 	})
 	cfg := Config{

@@ -102,12 +102,29 @@ func (a agents) read(header string) *agent {
 
 // click returns the visit of a link, as it is recorded.
 func (s *server) click(r *http.Request, target queries.Target, now time.Time) commands.Click {
-	from := s.agents.read(r.UserAgent())
-	return commands.Click{
-		URLID: target.URLID.String(), Visitor: s.visitor(r), At: now.Truncate(time.Microsecond),
+	from, client := s.agents.read(r.UserAgent()), s.clientAddress(r)
+	visitor := client + "\n" + r.UserAgent()
+	click := commands.Click{
+		URLID: target.URLID.String(), Visitor: s.pseudonyms.of(visitor), At: now.Truncate(time.Microsecond),
 		Bot: from.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
-		Browser: from.browser, OS: from.os, Device: from.device,
+		Browser: from.browser, OS: from.os, Device: from.device, Country: s.country(client),
 	}
+	if s.former != nil {
+		click.Former = s.former.of(visitor)
+	}
+	return click
+}
+
+// country returns the country of an address, as far as it is known.
+func (s *server) country(client string) string {
+	if s.cfg.Country == nil {
+		return ""
+	}
+	address, err := netip.ParseAddr(client)
+	if err != nil {
+		return ""
+	}
+	return s.cfg.Country(address)
 }
 
 // isPrefetch tells of requests for a page that nobody may ever look at.

@@ -5,6 +5,10 @@ import (
 	"net/netip"
 	"strings"
 	"testing"
+
+	"linkledger/commands"
+	"linkledger/events"
+	"linkledger/events/eventstore"
 )
 
 const (
@@ -60,6 +64,105 @@ func TestWhoIsNotCounted(t *testing.T) {
 	equal(t, "status of HEAD", s.visit(t, "HEAD", "/one").status, http.StatusGone)
 	s.caughtUp(t)
 	equal(t, "clicks", c.read("one").TotalClicks, 1)
+}
+
+// A click tells of its visitor what it is to tell, and the log has nothing else of him.
+func TestWhatAClickTells(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) {
+		cfg.Country = func(address netip.Addr) string {
+			return map[string]string{"192.0.2.7": "DE"}[address.String()]
+		}
+	})
+	s.client(t, "alice").create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s.visit(t, "GET", "/one", from("192.0.2.7:4711", iPhone), header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"))
+	s.visit(t, "GET", "/one", from("unix", "curl/8.0"))
+	clicks := s.clicks(t)
+	equal(t, "clicks", len(clicks), 2)
+	known := clicks[0]
+	equal(t, "length of the visitor", len(known.Visitor), 32)
+	known.URLID, known.Visitor = "", ""
+	equal(t, "click", known, commands.Click{
+		At: known.At, Referrer: "news.xn--bcher-kva.example", Browser: "Safari", OS: "iOS", Device: "mobile", Country: "DE",
+	})
+	equal(t, "click of nobody", clicks[1], commands.Click{URLID: clicks[1].URLID, Visitor: clicks[1].Visitor, At: clicks[1].At})
+}
+
+// clicks returns those in the log, which must hold nothing that tells who came.
+func (s *stack) clicks(t *testing.T) (clicks []commands.Click) {
+	t.Helper()
+	head, err := s.store.Head(withPatience(t))
+	if err == nil {
+		err = s.store.ReadLog(withPatience(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
+			for _, r := range recorded {
+				event, err := r.Event()
+				if err != nil {
+					return err
+				}
+				if recorded, ok := event.(events.ClicksRecorded); ok {
+					clicks = append(clicks, recorded.Clicks...)
+				}
+				for _, secret := range []string{"192.0.2.7", "secret", "Mozilla", "8443", "curl"} {
+					if strings.Contains(string(r.Data)+string(r.Metadata), secret) {
+						t.Errorf("%q is in the log: %s %s", secret, r.Data, r.Metadata)
+					}
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clicks
+}
+
+// The key of visitors is rotated in mid-day, on one node before the other: no visitor counts twice. Who came while both
+// keys were known stays known; who came only before that is new.
+func TestRotatedVisitorKey(t *testing.T) {
+	t.Parallel()
+	var cfg Config
+	s := newStack(t, func(c *Config) { cfg = *c })
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	node := func(key, former string) http.Handler {
+		cfg := cfg
+		cfg.VisitorKey = []byte(strings.Repeat(key, 32))
+		if former != "" {
+			cfg.FormerVisitorKey = []byte(strings.Repeat(former, 32))
+		}
+		handler, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return handler
+	}
+	before, during, after := node("a", ""), node("b", "a"), node("b", "")
+	for _, visit := range []struct {
+		node    http.Handler
+		visitor string
+		unique  int64 // from then on
+	}{
+		{before, "early", 1},
+		{before, "steady", 2},
+		{during, "steady", 2}, // one node is rotated
+		{before, "steady", 2}, // the other is not yet
+		{during, "new", 3},
+		{before, "new", 3},
+		{during, "new", 3},
+		{after, "steady", 3}, // one node has forgotten the former key
+		{after, "late", 4},
+		{during, "late", 4}, // the other has not yet
+		{after, "late", 4},
+		{after, "new", 4},
+		{after, "early", 5}, // who did not come meanwhile
+		{after, "early", 5},
+	} {
+		a := send(t, visit.node, http.MethodGet, "/one", "", header("User-Agent", visit.visitor))
+		equal(t, "status", a.status, http.StatusFound)
+		stats := c.must("GET", "/v3/stats/one", "").Stats[0]
+		equal(t, "unique clicks after "+visit.visitor, stats.UniqueClicks, visit.unique)
+	}
 }
 
 func TestReferrerHost(t *testing.T) {

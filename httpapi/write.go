@@ -11,11 +11,12 @@ import (
 	"linkledger/commands"
 )
 
-// The projections that a writer waits for.
+// The projections that writers and readers wait for.
 const (
-	projectionLinks    = "links"
-	projectionAccounts = "accounts"
-	projectionTags     = "tags"
+	projectionLinks      = "links"
+	projectionAccounts   = "accounts"
+	projectionTags       = "tags"
+	projectionDimensions = "dimensions"
 )
 
 // headerBatchID tells by which id a write can be undone.
@@ -30,7 +31,7 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 	request := commands.Request{
 		Account: e.account.ID.String(),
 		Key:     e.account.KeyID,
-		Address: s.pseudonym(s.clientAddress(e.request)),
+		Address: s.pseudonyms.of(s.clientAddress(e.request)),
 		ID:      e.id,
 		Command: uuid.New(),
 		Plan:    s.plan(e),
@@ -77,16 +78,16 @@ func (s *server) settle(e *exchange, w written) {
 	}
 }
 
-// awaitClicks returns when the read models show the redirects that this node has answered so far, or when that takes too
+// awaitClicks returns when a projection shows the redirects that this node has answered so far, or when that takes too
 // long: whoever follows a link and asks for its clicks finds the one that just was.
-func (s *server) awaitClicks(e *exchange) {
+func (s *server) awaitClicks(e *exchange, projection string) {
 	if s.cfg.Clicks == nil || s.cfg.Clicks.Position() == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
-	if err := s.cfg.Wait(ctx, projectionLinks, s.cfg.Clicks.Position()); err != nil {
+	if err := s.cfg.Wait(ctx, projection, s.cfg.Clicks.Position()); err != nil {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the read models show all clicks",
-			slog.String("request", e.id), slog.Any("error", err))
+			slog.String("request", e.id), slog.String("projection", projection), slog.Any("error", err))
 	}
 }

@@ -82,7 +82,7 @@ func BenchmarkCatchUp(b *testing.B) {
 func follow(b *testing.B, store *eventstore.Store, last uint64) {
 	b.Helper()
 	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
-		Prefixes:   []string{events.StreamURL, events.StreamClicks},
+		Filter:     eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
 		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
 	})
 	defer func() { _ = subscriber.Close() }()

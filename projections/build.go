@@ -77,7 +77,7 @@ func switchTo(ctx context.Context, db *bun.DB, store *eventstore.Store, p projec
 		at = checkpointOf(next)
 		if served := checkpointOf(serving).position; served.After(at.position) {
 			// Neither of them moves now. The one that serves may be ahead by events that neither follows.
-			missing, err := store.Backlog(ctx, at.position, p.prefixes, 1)
+			missing, err := store.Backlog(ctx, at.position, p.filter, 1)
 			if err != nil || missing.Events > 0 {
 				return err
 			}

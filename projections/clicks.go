@@ -33,6 +33,7 @@ type clickFold struct {
 		visitor []string
 		day     dateColumn // of the first click in the batch
 	}
+	rotated rotation
 }
 
 type linkDay struct {
@@ -49,7 +50,7 @@ type linkVisitor struct {
 // fewer transactions.
 func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
 
-func newClickFold() *clickFold {
+func newClickFold() countedClicks {
 	c := &clickFold{}
 	c.stats.row = make(map[uuid.UUID]int)
 	c.days.row = make(map[linkDay]int)
@@ -58,6 +59,15 @@ func newClickFold() *clickFold {
 }
 
 func (c *clickFold) add(batch events.ClicksRecorded) error {
+	return eachCounted(batch, func(link uuid.UUID, click events.Click, on time.Time) {
+		c.addToStats(link, click.At)
+		c.addToDay(linkDay{link, on})
+		c.addVisitor(link, click, on)
+	})
+}
+
+// eachCounted hands on the clicks that are counted, with their link and day.
+func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on time.Time)) error {
 	for i, click := range batch.Clicks {
 		link, err := parseID(click.URLID)
 		if err != nil {
@@ -66,13 +76,9 @@ func (c *clickFold) add(batch events.ClicksRecorded) error {
 		if err := checkTime(click.At); err != nil {
 			return fmt.Errorf("click %d: %w", i, err)
 		}
-		if click.Bot {
-			continue
+		if !click.Bot {
+			count(link, click, day(click.At))
 		}
-		on := day(click.At)
-		c.addToStats(link, click.At)
-		c.addToDay(linkDay{link, on})
-		c.addVisitor(linkVisitor{link, click.Visitor}, on)
 	}
 	return nil
 }
@@ -100,20 +106,41 @@ func (c *clickFold) addToDay(key linkDay) {
 	c.days.total[row]++
 }
 
-func (c *clickFold) addVisitor(key linkVisitor, on time.Time) {
-	v := &c.visitors
-	if _, ok := v.seen[key]; ok {
-		return
+func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on time.Time) {
+	visitor, seen := click.Visitor, c.see(linkVisitor{link, click.Visitor})
+	if click.Former != "" {
+		visitor = click.Former
+		before := c.see(linkVisitor{link, click.Former})
+		if !seen || !before {
+			c.rotated.add(link, click, !seen && !before)
+		}
+		seen = seen || before
 	}
-	v.seen[key] = struct{}{}
-	v.link, v.visitor, v.day = append(v.link, toUUID(key.link)), append(v.visitor, key.visitor), append(v.day, toDate(&on))
+	if v := &c.visitors; !seen {
+		v.link, v.visitor, v.day = append(v.link, toUUID(link)), append(v.visitor, visitor), append(v.day, toDate(&on))
+	}
 }
 
-// write does everything in one statement: the visitors that were not there yet are the unique clicks.
+// see tells whether the batch had a visitor before, and has him from now on.
+func (c *clickFold) see(key linkVisitor) bool {
+	_, seen := c.visitors.seen[key]
+	if !seen {
+		c.visitors.seen[key] = struct{}{}
+	}
+	return seen
+}
+
 func (c *clickFold) write(s *statements) {
 	if len(c.stats.link) == 0 {
 		return
 	}
+	c.rotated.before(s)
+	c.count(s)
+	c.rotated.after(s)
+}
+
+// count does everything in one statement: the visitors that were not there yet are the unique clicks.
+func (c *clickFold) count(s *statements) {
 	s.queue(`
 		WITH fresh AS (
 			INSERT INTO ?schema.visitors (url_id, visitor, day)

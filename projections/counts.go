@@ -8,13 +8,23 @@ import (
 // came before it.
 type countFold struct {
 	parts []*countPart
+
+	// What they do to the tables.
+	begin          func() countedClicks
+	reset, restore func(*statements, resetColumns)
+}
+
+// countedClicks sums up clicks.
+type countedClicks interface {
+	add(batch events.ClicksRecorded) error
+	write(s *statements)
 }
 
 // countPart is a stretch of the batch that is written at once: resets, then undone resets, then clicks.
 type countPart struct {
 	resets   resetColumns
 	restored resetColumns
-	clicks   *clickFold // nil: none yet
+	clicks   countedClicks // nil: none yet
 }
 
 // resetColumns are resets of the stats of links.
@@ -32,7 +42,7 @@ func (c *resetColumns) add(f fact, revision int64) error {
 func (c *countFold) add(batch events.ClicksRecorded) error {
 	last := c.last(func(*countPart) bool { return true })
 	if last.clicks == nil {
-		last.clicks = newClickFold()
+		last.clicks = c.begin()
 	}
 	return last.clicks.add(batch)
 }
@@ -62,10 +72,10 @@ func (c *countFold) last(goesOn func(*countPart) bool) *countPart {
 func (c *countFold) write(s *statements) {
 	for _, part := range c.parts {
 		if len(part.resets.link) > 0 {
-			resetCounts(s, part.resets)
+			c.reset(s, part.resets)
 		}
 		if len(part.restored.link) > 0 {
-			restoreCounts(s, part.restored)
+			c.restore(s, part.restored)
 		}
 		if part.clicks != nil {
 			part.clicks.write(s)
@@ -109,8 +119,9 @@ func restoreCounts(s *statements, resets resetColumns) {
 			ON CONFLICT (url_id, visitor) DO UPDATE SET day = EXCLUDED.day),
 		more AS (
 			SELECT url_id, day, total_clicks AS total, 0 AS uniques FROM days
-			UNION ALL SELECT url_id, day, 0, 1 FROM first_seen
-			UNION ALL SELECT v.url_id, v.day, 0, -1 FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)),
+			UNION ALL SELECT url_id, day, 0, 1 FROM first_seen WHERE day IS NOT NULL
+			UNION ALL SELECT v.url_id, v.day, 0, -1 FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)
+				WHERE v.day IS NOT NULL),
 		counted_days AS (
 			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
 			SELECT url_id, day, sum(total), sum(uniques) FROM more GROUP BY url_id, day

@@ -22,9 +22,7 @@ import (
 // followed is what the projection's subscription would deliver of the log.
 func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
 	return slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool {
-		return !slices.ContainsFunc(w.projection.prefixes, func(prefix string) bool {
-			return strings.HasPrefix(r.Stream, prefix)
-		})
+		return !w.projection.filter.Matches(r)
 	})
 }
 
@@ -46,36 +44,38 @@ func batchOf(recorded []eventstore.Recorded) eventstore.Batch {
 // TestFold draws histories, and holds every way to deliver them against every other and against the expectation.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{Links, Tags, Accounts} {
+	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkshop(t, name)
-			rapid.Check(t, func(t *rapid.T) {
-				h := drawHistory(t)
-				log := w.followed(h.log)
-				ctx := context.Background()
-
-				mustHandle(ctx, t, w.empty(ctx, t), log)
-				whole := w.dump(ctx, t)
-				h.check(ctx, w)
-				w.drop(ctx, t)
-				one := w.empty(ctx, t)
-				for i := range log {
-					mustHandle(ctx, t, one, log[i:i+1])
-				}
-				if dump := w.dump(ctx, t); dump != whole {
-					t.Fatalf("one by one:\n%s\nas one batch:\n%s", dump, whole)
-				}
-				w.drop(ctx, t)
-				for _, bulk := range []bool{false, true} {
-					w.deliverBadly(ctx, t, log, bulk)
-					if dump := w.dump(ctx, t); dump != whole {
-						t.Fatalf("cut and repeated, in bulk %t:\n%s\nas one batch:\n%s", bulk, dump, whole)
-					}
-					w.drop(ctx, t)
-				}
-			})
+			rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistory(t)) })
 		})
+	}
+}
+
+// foldInAllWays delivers a history as one batch, one by one, and badly.
+func (w *workshop) foldInAllWays(t *rapid.T, h *history) {
+	log := w.followed(h.log)
+	ctx := context.Background()
+
+	mustHandle(ctx, t, w.empty(ctx, t), log)
+	whole := w.dump(ctx, t)
+	h.check(ctx, w)
+	w.drop(ctx, t)
+	one := w.empty(ctx, t)
+	for i := range log {
+		mustHandle(ctx, t, one, log[i:i+1])
+	}
+	if dump := w.dump(ctx, t); dump != whole {
+		t.Fatalf("one by one:\n%s\nas one batch:\n%s", dump, whole)
+	}
+	w.drop(ctx, t)
+	for _, bulk := range []bool{false, true} {
+		w.deliverBadly(ctx, t, log, bulk)
+		if dump := w.dump(ctx, t); dump != whole {
+			t.Fatalf("cut and repeated, in bulk %t:\n%s\nas one batch:\n%s", bulk, dump, whole)
+		}
+		w.drop(ctx, t)
 	}
 }
 
@@ -139,6 +139,8 @@ func (h *history) check(ctx context.Context, w *workshop) {
 		h.checkLinks(ctx, db)
 		w.checkSets(ctx, h.t)
 		h.checkClicks(ctx, db)
+	case Dimensions:
+		h.checkDimensions(ctx, db)
 	case Tags:
 		h.checkTags(ctx, db)
 	case Accounts:
@@ -194,12 +196,9 @@ func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
 			continue
 		}
 		s := stats[0]
-		if s.TotalClicks != want.clicks || s.UniqueClicks != int64(len(want.visitors)) || !s.Visited || !s.LastVisit.Equal(want.last) {
-			h.t.Fatalf("stats %+v, want %d clicks of %d visitors until %s", s, want.clicks, len(want.visitors), want.last)
-		}
-		uniques := make(map[string]int64)
-		for _, day := range want.visitors {
-			uniques[day]++
+		uniques, visitors := want.uniques()
+		if s.TotalClicks != want.clicks || s.UniqueClicks != visitors || !s.Visited || !s.LastVisit.Equal(want.last) {
+			h.t.Fatalf("stats %+v, want %d clicks of %d visitors until %s", s, want.clicks, visitors, want.last)
 		}
 		for _, d := range days {
 			day := d.Day.Format("2006-01-02")

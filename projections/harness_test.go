@@ -116,7 +116,7 @@ func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	p := &projector{
 		projection: w.projection, db: w.db, status: new(Board).line(key{w.projection.name, w.generation}),
-		onChange: func(string, []string) {}, onCommit: func(string, uint64) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
+		onCommit: func(string, uint64, []string) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
 		logger: slog.New(slog.DiscardHandler),
 		at:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
 	}
@@ -203,7 +203,7 @@ func newProgressLog() *progressLog {
 	return &progressLog{at: make(map[string]uint64), changed: make(chan struct{})}
 }
 
-func (l *progressLog) advance(projection string, position uint64) {
+func (l *progressLog) advance(projection string, position uint64, _ []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.at[projection] = max(l.at[projection], position)

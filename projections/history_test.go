@@ -11,6 +11,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
 )
 
 // history draws a log that could have happened, and keeps beside it, in the plainest way, what the read models must say
@@ -20,6 +21,8 @@ type history struct {
 	log []eventstore.Recorded
 
 	revisions map[string]eventstore.Revision
+	most      int // values of a dimension
+	rotated   int // 2: all nodes have forgotten the former key of visitors
 	accounts  []*expectedAccount
 	links     []*expectedLink
 }
@@ -47,8 +50,9 @@ type expectedLink struct {
 	revision int64
 	visited  bool
 	clicks   int64
-	visitors map[string]string // day of the first click
+	visitors map[string]string // day of the first click; "" for another name of one who has a day
 	days     map[string]int64
+	told     dimensions
 	last     time.Time
 	resets   []expectedReset // that were not undone
 	batches  []string        // that changed it, each once
@@ -60,10 +64,14 @@ type expectedReset struct {
 	clicks   int64
 	visitors map[string]string
 	days     map[string]int64
+	told     dimensions
 }
 
-func drawHistory(t *rapid.T) *history {
-	h := &history{t: t, revisions: make(map[string]eventstore.Revision)}
+func drawHistory(t *rapid.T) *history { return drawHistoryOf(t, readmodel.MaxValues) }
+
+// drawHistoryOf draws one where a link has up to that many values of a dimension on a day.
+func drawHistoryOf(t *rapid.T, most int) *history {
+	h := &history{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
@@ -172,7 +180,7 @@ func (h *history) createLink() {
 	a := h.account()
 	l := &expectedLink{
 		id: h.id(), account: a, hash: fmt.Sprintf("h%d", len(h.log)), longURL: h.text(), note: h.text(),
-		visitors: make(map[string]string), days: make(map[string]int64),
+		visitors: make(map[string]string), days: make(map[string]int64), told: make(dimensions),
 	}
 	var tags []string
 	if len(a.tags) > 0 && rapid.Bool().Draw(h.t, "tagged") {
@@ -272,18 +280,61 @@ func (h *history) click() {
 		l := rapid.SampledFrom(h.links).Draw(h.t, "clicked")
 		visitor := rapid.SampledFrom([]string{"v1", "v2", "v'3"}).Draw(h.t, "visitor")
 		at := h.at()
-		batch.Clicks = append(batch.Clicks, events.Click{URLID: l.id.String(), Visitor: visitor, At: at})
+		click := events.Click{URLID: l.id.String(), Visitor: visitor, At: at}
+		h.rotate(&click)
+		h.tell(l, &click)
+		batch.Clicks = append(batch.Clicks, click)
 		l.visited = true
 		l.clicks++
 		l.days[at.Format(time.DateOnly)]++
-		if _, seen := l.visitors[visitor]; !seen {
-			l.visitors[visitor] = at.Format(time.DateOnly)
-		}
+		l.see(click)
 		if at.After(l.last) {
 			l.last = at
 		}
 	}
 	h.append(events.StreamClicks+"20260331-node", batch)
+}
+
+// rotate gives a click the hashes that its visitor has: at first some nodes know another key too, then all know that alone.
+func (h *history) rotate(c *events.Click) {
+	switch now, former := rapid.IntRange(h.rotated, 2).Draw(h.t, "key"), c.Visitor; now {
+	case 0:
+	case 1:
+		c.Visitor, c.Former = "new "+former, former
+	case 2:
+		h.rotated = 2
+		c.Visitor = "new " + former
+	}
+}
+
+// see counts the visitor of a click, unless he is known.
+func (l *expectedLink) see(c events.Click) {
+	names := []string{c.Visitor}
+	if c.Former != "" {
+		names = []string{c.Former, c.Visitor}
+	}
+	known := slices.ContainsFunc(names, func(name string) bool { _, ok := l.visitors[name]; return ok })
+	for i, name := range names {
+		if _, ok := l.visitors[name]; ok {
+			continue
+		}
+		l.visitors[name] = ""
+		if i == 0 && !known {
+			l.visitors[name] = c.At.Format(time.DateOnly)
+		}
+	}
+}
+
+// uniques counts visitors by the day of their first click.
+func (l *expectedLink) uniques() (days map[string]int64, all int64) {
+	days = make(map[string]int64)
+	for _, day := range l.visitors {
+		if day != "" {
+			days[day]++
+			all++
+		}
+	}
+	return days, all
 }
 
 // restoreLink brings a deleted link back, under a hash of its own.
@@ -305,8 +356,8 @@ func (h *history) resetStats() {
 		return
 	}
 	h.change(l, events.URLStatsReset{At: h.at()})
-	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days})
-	l.clicks, l.visitors, l.days = 0, make(map[string]string), make(map[string]int64)
+	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days, l.told})
+	l.clicks, l.visitors, l.days, l.told = 0, make(map[string]string), make(map[string]int64), make(dimensions)
 }
 
 // restoreStats undoes the last reset of a link.
@@ -321,6 +372,11 @@ func (h *history) restoreStats() {
 	maps.Copy(l.visitors, before.visitors)
 	for day, clicks := range before.days {
 		l.days[day] += clicks
+	}
+	for of, values := range before.told {
+		for _, value := range slices.Sorted(maps.Keys(values)) {
+			l.told.add(of, value, values[value], h.most)
+		}
 	}
 	h.change(l, events.URLStatsRestored{Reset: before.revision, At: h.at()})
 }

@@ -30,11 +30,11 @@ func BenchmarkLive(b *testing.B) {
 	var mu sync.Mutex
 	var visible []reachedAt
 	caughtUp := newProgressLog()
-	run(b, Config{DB: db, Store: store, only: Links, OnCommit: func(projection string, position uint64) {
+	run(b, Config{DB: db, Store: store, only: Links, OnCommit: func(projection string, position uint64, changed []string) {
 		mu.Lock()
 		visible = append(visible, reachedAt{position, time.Now()})
 		mu.Unlock()
-		caughtUp.advance(projection, position)
+		caughtUp.advance(projection, position, changed)
 	}})
 	caughtUp.wait(b, newWriter(b, store).append(events.StreamURL+uuid.NewString(), events.ClaimAbandoned{At: noon}), Links)
 	n := max(b.N, 2*writesPerSecond)

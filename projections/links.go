@@ -20,6 +20,7 @@ type linkFold struct {
 	found   []*readmodel.Link // those that were there before
 	were    []readmodel.Link  // what the found ones were before the facts
 	created []*readmodel.Link // by the facts, in their order
+	counted []*readmodel.Link // those whose clicks became others, otherwise than by clicks
 	numbers numberFold        // of the accounts that get links
 	counts  countFold
 	batches map[linkBatch]struct{} // by which the links were changed
@@ -28,6 +29,7 @@ type linkFold struct {
 func newLinkFold() fold {
 	return &linkFold{
 		rows: make(map[uuid.UUID]*readmodel.Link), numbers: make(numberFold), batches: make(map[linkBatch]struct{}),
+		counts: countFold{begin: newClickFold, reset: resetCounts, restore: restoreCounts},
 	}
 }
 
@@ -125,7 +127,23 @@ func (l *linkFold) stepLink(f fact) error {
 		return fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
 	}
 	row.Revision = int64(f.Revision)
+	switch f.body.(type) {
+	case events.URLStatsReset, events.URLStatsRestored:
+		l.counted = append(l.counted, row)
+	}
 	return changeLink(row, f)
+}
+
+// destination is what a redirect knows of a link, beside how many clicks it has.
+type destination struct {
+	hash, longURL string
+	expires       *time.Time
+	maxClicks     int64
+	deleted       time.Time
+}
+
+func destinationOf(row *readmodel.Link) destination {
+	return destination{row.Hash, row.LongURL, row.ExpirationDate, row.MaxClicks, row.DeletedAt}
 }
 
 func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {
@@ -277,15 +295,15 @@ func (l *linkFold) write(s *statements) []string {
 	return l.changed()
 }
 
-// changed returns the hashes that lead elsewhere than before.
+// changed returns the hashes that redirects have to look up again.
 func (l *linkFold) changed() []string {
-	hashes := make([]string, 0, len(l.found)+len(l.created))
+	var hashes []string
 	for i, row := range l.found {
-		if hashes = append(hashes, row.Hash); l.were[i].Hash != row.Hash {
-			hashes = append(hashes, l.were[i].Hash)
+		if before, after := destinationOf(&l.were[i]), destinationOf(row); after != before {
+			hashes = append(hashes, before.hash, after.hash)
 		}
 	}
-	for _, row := range l.created {
+	for _, row := range slices.Concat(l.created, l.counted) {
 		hashes = append(hashes, row.Hash)
 	}
 	return hashes

@@ -69,7 +69,7 @@ func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (
 		}
 		counting.Go(func() error {
 			at := checkpointOf(row.Generation).position
-			backlog, err := store.Backlog(ctx, at, p.prefixes, mostCounted)
+			backlog, err := store.Backlog(ctx, at, p.filter, mostCounted)
 			overviews[i] = overviewOf(row, backlog, time.Now())
 			return err
 		})

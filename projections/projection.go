@@ -14,17 +14,21 @@ import (
 
 // Names of the projections.
 const (
-	Links    = "links"
-	Tags     = "tags"
-	Accounts = "accounts"
+	Links      = "links"
+	Tags       = "tags"
+	Accounts   = "accounts"
+	Dimensions = "dimensions"
 )
 
 // projection is one read model: what it follows and how a batch gets into its tables.
 type projection struct {
-	name     string
-	prefixes []string // of streams
-	fold     func() fold
-	keeps    bool // the fold puts into bulk what it changes, and finds it there
+	name   string
+	filter eventstore.Filter
+	fold   func() fold
+	// patient tells of events that nobody waits for; nil: somebody waits for each.
+	patient     func(eventstore.Recorded) bool
+	maxPatience time.Duration // see eventstore.SubscriberConfig
+	keeps       bool          // the fold puts into bulk what it changes, and finds it there
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
@@ -41,10 +45,24 @@ type fold interface {
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold, keeps: true},
-		{name: Tags, prefixes: []string{events.StreamTags}, fold: newTagFold},
-		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, fold: newAccountFold},
+		{name: Links, filter: streams(events.StreamURL, events.StreamClicks), fold: newLinkFold, keeps: true, patient: isClicks},
+		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
+		{name: Accounts, filter: streams(events.StreamAccount, events.StreamURL), fold: newAccountFold},
+		{
+			name: Dimensions, fold: newDimensionFold,
+			filter:  types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
+			patient: func(eventstore.Recorded) bool { return true }, maxPatience: dimensionPatience,
+		},
 	}
+}
+
+func streams(prefixes ...string) eventstore.Filter { return eventstore.Filter{Streams: prefixes} }
+
+func types(of ...events.Event) (f eventstore.Filter) {
+	for _, e := range of {
+		f.Types = append(f.Types, e.EventType())
+	}
+	return f
 }
 
 // fact is a stored event with its decoded body.

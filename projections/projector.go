@@ -18,8 +18,7 @@ type projector struct {
 	projection
 	db       *readmodel.DB
 	status   *statusLine
-	onChange func(projection string, keys []string) // both for the generation that serves
-	onCommit func(projection string, position uint64)
+	onCommit func(projection string, position uint64, changed []string) // for the generation that serves
 	lease    time.Duration
 	lose     func() // ends the term, because another process owns the generation
 	policy   Policy
@@ -135,7 +134,6 @@ func (p *projector) reached(to eventstore.Position, recorded []eventstore.Record
 			p.told = true
 			changed = append(changed, readmodel.Everything)
 		}
-		p.onChange(p.name, changed)
-		p.onCommit(p.name, to.Commit)
+		p.onCommit(p.name, to.Commit, changed)
 	}
 }

@@ -22,11 +22,9 @@ type Config struct {
 	DB     *readmodel.DB // prepared, see Prepare
 	Store  *eventstore.Store
 	Logger *slog.Logger // nil discards
-	// OnChange learns which keys a projection of this process has changed, right before OnCommit does; see
-	// readmodel.Channel. It must not block; may be nil.
-	OnChange func(projection string, keys []string)
-	// OnCommit learns that a projection of this process has reached a commit position. It must not block; may be nil.
-	OnCommit func(projection string, position uint64)
+	// OnCommit learns that a projection of this process has reached a commit position, and which keys have changed with
+	// that; see readmodel.Channel. It must not block; may be nil.
+	OnCommit func(projection string, position uint64, changed []string)
 	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
 	BatchSize int
 	// OnBatch learns of each batch that a projection of this process has tried to apply: how many events it has, how long it
@@ -55,10 +53,7 @@ func (cfg Config) withDefaults() Config {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	if cfg.OnCommit == nil {
-		cfg.OnCommit = func(string, uint64) {}
-	}
-	if cfg.OnChange == nil {
-		cfg.OnChange = func(string, []string) {}
+		cfg.OnCommit = func(string, uint64, []string) {}
 	}
 	if cfg.OnBatch == nil {
 		cfg.OnBatch = func(string, int, time.Duration, error) {}

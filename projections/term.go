@@ -32,7 +32,7 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 	t := &term{cfg: cfg, epoch: at.epoch, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
-		projection: p, db: cfg.DB, status: status, onChange: cfg.OnChange, onCommit: cfg.OnCommit,
+		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
 		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
 		store: cfg.Store, logger: cfg.Logger, building: !row.Built,
 	}
@@ -73,13 +73,13 @@ func (t *term) run(ctx context.Context) error {
 		return fmt.Errorf("projections: %w", err)
 	}
 	subscriber := eventstore.NewSubscriber(t.cfg.Store, eventstore.SubscriberConfig{
-		Prefixes:   p.prefixes,
+		Filter:     p.filter,
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     true,
-		Patient:    isClicks,
-		Logger:     t.cfg.Logger,
-		OnError:    p.status.interrupt,
+		Patient:    p.patient, MaxPatience: p.maxPatience,
+		Logger:  t.cfg.Logger,
+		OnError: p.status.interrupt,
 	})
 	handler := router.AddConsumerHandler(p.name, p.name, subscriber, p.handle)
 	tell := func(events int, took time.Duration, err error) { t.cfg.OnBatch(p.name, events, took, err) }

@@ -26,7 +26,7 @@ const fallbackInterval = 2 * time.Second
 // for that. A firewall that drops connections drops them silently.
 const heartbeat = time.Second
 
-// Freshness tells when the read models have caught up with a write. It learns of progress from Advance, when the
+// Freshness tells when the read models have caught up with a write. It learns of progress from Committed, when the
 // projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
 // concurrent use; a waiter costs nothing until its position is reached.
 type Freshness struct {
@@ -48,20 +48,40 @@ type Freshness struct {
 // progress is how far one projection is known to have got, and who waits for more.
 type progress struct {
 	position uint64
+	told     uint64 // up to here those who keep copies know what has changed
 	waiters  waiters
 }
 
-// NewFreshness returns a Freshness of a prepared database. It knows of nothing before Run or Advance.
+// NewFreshness returns a Freshness of a prepared database. It knows of nothing before Run or Committed.
 func NewFreshness(db *readmodel.DB) *Freshness {
 	return &Freshness{db: db, fallback: fallbackInterval, projections: make(map[string]*progress)}
 }
 
-// Advance notes that a projection has committed everything up to a commit position. Positions that are behind what is
-// known are ignored. It does not block.
-func (f *Freshness) Advance(projection string, position uint64) {
+// Committed notes that a projection has committed everything up to a commit position, and which keys have changed since
+// the last one: hashes of links, ids of accounts. Those who keep copies are told first. Of what a projector of this process
+// commits PostgreSQL tells once more; nobody forgets anything twice for that. It does not block.
+func (f *Freshness) Committed(projection string, position uint64, changed []string) {
+	f.mu.Lock()
+	told := position <= f.progress(projection).told
+	f.mu.Unlock()
+	if !told || slices.Contains(changed, readmodel.Everything) {
+		f.changed(projection, changed)
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.progress(projection)
+	p.told = max(p.told, position)
+	p.advance(position)
+}
+
+// advance notes that a projection has got to a position. One that is behind what is known is ignored.
+func (f *Freshness) advance(projection string, position uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.progress(projection).advance(position)
+}
+
+func (p *progress) advance(position uint64) {
 	if position <= p.position {
 		return
 	}
@@ -165,12 +185,13 @@ func (f *Freshness) listen(ctx context.Context, connected func()) (err error) {
 		return err
 	}
 	connected()
+	changed := make(map[string][]string)
 	for {
 		notification, err := nextNotification(ctx, conn)
 		if err != nil {
 			return fmt.Errorf("wait for notifications: %w", err)
 		}
-		if err := f.hear(notification); err != nil {
+		if err := f.hear(notification, changed); err != nil {
 			return fmt.Errorf("notification %q: %w", notification, err)
 		}
 	}
@@ -197,24 +218,25 @@ func nextNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
 	}
 }
 
-// hear takes in a notification: of keys that changed, or of a position that was reached; readmodel.Channel has the form.
-func (f *Freshness) hear(notification string) error {
+// hear takes in a notification: of keys that changed, which it gathers by their projection, or of the position that was
+// reached with them; readmodel.Channel has the form.
+func (f *Freshness) hear(notification string, changed map[string][]string) error {
 	projection, rest, _ := strings.Cut(notification, " ")
 	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
-		f.Changed(projection, strings.Fields(keys))
+		changed[projection] = append(changed[projection], strings.Fields(keys)...)
 		return nil
 	}
 	position, err := strconv.ParseUint(rest, 10, 64)
 	if err != nil {
 		return err
 	}
-	f.Advance(projection, position)
+	f.Committed(projection, position, changed[projection])
+	delete(changed, projection)
 	return nil
 }
 
-// Changed notes which keys of a projection have changed: hashes of links, ids of accounts. It is called before Advance
-// with the position of the change, and does not block.
-func (f *Freshness) Changed(projection string, keys []string) {
+// changed tells those who keep copies which keys of a projection have changed.
+func (f *Freshness) changed(projection string, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
@@ -274,7 +296,7 @@ func (f *Freshness) checkpoints(ctx context.Context) (map[string]uint64, error) 
 
 func (f *Freshness) advanceAll(reached map[string]uint64) {
 	for projection, position := range reached {
-		f.Advance(projection, position)
+		f.advance(projection, position)
 	}
 }
 

@@ -128,8 +128,8 @@ func TestFreshnessLosesNoWakeUp(t *testing.T) {
 		all.Go(func() {
 			for position := range uint64(last + 1) {
 				if rand.IntN(sources) > 0 || position == last {
-					f.Advance("links", position)
-					f.Advance("tags", position)
+					f.advance("links", position)
+					f.advance("tags", position)
 				}
 				if position == last/2 {
 					giveUp()
@@ -142,7 +142,7 @@ func TestFreshnessLosesNoWakeUp(t *testing.T) {
 	if f.awaited() {
 		t.Error("those who gave up are still listed")
 	}
-	f.Advance("links", 3)
+	f.advance("links", 3)
 	if err := f.Wait(givingUp, "links", last); err != nil {
 		t.Errorf("a position that comes late took progress back: %v", err)
 	}
@@ -161,7 +161,7 @@ func BenchmarkFreshnessWait(b *testing.B) {
 		position++
 		done := make(chan error, 1)
 		go func() { done <- f.Wait(ctx, "links", position) }()
-		f.Advance("links", position)
+		f.advance("links", position)
 		if err := <-done; err != nil {
 			b.Fatal(err)
 		}
@@ -181,6 +181,6 @@ func FuzzNotification(f *testing.F) {
 		if fresh.Targets, err = NewTargets(New(nil), 1<<20); err != nil {
 			t.Fatal(err)
 		}
-		_ = fresh.hear(notification)
+		_ = fresh.hear(notification, make(map[string][]string))
 	})
 }

@@ -278,6 +278,50 @@ func TestTargetsNeverGoBack(t *testing.T) {
 	all.Wait()
 }
 
+// What a projector of this process tells and PostgreSQL tells again is looked up once, in whatever order they do.
+func TestTargetsForgetOnce(t *testing.T) {
+	t.Parallel()
+	hear := func(f *Freshness, notifications ...string) {
+		t.Helper()
+		changed := make(map[string][]string)
+		for _, notification := range notifications {
+			if err := f.hear(notification, changed); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tell := range map[string][2]func(*Freshness){
+		"the projector first": {
+			func(f *Freshness) { f.Committed("links", 5, []string{"b", "a"}) },
+			func(f *Freshness) { hear(f, "links changed b", "accounts 7", "links changed a", "links 5") },
+		},
+		"PostgreSQL first": {
+			func(f *Freshness) { hear(f, "links changed b", "links changed a", "links 5") },
+			func(f *Freshness) { f.Committed("links", 5, []string{"b", "a"}) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &book{}
+			f := NewFreshness(nil)
+			f.Targets = over(t, b)
+			b.write("a")
+			finds(t, f.Targets, b, "a", 1, 1)
+			b.write("a")
+			tell[0](f)
+			finds(t, f.Targets, b, "a", 2, 1)
+			tell[1](f)
+			finds(t, f.Targets, b, "a", 2, 0)
+			b.write("a")
+			hear(f, "links changed a", "links 6") // another process has committed
+			finds(t, f.Targets, b, "a", 3, 1)
+			b.write("a")
+			f.Committed("links", 6, []string{readmodel.Everything}) // another generation serves
+			finds(t, f.Targets, b, "a", 4, 1)
+		})
+	}
+}
+
 // A change that another process makes is found as soon as its position is known.
 func TestFreshnessTellsTargets(t *testing.T) {
 	t.Parallel()

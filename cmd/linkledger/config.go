@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -53,11 +54,14 @@ type backends struct {
 
 // redirecting is how short links are answered.
 type redirecting struct {
-	CacheSize      uint64         `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
-	Spool          string         `help:"Folder that keeps the clicks while the event store is slow or away; a local disk, of this process alone. By default ./data/spool, in dev the folder spool of its data." placeholder:"DIR"`
-	SpoolSize      int64          `help:"Most that the spool takes on the disk, in MiB." default:"1024" validate:"min=1,max=1048576"`
-	ClickPatience  time.Duration  `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
-	TrustedProxies []netip.Prefix `help:"Networks of the proxies whose X-Forwarded-For tells where a visitor comes from, such as 10.0.0.0/8." placeholder:"CIDR"`
+	CacheSize        uint64         `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
+	Spool            string         `help:"Folder that keeps the clicks while the event store is slow or away; a local disk, of this process alone. By default ./data/spool, in dev the folder spool of its data." placeholder:"DIR"`
+	SpoolSize        int64          `help:"Most that the spool takes on the disk, in MiB." default:"1024" validate:"min=1,max=1048576"`
+	ClickPatience    time.Duration  `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
+	VisitorKey       string         `help:"Name of the key of the hashes that stand for visitors. Another name is another key, which is drawn at its first use." default:"visitor" validate:"key_name"`
+	FormerVisitorKey string         `help:"Name of the key before, as long as visitors are to be known under both." placeholder:"NAME" validate:"omitempty,key_name,nefield=VisitorKey"`
+	Countries        string         `help:"File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that tells the countries of visitors; read again when it changes." placeholder:"FILE"`
+	TrustedProxies   []netip.Prefix `help:"Networks of the proxies whose X-Forwarded-For tells where a visitor comes from, such as 10.0.0.0/8." placeholder:"CIDR"`
 }
 
 // inFolder returns the configuration with a folder for the spool, where none was given.
@@ -110,6 +114,7 @@ var rules = map[string]func(string) bool{
 		_, err = strconv.ParseUint(port, 10, 16)
 		return err == nil
 	},
+	"key_name": regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString,
 	"policy": func(policy string) bool {
 		return policy == string(projections.Stop) || policy == string(projections.Park)
 	},
@@ -123,6 +128,8 @@ var rules = map[string]func(string) bool{
 // expectations say what a validator tag asks for.
 var expectations = map[string]string{
 	"policy":     "choose from stop, park",
+	"key_name":   "give 1 to 64 letters, digits, dots, dashes and underscores",
+	"nefield":    "give the name of another key than --visitor-key",
 	"address":    "give HOST:PORT, such as 127.0.0.1:8080",
 	"base_url":   "give scheme and host only, such as https://sho.rt",
 	"startswith": "give a connection string, as linkledger serve --help shows it",

@@ -62,17 +62,18 @@ type dev struct {
 var greetingLine = regexp.MustCompile(`(?m)^  (API|health|API key)  +(\S+)$`)
 
 // startDev starts the real program on a folder and waits for its greeting.
-func startDev(t *testing.T, folder string) *dev {
+func startDev(t *testing.T, folder string, flags ...string) *dev {
 	t.Helper()
-	return startDevProgram(t, program, folder)
+	return startDevProgram(t, program, folder, flags...)
 }
 
 // startDevProgram starts another build of the program.
-func startDevProgram(t *testing.T, program, folder string) *dev {
+func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev {
 	t.Helper()
 	d := &dev{t: t, ended: make(chan struct{}), output: new(bytes.Buffer)}
-	d.process = exec.Command(program, "dev", "--data", folder, "--listen", "127.0.0.1:0",
-		"--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0")
+	d.process = exec.Command(program, append([]string{
+		"dev", "--data", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+	}, flags...)...)
 	d.process.Stderr = d.output
 	stdout, err := d.process.StdoutPipe()
 	if err != nil {
@@ -177,17 +178,23 @@ var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Reques
 
 // visit follows a short link and tells whether it was redirected.
 func visit(ctx context.Context, base, hash, agent string) (bool, error) {
+	status, err := visitStatus(ctx, base, hash, agent)
+	return status == http.StatusFound, err
+}
+
+// visitStatus follows a short link and returns how it was answered.
+func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	request.Header.Set("User-Agent", agent)
 	response, err := noRedirects.Do(request)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	_, err = io.Copy(io.Discard, response.Body)
-	return response.StatusCode == http.StatusFound, errors.Join(err, response.Body.Close())
+	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
 // The printed curl lines do what they say, as a user would paste them; a second start finds all data again. A taken
@@ -322,6 +329,10 @@ func TestWrongConfiguration(t *testing.T) {
 		"no PostgreSQL":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--postgres-bin=/nowhere"}, free...), want: "PostgreSQL"},
 		"store: data a file":  {args: []string{"eventstore", "--listen=127.0.0.1:0", "--data=" + file}, want: file},
 		"no blocked hosts":    {args: append([]string{"dev", "--data=" + t.TempDir(), "--blocked-hosts=/nowhere"}, free...), want: "--blocked-hosts"},
+		"no countries":        {args: append([]string{"dev", "--data=" + t.TempDir(), "--countries=/nowhere"}, free...), want: "--countries"},
+		"no former key":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--visitor-key=b", "--former-visitor-key=a"}, free...), want: "--former-visitor-key"},
+		"the same key twice":  {args: []string{"dev", "--former-visitor-key=visitor"}, want: "--former-visitor-key"},
+		"no name of a key":    {args: []string{"dev"}, env: []string{"LINKLEDGER_VISITOR_KEY=a b"}, want: "--visitor-key"},
 		"a plan without name": {args: []string{"dev", "--plans=urls=1"}, want: "--plans"},
 		"an unknown limit":    {args: []string{"dev"}, env: []string{"LINKLEDGER_PLANS=free:urls=5,links=1"}, want: "month-urls=N"},
 		"a limit of nothing":  {args: []string{"serve", "--plans=free:urls=0"}, want: "leave the limit out"},

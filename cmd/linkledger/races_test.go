@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -180,6 +181,48 @@ func TestRaces(t *testing.T) {
 			t.Errorf("%d of %d edits are left: %v", len(tags), racers, tags)
 		}
 	}
+}
+
+// Of the visitors who come to both nodes at once, a link with a limit redirects as many as it has clicks left.
+func TestLastClicks(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	const visitors, limit, used = 200, 30, 3
+	c.must(0, "POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":"last","max_clicks":%d}]}`, limit))
+	var redirected, gone atomic.Int64
+	come := func(visitor int) {
+		switch status, err := visitStatus(t.Context(), c.nodes[visitor%2], "last", fmt.Sprint("agent ", visitor)); {
+		case err != nil:
+			t.Errorf("visitor %d: %v", visitor, err)
+		case status == http.StatusFound:
+			redirected.Add(1)
+		case status == http.StatusGone:
+			gone.Add(1)
+		default:
+			t.Errorf("visitor %d is answered %d", visitor, status)
+		}
+	}
+	c.eventually("both nodes know the link", func() bool {
+		status, err := visitStatus(t.Context(), c.nodes[1], "last", "Googlebot/2.1") // which does not count
+		return err == nil && status == http.StatusFound
+	})
+	for visitor := range used {
+		come(visitor)
+	}
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for visitor := range visitors {
+		all.Go(func() {
+			<-start
+			come(visitor)
+		})
+	}
+	close(start)
+	all.Wait()
+	if redirected.Load() != limit || gone.Load() != visitors+used-limit {
+		t.Errorf("%d visitors were redirected and %d refused, want %d and %d", redirected.Load(), gone.Load(), limit, visitors+used-limit)
+	}
+	http.DefaultClient.CloseIdleConnections()
 }
 
 // What one node has answered every read through either node shows, after each kind of write.

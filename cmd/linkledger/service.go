@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -35,20 +37,21 @@ const (
 
 // service is the program's main job: API, redirects and projections over an event store and a database.
 type service struct {
-	logger   *slog.Logger
-	store    *eventstore.Store
-	db       *readmodel.DB
-	queries  *queries.DB
-	fresh    *queries.Freshness
-	targets  *queries.Targets
-	spool    *spool.Spool // nil: no redirects
-	commands *commands.Handler
-	clicks   *commands.Clicks
-	calls    *commands.Calls
-	board    projections.Board
-	roles    []role
-	observed *observed
-	handler  http.Handler
+	logger    *slog.Logger
+	store     *eventstore.Store
+	db        *readmodel.DB
+	queries   *queries.DB
+	fresh     *queries.Freshness
+	targets   *queries.Targets
+	spool     *spool.Spool        // nil: no redirects
+	countries *commands.Countries // nil: not known
+	commands  *commands.Handler
+	clicks    *commands.Clicks
+	calls     *commands.Calls
+	board     projections.Board
+	roles     []role
+	observed  *observed
+	handler   http.Handler
 
 	profiling  bool
 	drainDelay time.Duration
@@ -93,7 +96,7 @@ func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, 
 }
 
 func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
-	visitorKey, err := s.db.Secret(ctx, "visitor", visitorKeySize)
+	visitorKey, formerKey, err := s.visitorKeys(ctx, cfg.redirecting)
 	if err != nil {
 		return err
 	}
@@ -129,6 +132,13 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 			return err
 		}
 	}
+	var country func(netip.Addr) string
+	if s.has(roleRedirect) && cfg.Countries != "" {
+		if s.countries, err = commands.ReadCountries(cfg.Countries, s.logger); err != nil {
+			return usage("%w; name another file with --countries (%s)", err, envName("countries"))
+		}
+		country = s.countries.Of
+	}
 	s.clicks = commands.NewClicks(commands.ClicksConfig{
 		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
 	})
@@ -136,11 +146,28 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls, Wait: s.fresh.Wait,
 		Plans:      cfg.plans.byName,
-		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies,
-		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Observe: s.observed.request, Logger: s.logger,
+		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
+		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
+		Observe: s.observed.request, Logger: s.logger,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
 	return err
+}
+
+// visitorKeys returns the key of the hashes that stand for visitors and the one before, which is nil where none is named.
+func (s *service) visitorKeys(ctx context.Context, cfg redirecting) (current, former []byte, err error) {
+	if cfg.FormerVisitorKey != "" {
+		former, err = s.db.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, nil, usage("there is no key %q: name the one that was used before with --former-visitor-key (%s), or none",
+				cfg.FormerVisitorKey, envName("former-visitor-key"))
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	current, err = s.db.Secret(ctx, cfg.VisitorKey, visitorKeySize)
+	return current, former, err
 }
 
 // openSpool opens the spool of clicks. That it can't is for the user to mend.
@@ -183,13 +210,16 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	if s.has(roleProjector) {
 		start("projections", func(ctx context.Context) error {
 			return projections.Run(ctx, projections.Config{
-				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
+				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Board: &s.board,
 				OnBatch: s.observed.batch, Policy: s.PoisonEvents,
 			})
 		})
 	}
 	if s.has(roleRedirect) {
 		start("clicks", s.clicks.Run)
+	}
+	if s.countries != nil {
+		start("countries", s.countries.Run)
 	}
 	if s.has(roleAPI) {
 		start("calls", s.calls.Run)

@@ -53,7 +53,7 @@ func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer
 // follow reads from the checkpoint until ctx ends or done says that it has seen enough.
 func (l *storeLedger) follow(ctx context.Context, t *testing.T, store *eventstore.Store, done func() bool) {
 	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
-		Prefixes: []string{"url-"}, OnError: func(err error) { t.Log(err) },
+		Filter: eventstore.Filter{Streams: []string{"url-"}}, OnError: func(err error) { t.Log(err) },
 		Checkpoint: func(context.Context) (eventstore.Position, error) {
 			l.mu.Lock()
 			defer l.mu.Unlock()

@@ -13,13 +13,13 @@ type Backlog struct {
 	Oldest time.Time // when the first of them was recorded; zero if there is none
 }
 
-// Backlog counts the events of streams with the prefixes behind a position, as the event store has them: it looks at no
+// Backlog counts the events that a filter selects behind a position, as the event store has them: it looks at no
 // more than a number of them, and estimates the rest from the place of the last one. An event that does not match
 // leaves nobody behind.
-func (s *Store) Backlog(ctx context.Context, behind Position, prefixes []string, most int) (Backlog, error) {
+func (s *Store) Backlog(ctx context.Context, behind Position, filter Filter, most int) (Backlog, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	subscription, err := s.subscribe(ctx, behind, prefixes)
+	subscription, err := s.subscribe(ctx, behind, filter)
 	if err != nil {
 		return Backlog{}, err
 	}

@@ -9,12 +9,13 @@ import (
 
 // batcher gathers arrivals into batches.
 type batcher struct {
-	size     int
-	patient  func(Recorded) bool
-	room     *semaphore.Weighted // that arrivals take while they wait
-	position Position            // of the last arrival
-	sent     time.Time           // when a batch was last sent
-	applied  time.Time           // when it had been applied
+	size        int
+	patient     func(Recorded) bool
+	maxPatience time.Duration
+	room        *semaphore.Weighted // that arrivals take while they wait
+	position    Position            // of the last arrival
+	sent        time.Time           // when a batch was last sent
+	applied     time.Time           // when it had been applied
 }
 
 // next waits for the next batch; false when the arrivals have ended or ctx has.
@@ -63,7 +64,7 @@ func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) 
 	case len(batch.Events) > 0:
 		return before
 	}
-	interval := min(max(patientShare*b.applied.Sub(b.sent), minPatience), maxPatience)
+	interval := min(max(patientShare*b.applied.Sub(b.sent), minPatience), b.maxPatience)
 	wait := time.Until(b.sent.Add(interval))
 	if wait <= 0 {
 		return nil

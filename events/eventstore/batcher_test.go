@@ -14,7 +14,7 @@ func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
-		b := batcher{size: 5, room: semaphore.NewWeighted(1), patient: func(r Recorded) bool { return r.Type == "patient" }}
+		b := batcher{size: 5, maxPatience: DefaultPatience, room: semaphore.NewWeighted(1), patient: func(r Recorded) bool { return r.Type == "patient" }}
 		start, position := time.Now(), uint64(0)
 		arrive := func(eventType string) {
 			position++
@@ -54,9 +54,9 @@ func TestPatientEvents(t *testing.T) {
 		sent := time.Since(start) - took
 		arrive("patient")
 		takes(1, sent+patientShare*took) // so that a tenth of the time goes into batches
-		time.Sleep(maxPatience / 2)
+		time.Sleep(DefaultPatience / 2)
 		sent += patientShare * took
 		arrive("patient")
-		takes(1, sent+maxPatience)
+		takes(1, sent+DefaultPatience)
 	})
 }

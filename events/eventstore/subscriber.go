@@ -28,8 +28,10 @@ const (
 	// patientShare bounds the part of the time that goes into batches of patient events to one in so many: the longer
 	// the last batch took, the longer the next one gathers.
 	patientShare = 10
-	// minPatience and maxPatience bound the time between two batches of patient events.
-	minPatience, maxPatience = 10 * time.Millisecond, 500 * time.Millisecond
+	// minPatience is the least time between two batches of patient events.
+	minPatience = 10 * time.Millisecond
+	// DefaultPatience is the most of that time where the configuration does not say.
+	DefaultPatience = 500 * time.Millisecond
 	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
 	maxBatchBytes = 8 << 20
 	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their bodies.
@@ -55,8 +57,8 @@ func BatchOf(m *message.Message) Batch {
 
 // SubscriberConfig of a Subscriber.
 type SubscriberConfig struct {
-	// Prefixes of the streams to follow.
-	Prefixes []string
+	// Filter selects the events to follow.
+	Filter Filter
 	// Checkpoint returns the position behind which to go on; the zero position is the start of the log. It is asked
 	// again after every drop and every nack, because only the read model's database knows what was committed.
 	Checkpoint func(context.Context) (Position, error)
@@ -66,8 +68,10 @@ type SubscriberConfig struct {
 	Decode bool
 	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are held
 	// back, so that many small ones become few large ones: at least 10 ms, so long that a tenth of the time goes into
-	// them, and at most half a second.
+	// them, and at most MaxPatience.
 	Patient func(Recorded) bool
+	// MaxPatience is how long they are held back at most; 0 means DefaultPatience.
+	MaxPatience time.Duration
 	// OnError learns why a subscription ended, before it is taken up again; may be nil.
 	OnError func(error)
 	Logger  *slog.Logger // nil discards
@@ -92,6 +96,9 @@ var _ message.Subscriber = (*Subscriber)(nil)
 func NewSubscriber(store *Store, cfg SubscriberConfig) *Subscriber {
 	if cfg.BatchSize == 0 {
 		cfg.BatchSize = DefaultBatchSize
+	}
+	if cfg.MaxPatience == 0 {
+		cfg.MaxPatience = DefaultPatience
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -162,7 +169,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the subscription at the server and the receiving goroutine
-	subscription, err := s.store.subscribe(ctx, from, s.cfg.Prefixes)
+	subscription, err := s.store.subscribe(ctx, from, s.cfg.Filter)
 	if err != nil {
 		return false, err
 	}
@@ -184,7 +191,9 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 func (s *Subscriber) deliverAll(
 	ctx context.Context, from Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
-	batches := batcher{size: s.cfg.BatchSize, patient: s.cfg.Patient, room: room, position: from}
+	batches := batcher{
+		size: s.cfg.BatchSize, patient: s.cfg.Patient, maxPatience: s.cfg.MaxPatience, room: room, position: from,
+	}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
@@ -231,12 +240,12 @@ func (s *subscription) close() {
 }
 
 // subscribe opens a filtered subscription to the whole log behind a position.
-func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string) (*subscription, error) {
+func (s *Store) subscribe(ctx context.Context, from Position, filter Filter) (*subscription, error) {
 	options := esdb.SubscribeToAllOptions{
 		From:               esdb.Start{},
 		MaxSearchWindow:    searchWindow,
 		CheckpointInterval: 1,
-		Filter:             &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+		Filter:             filter.option(),
 	}
 	head, err := s.Head(ctx)
 	if err != nil {

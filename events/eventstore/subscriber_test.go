@@ -52,7 +52,7 @@ func (r *reader) apply(t *testing.T, batch eventstore.Batch) {
 func (r *reader) subscribe(t *testing.T, store *eventstore.Store, size int) <-chan *message.Message {
 	t.Helper()
 	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
-		Prefixes: []string{events.StreamTags}, Checkpoint: r.read, BatchSize: size,
+		Filter: eventstore.Filter{Streams: []string{events.StreamTags}}, Checkpoint: r.read, BatchSize: size,
 		OnError: func(err error) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
@@ -188,7 +188,7 @@ func TestCheckpointBehindTheLogIsAnError(t *testing.T) {
 	store := eventstoretest.New(t)
 	failed := make(chan error)
 	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
-		Prefixes: []string{events.StreamTags},
+		Filter: eventstore.Filter{Streams: []string{events.StreamTags}},
 		Checkpoint: func(context.Context) (eventstore.Position, error) {
 			return eventstore.Position{Commit: 1 << 40, Prepare: 1 << 40}, nil
 		},
@@ -258,29 +258,35 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
-	prefixes := []string{events.StreamTags}
-	if b, err := store.Backlog(t.Context(), eventstore.Position{}, prefixes, 10); b != (eventstore.Backlog{}) || err != nil {
+	filter := eventstore.Filter{Streams: []string{events.StreamTags}}
+	if b, err := store.Backlog(t.Context(), eventstore.Position{}, filter, 10); b != (eventstore.Backlog{}) || err != nil {
 		t.Errorf("backlog of an empty log: %+v, %v", b, err)
 	}
 	appendNumbers(t, store, 0, 50)
-	all, err := store.Backlog(t.Context(), eventstore.Position{}, prefixes, 1000)
+	all, err := store.Backlog(t.Context(), eventstore.Position{}, filter, 1000)
 	if err != nil || all.Events != 50 || all.Oldest.IsZero() {
 		t.Errorf("backlog of everything: %+v, %v", all, err)
 	}
-	some, err := store.Backlog(t.Context(), eventstore.Position{}, prefixes, 10)
+	some, err := store.Backlog(t.Context(), eventstore.Position{}, filter, 10)
 	if err != nil || some.Events < 40 || some.Events > 60 || !some.Oldest.Equal(all.Oldest) {
 		t.Errorf("estimate: %+v, %v", some, err)
+	}
+	for kind, want := range map[string]int{events.TagCreated{}.EventType(): 100, "tag.": 100, events.TagDeleted{}.EventType(): 0} {
+		byType := eventstore.Filter{Types: []string{"none.", kind}}
+		if b, err := store.Backlog(t.Context(), eventstore.Position{}, byType, 1000); b.Events != want || err != nil {
+			t.Errorf("backlog of %s: %+v, %v", kind, b, err)
+		}
 	}
 	head, err := store.Head(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := store.Backlog(t.Context(), head, prefixes, 10); b.Events != 0 || err != nil {
+	if b, err := store.Backlog(t.Context(), head, filter, 10); b.Events != 0 || err != nil {
 		t.Errorf("backlog behind the end: %+v, %v", b, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := store.Backlog(ctx, eventstore.Position{}, prefixes, 10); err == nil {
+	if _, err := store.Backlog(ctx, eventstore.Position{}, filter, 10); err == nil {
 		t.Error("a cancelled count succeeded")
 	}
 }

@@ -22,7 +22,7 @@ func TestOneBatchAtATime(t *testing.T) {
 	store := eventstoretest.New(t)
 	appendNumbers(t, store, 0, n)
 	var r reader
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{Prefixes: []string{"tags-"}, Checkpoint: r.read, BatchSize: 1})
+	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{Filter: eventstore.Filter{Streams: []string{"tags-"}}, Checkpoint: r.read, BatchSize: 1})
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	if err != nil {
 		t.Fatal(err)

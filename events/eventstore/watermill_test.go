@@ -134,7 +134,7 @@ type groupSubscriber struct {
 func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	key := s.group + " of " + topic
 	subscriber := eventstore.NewSubscriber(s.broker.store, eventstore.SubscriberConfig{
-		Prefixes: []string{stream(topic)}, BatchSize: 1,
+		Filter: eventstore.Filter{Streams: []string{stream(topic)}}, BatchSize: 1,
 		Checkpoint: func(context.Context) (eventstore.Position, error) {
 			s.broker.mu.Lock()
 			defer s.broker.mu.Unlock()

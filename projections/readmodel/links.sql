@@ -81,7 +81,7 @@ CREATE TABLE ?schema.link_days (
 CREATE TABLE ?schema.visitors (
     url_id  uuid NOT NULL,
     visitor text COLLATE "C" NOT NULL,  -- keyed hash
-    day     date NOT NULL,              -- of the first click, UTC
+    day     date,                       -- of the first click, UTC; NULL: a visitor who is there under another key
     PRIMARY KEY (url_id, visitor)
 );
 
@@ -98,7 +98,7 @@ CREATE TABLE ?schema.reset_visitors (
     url_id  uuid   NOT NULL,
     reset   bigint NOT NULL,
     visitor text   COLLATE "C" NOT NULL,
-    day     date   NOT NULL,  -- of the first click
+    day     date,             -- as in visitors
     PRIMARY KEY (url_id, reset, visitor)
 );
 

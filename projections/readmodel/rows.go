@@ -101,8 +101,8 @@ type Visitor struct {
 	bun.BaseModel `bun:"table:linkledger.visitors,alias:visitor"`
 
 	URLID   uuid.UUID `bun:"url_id,pk,type:uuid"`
-	Visitor string    `bun:"visitor,pk"` // keyed hash
-	Day     time.Time `bun:"day"`        // of the first click, midnight, UTC
+	Visitor string    `bun:"visitor,pk"`   // keyed hash
+	Day     time.Time `bun:"day,nullzero"` // of the first click, midnight, UTC; zero: he is there under another key
 }
 
 // Tag is a row of tags.

@@ -19,6 +19,11 @@ func (db *DB) Secret(ctx context.Context, name string, size int) ([]byte, error)
 		return nil, fmt.Errorf("create secret %s: %w", name, err)
 	}
 	// Whoever was first has won. A statement of its own: the one above can't see a row that was inserted beside it.
+	return db.StoredSecret(ctx, name, size)
+}
+
+// StoredSecret returns the secret of that name, which has been drawn before: or else it fails with sql.ErrNoRows.
+func (db *DB) StoredSecret(ctx context.Context, name string, size int) ([]byte, error) {
 	var stored []byte
 	if err := db.NewRaw("SELECT value FROM linkledger.secrets WHERE name = ?", name).Scan(ctx, &stored); err != nil {
 		return nil, fmt.Errorf("read secret %s: %w", name, err)

@@ -1,0 +1,118 @@
+package events
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func drawClick(t *rapid.T) Click {
+	text := rapid.OneOf(rapid.Just(""), rapid.StringMatching(`[a-z0-9.-]{1,20}`), rapid.String())
+	if rapid.IntRange(0, 3).Draw(t, "plain") > 0 {
+		text = rapid.StringMatching(`[ -~]{0,9}`)
+	}
+	at := time.Unix(rapid.Int64Range(-1<<36, 1<<38).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds"))
+	if rapid.IntRange(0, 9).Draw(t, "zone") > 0 {
+		at = at.UTC()
+	}
+	return Click{
+		URLID: text.Draw(t, "url"), Visitor: text.Draw(t, "visitor"), Former: text.Draw(t, "former"), At: at,
+		Bot: rapid.Bool().Draw(t, "bot"), Referrer: text.Draw(t, "referrer"), Browser: text.Draw(t, "browser"),
+		OS: text.Draw(t, "os"), Device: text.Draw(t, "device"), Country: text.Draw(t, "country"),
+	}
+}
+
+// Clicks are written and read as encoding/json does it.
+func TestClicksAreJSON(t *testing.T) {
+	t.Parallel()
+	fast := 0
+	rapid.Check(t, func(t *rapid.T) {
+		e := ClicksRecorded{Clicks: rapid.SliceOfN(rapid.Custom(drawClick), 0, 4).Draw(t, "clicks")}
+		want, wrong := json.Marshal(e)
+		got, err := Encode(e)
+		if (err == nil) != (wrong == nil) || !bytes.Equal(got, want) {
+			t.Fatalf("encoded as\n%s, %v\nwant\n%s, %v", got, err, want, wrong)
+		}
+		if wrong != nil {
+			return // a year that RFC 3339 cannot write
+		}
+		if _, ok := readClicks(want); ok {
+			fast++
+		}
+		readAlike(t, want)
+	})
+	if fast == 0 {
+		t.Error("no clicks were read without encoding/json")
+	}
+}
+
+// readAlike demands that a body is read as encoding/json reads it, if at all.
+func readAlike(t interface{ Fatalf(string, ...any) }, body []byte) {
+	e, ok := readClicks(body)
+	if !ok {
+		return
+	}
+	var want ClicksRecorded
+	if err := json.Unmarshal(body, &want); err != nil || !reflect.DeepEqual(e, want) {
+		t.Fatalf("%s is read as\n%+v, want\n%+v, %v", body, e, want, err)
+	}
+}
+
+func FuzzClicks(f *testing.F) {
+	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor"} {
+		golden, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		var stored bytes.Buffer
+		if err := json.Compact(&stored, golden); err != nil {
+			f.Fatal(err)
+		}
+		if _, ok := readClicks(stored.Bytes()); !ok {
+			f.Errorf("%s is not read", name)
+		}
+		f.Add(stored.Bytes())
+	}
+	f.Add([]byte("]}"))
+	f.Fuzz(func(t *testing.T, body []byte) { readAlike(t, body) })
+}
+
+func BenchmarkClicks(b *testing.B) {
+	bare := Click{
+		URLID: "01935f6e-0000-7000-8000-00000000000b", Visitor: "5b41362bc82b7f3d56edc5a306db2210",
+		At: time.Date(2026, 11, 21, 10, 20, 30, 123456000, time.UTC),
+	}
+	full := bare
+	full.Referrer, full.Browser, full.OS, full.Device, full.Country = "news.example.com", "Chrome", "Windows", "desktop", "DE"
+	for name, click := range map[string]Click{"bare": bare, "full": full} {
+		e := ClicksRecorded{Clicks: slices.Repeat([]Click{click}, 1000)}
+		body, err := Encode(e)
+		if err != nil {
+			b.Fatal(err)
+		}
+		report := func(b *testing.B) {
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(e.Clicks)), "ns/click")
+			b.ReportMetric(float64(len(body))/float64(len(e.Clicks)), "B/click")
+		}
+		b.Run("encode/"+name, func(b *testing.B) {
+			for b.Loop() {
+				_, _ = Encode(e) // as above
+			}
+			report(b)
+		})
+		b.Run("decode/"+name, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Decode(e.EventType(), body); err != nil {
+					b.Fatal(err)
+				}
+			}
+			report(b)
+		})
+	}
+}

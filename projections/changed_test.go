@@ -1,0 +1,48 @@
+package projections
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+)
+
+// Redirects look up again what an event has changed for them, and nothing else.
+func TestWhatRedirectsLookUpAgain(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Links)
+	p := w.empty(ctx, t)
+	var told []string
+	p.onCommit = func(_ string, _ uint64, changed []string) { told = changed }
+	p.told = true
+	link, note, yes, date, limit := uuid.NewString(), "note", true, "2030-01-31", int64(3)
+	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: uuid.NewString(), Hash: "a", LongURL: "x", At: noon})
+	mustHandle(ctx, t, p, log)
+	for _, step := range []struct {
+		event events.Event
+		want  string
+	}{
+		{events.URLSettingsChanged{Note: &note, Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes, At: noon}, ""},
+		{events.URLTagged{Tags: []string{uuid.NewString()}, At: noon}, ""},
+		{events.URLSettingsChanged{ExpirationDate: &date, At: noon}, "a"},
+		{events.URLSettingsChanged{MaxClicks: &limit, At: noon}, "a"},
+		{events.URLRetargeted{LongURL: "y", At: noon}, "a"},
+		{events.URLRenamed{From: "a", To: "b", At: noon}, "a b"},
+		{events.URLStatsReset{At: noon}, "b"},
+		{events.URLStatsRestored{At: noon}, "b"},
+		{events.URLDeleted{Hash: "b", At: noon}, "b"},
+		{events.URLRestored{Hash: "c", At: noon}, "b c"},
+	} {
+		before := len(log)
+		log = record(log, events.StreamURL+link, log[before-1].Revision+1, step.event)
+		mustHandle(ctx, t, p, log[before:])
+		slices.Sort(told)
+		if got := strings.Join(told, " "); got != step.want {
+			t.Errorf("%T tells of %q, want %q", step.event, got, step.want)
+		}
+	}
+}

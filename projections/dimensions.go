@@ -1,0 +1,149 @@
+package projections
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/projections/readmodel"
+)
+
+// dimensionPatience is how long clicks wait to be counted by dimension when there are very many: then most of them meet in
+// the same rows.
+const dimensionPatience = 5 * time.Second
+
+// dimensionFold counts clicks by what they tell of their visitors. It follows the same clicks and resets as the counters
+// of links, apart from them, so that these have no more to do.
+type dimensionFold struct {
+	counts countFold
+}
+
+func newDimensionFold() fold { return dimensionFoldOf(readmodel.MaxValues) }
+
+// dimensionFoldOf has up to that many values of a dimension for one link on one day.
+func dimensionFoldOf(most int) fold {
+	return &dimensionFold{countFold{
+		begin: func() countedClicks { return &dimensionClicks{most: most, row: make(map[dimensionValue]int)} },
+		reset: resetDimensions,
+		restore: func(s *statements, resets resetColumns) {
+			restoreDimensions(s, resets, most)
+		},
+	}}
+}
+
+// read asks for nothing: the fold adds to the rows without knowing them.
+func (d *dimensionFold) read(*statements, []fact) {}
+
+func (d *dimensionFold) step(f fact) error {
+	switch e := f.body.(type) {
+	case events.ClicksRecorded:
+		return d.counts.add(e)
+	case events.URLStatsReset, events.URLStatsRestored:
+		return d.counts.step(f)
+	}
+	return errUnexpected(f)
+}
+
+func (d *dimensionFold) write(s *statements) []string {
+	d.counts.write(s)
+	return nil
+}
+
+// dimensionClicks sums up clicks in columns, whose rows follow the order of arrival: it decides which values get a row.
+type dimensionClicks struct {
+	most             int
+	row              map[dimensionValue]int
+	link             uuidColumn
+	day              dateColumn
+	dimension, value []string
+	clicks           []int64
+}
+
+type dimensionValue struct {
+	link             uuid.UUID
+	day              time.Time
+	dimension, value string
+}
+
+func (d *dimensionClicks) add(batch events.ClicksRecorded) error {
+	return eachCounted(batch, func(link uuid.UUID, click events.Click, on time.Time) {
+		for _, told := range [...]struct{ dimension, value string }{
+			{readmodel.DimensionReferrer, click.Referrer},
+			{readmodel.DimensionCountry, click.Country},
+			{readmodel.DimensionBrowser, click.Browser},
+			{readmodel.DimensionOS, click.OS},
+			{readmodel.DimensionDevice, click.Device},
+		} {
+			if told.value != "" {
+				d.count(dimensionValue{link, on, told.dimension, told.value})
+			}
+		}
+	})
+}
+
+func (d *dimensionClicks) count(v dimensionValue) {
+	row, ok := d.row[v]
+	if !ok {
+		row = len(d.link)
+		d.row[v] = row
+		d.link, d.day = append(d.link, toUUID(v.link)), append(d.day, toDate(&v.day))
+		d.dimension, d.value = append(d.dimension, v.dimension), append(d.value, v.value)
+		d.clicks = append(d.clicks, 0)
+	}
+	d.clicks[row]++
+}
+
+func (d *dimensionClicks) write(s *statements) {
+	if len(d.link) == 0 {
+		return
+	}
+	s.queue(`
+		WITH folded AS (
+			SELECT * FROM unnest($2::uuid[], $3::date[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
+				AS f (url_id, day, dimension, value, clicks, arrival))`+addDimensions,
+		d.most, d.link, d.day, d.dimension, d.value, d.clicks)
+}
+
+// addDimensions ends a statement that says in folded which clicks are to be added, each value once, in the order of arrival.
+// A value gets a row while there are less than $1 of its link, day and dimension, and keeps it.
+const addDimensions = `,
+	known AS (
+		UPDATE ?schema.click_dimensions AS d SET clicks = d.clicks + f.clicks FROM folded AS f
+		WHERE d.url_id = f.url_id AND d.day = f.day AND d.dimension = f.dimension AND d.value = f.value AND f.value <> 'other'
+		RETURNING f.arrival),
+	fresh AS (
+		SELECT url_id, day, dimension, value, clicks,
+			count(*) FILTER (WHERE value <> 'other') OVER (PARTITION BY url_id, day, dimension ORDER BY arrival) + (
+				SELECT count(*) FROM ?schema.click_dimensions AS d
+				WHERE d.url_id = f.url_id AND d.day = f.day AND d.dimension = f.dimension AND d.value <> 'other') AS place
+		FROM folded AS f WHERE arrival NOT IN (SELECT arrival FROM known))
+	INSERT INTO ?schema.click_dimensions AS d (url_id, day, dimension, value, clicks)
+	SELECT url_id, day, dimension, CASE WHEN place > $1::bigint THEN 'other' ELSE value END, sum(clicks)
+	FROM fresh GROUP BY 1, 2, 3, 4
+	ON CONFLICT (url_id, day, dimension, value) DO UPDATE SET clicks = d.clicks + EXCLUDED.clicks`
+
+// resetDimensions sets the clicks of links aside.
+func resetDimensions(s *statements, resets resetColumns) {
+	s.queue(`
+		WITH resets AS ( -- of two in a row the second has nothing to take away
+			SELECT url_id, min(reset) AS reset FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset) GROUP BY url_id),
+		taken AS (
+			DELETE FROM ?schema.click_dimensions AS d USING resets AS r WHERE d.url_id = r.url_id
+			RETURNING d.url_id, r.reset, d.day, d.dimension, d.value, d.clicks)
+		INSERT INTO ?schema.reset_dimensions SELECT * FROM taken`, resets.link, resets.revision)
+}
+
+// restoreDimensions adds what resets took away to what came since, the first one undone first.
+func restoreDimensions(s *statements, resets resetColumns, most int) {
+	s.queue(`
+		WITH resets AS (
+			SELECT * FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS r (url_id, reset, turn)),
+		taken AS (
+			DELETE FROM ?schema.reset_dimensions AS d USING resets AS r WHERE d.url_id = r.url_id AND d.reset = r.reset
+			RETURNING d.url_id, d.day, d.dimension, d.value, d.clicks, r.turn),
+		folded AS (
+			SELECT url_id, day, dimension, value, sum(clicks) AS clicks, min(arrival) AS arrival
+			FROM (SELECT *, row_number() OVER (ORDER BY turn, value) AS arrival FROM taken) AS t GROUP BY 1, 2, 3, 4)`+addDimensions,
+		most, resets.link, resets.revision)
+}

@@ -1,0 +1,165 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// dimensions are the clicks that a link is to have, by value, of each "<day> <dimension>".
+type dimensions map[string]map[string]int64
+
+// add counts clicks of a value, or of the other ones where it finds no room.
+func (d dimensions) add(of, value string, clicks int64, most int) {
+	values := d[of]
+	if values == nil {
+		values = make(map[string]int64)
+		d[of] = values
+	}
+	rows := len(values)
+	if _, ok := values[readmodel.OtherValues]; ok {
+		rows--
+	}
+	if _, ok := values[value]; !ok && rows >= most {
+		value = readmodel.OtherValues
+	}
+	values[value] += clicks
+}
+
+// tell has a click tell something of its visitor.
+func (h *history) tell(l *expectedLink, c *events.Click) {
+	for _, told := range []struct {
+		dimension string
+		value     *string
+	}{
+		{readmodel.DimensionReferrer, &c.Referrer},
+		{readmodel.DimensionCountry, &c.Country},
+		{readmodel.DimensionBrowser, &c.Browser},
+		{readmodel.DimensionOS, &c.OS},
+		{readmodel.DimensionDevice, &c.Device},
+	} {
+		*told.value = rapid.SampledFrom([]string{"", "a.example", "B", "c", "ü '{}", "other"}).Draw(h.t, told.dimension)
+		if *told.value != "" {
+			l.told.add(c.At.Format(time.DateOnly)+" "+told.dimension, *told.value, 1, h.most)
+		}
+	}
+}
+
+func (h *history) checkDimensions(ctx context.Context, db *bun.DB) {
+	for _, want := range h.links {
+		var rows []readmodel.ClickDimension
+		if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.click_dimensions AS dimension").
+			Where("url_id = ?", want.id).Scan(ctx); err != nil {
+			h.t.Fatalf("dimensions: %v", err)
+		}
+		got := make(dimensions)
+		for _, row := range rows {
+			got.add(row.Day.Format(time.DateOnly)+" "+row.Dimension, row.Value, row.Clicks, len(rows))
+		}
+		if fmt.Sprint(got) != fmt.Sprint(want.told) { // prints maps in the order of their keys
+			h.t.Fatalf("dimensions\n%v, want\n%v", got, want.told)
+		}
+	}
+}
+
+// TestDimensionsAreBounded draws histories with more values than there is room for: which of them have rows depends on the
+// order of the log alone, also when resets are undone.
+func TestDimensionsAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, Dimensions)
+	const most = 2
+	w.projection.fold = func() fold { return dimensionFoldOf(most) }
+	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
+}
+
+// TestUndoneResetWithoutRoom gives back more values than there is room for: those that are there stay, the others come in the
+// order of their names.
+func TestUndoneResetWithoutRoom(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Dimensions)
+	w.projection.fold = func() fold { return dimensionFoldOf(3) }
+	link := uuid.NewString()
+	stream := events.StreamURL + link
+	click := func(referrers ...string) (e events.ClicksRecorded) {
+		for _, referrer := range referrers {
+			e.Clicks = append(e.Clicks, events.Click{URLID: link, Referrer: referrer, At: noon})
+		}
+		return e
+	}
+	log := record(nil, events.StreamClicks+"a", 0, click("d", "b", "c", "e"))
+	log = record(log, stream, 1, events.URLStatsReset{At: noon})
+	log = record(log, events.StreamClicks+"a", 1, click("a", "d"))
+	log = record(log, stream, 2, events.URLStatsRestored{Reset: 1, At: noon})
+	mustHandle(ctx, t, w.projector(ctx, t), log)
+	var rows []string
+	if err := w.db.NewRaw("SELECT value || ' ' || clicks FROM linkledger.click_dimensions ORDER BY 1").Scan(ctx, &rows); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(rows), "[a 1 b 1 d 2 other 2]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestDimensionsOfSpam has more referrers than there is room for.
+func TestDimensionsOfSpam(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Dimensions)
+	link := uuid.NewString()
+	var spam events.ClicksRecorded
+	for i := range 3 * readmodel.MaxValues {
+		spam.Clicks = append(spam.Clicks, events.Click{URLID: link, Referrer: fmt.Sprint(i, ".example"), Country: "DE", At: noon})
+	}
+	log := record(nil, events.StreamClicks+"a", 0, spam, spam)
+	mustHandle(ctx, t, w.projector(ctx, t), log)
+	for question, want := range map[string]int64{
+		"SELECT count(*) FROM linkledger.click_dimensions WHERE dimension = 'referrer' AND clicks = 2": readmodel.MaxValues,
+		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'other'":                         4 * readmodel.MaxValues,
+		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'DE'":                            6 * readmodel.MaxValues,
+		"SELECT count(*) FROM linkledger.click_dimensions":                                             readmodel.MaxValues + 2,
+	} {
+		if n := count(t, w.db, question); n != want {
+			t.Errorf("%s: %d, want %d", question, n, want)
+		}
+	}
+}
+
+// BenchmarkDimensions applies half a second of busy clicks, in which visitors tell all but their country.
+func BenchmarkDimensions(b *testing.B) {
+	for _, links := range []int{1, 1000, 10_000} {
+		b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {
+			const clicks, group = 13_000, 130
+			w := newWorkshop(b, Dimensions)
+			var batch []events.Event
+			for i := range clicks / group {
+				var e events.ClicksRecorded
+				for j := range group {
+					n := i*group + j
+					e.Clicks = append(e.Clicks, events.Click{
+						URLID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, n*7919%links)).String(), At: noon,
+						Referrer: fmt.Sprint(n%20, ".example"), Browser: fmt.Sprint("browser ", n%5), OS: fmt.Sprint("os ", n%4), Device: fmt.Sprint("device ", n%3),
+					})
+				}
+				batch = append(batch, e)
+			}
+			p := w.projector(b.Context(), b)
+			var log []eventstore.Recorded
+			for b.Loop() {
+				next := record(log, events.StreamClicks+"a", eventstore.Revision(0), batch...)
+				mustHandle(b.Context(), b, p, next[len(log):])
+				log = next[len(next)-1:]
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(clicks*b.N), "ns/click")
+		})
+	}
+}

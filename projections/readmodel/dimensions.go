@@ -1,0 +1,35 @@
+package readmodel
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+)
+
+// Dimensions by which clicks are counted.
+const (
+	DimensionReferrer = "referrer" // host
+	DimensionCountry  = "country"  // ISO 3166-1 code of two letters
+	DimensionBrowser  = "browser"
+	DimensionOS       = "os"
+	DimensionDevice   = "device" // desktop, mobile or tablet
+)
+
+// OtherValues stands for all values of a dimension that have no row of their own: those that came on a day when
+// MaxValues of the link were there.
+const OtherValues = "other"
+
+// MaxValues is how many values a dimension has for one link on one day, beside OtherValues.
+const MaxValues = 100
+
+// ClickDimension is a row of click_dimensions.
+type ClickDimension struct {
+	bun.BaseModel `bun:"table:linkledger.click_dimensions,alias:dimension"`
+
+	URLID     uuid.UUID `bun:"url_id,pk,type:uuid"`
+	Day       time.Time `bun:"day,pk"` // midnight, UTC
+	Dimension string    `bun:"dimension,pk"`
+	Value     string    `bun:"value,pk"`
+	Clicks    int64     `bun:"clicks"`
+}

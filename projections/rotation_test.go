@@ -1,0 +1,59 @@
+package projections
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// A visitor who is known under two keys is one, also when a reset of the stats between his visits is undone.
+func TestRotationAcrossAReset(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	w := newWorkshop(t, Links)
+	former, both, present := events.Click{Visitor: "old"}, events.Click{Visitor: "new", Former: "old"}, events.Click{Visitor: "new"}
+	for name, test := range map[string]struct { //nolint:paralleltest // one after the other, in one database
+		before, after []events.Click
+		unique        int64
+	}{
+		"known under both, twice":      {[]events.Click{both, present}, []events.Click{both, former}, 1},
+		"rotated between":              {[]events.Click{former}, []events.Click{both}, 1},
+		"rotated before":               {[]events.Click{former, both}, []events.Click{present}, 1},
+		"did not come while rotated":   {[]events.Click{former}, []events.Click{present}, 2},
+		"under the present one before": {[]events.Click{present, both}, []events.Click{both}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			link := uuid.NewString()
+			stream := events.StreamURL + link
+			log := record(nil, stream, 0, events.URLCreated{URLID: link, Account: uuid.NewString(), Hash: "h", At: noon})
+			var clicks eventstore.Revision
+			visit := func(visits []events.Click, at time.Time) {
+				for _, click := range visits {
+					click.URLID, click.At = link, at
+					log = record(log, events.StreamClicks+"a", clicks, events.ClicksRecorded{Clicks: []events.Click{click}})
+					clicks++
+				}
+			}
+			visit(test.before, noon)
+			log = record(log, stream, 1, events.URLStatsReset{At: noon})
+			visit(test.after, noon.AddDate(0, 0, 1))
+			log = record(log, stream, 2, events.URLStatsRestored{Reset: 1, At: noon})
+			p := w.empty(ctx, t)
+			for i := range log {
+				mustHandle(ctx, t, p, log[i:i+1])
+			}
+			schema := bun.Ident(readmodel.GenerationSchema(Links, w.generation))
+			for _, question := range []string{"SELECT unique_clicks FROM ?.link_stats", "SELECT sum(unique_clicks)::bigint FROM ?.link_days"} {
+				if n := count(t, w.db, question, schema); n != test.unique {
+					t.Errorf("%s: %d, want %d", question, n, test.unique)
+				}
+			}
+		})
+	}
+}
