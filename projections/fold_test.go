@@ -22,9 +22,7 @@ import (
 // followed is what the projection's subscription would deliver of the log.
 func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
 	return slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool {
-		return !slices.ContainsFunc(w.projection.prefixes, func(prefix string) bool {
-			return strings.HasPrefix(r.Stream, prefix)
-		})
+		return !w.projection.follows(r.Stream)
 	})
 }
 
@@ -46,7 +44,7 @@ func batchOf(recorded []eventstore.Recorded) eventstore.Batch {
 // TestFold draws histories, and holds every way to deliver them against every other and against the expectation.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{Links, Tags, Accounts} {
+	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkshop(t, name)
@@ -113,6 +111,8 @@ func (h *history) check(ctx context.Context, w *workshop) {
 		h.checkTags(ctx, db)
 	case Accounts:
 		h.checkAccounts(ctx, db)
+	case Tree:
+		h.checkTree(ctx, db)
 	}
 }
 

@@ -3,6 +3,7 @@ package projections
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,13 +18,23 @@ const (
 	Links    = "links"
 	Tags     = "tags"
 	Accounts = "accounts"
+	Tree     = "tree"
 )
 
 // projection is one read model: what it follows and how a batch gets into its tables.
 type projection struct {
 	name     string
-	prefixes []string // of streams
+	prefixes []string // of streams; none: all events of the log
 	fold     func() fold
+
+	raw      bool                           // the fold takes facts without their bodies
+	patient  func(eventstore.Recorded) bool // see eventstore.SubscriberConfig
+	patience time.Duration                  // see eventstore.SubscriberConfig
+}
+
+// follows tells whether events of a stream are the projection's.
+func (p projection) follows(stream string) bool {
+	return len(p.prefixes) == 0 || slices.ContainsFunc(p.prefixes, func(prefix string) bool { return strings.HasPrefix(stream, prefix) })
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
@@ -40,31 +51,35 @@ type fold interface {
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold},
+		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold, patient: isClicks},
 		{name: Tags, prefixes: []string{events.StreamTags}, fold: newTagFold},
 		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, fold: newAccountFold},
+		{name: Tree, fold: newTreeFold, raw: true, patient: isEvent, patience: treePatience},
 	}
 }
 
 // fact is a stored event with its decoded body.
 type fact struct {
 	eventstore.Recorded
-	body  events.Event
-	index int // in its batch
+	body  events.Event // nil for a raw projection
+	index int          // in its batch
 }
 
-// decode leaves out the events that are to be set aside.
-func decode(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool) ([]fact, error) {
+// facts leaves out the events that are to be set aside.
+func (p projection) facts(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool) ([]fact, error) {
 	facts := make([]fact, 0, len(recorded))
 	for i, r := range recorded {
 		if aside(r) {
 			continue
 		}
-		body, err := r.Event()
-		if err != nil {
-			return nil, newEventError(r, i, errors.Unwrap(err)) // which names the event too
+		f := fact{Recorded: r, index: i}
+		if !p.raw {
+			var err error
+			if f.body, err = r.Event(); err != nil {
+				return nil, newEventError(r, i, errors.Unwrap(err)) // which names the event too
+			}
 		}
-		facts = append(facts, fact{Recorded: r, body: body, index: i})
+		facts = append(facts, f)
 	}
 	return facts, nil
 }

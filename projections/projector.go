@@ -101,7 +101,7 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 			err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
 		}
 	}()
-	facts, err := decode(recorded, p.isParked)
+	facts, err := p.facts(recorded, p.isParked)
 	if err != nil {
 		return err
 	}

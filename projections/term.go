@@ -73,8 +73,9 @@ func (t *term) run(ctx context.Context) error {
 		Prefixes:   p.prefixes,
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
-		Decode:     true,
-		Patient:    isClicks,
+		Decode:     !p.raw,
+		Patient:    p.patient,
+		Patience:   p.patience,
 		Logger:     t.cfg.Logger,
 		OnError:    p.status.interrupt,
 	})

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
@@ -134,7 +132,7 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 	}
 	err := r.read(ctx, r.at, r.to.position, func(batch []eventstore.Recorded) error {
 		for _, e := range batch {
-			if r.follows(e) && !r.to.isParked(e) {
+			if r.follows(e.Stream) && !r.to.isParked(e) {
 				gathered = append(gathered, e)
 				size += len(e.Data)
 			}
@@ -177,13 +175,9 @@ func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-func (r *replay) follows(e eventstore.Recorded) bool {
-	return slices.ContainsFunc(r.prefixes, func(prefix string) bool { return strings.HasPrefix(e.Stream, prefix) })
-}
-
 // apply replays events within the transaction of the connection, if there is one: an error gives up the tables.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
-	facts, err := decode(recorded, func(eventstore.Recorded) bool { return false })
+	facts, err := r.projection.facts(recorded, func(eventstore.Recorded) bool { return false })
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ type Backlog struct {
 	Oldest time.Time // when the first of them was recorded; zero if there is none
 }
 
-// Backlog counts the events of streams with the prefixes behind a position, as the event store has them: it looks at no
+// Backlog counts the events of streams with the prefixes (none: all) behind a position, as the event store has them: it looks at no
 // more than a number of them, and estimates the rest from the place of the last one. An event that does not match
 // leaves nobody behind.
 func (s *Store) Backlog(ctx context.Context, behind Position, prefixes []string, most int) (Backlog, error) {

@@ -11,6 +11,7 @@ import (
 type batcher struct {
 	size     int
 	patient  func(Recorded) bool
+	patience time.Duration // see SubscriberConfig
 	room     *semaphore.Weighted // that arrivals take while they wait
 	position Position            // of the last arrival
 	sent     time.Time           // when a batch was last sent
@@ -63,7 +64,7 @@ func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) 
 	case len(batch.Events) > 0:
 		return before
 	}
-	interval := min(max(patientShare*b.applied.Sub(b.sent), minPatience), maxPatience)
+	interval := min(max(patientShare*b.applied.Sub(b.sent), minPatience, b.patience), maxPatience)
 	wait := time.Until(b.sent.Add(interval))
 	if wait <= 0 {
 		return nil

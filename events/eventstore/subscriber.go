@@ -55,7 +55,7 @@ func BatchOf(m *message.Message) Batch {
 
 // SubscriberConfig of a Subscriber.
 type SubscriberConfig struct {
-	// Prefixes of the streams to follow.
+	// Prefixes of the streams to follow; none: all streams but those of the event store itself.
 	Prefixes []string
 	// Checkpoint returns the position behind which to go on; the zero position is the start of the log. It is asked
 	// again after every drop and every nack, because only the read model's database knows what was committed.
@@ -68,6 +68,8 @@ type SubscriberConfig struct {
 	// back, so that many small ones become few large ones: at least 10 ms, so long that a tenth of the time goes into
 	// them, and at most half a second.
 	Patient func(Recorded) bool
+	// Patience is the least time between two batches of nothing but such events; 0 means 10 ms.
+	Patience time.Duration
 	// OnError learns why a subscription ended, before it is taken up again; may be nil.
 	OnError func(error)
 	Logger  *slog.Logger // nil discards
@@ -184,7 +186,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 func (s *Subscriber) deliverAll(
 	ctx context.Context, from Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
-	batches := batcher{size: s.cfg.BatchSize, patient: s.cfg.Patient, room: room, position: from}
+	batches := batcher{size: s.cfg.BatchSize, patient: s.cfg.Patient, patience: s.cfg.Patience, room: room, position: from}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
@@ -237,6 +239,9 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		MaxSearchWindow:    searchWindow,
 		CheckpointInterval: 1,
 		Filter:             &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+	}
+	if len(prefixes) == 0 {
+		options.Filter.Regex = `^[^$]` // what begins with $ is the event store's own
 	}
 	head, err := s.Head(ctx)
 	if err != nil {
