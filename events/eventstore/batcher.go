@@ -11,7 +11,7 @@ import (
 type batcher struct {
 	size     int
 	patient  func(Recorded) bool
-	patience time.Duration // see SubscriberConfig
+	patience time.Duration       // see SubscriberConfig
 	room     *semaphore.Weighted // that arrivals take while they wait
 	position Position            // of the last arrival
 	sent     time.Time           // when a batch was last sent
