@@ -94,7 +94,7 @@ func (t *term) run(ctx context.Context) error {
 }
 
 func (t *term) batchSize() int {
-	if t.cfg.BatchSize == 0 && t.projector.building {
+	if t.cfg.BatchSize == 0 && (t.projector.building || t.projector.patience > 0) { // where batches are few, they are large
 		return buildBatch
 	}
 	return t.cfg.BatchSize

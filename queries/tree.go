@@ -107,14 +107,14 @@ func (q *DB) tiles(ctx context.Context, indexes []int64) (map[place][]byte, erro
 	if len(indexes) == 0 {
 		return found, nil
 	}
-	var asked [][]int64
+	var asked []bun.TupleValues
 	for _, index := range indexes {
 		tile := tlog.TileForIndex(readmodel.TreeHeight, index)
-		asked = append(asked, []int64{int64(tile.L), tile.N})
+		asked = append(asked, bun.Tuple([]int64{int64(tile.L), tile.N}))
 	}
 	var tiles []readmodel.TreeTile
 	if err := q.db.NewSelect().Model(&tiles).Column("level", "number", "hashes").
-		Where("(level, number) IN (?)", bun.In(asked)).Scan(ctx); err != nil {
+		Where("(level, number) IN (?)", bun.List(asked)).Scan(ctx); err != nil {
 		return nil, failed("tiles of the tree", err)
 	}
 	for _, tile := range tiles {

@@ -29,7 +29,12 @@ func TestAuditProof(t *testing.T) {
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"},{"long_url":"https://example.org/","custom_hash":"two"}]}`)
 	first := operator(t, folder, "audit", "checkpoint", signing)
 	d.call("PATCH", "/urls/one", `{"urls":[{"note":"edited","custom_hash":"uno"}]}`)
-	write(t, heads, first+operator(t, folder, "audit", "checkpoint", signing))
+	second := operator(t, folder, "audit", "checkpoint", signing)
+	write(t, heads, first+second)
+	operator(t, folder, "projections", "rebuild", "tree")
+	if again := operator(t, folder, "audit", "checkpoint", signing); again != second {
+		t.Errorf("a rebuild gives another head: %s, want %s", again, second)
+	}
 
 	write(t, proofs, operator(t, folder, "audit", "prove", "one", signing, "--since", heads, "--public-key", public))
 	told := must(t, "audit", "verify-proof", proofs, "--public-key", public)
@@ -38,7 +43,7 @@ func TestAuditProof(t *testing.T) {
 	}
 	write(t, proofs, operator(t, folder, "audit", "prove", "two", "--checkpoint", heads, "--public-key", public))
 	must(t, "audit", "verify-proof", proofs, "--public-key", public)
-	if sound := operator(t, folder, "audit", "verify", "--checkpoint", heads, "--public-key", public); !strings.Contains(sound, "2 signed heads fit") {
+	if sound := operator(t, folder, "audit", "verify", "--checkpoint", heads, "--public-key", public); !strings.Contains(sound, "signed heads that fit: 2") {
 		t.Errorf("verify: %s", sound)
 	}
 	export := filepath.Join(kept, "log")

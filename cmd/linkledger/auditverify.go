@@ -109,7 +109,7 @@ func (c *auditVerify) print(p *process, found proof.Findings) error {
 	if c.JSON {
 		err = printJSON(p.stdout, view)
 	} else {
-		_, err = fmt.Fprintf(p.stdout, "%d events up to position %d, root hash %s, %d signed heads fit\n",
+		_, err = fmt.Fprintf(p.stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
 			view.Events, view.Position, view.Root, len(view.Fitting))
 	}
 	return errors.Join(err, explainAlteration(found.Alteration))

@@ -50,7 +50,7 @@ func (e errWire) Error() string { return "malformed answer: " + e.cause.Error() 
 func (e errWire) Unwrap() error { return e.cause }
 
 // fields calls visit with each field of a message: its number, and either its bytes or its number.
-func fields(message []byte, visit func(field protowire.Number, value []byte, number uint64) error) error {
+func fields(message []byte, visit func(field int, value []byte, number uint64) error) error {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
@@ -71,7 +71,7 @@ func fields(message []byte, visit func(field protowire.Number, value []byte, num
 			return errWire{protowire.ParseError(n)}
 		}
 		message = message[n:]
-		if err := visit(field, value, number); err != nil {
+		if err := visit(int(field), value, number); err != nil {
 			return err
 		}
 	}
@@ -87,21 +87,21 @@ type answer struct {
 
 // decode reads a ReadResp. The event keeps parts of it.
 func (d *decoder) decode(received wireBytes) (a answer, err error) {
-	err = fields(received, func(field protowire.Number, value []byte, _ uint64) error {
+	err = fields(received, func(field int, value []byte, _ uint64) error {
 		switch field {
-		case 1:
+		case 1: // event
 			return d.event(&a, value)
-		case 3:
-			return fields(value, func(field protowire.Number, _ []byte, number uint64) error {
+		case 3: // checkpoint
+			return fields(value, func(field int, _ []byte, number uint64) error {
 				switch field {
-				case 1:
+				case 1: // commit_position
 					a.checkpoint.Commit = number
-				case 2:
+				case 2: // prepare_position
 					a.checkpoint.Prepare = number
 				}
 				return nil
 			})
-		case 8:
+		case 8: // caught_up
 			a.caughtUp = true
 		}
 		return nil
@@ -111,41 +111,41 @@ func (d *decoder) decode(received wireBytes) (a answer, err error) {
 
 // event reads a ReadEvent that no link led to.
 func (d *decoder) event(a *answer, read []byte) error {
-	return fields(read, func(field protowire.Number, recorded []byte, _ uint64) error {
-		if field != 1 {
+	return fields(read, func(field int, recorded []byte, _ uint64) error {
+		if field != 1 { // event
 			return nil
 		}
 		a.event = &Recorded{}
-		return fields(recorded, func(field protowire.Number, value []byte, number uint64) error {
+		return fields(recorded, func(field int, value []byte, number uint64) error {
 			return d.field(a.event, field, value, number)
 		})
 	})
 }
 
 // field takes in a field of a RecordedEvent.
-func (d *decoder) field(r *Recorded, field protowire.Number, value []byte, number uint64) error {
+func (d *decoder) field(r *Recorded, field int, value []byte, number uint64) error {
 	switch field {
-	case 1:
+	case 1: // id
 		return readID(&r.ID, value)
-	case 2:
-		return fields(value, func(field protowire.Number, name []byte, _ uint64) error {
+	case 2: // stream_identifier
+		return fields(value, func(field int, name []byte, _ uint64) error {
 			if field == 3 && d.stream != string(name) {
 				d.stream = string(name)
 			}
 			r.Stream = d.stream
 			return nil
 		})
-	case 3:
-		r.Revision = Revision(min(number, math.MaxInt64)) //nolint:gosec // bounded
-	case 4:
+	case 3: // stream_revision
+		r.Revision = Revision(min(number, math.MaxInt64))
+	case 4: // prepare_position
 		r.Position.Prepare = number
-	case 5:
+	case 5: // commit_position
 		r.Position.Commit = number
-	case 6:
+	case 6: // metadata
 		return d.system(r, value)
-	case 7:
+	case 7: // custom_metadata
 		r.Metadata = value
-	case 8:
+	case 8: // data
 		r.Data = value
 	}
 	return nil
@@ -153,15 +153,15 @@ func (d *decoder) field(r *Recorded, field protowire.Number, value []byte, numbe
 
 // readID reads a UUID in its structured form, which was asked for.
 func readID(id *uuid.UUID, value []byte) error {
-	return fields(value, func(field protowire.Number, bits []byte, _ uint64) error {
-		if field != 1 {
+	return fields(value, func(field int, bits []byte, _ uint64) error {
+		if field != 1 { // structured
 			return nil
 		}
-		return fields(bits, func(field protowire.Number, _ []byte, number uint64) error {
+		return fields(bits, func(field int, _ []byte, number uint64) error {
 			switch field {
-			case 1:
+			case 1: // most_significant_bits
 				binary.BigEndian.PutUint64(id[:8], number)
-			case 2:
+			case 2: // least_significant_bits
 				binary.BigEndian.PutUint64(id[8:], number)
 			}
 			return nil
@@ -172,11 +172,11 @@ func readID(id *uuid.UUID, value []byte) error {
 // system takes in an entry of the event store's own metadata.
 func (d *decoder) system(r *Recorded, entry []byte) error {
 	var key, value []byte
-	err := fields(entry, func(field protowire.Number, text []byte, _ uint64) error {
+	err := fields(entry, func(field int, text []byte, _ uint64) error {
 		switch field {
-		case 1:
+		case 1: // key
 			key = text
-		case 2:
+		case 2: // value
 			value = text
 		}
 		return nil

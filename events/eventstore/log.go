@@ -56,7 +56,7 @@ func (s *Store) readLogOnce(ctx context.Context, behind, upTo Position, handle f
 	}()
 	defer func() { // ends what is still under way, and waits for it
 		cancel()
-		for range batches { //nolint:revive // nobody wants these
+		for range batches { // nobody wants these
 		}
 	}()
 	stalled := time.NewTimer(s.cfg.AttemptTimeout)

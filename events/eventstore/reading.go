@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
@@ -12,13 +13,9 @@ import (
 	"google.golang.org/grpc"
 )
 
-const (
-	// searchWindow is how many events the server looks at between two pages of a filtered subscription. The official
-	// client's default of 32 would cost a round of paging for every 32 events that do not match.
-	searchWindow = 4096
-	// anyStream matches the names of all streams but those of the event store itself.
-	anyStream = `^[^$]`
-)
+// searchWindow is how many events the server looks at between two pages of a filtered subscription. The official
+// client's default of 32 would cost a round of paging for every 32 events that do not match.
+const searchWindow = 4096
 
 // reading is a read of the log of all streams, or a subscription to it, over a connection of its own. It ends with the
 // context that it was opened with.
@@ -82,7 +79,17 @@ type subscription struct {
 	head Position // of the log before it was opened: once caught up, everything up to there has been delivered
 }
 
-// subscribe opens a filtered subscription to the whole log behind a position.
+// next waits for the next answer. Of events of the event store itself it tells no more than that they were passed.
+func (s *subscription) next() (answer, error) {
+	a, err := s.reading.next()
+	if a.event != nil && strings.HasPrefix(a.event.Stream, "$") {
+		a = answer{checkpoint: a.event.Position}
+	}
+	return a, err
+}
+
+// subscribe opens a subscription to the log behind a position: to the streams with the prefixes, or to all but those of the
+// event store itself.
 func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string) (*subscription, error) {
 	head, err := s.Head(ctx)
 	if err != nil {
@@ -92,21 +99,17 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		return nil, fmt.Errorf("%w: the checkpoint %s lies behind the end of the log, %s: the event store was reset "+
 			"or restored from an older backup; rebuild the projection", ErrPositionInvalid, from, head)
 	}
-	streamsOf := &streams.ReadReq_Options_FilterOptions_Expression{Prefix: prefixes}
-	if len(prefixes) == 0 {
-		streamsOf.Regex = anyStream
-	}
 	ctx, giveUp := context.WithCancelCause(ctx)
 	patience := time.AfterFunc(s.cfg.AttemptTimeout, func() { giveUp(errNoAnswer) })
-	opened, err := s.openReading(ctx, &streams.ReadReq_Options{
+	options := &streams.ReadReq_Options{
 		StreamOption: fromPosition(from),
 		CountOption:  &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}},
-		FilterOption: &streams.ReadReq_Options_Filter{Filter: &streams.ReadReq_Options_FilterOptions{
-			Filter:                       &streams.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: streamsOf},
-			Window:                       &streams.ReadReq_Options_FilterOptions_Max{Max: searchWindow},
-			CheckpointIntervalMultiplier: 1,
-		}},
-	})
+		FilterOption: &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
+	}
+	if len(prefixes) > 0 {
+		options.FilterOption = withPrefixes(prefixes)
+	}
+	opened, err := s.openReading(ctx, options)
 	if err == nil {
 		_, err = opened.next() // the confirmation
 		if !patience.Stop() && err == nil {
@@ -122,4 +125,13 @@ func (s *Store) subscribe(ctx context.Context, from Position, prefixes []string)
 		return nil, err
 	}
 	return &subscription{opened, head}, nil
+}
+
+func withPrefixes(prefixes []string) *streams.ReadReq_Options_Filter {
+	expression := &streams.ReadReq_Options_FilterOptions_Expression{Prefix: prefixes}
+	return &streams.ReadReq_Options_Filter{Filter: &streams.ReadReq_Options_FilterOptions{
+		Filter:                       &streams.ReadReq_Options_FilterOptions_StreamIdentifier{StreamIdentifier: expression},
+		Window:                       &streams.ReadReq_Options_FilterOptions_Max{Max: searchWindow},
+		CheckpointIntervalMultiplier: 1,
+	}}
 }

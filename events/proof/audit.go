@@ -179,7 +179,7 @@ func (a *Audit) alteration() *Alteration {
 	if unfit > 0 {
 		sound = a.log.heads[unfit-1].N
 	}
-	if a.departed != nil && a.departed.Index >= sound && a.other.fits[unfit] {
+	if a.departed != nil && a.other.fits[unfit] {
 		return &Alteration{Of: Log, First: *a.departed, Last: *a.departed, Head: head}
 	}
 	first, ok := a.behind[sound]

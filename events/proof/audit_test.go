@@ -202,6 +202,18 @@ func TestAuditOfASoundLog(t *testing.T) {
 	})
 }
 
+// A tree that was altered too, and in another way, is no witness of where.
+func TestAuditBesideAnotherLog(t *testing.T) {
+	t.Parallel()
+	log := newLog(40)
+	altered, _ := tamperings["other data"](slices.Clone(log), 25)
+	other, _ := tamperings["other data"](slices.Clone(log), 20)
+	a := audited(t, altered, keptOf(other), headsOf(log, 10, 40)).Alteration
+	if a == nil || a.Of != Log || a.First.Index != 10 || a.Last.Index != 39 {
+		t.Errorf("found %+v", a)
+	}
+}
+
 // Tiles that are gone are an altered tree.
 func TestAuditBesideHalfATree(t *testing.T) {
 	t.Parallel()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/mod/sumdb/note"
 	"golang.org/x/mod/sumdb/tlog"
 	"pgregory.net/rapid"
 
@@ -68,8 +69,16 @@ func TestHeads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	signer, err := note.NewSigner(private)
+	if err != nil {
+		t.Fatal(err)
+	}
+	misnamed, err := note.Sign(&note.Note{Text: headText("other.host", first.Tree)}, signer)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, text := range map[string]string{
-		"nothing": " \n", "no note": "x", "another size": strings.Replace(first.Signed, "\n4\n", "\n5\n", 1),
+		"another log": string(misnamed), "nothing": " \n", "no note": "x", "another size": strings.Replace(first.Signed, "\n4\n", "\n5\n", 1),
 		"no signature": strings.Split(first.Signed, "— ")[0], "another name": signed(t, log, foreign).Signed,
 		"one of two": first.Signed + strings.Replace(second.Signed, "\n9\n", "\n8\n", 1),
 	} {
