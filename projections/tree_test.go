@@ -63,7 +63,7 @@ func TestTreeOfManyTiles(t *testing.T) {
 	ctx := withPatience(t)
 	w := newWorkshop(t, Tree)
 	var log []eventstore.Recorded
-	for i := range 1<<(2*readmodel.TreeHeight) + 700 {
+	for i := range 1<<(2*readmodel.TreeHeight) + 300 {
 		at := uint64(100 * (i + 1))
 		log = append(log, eventstore.Recorded{
 			ID: uuid.New(), Stream: events.StreamURL + "x", Revision: eventstore.Revision(i), Position: eventstore.Position{Commit: at, Prepare: at},
@@ -73,9 +73,9 @@ func TestTreeOfManyTiles(t *testing.T) {
 	for _, size := range []int{1, 255, 256, 257, 5000} {
 		p := w.empty(ctx, t)
 		p.building = size == 5000
-		rest := log
-		if size == 1 {
-			rest = log[:600]
+		rest := log[:600]
+		if p.building {
+			rest = log
 		}
 		for batch := range slices.Chunk(rest, size) {
 			mustHandle(ctx, t, p, batch)
