@@ -80,8 +80,9 @@ func fields(message []byte, visit func(field int, value []byte, number uint64) e
 
 // answer is what a ReadResp says. All else that it may say is of no interest here.
 type answer struct {
-	event      *Recorded // nil: none
-	checkpoint Position  // was reached without an event that matches; zero: none
+	isEvent    bool
+	event      Recorded
+	checkpoint Position // was reached without an event that matches; zero: none
 	caughtUp   bool
 }
 
@@ -115,9 +116,9 @@ func (d *decoder) event(a *answer, read []byte) error {
 		if field != 1 { // event
 			return nil
 		}
-		a.event = &Recorded{}
+		a.isEvent = true
 		return fields(recorded, func(field int, value []byte, number uint64) error {
-			return d.field(a.event, field, value, number)
+			return d.field(&a.event, field, value, number)
 		})
 	})
 }

@@ -32,7 +32,7 @@ func (s *Store) Backlog(ctx context.Context, behind Position, prefixes []string,
 			return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, err)
 		case received.caughtUp:
 			return b, nil
-		case received.event != nil:
+		case received.isEvent:
 			event := received.event
 			if b.Events++; b.Events == 1 {
 				b.Oldest = event.Time

@@ -98,12 +98,12 @@ func (s *Store) receiveLog(ctx context.Context, behind, upTo Position, batches c
 		if err != nil {
 			return err
 		}
-		if event := received.event; event != nil {
+		if event := received.event; received.isEvent {
 			if event.Position.After(upTo) {
 				return gathered.send(ctx, batches)
 			}
 			if event.Position.After(behind) && !strings.HasPrefix(event.Stream, "$") { // the position itself is read too
-				gathered.add(*event)
+				gathered.add(event)
 			}
 		}
 		if gathered.due() {

@@ -82,7 +82,7 @@ type subscription struct {
 // next waits for the next answer. Of events of the event store itself it tells no more than that they were passed.
 func (s *subscription) next() (answer, error) {
 	a, err := s.reading.next()
-	if a.event != nil && strings.HasPrefix(a.event.Stream, "$") {
+	if a.isEvent && strings.HasPrefix(a.event.Stream, "$") {
 		a = answer{checkpoint: a.event.Position}
 	}
 	return a, err

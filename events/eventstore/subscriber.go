@@ -240,10 +240,10 @@ func (s *Subscriber) receive(ctx context.Context, subscription *subscription, ar
 		if err != nil {
 			return fmt.Errorf("subscription dropped: %w", err)
 		}
-		a := arrival{event: received.event, position: received.checkpoint, caughtUp: received.caughtUp}
+		a := arrival{position: received.checkpoint, caughtUp: received.caughtUp}
 		switch {
-		case a.event != nil:
-			a.position = a.event.Position
+		case received.isEvent:
+			a.event, a.position = &received.event, received.event.Position
 			if s.cfg.Decode {
 				a.event.body, _ = events.Decode(a.event.Type, a.event.Data) // an error comes up again in Event
 			}

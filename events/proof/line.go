@@ -2,6 +2,7 @@ package proof
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -71,8 +72,8 @@ func Verbatim(stored []byte) bool {
 // Hasher hashes events. It keeps the room for a line from one event to the next.
 type Hasher struct{ line []byte }
 
-// Leaf returns the hash of an event's leaf.
+// Leaf returns the hash of an event's leaf: the tlog.RecordHash of its line, without the room that this takes.
 func (h *Hasher) Leaf(r eventstore.Recorded) tlog.Hash {
-	h.line = AppendLine(h.line[:0], r)
-	return tlog.RecordHash(h.line)
+	h.line = AppendLine(append(h.line[:0], 0), r) // RFC 6962 has a zero before a leaf
+	return sha256.Sum256(h.line)
 }
