@@ -124,7 +124,7 @@ func (p *projector) settle(ctx context.Context) error {
 // foldBulk returns the statements that take events into the tables.
 func (p *projector) foldBulk(ctx context.Context, recorded []eventstore.Recorded) (writing *statements, err error) {
 	defer recovered(&err)
-	facts, err := decode(recorded, func(eventstore.Recorded) bool { return false }) // builds never park
+	facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false }) // builds never park
 	if err != nil {
 		return nil, err
 	}

@@ -111,7 +111,7 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 		return 0, err
 	}
 	return takeLetters(ctx, db, name, stream, func(ctx context.Context, tx pgx.Tx, at checkpoint, recorded []eventstore.Recorded) error {
-		facts, err := decode(recorded, func(eventstore.Recorded) bool { return false })
+		facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false })
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,6 @@
 // Package projections builds the read models from the log.
 //
-// A projection follows the events of its filter through one filtered subscription, in batches. A batch is one
+// A projection follows the events of its filter, or the whole log, through one subscription, in batches. A batch is one
 // transaction of two round trips: the checkpoint moves by compare-and-swap, the events are folded in memory to one row per
 // key, each table takes them in one statement, and a notification goes out with the commit. So an event counts exactly
 // once whatever crashes.

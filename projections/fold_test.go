@@ -145,6 +145,8 @@ func (h *history) check(ctx context.Context, w *workshop) {
 		h.checkTags(ctx, db)
 	case Accounts:
 		h.checkAccounts(ctx, db)
+	case Tree:
+		h.checkTree(ctx, db)
 	}
 }
 

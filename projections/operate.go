@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/uptrace/bun"
 
+	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
 
@@ -31,6 +33,33 @@ func Pause(ctx context.Context, db *readmodel.DB, name string) error {
 // Resume ends a pause, and has a stopped projection try again at once.
 func Resume(ctx context.Context, db *readmodel.DB, name string) error {
 	return operate(ctx, db, name, "UPDATE linkledger.generations SET paused = false, resumptions = resumptions + 1 WHERE name = ?")
+}
+
+// Await waits until what readers see of a projection has all its events up to a position of the log.
+func Await(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, to eventstore.Position) error {
+	p, err := projectionNamed(name)
+	if err != nil {
+		return err
+	}
+	for {
+		serving, err := servingGeneration(ctx, db, name)
+		if err != nil {
+			return err
+		}
+		at := checkpointOf(serving).position
+		if !to.After(at) {
+			return nil
+		}
+		// What lies in between may be nothing that the projection follows.
+		if missing, err := store.Backlog(ctx, at, p.filter, 1); err != nil || missing.Events == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is at position %s, not %s: %w", name, at, to, ctx.Err())
+		case <-time.After(progressInterval):
+		}
+	}
 }
 
 func operate(ctx context.Context, db *readmodel.DB, name, statement string) error {

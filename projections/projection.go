@@ -18,6 +18,7 @@ const (
 	Tags       = "tags"
 	Accounts   = "accounts"
 	Dimensions = "dimensions"
+	Tree       = "tree"
 )
 
 // projection is one read model: what it follows and how a batch gets into its tables.
@@ -25,10 +26,11 @@ type projection struct {
 	name   string
 	filter eventstore.Filter
 	fold   func() fold
+	raw    bool // the fold takes facts without their bodies
+	keeps  bool // the fold puts into bulk what it changes, and finds it there
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
-	patient     func(eventstore.Recorded) bool
-	maxPatience time.Duration // see eventstore.SubscriberConfig
-	keeps       bool          // the fold puts into bulk what it changes, and finds it there
+	patient                  func(eventstore.Recorded) bool
+	minPatience, maxPatience time.Duration // see eventstore.SubscriberConfig
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
@@ -51,8 +53,9 @@ func all() []projection {
 		{
 			name: Dimensions, fold: newDimensionFold,
 			filter:  types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
-			patient: func(eventstore.Recorded) bool { return true }, maxPatience: dimensionPatience,
+			patient: isEvent, maxPatience: dimensionPatience,
 		},
+		{name: Tree, fold: newTreeFold, raw: true, patient: isEvent, minPatience: treePatience},
 	}
 }
 
@@ -68,22 +71,25 @@ func types(of ...events.Event) (f eventstore.Filter) {
 // fact is a stored event with its decoded body.
 type fact struct {
 	eventstore.Recorded
-	body  events.Event
-	index int // in its batch
+	body  events.Event // nil for a raw projection
+	index int          // in its batch
 }
 
-// decode leaves out the events that are to be set aside.
-func decode(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool) ([]fact, error) {
+// facts leaves out the events that are to be set aside.
+func (p projection) facts(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool) ([]fact, error) {
 	facts := make([]fact, 0, len(recorded))
 	for i, r := range recorded {
 		if aside(r) {
 			continue
 		}
-		body, err := r.Event()
-		if err != nil {
-			return nil, newEventError(r, i, errors.Unwrap(err)) // which names the event too
+		f := fact{Recorded: r, index: i}
+		if !p.raw {
+			var err error
+			if f.body, err = r.Event(); err != nil {
+				return nil, newEventError(r, i, errors.Unwrap(err)) // which names the event too
+			}
 		}
-		facts = append(facts, fact{Recorded: r, body: body, index: i})
+		facts = append(facts, f)
 	}
 	return facts, nil
 }

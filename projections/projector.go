@@ -105,7 +105,7 @@ func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 // commit applies events and moves the checkpoint to a position, in one transaction.
 func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
 	defer recovered(&err)
-	facts, err := decode(recorded, p.isParked)
+	facts, err := p.facts(recorded, p.isParked)
 	if err != nil {
 		return err
 	}

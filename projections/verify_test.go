@@ -66,6 +66,8 @@ func (c column) otherwise() string {
 		return "NOT " + c.Name
 	case "text":
 		return c.Name + " || 'x'"
+	case "bytea":
+		return c.Name + ` || '\x00'`
 	case "uuid":
 		return "gen_random_uuid()"
 	case "ARRAY":
@@ -84,7 +86,7 @@ func wrong(columns []column) map[string]string {
 	names, values := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
 		names[i], values[i] = c.Name, c.Name
-		if c.Key && c.Type == "uuid" {
+		if c.Key {
 			values[i] = c.otherwise()
 		}
 		if !c.Key {

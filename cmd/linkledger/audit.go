@@ -16,6 +16,12 @@ type auditCommand struct {
 	At      auditAt      `cmd:"" help:"Tell where a hash led at a moment, and how its link was set."`
 	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
 
+	Key         auditKey         `cmd:"" help:"Make a key that signs heads of the log, and print its public half."`
+	Checkpoint  auditCheckpoint  `cmd:"" help:"Print the signed head of the log: keep it elsewhere."`
+	Prove       auditProve       `cmd:"" help:"Print a proof of each event of a link, and that the log goes on from older heads."`
+	VerifyProof auditVerifyProof `cmd:"" help:"Verify a file of proofs by the public key; no installation is needed."`
+	Verify      auditVerify      `cmd:"" help:"Read the whole log, and tell the first event that is not as the tree and the signed heads have it."`
+
 	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or make a link as it was in an earlier version."`
 	Undo    auditUndo    `cmd:"" help:"Undo all that one call of the API changed, but for links that were changed since."`
 

@@ -134,24 +134,18 @@ func (p *pair) verify(after string) {
 // compare demands every answered create and click, each once, of the tables.
 func (p *pair) compare() {
 	p.t.Helper()
-	var rows []struct {
+	type link struct {
 		Hash, LongURL string
 		Clicks        int
 	}
+	var rows []link
 	p.eventually("the answered clicks are counted", func() bool {
 		rows = nil
 		if err := p.db.NewRaw(`SELECT hash, long_url, coalesce(total_clicks, 0) AS clicks
 			FROM linkledger.links LEFT JOIN linkledger.link_stats ON url_id = id`).Scan(p.t.Context(), &rows); err != nil {
 			return false
 		}
-		counted, answered := 0, 0
-		for _, row := range rows {
-			counted += row.Clicks
-		}
-		for _, n := range p.clicked {
-			answered += n
-		}
-		return counted >= answered
+		return !slices.ContainsFunc(rows, func(row link) bool { return row.Clicks < p.clicked[row.Hash] })
 	})
 	found := make(map[string]bool)
 	for _, row := range rows {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -20,6 +19,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/proof"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -252,7 +252,7 @@ func TestLinesKeepStoredBytes(t *testing.T) {
 			Position: eventstore.Position{Commit: rapid.Uint64().Draw(t, "commit")}, Stream: rapid.StringMatching(`[ -~ü]{1,9}`).Draw(t, "stream"),
 			Type: "x", ID: uuid.New(), Data: stored.Draw(t, "data"), Metadata: stored.Draw(t, "metadata"),
 		}
-		leaf := appendEvent(nil, r)
+		leaf := proof.AppendLine(nil, r)
 		line, err := appendCSV(nil, r)
 		if err != nil {
 			t.Fatal(err)
@@ -265,33 +265,4 @@ func TestLinesKeepStoredBytes(t *testing.T) {
 			t.Fatalf("csv %s is another leaf than %s", line, leaf)
 		}
 	})
-}
-
-// The root is that of the reference implementation.
-func TestTree(t *testing.T) {
-	t.Parallel()
-	var (
-		grown  tree
-		stored []tlog.Hash
-	)
-	reader := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
-		hashes := make([]tlog.Hash, len(indexes))
-		for i, index := range indexes {
-			hashes[i] = stored[index]
-		}
-		return hashes, nil
-	})
-	for n := range int64(200) {
-		want, err := tlog.TreeHash(n, reader)
-		if err != nil || grown.root() != want {
-			t.Fatalf("%d leaves: %s, want %s, %v", n, grown.root(), want, err)
-		}
-		leaf := fmt.Appendf(nil, "leaf %d", n)
-		hashes, err := tlog.StoredHashes(n, leaf, reader)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored = append(stored, hashes...)
-		grown.add(leaf)
-	}
 }

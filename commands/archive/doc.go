@@ -8,5 +8,6 @@
 //
 // The manifest counts the events, and has the root hash of the RFC 6962 Merkle tree whose leaves are the events in
 // their order. The leaf of an event is its line in the format ndjson without the line end, in both formats, so both have
-// the same root. The same header always gives the same file, also when the export was interrupted and resumed.
+// the same root. That of the whole log is the tree of package proof. The same header always gives the same file, also when
+// the export was interrupted and resumed.
 package archive

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof"
 )
 
 // Progress is told while an export goes on.
@@ -126,7 +127,7 @@ func (e *Export) selection() func(eventstore.Recorded) (bool, error) {
 }
 
 func (e *Export) write(r eventstore.Recorded) error {
-	e.line = appendEvent(e.line[:0], r)
+	e.line = proof.AppendLine(e.line[:0], r)
 	if err := e.add(Position(r.Position), e.line); err != nil {
 		return err
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
+
+	"linkledger/events/proof"
 )
 
 // Format is how events are written.
@@ -78,7 +80,7 @@ type content struct {
 	header   Header
 	manifest *Manifest
 	sum      Manifest // of the events, but for the root
-	tree     tree
+	tree     proof.Tree
 	columns  bool  // were read, in csv
 	bytes    int64 // of the whole lines
 }
@@ -183,14 +185,14 @@ func (c *content) add(at Position, leaf []byte) error {
 	}
 	c.sum.Count++
 	c.sum.Last = at
-	c.tree.add(leaf)
+	c.tree.Add(tlog.RecordHash(leaf))
 	return nil
 }
 
 // summary is the manifest that the events ask for.
 func (c *content) summary() Manifest {
 	sum := c.sum
-	sum.Root = c.tree.root()
+	sum.Root = c.tree.Root()
 	return sum
 }
 

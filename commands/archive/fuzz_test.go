@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof"
 )
 
 // fileOf returns a complete file with one event.
@@ -16,7 +17,7 @@ func fileOf(f *testing.F, format Format) []byte {
 	if err != nil {
 		f.Fatal(err)
 	}
-	leaf := appendEvent(nil, r)
+	leaf := proof.AppendLine(nil, r)
 	if format == CSV {
 		file = append(file, columns+"\n"...)
 		if file, err = appendCSV(file, r); err != nil {

@@ -1,15 +1,14 @@
 package archive
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/proof"
 )
 
 // Position is a place in the log.
@@ -19,61 +18,6 @@ type Position struct {
 }
 
 func (p Position) after(q Position) bool { return eventstore.Position(p).After(eventstore.Position(q)) }
-
-// appendEvent writes an event as a line of ndjson, without the line end. It is the leaf of the tree.
-func appendEvent(line []byte, r eventstore.Recorded) []byte {
-	line = append(line, `{"position":{"commit":`...)
-	line = strconv.AppendUint(line, r.Position.Commit, 10)
-	line = append(line, `,"prepare":`...)
-	line = strconv.AppendUint(line, r.Position.Prepare, 10)
-	line = append(line, `},"stream":`...)
-	line = appendText(line, r.Stream)
-	line = append(line, `,"revision":`...)
-	line = strconv.AppendInt(line, int64(r.Revision), 10)
-	line = append(line, `,"id":"`...)
-	line = append(line, r.ID.String()...)
-	line = append(line, `","type":`...)
-	line = appendText(line, r.Type)
-	line = append(line, `,"time":"`...)
-	line = r.Time.UTC().AppendFormat(line, time.RFC3339Nano)
-	line = append(line, '"')
-	line = appendStored(line, "metadata", r.Metadata)
-	line = appendStored(line, "data", r.Data)
-	return append(line, '}')
-}
-
-// appendText writes a text as JSON.
-func appendText(line []byte, text string) []byte {
-	odd := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
-	if strings.ContainsFunc(text, odd) {
-		quoted, _ := json.Marshal(text) // a string can be encoded
-		return append(line, quoted...)
-	}
-	line = append(line, '"')
-	line = append(line, text...)
-	return append(line, '"')
-}
-
-// appendStored writes stored bytes under a name, or nothing where there are none.
-func appendStored(line []byte, name string, stored []byte) []byte {
-	if len(stored) == 0 {
-		return line
-	}
-	line = append(line, `,"`...)
-	line = append(line, name...)
-	if verbatim(stored) {
-		line = append(line, `":`...)
-		return append(line, stored...)
-	}
-	line = append(line, `_base64":"`...)
-	line = base64.StdEncoding.AppendEncode(line, stored)
-	return append(line, '"')
-}
-
-// verbatim tells whether stored bytes can lie in a line as they are, and be read from it exactly.
-func verbatim(stored []byte) bool {
-	return !bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && len(bytes.TrimSpace(stored)) == len(stored)
-}
 
 // columns are the names of the columns of csv.
 const columns = "commit,prepare,stream,revision,id,type,time,metadata,metadata_base64,data,data_base64"
@@ -101,7 +45,7 @@ func appendCSV(line []byte, r eventstore.Recorded) ([]byte, error) {
 		switch {
 		case len(stored) == 0:
 			line = append(line, ',')
-		case verbatim(stored):
+		case proof.Verbatim(stored):
 			line = append(appendQuoted(line, string(stored)), ',')
 		default:
 			line = append(line, ',')
@@ -123,13 +67,13 @@ func leafOfCSV(fields []string) []byte {
 	line = append(line, `,"prepare":`...)
 	line = append(line, fields[1]...)
 	line = append(line, `},"stream":`...)
-	line = appendText(line, fields[2])
+	line = proof.AppendText(line, fields[2])
 	line = append(line, `,"revision":`...)
 	line = append(line, fields[3]...)
 	line = append(line, `,"id":"`...)
 	line = append(line, fields[4]...)
 	line = append(line, `","type":`...)
-	line = appendText(line, fields[5])
+	line = proof.AppendText(line, fields[5])
 	line = append(line, `,"time":"`...)
 	line = append(line, fields[6]...)
 	line = append(line, '"')

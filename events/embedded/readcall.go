@@ -20,6 +20,9 @@ type reader struct {
 	store *Store
 	req   *readRequest
 	send  func(*streams.ReadResp) error
+
+	sendEncoded func(any) error // for messages that are encoded already
+	scratch     []byte          // room for the next one
 }
 
 // Read serves reads and subscriptions.
@@ -28,7 +31,7 @@ func (s *streamsService) Read(req *streams.ReadReq, call streams.Streams_ReadSer
 	if err != nil {
 		return failure(call.Context(), err)
 	}
-	r := &reader{store: s.store, req: q, send: call.Send}
+	r := &reader{store: s.store, req: q, send: call.Send, sendEncoded: call.SendMsg}
 	if err := r.run(call.Context()); err != nil {
 		return failure(call.Context(), err)
 	}
@@ -191,19 +194,22 @@ func (r *reader) readStreamBackwards(ctx context.Context, st *streamState) error
 
 // sendEvent sends an event, with the event that it links to when asked for.
 func (r *reader) sendEvent(ctx context.Context, rec *record) error {
+	if !r.req.resolveLinks || rec.kind != typeLink {
+		var message encoded
+		message, r.scratch = encodeEvent(rec, r.req.stringIDs, r.scratch)
+		return r.sendEncoded(message)
+	}
 	wire := &streams.ReadResp_ReadEvent{Position: &streams.ReadResp_ReadEvent_CommitPosition{CommitPosition: rec.pos}}
 	wire.Event = wireRecord(rec, r.req.stringIDs)
-	if r.req.resolveLinks && rec.kind == typeLink {
-		target, isLink, err := r.store.resolveLink(ctx, rec)
-		if err != nil {
-			return err
-		}
-		if isLink {
-			wire.Event, wire.Link = nil, wire.Event
-		}
-		if target != nil {
-			wire.Event = wireRecord(target, r.req.stringIDs)
-		}
+	target, isLink, err := r.store.resolveLink(ctx, rec)
+	if err != nil {
+		return err
+	}
+	if isLink {
+		wire.Event, wire.Link = nil, wire.Event
+	}
+	if target != nil {
+		wire.Event = wireRecord(target, r.req.stringIDs)
 	}
 	return r.send(&streams.ReadResp{Content: &streams.ReadResp_Event{Event: wire}})
 }

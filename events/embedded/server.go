@@ -21,6 +21,7 @@ const (
 // newServer returns a server that advertises addr.
 func (s *Store) newServer(addr net.Addr) *grpc.Server {
 	opts := append(s.cfg.securityOptions(),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxConcurrentStreams(maxConcurrent),
 		// Clients ping every ten seconds, also without any open call. The

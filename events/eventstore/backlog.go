@@ -24,17 +24,16 @@ func (s *Store) Backlog(ctx context.Context, behind Position, filter Filter, mos
 		return Backlog{}, err
 	}
 	defer subscription.close()
-	defer context.AfterFunc(ctx, func() { _ = subscription.Close() })() // Recv does not look at the context
 	var b Backlog
 	for {
-		received := subscription.Recv()
+		received, err := subscription.next()
 		switch {
-		case received.SubscriptionDropped != nil:
-			return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, classify(received.SubscriptionDropped.Error))
-		case received.CaughtUp != nil:
+		case err != nil:
+			return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, err)
+		case received.caughtUp:
 			return b, nil
-		case received.EventAppeared != nil:
-			event := record(received.EventAppeared.OriginalEvent())
+		case received.isEvent:
+			event := received.event
 			if b.Events++; b.Events == 1 {
 				b.Oldest = event.Time
 			}

@@ -11,7 +11,8 @@ import (
 type batcher struct {
 	size        int
 	patient     func(Recorded) bool
-	maxPatience time.Duration
+	minPatience time.Duration       // see SubscriberConfig
+	maxPatience time.Duration       // likewise
 	room        *semaphore.Weighted // that arrivals take while they wait
 	position    Position            // of the last arrival
 	sent        time.Time           // when a batch was last sent
@@ -64,7 +65,7 @@ func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) 
 	case len(batch.Events) > 0:
 		return before
 	}
-	interval := min(max(patientShare*b.applied.Sub(b.sent), minPatience), b.maxPatience)
+	interval := min(max(patientShare*b.applied.Sub(b.sent), b.minPatience), b.maxPatience)
 	wait := time.Until(b.sent.Add(interval))
 	if wait <= 0 {
 		return nil

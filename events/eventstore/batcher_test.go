@@ -14,7 +14,7 @@ func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
-		b := batcher{size: 5, maxPatience: DefaultPatience, room: semaphore.NewWeighted(1), patient: func(r Recorded) bool { return r.Type == "patient" }}
+		b := batcher{size: 5, minPatience: DefaultMinPatience, maxPatience: DefaultMaxPatience, room: semaphore.NewWeighted(1), patient: func(r Recorded) bool { return r.Type == "patient" }}
 		start, position := time.Now(), uint64(0)
 		arrive := func(eventType string) {
 			position++
@@ -34,29 +34,29 @@ func TestPatientEvents(t *testing.T) {
 		takes(1, 0) // nothing was sent for a long time
 		arrive("patient")
 		go func() {
-			time.Sleep(minPatience / 2)
+			time.Sleep(DefaultMinPatience / 2)
 			arrive("patient")
 		}()
-		takes(2, minPatience)
+		takes(2, DefaultMinPatience)
 		arrive("patient")
 		go func() {
-			time.Sleep(minPatience / 2)
+			time.Sleep(DefaultMinPatience / 2)
 			arrive("other")
 		}()
-		takes(2, minPatience*3/2)
+		takes(2, DefaultMinPatience*3/2)
 		for range 5 {
 			arrive("patient")
 		}
-		takes(5, minPatience*3/2) // full
+		takes(5, DefaultMinPatience*3/2) // full
 
-		took := 2 * minPatience
+		took := 2 * DefaultMinPatience
 		time.Sleep(took) // the batch is applied
 		sent := time.Since(start) - took
 		arrive("patient")
 		takes(1, sent+patientShare*took) // so that a tenth of the time goes into batches
-		time.Sleep(DefaultPatience / 2)
+		time.Sleep(DefaultMaxPatience / 2)
 		sent += patientShare * took
 		arrive("patient")
-		takes(1, sent+DefaultPatience)
+		takes(1, sent+DefaultMaxPatience)
 	})
 }

@@ -5,11 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 	"time"
-
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
 const (
@@ -48,24 +45,19 @@ func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func(
 	return nil
 }
 
-// readLogOnce reads over a client of its own until something fails. A client that hangs is left to its goroutine, which
-// closes it.
+// readLogOnce reads over a connection of its own until something fails. It receives while handle works.
 func (s *Store) readLogOnce(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
-	client, err := newClient(s.cfg.URL)
-	if err != nil {
-		return err
-	}
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	batches := make(chan []Recorded, logBatches)
 	received := make(chan error, 1)
 	go func() {
 		defer close(batches)
-		_, err := guarded(ctx, client, func(ctx context.Context, client *esdb.Client) (struct{}, error) {
-			return struct{}{}, receiveLog(ctx, client, behind, upTo, batches)
-		})
-		_ = client.Close() // never fails
-		received <- err
+		received <- s.receiveLog(ctx, behind, upTo, batches)
+	}()
+	defer func() { // ends what is still under way, and waits for it
+		cancel()
+		for range batches { // nobody wants these
+		}
 	}()
 	stalled := time.NewTimer(s.cfg.AttemptTimeout)
 	defer stalled.Stop()
@@ -91,31 +83,28 @@ func (s *Store) readLogOnce(ctx context.Context, behind, upTo Position, handle f
 }
 
 // receiveLog sends what the event store sends, in batches that are bounded in events, bytes and time.
-func receiveLog(ctx context.Context, client *esdb.Client, behind, upTo Position, batches chan<- []Recorded) error {
-	options := esdb.ReadAllOptions{Direction: esdb.Forwards, From: esdb.Start{}}
-	if behind != (Position{}) {
-		options.From = esdb.Position{Commit: behind.Commit, Prepare: behind.Prepare}
-	}
-	reading, err := client.ReadAll(ctx, options, math.MaxInt64)
+func (s *Store) receiveLog(ctx context.Context, behind, upTo Position, batches chan<- []Recorded) error {
+	reading, err := s.openLog(ctx, behind)
 	if err != nil {
 		return err
 	}
-	defer reading.Close()
+	defer reading.close()
 	gathered := logBatch{begun: time.Now()}
 	for {
-		resolved, err := reading.Recv()
+		received, err := reading.next()
 		if errors.Is(err, io.EOF) {
 			return gathered.send(ctx, batches)
 		}
 		if err != nil {
 			return err
 		}
-		event := record(resolved.OriginalEvent())
-		if event.Position.After(upTo) {
-			return gathered.send(ctx, batches)
-		}
-		if event.Position.After(behind) && !strings.HasPrefix(event.Stream, "$") { // the position itself is read too
-			gathered.add(event)
+		if event := received.event; received.isEvent {
+			if event.Position.After(upTo) {
+				return gathered.send(ctx, batches)
+			}
+			if event.Position.After(behind) && !strings.HasPrefix(event.Stream, "$") { // the position itself is read too
+				gathered.add(event)
+			}
 		}
 		if gathered.due() {
 			if err := gathered.send(ctx, batches); err != nil {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/cenkalti/backoff/v5"
@@ -19,19 +18,15 @@ import (
 )
 
 const (
-	// searchWindow is how many events the server looks at between two pages of a filtered subscription. The client's
-	// default of 32 would cost a round of paging for every 32 events that do not match.
-	searchWindow = 4096
 	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint past events that
 	// do not match.
 	positionInterval = time.Second
 	// patientShare bounds the part of the time that goes into batches of patient events to one in so many: the longer
 	// the last batch took, the longer the next one gathers.
 	patientShare = 10
-	// minPatience is the least time between two batches of patient events.
-	minPatience = 10 * time.Millisecond
-	// DefaultPatience is the most of that time where the configuration does not say.
-	DefaultPatience = 500 * time.Millisecond
+	// DefaultMinPatience and DefaultMaxPatience bound the time between two batches of patient events where the
+	// configuration does not say.
+	DefaultMinPatience, DefaultMaxPatience = 10 * time.Millisecond, 500 * time.Millisecond
 	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
 	maxBatchBytes = 8 << 20
 	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their bodies.
@@ -70,8 +65,9 @@ type SubscriberConfig struct {
 	// back, so that many small ones become few large ones: at least 10 ms, so long that a tenth of the time goes into
 	// them, and at most MaxPatience.
 	Patient func(Recorded) bool
-	// MaxPatience is how long they are held back at most; 0 means DefaultPatience.
-	MaxPatience time.Duration
+	// MinPatience and MaxPatience are how long they are held back at least and at most; 0 means DefaultMinPatience and
+	// DefaultMaxPatience.
+	MinPatience, MaxPatience time.Duration
 	// OnError learns why a subscription ended, before it is taken up again; may be nil.
 	OnError func(error)
 	Logger  *slog.Logger // nil discards
@@ -97,8 +93,11 @@ func NewSubscriber(store *Store, cfg SubscriberConfig) *Subscriber {
 	if cfg.BatchSize == 0 {
 		cfg.BatchSize = DefaultBatchSize
 	}
+	if cfg.MinPatience == 0 {
+		cfg.MinPatience = DefaultMinPatience
+	}
 	if cfg.MaxPatience == 0 {
-		cfg.MaxPatience = DefaultPatience
+		cfg.MaxPatience = DefaultMaxPatience
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -192,7 +191,8 @@ func (s *Subscriber) deliverAll(
 	ctx context.Context, from Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
 	batches := batcher{
-		size: s.cfg.BatchSize, patient: s.cfg.Patient, maxPatience: s.cfg.MaxPatience, room: room, position: from,
+		size: s.cfg.BatchSize, patient: s.cfg.Patient, minPatience: s.cfg.MinPatience, maxPatience: s.cfg.MaxPatience,
+		room: room, position: from,
 	}
 	for {
 		batch, ok := batches.next(ctx, arrivals)
@@ -227,74 +227,6 @@ func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) erro
 	}
 }
 
-// subscription is one subscription with the client it runs on.
-type subscription struct {
-	*esdb.Subscription
-	client *esdb.Client
-	head   Position // of the log before it was opened: once caught up, everything up to there has been delivered
-}
-
-func (s *subscription) close() {
-	_ = s.Close()        // never fails
-	_ = s.client.Close() // never fails
-}
-
-// subscribe opens a filtered subscription to the whole log behind a position.
-func (s *Store) subscribe(ctx context.Context, from Position, filter Filter) (*subscription, error) {
-	options := esdb.SubscribeToAllOptions{
-		From:               esdb.Start{},
-		MaxSearchWindow:    searchWindow,
-		CheckpointInterval: 1,
-		Filter:             filter.option(),
-	}
-	head, err := s.Head(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if from != (Position{}) {
-		if from.After(head) {
-			return nil, fmt.Errorf("%w: the checkpoint %s lies behind the end of the log, %s: the event store was reset "+
-				"or restored from an older backup; rebuild the projection", ErrPositionInvalid, from, head)
-		}
-		options.From = esdb.Position{Commit: from.Commit, Prepare: from.Prepare}
-	}
-	// A client of its own, as every caller has: it is closed with the subscription.
-	client, err := newClient(s.cfg.URL)
-	if err != nil {
-		return nil, err
-	}
-	type outcome struct {
-		subscription *esdb.Subscription
-		err          error
-	}
-	opened := make(chan outcome, 1)
-	go func() {
-		opening, err := client.SubscribeToAll(ctx, options)
-		opened <- outcome{opening, classify(err)}
-	}()
-	timeout := time.NewTimer(s.cfg.AttemptTimeout)
-	defer timeout.Stop()
-	select {
-	case o := <-opened:
-		if o.err != nil {
-			_ = client.Close() // never fails
-			return nil, fmt.Errorf("subscribe: %w", o.err)
-		}
-		return &subscription{o.subscription, client, head}, nil
-	case <-ctx.Done():
-		err = ctx.Err()
-	case <-timeout.C:
-		err = fmt.Errorf("within %s", s.cfg.AttemptTimeout)
-	}
-	go func() { // the client must not be closed while it is in use
-		if o := <-opened; o.err == nil {
-			_ = o.subscription.Close() // never fails
-		}
-		_ = client.Close() // never fails
-	}()
-	return nil, fmt.Errorf("subscribe: %w: no answer: %w", ErrUnavailable, err)
-}
-
 // arrival is an event, or a position that was reached without one, or the news that nothing more is waiting.
 type arrival struct {
 	event    *Recorded
@@ -315,28 +247,23 @@ func (s *Subscriber) receive(ctx context.Context, subscription *subscription, ar
 	defer close(arrivals)
 	defer subscription.close()
 	for {
-		received := subscription.Recv()
-		var a arrival
+		received, err := subscription.next()
+		if err != nil {
+			return fmt.Errorf("subscription dropped: %w", err)
+		}
+		a := arrival{position: received.checkpoint, caughtUp: received.caughtUp}
 		switch {
-		case received.SubscriptionDropped != nil:
-			return fmt.Errorf("subscription dropped: %w", classify(received.SubscriptionDropped.Error))
-		case received.EventAppeared != nil:
-			event := record(received.EventAppeared.OriginalEvent())
+		case received.isEvent:
+			a.event, a.position = &received.event, received.event.Position
 			if s.cfg.Decode {
-				event.body, _ = events.Decode(event.Type, event.Data) // an error comes up again in Event
+				a.event.body, _ = events.Decode(a.event.Type, a.event.Data) // an error comes up again in Event
 			}
-			a = arrival{event: &event, position: event.Position}
-		case received.CheckPointReached != nil:
-			// Some servers send the end of the log, MaxUint64, as the checkpoint of an empty search; going on from
-			// there would skip events.
-			if received.CheckPointReached.Commit == math.MaxUint64 {
-				continue
-			}
-			a = arrival{position: Position{Commit: received.CheckPointReached.Commit, Prepare: received.CheckPointReached.Prepare}}
-		case received.CaughtUp != nil:
+		case a.caughtUp:
 			// Not every server sends a checkpoint where a search for events that do not match has come to its end.
-			a = arrival{position: subscription.head, caughtUp: true}
-		default: // fell behind: the batcher sees by itself whether anything is waiting
+			a.position = subscription.head
+		case a.position == Position{} || a.position.Commit == math.MaxUint64:
+			// It says that it fell behind, which the batcher sees by itself. Or the checkpoint of an empty search is the
+			// end of the log, MaxUint64, as some servers have it; going on from there would skip events.
 			continue
 		}
 		if err := room.Acquire(ctx, a.size()); err != nil {

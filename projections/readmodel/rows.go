@@ -140,3 +140,23 @@ type AccountMonth struct {
 	Month     time.Time `bun:"month,pk"` // its first day, UTC
 	URLs      int64     `bun:"urls"`     // links created in it, also those deleted since
 }
+
+// TreeTile is a row of tree_tiles.
+type TreeTile struct {
+	bun.BaseModel `bun:"table:linkledger.tree_tiles,alias:tile"`
+
+	Level      int    `bun:"level,pk"`
+	Number     int64  `bun:"number,pk"`
+	Hashes     []byte `bun:"hashes"`
+	CommitPos  int64  `bun:"commit_pos"`
+	PreparePos int64  `bun:"prepare_pos"`
+}
+
+// TreeHeight is the height of a tile: a full one has 2^TreeHeight hashes.
+const TreeHeight = 8
+
+// TreeTileSize is the length of the hashes of a full tile.
+const TreeTileSize = 32 << TreeHeight
+
+// TreeLevels is how many levels of tiles there may be, more than a log can fill.
+const TreeLevels = 7

@@ -1,4 +1,4 @@
-package archive
+package proof
 
 import (
 	"crypto/sha256"
@@ -6,15 +6,15 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It holds the roots of the complete subtrees alone, one
-// for each bit of the number of leaves.
-type tree struct {
+// Tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It holds the roots of the complete subtrees alone, one
+// for each bit of the number of leaves. The zero Tree is empty.
+type Tree struct {
 	leaves int64
 	peaks  []tlog.Hash // the largest subtree first
 }
 
-func (t *tree) add(leaf []byte) {
-	hash := tlog.RecordHash(leaf)
+// Add adds the next leaf, by its tlog.RecordHash.
+func (t *Tree) Add(hash tlog.Hash) {
 	for n := t.leaves; n&1 == 1; n >>= 1 {
 		last := len(t.peaks) - 1
 		hash = tlog.NodeHash(t.peaks[last], hash)
@@ -24,7 +24,11 @@ func (t *tree) add(leaf []byte) {
 	t.leaves++
 }
 
-func (t *tree) root() tlog.Hash {
+// Size is the number of leaves.
+func (t *Tree) Size() int64 { return t.leaves }
+
+// Root is the root over the leaves so far.
+func (t *Tree) Root() tlog.Hash {
 	if t.leaves == 0 {
 		return sha256.Sum256(nil)
 	}

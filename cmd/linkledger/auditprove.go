@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/events/proof"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+// auditProve prints proofs.
+type auditProve struct {
+	place
+	signing
+	trusted
+	Hash       string   `arg:"" optional:"" help:"Hash of a link: prove the events of all links that ever lived under it, without clicks."`
+	Checkpoint string   `help:"File with the head that the proofs rest on, the last one in it. By default a new one is signed." placeholder:"FILE" type:"existingfile"`
+	Since      []string `help:"Files with older heads: prove that the log goes on from them." placeholder:"FILE" type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditProve) Run(ctx context.Context, p *process) error {
+	if c.Hash == "" && len(c.Since) == 0 {
+		return usage("nothing is to be proven: give a hash, or older heads with --since")
+	}
+	older, err := c.heads(c.Since)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		var recorded []eventstore.Recorded
+		if c.Hash != "" {
+			var err error
+			if recorded, err = recordedOf(ctx, p, store, c.Hash); err != nil {
+				return err
+			}
+		}
+		head, err := c.base(ctx, db, store)
+		if err != nil {
+			return err
+		}
+		return altered(c.write(ctx, p, queries.New(db), head, older, recorded))
+	})
+}
+
+// base is the head that the proofs rest on.
+func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (proof.Head, error) {
+	if c.Checkpoint == "" {
+		return c.head(ctx, db, store)
+	}
+	heads, err := c.heads([]string{c.Checkpoint})
+	if err != nil {
+		return proof.Head{}, err
+	}
+	return heads[len(heads)-1], nil
+}
+
+// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored.
+func recordedOf(ctx context.Context, p *process, store *eventstore.Store, hash string) ([]eventstore.Recorded, error) {
+	handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+	history, err := handler.History(ctx, commands.HistoryOf{Hash: hash})
+	if refused, ok := errors.AsType[*commands.Error](err); ok {
+		return nil, usageError{refused}
+	}
+	if err != nil {
+		return nil, err
+	}
+	streams := make(map[string]map[eventstore.Revision]eventstore.Recorded)
+	var recorded []eventstore.Recorded
+	for _, entry := range history.Entries {
+		if streams[entry.Stream] == nil {
+			loaded, err := store.Load(ctx, entry.Stream)
+			if err != nil {
+				return nil, err
+			}
+			streams[entry.Stream] = make(map[eventstore.Revision]eventstore.Recorded)
+			for _, r := range loaded {
+				streams[entry.Stream][r.Revision] = r
+			}
+		}
+		if r, ok := streams[entry.Stream][entry.Revision]; ok { // an event may have entries for several links
+			recorded = append(recorded, r)
+			delete(streams[entry.Stream], entry.Revision)
+		}
+	}
+	return recorded, nil
+}
+
+func (c *auditProve) write(
+	ctx context.Context, p *process, q *queries.DB, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
+) error {
+	out, err := proof.NewWriter(p.stdout, head, q.TreeHashes(ctx))
+	if err != nil {
+		return err
+	}
+	for _, since := range older {
+		if err := out.Since(since); err != nil {
+			return err
+		}
+	}
+	later := 0
+	var hasher proof.Hasher
+	for _, r := range recorded {
+		index, err := q.LeafIndex(ctx, r.Position.Commit, r.Position.Prepare, hasher.Leaf(r))
+		switch {
+		case err != nil:
+			return fmt.Errorf("event at position %s: %w", r.Position, err)
+		case index >= head.N:
+			later++
+			continue
+		}
+		if err := out.Event(r, index); err != nil {
+			return err
+		}
+	}
+	if later > 0 {
+		p.logger.WarnContext(ctx, "events that came after the head are left out", slog.Int("events", later))
+	}
+	return out.Close()
+}
+
+// altered explains why something can't be proven.
+func altered(err error) error {
+	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
+		return fmt.Errorf("%w: the log or the tree in PostgreSQL was altered: linkledger audit verify tells where", err)
+	}
+	return err
+}
+
+// auditVerifyProof verifies a file of proofs.
+type auditVerifyProof struct {
+	trusted
+	File string `arg:"" help:"File that prove has printed." type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditVerifyProof) Run(p *process) error {
+	if c.PublicKey == "" {
+		return usage("proofs are believed by their key: give it with --public-key (%s)", envName("public-key"))
+	}
+	file, err := os.Open(c.File)
+	if err != nil {
+		return usageError{err}
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	proven, err := proof.Check(file, c.PublicKey)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	if _, err := fmt.Fprintf(p.stdout, "%s: of the %d events of the signed log these are %d\n", c.File, proven.Head.N, len(proven.Events)); err != nil {
+		return err
+	}
+	for _, older := range proven.Since {
+		if _, err := fmt.Fprintf(p.stdout, "the log goes on from the head of %d events, root hash %s\n", older.N, older.Hash); err != nil {
+			return err
+		}
+	}
+	if len(proven.Events) == 0 {
+		return nil
+	}
+	rows := make([]table.Row, len(proven.Events))
+	for i, e := range proven.Events {
+		rows[i] = table.Row{e.Index, e.Position.Commit, clock(e.Time), e.Stream, e.Revision, e.Type}
+	}
+	return printTable(p.stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"linkledger/commands/archive"
+	"linkledger/events/eventstore"
+	"linkledger/events/proof"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+)
+
+// auditVerify holds the log against its tree and against signed heads.
+type auditVerify struct {
+	target
+	trusted
+	Checkpoint []string `help:"Files with signed heads that were kept elsewhere, one or more in each." placeholder:"FILE" type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditVerify) Run(ctx context.Context, p *process) error {
+	heads, err := c.heads(c.Checkpoint)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		found, err := auditLog(ctx, p, queries.New(db), store, heads)
+		if ctx.Err() != nil {
+			return usage("interrupted: nothing was changed")
+		}
+		if err != nil {
+			return err
+		}
+		return c.print(p, found)
+	})
+}
+
+// auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
+func auditLog(ctx context.Context, p *process, q *queries.DB, store *eventstore.Store, heads []proof.Head) (proof.Findings, error) {
+	tree, err := q.Tree(ctx)
+	if err != nil {
+		return proof.Findings{}, err
+	}
+	end, err := store.Head(ctx)
+	if err != nil {
+		return proof.Findings{}, err
+	}
+	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
+	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.TreeLeaves}, heads)
+	tell, ended := exportProgress(p)
+	events := int64(0)
+	err = store.ReadLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
+		events += int64(len(batch))
+		if tell != nil {
+			tell(archive.Position(batch[len(batch)-1].Position), archive.Position(end), events)
+		}
+		return audit.Take(ctx, batch)
+	})
+	ended(err == nil)
+	if err != nil {
+		return proof.Findings{}, err
+	}
+	return audit.Conclude(ctx)
+}
+
+// findingsView is what an audit has found as it is printed.
+type findingsView struct {
+	Events     int64           `json:"events"`
+	Position   uint64          `json:"position"` // of the last of them
+	Root       string          `json:"root"`
+	Fitting    []int64         `json:"fitting"` // the heads that fit, by how many events they are of
+	Alteration *alterationView `json:"alteration"`
+}
+
+type alterationView struct {
+	Of    proof.Suspect `json:"of"`
+	First placeView     `json:"first"`
+	Last  placeView     `json:"last"`
+	Head  *int64        `json:"head"` // that does not fit
+}
+
+type placeView struct {
+	Index    int64  `json:"index"`
+	Position uint64 `json:"position"`
+	Stream   string `json:"stream"`
+	Revision int64  `json:"revision"`
+	Type     string `json:"type"`
+	End      bool   `json:"end"` // the log ends there
+}
+
+func placeViewOf(p proof.Place) placeView {
+	return placeView{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
+}
+
+func (c *auditVerify) print(p *process, found proof.Findings) error {
+	view := findingsView{Events: found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{}}
+	for _, head := range found.Fitting {
+		view.Fitting = append(view.Fitting, head.N)
+	}
+	if a := found.Alteration; a != nil {
+		view.Alteration = &alterationView{Of: a.Of, First: placeViewOf(a.First), Last: placeViewOf(a.Last)}
+		if a.Head != nil {
+			view.Alteration.Head = &a.Head.N
+		}
+	}
+	var err error
+	if c.JSON {
+		err = printJSON(p.stdout, view)
+	} else {
+		_, err = fmt.Fprintf(p.stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
+			view.Events, view.Position, view.Root, len(view.Fitting))
+	}
+	return errors.Join(err, explainAlteration(found.Alteration))
+}
+
+// explainAlteration says what was altered and where.
+func explainAlteration(a *proof.Alteration) error {
+	switch {
+	case a == nil:
+		return nil
+	case a.Of == proof.KeptTree:
+		return fmt.Errorf("the tree in PostgreSQL was altered from %s on; the log is as a signed head says: projections rebuild tree builds it anew", placeText(a.First))
+	case a.Of == proof.Either:
+		return fmt.Errorf("log and tree differ from %s on, and no signed head was given that goes so far: one of them was altered", placeText(a.First))
+	case a.First == a.Last:
+		return fmt.Errorf("the log was altered: the first event that does not fit the head of %d events is %s", a.Head.N, placeText(a.First))
+	}
+	return fmt.Errorf("the log was altered, and the tree in PostgreSQL with it: the first event that does not fit the head of %d events lies from %s to %s",
+		a.Head.N, placeText(a.First), placeText(a.Last))
+}
+
+func placeText(p proof.Place) string {
+	if p.End {
+		return fmt.Sprintf("the end of the log behind position %d", p.Position.Commit)
+	}
+	return fmt.Sprintf("position %d (event %d of %s, %s)", p.Position.Commit, p.Revision, p.Stream, p.Type)
+}

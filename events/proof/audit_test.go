@@ -1,0 +1,233 @@
+package proof
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/mod/sumdb/tlog"
+	"pgregory.net/rapid"
+
+	"linkledger/events/eventstore"
+)
+
+var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+
+// newLog makes a log of n events, with room for others between any two of them.
+func newLog(n int) []eventstore.Recorded {
+	log := make([]eventstore.Recorded, n)
+	for i := range log {
+		at := uint64(100 * (i + 1))
+		log[i] = eventstore.Recorded{
+			ID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i)), Stream: fmt.Sprintf("url-%d", i%3), Revision: eventstore.Revision(i / 3),
+			Position: eventstore.Position{Commit: at, Prepare: at}, Type: fmt.Sprintf("url.%d.v1", i%2), Time: noon,
+			Data: fmt.Appendf(nil, `{"n":%d}`, i), Metadata: fmt.Appendf(nil, `{"m":%d}`, i),
+		}
+	}
+	return log
+}
+
+// treeOf returns the tree over a log, and its leaves one after the other.
+func treeOf(log []eventstore.Recorded) (tlog.Tree, []byte) {
+	var (
+		tree   Tree
+		hasher Hasher
+		leaves []byte
+	)
+	for _, r := range log {
+		leaf := hasher.Leaf(r)
+		tree.Add(leaf)
+		leaves = append(leaves, leaf[:]...)
+	}
+	return tlog.Tree{N: tree.Size(), Hash: tree.Root()}, leaves
+}
+
+// keptOf is the tree that the projection has of a log, read in chunks.
+func keptOf(log []eventstore.Recorded) Kept {
+	tree, leaves := treeOf(log)
+	kept := Kept{Size: tree.N, Leaves: func(_ context.Context, from int64) ([]byte, error) {
+		rest := leaves[from*tlog.HashSize:]
+		return rest[:min(len(rest), 5*tlog.HashSize)], nil
+	}}
+	if len(log) > 0 {
+		kept.UpTo = log[len(log)-1].Position
+		kept.UpTo.Commit += 50 // it may stand behind its last event
+	}
+	return kept
+}
+
+func headsOf(log []eventstore.Recorded, sizes ...int) []Head {
+	var heads []Head
+	for _, n := range sizes {
+		tree, _ := treeOf(log[:n])
+		heads = append(heads, Head{Tree: tree})
+	}
+	return heads
+}
+
+func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, kept Kept, heads []Head) Findings {
+	audit := NewAudit(kept, heads)
+	for batch := range slices.Chunk(log, 7) {
+		if err := audit.Take(context.Background(), batch); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, err := audit.Conclude(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// tampering alters a log at an event, and returns the index of the first event that is not as it was.
+type tampering func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int)
+
+func changing(change func(*eventstore.Recorded)) tampering {
+	return func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
+		change(&log[at])
+		return log, at
+	}
+}
+
+var tamperings = map[string]tampering{
+	"other data":        changing(func(r *eventstore.Recorded) { r.Data = bytes.Replace(r.Data, []byte("n"), []byte("x"), 1) }),
+	"no data":           changing(func(r *eventstore.Recorded) { r.Data = nil }),
+	"other metadata":    changing(func(r *eventstore.Recorded) { r.Metadata = []byte(`{}`) }),
+	"metadata for data": changing(func(r *eventstore.Recorded) { r.Data, r.Metadata = r.Metadata, r.Data }),
+	"other type":        changing(func(r *eventstore.Recorded) { r.Type += "x" }),
+	"other id":          changing(func(r *eventstore.Recorded) { r.ID[3]++ }),
+	"other stream":      changing(func(r *eventstore.Recorded) { r.Stream += "x" }),
+	"other revision":    changing(func(r *eventstore.Recorded) { r.Revision++ }),
+	"other time":        changing(func(r *eventstore.Recorded) { r.Time = r.Time.Add(100) }),
+	"other position":    changing(func(r *eventstore.Recorded) { r.Position.Commit++ }),
+	"removed": func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
+		return slices.Delete(log, at, at+1), at
+	},
+	"cut off":  func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) { return log[:at], at },
+	"inserted": insert,
+	"appended": func(log []eventstore.Recorded, _ int) ([]eventstore.Recorded, int) { return insert(log, len(log)) },
+	"reordered": func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
+		at = min(at, len(log)-2)
+		log[at], log[at+1] = log[at+1], log[at]
+		log[at].Position, log[at+1].Position = log[at+1].Position, log[at].Position
+		return log, at
+	},
+}
+
+// insert adds an event before that with the index, at the end of the log behind its last one.
+func insert(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
+	extra := log[min(at, len(log)-1)]
+	extra.ID, extra.Position.Commit = uuid.New(), uint64(100*at+1)
+	return slices.Insert(log, at, extra), at
+}
+
+// Whatever is altered, wherever, is found: by the tree alone, by it and a head, and by a head alone where the tree was
+// altered too.
+func TestAudit(t *testing.T) {
+	t.Parallel()
+	for name, tamper := range tamperings {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rapid.Check(t, func(t *rapid.T) {
+				log := newLog(rapid.IntRange(2, 40).Draw(t, "events"))
+				at := rapid.OneOf(rapid.IntRange(0, len(log)-1), rapid.Just(len(log)-1)).Draw(t, "at")
+				altered, first := tamper(slices.Clone(log), at)
+				before := headsOf(log, rapid.SliceOfN(rapid.IntRange(0, first), 0, 3).Draw(t, "heads before")...)
+				after := headsOf(log, len(log))
+				if name == "appended" { // no head knows of it: a later one might have been signed over it
+					after = nil
+				}
+				holdAgainstTree(t, log, altered, first, before, after)
+				if after != nil {
+					holdAgainstHead(t, altered, first, before, after)
+				}
+			})
+		})
+	}
+}
+
+// holdAgainstTree audits beside the tree of the log as it was.
+func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, before, after []Head) {
+	end := first == len(altered)
+	a := audited(t, altered, keptOf(log), before).Alteration
+	if a == nil || a.Of != Either || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last || a.Head != nil {
+		t.Fatalf("beside the tree: %+v, want %d", a, first)
+	}
+	if after == nil {
+		return
+	}
+	found := audited(t, altered, keptOf(log), append(after, before...))
+	a = found.Alteration
+	if a == nil || a.Of != Log || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last || a.Head.N != after[0].N {
+		t.Fatalf("beside tree and head: %+v, want %d", a, first)
+	}
+	if len(found.Fitting) != len(before) {
+		t.Fatalf("%d heads fit, want %d", len(found.Fitting), len(before))
+	}
+	a = audited(t, log, keptOf(altered), after).Alteration // the tree was altered, and the log was not
+	if len(altered) > first && (a == nil || a.Of != KeptTree || a.First.Index != int64(first)) {
+		t.Fatalf("an altered tree: %+v, want %d", a, first)
+	}
+}
+
+// holdAgainstHead audits where the tree was built anew over the altered log. The event lies between two heads.
+func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, before, after []Head) {
+	a := audited(t, altered, keptOf(altered), append(after, before...)).Alteration
+	sound := int64(0)
+	for _, head := range before {
+		sound = max(sound, head.N)
+	}
+	if a == nil || a.Of != Log || a.Head.N != after[0].N || a.First.Index != sound || a.Last.Index < int64(first) ||
+		a.Last.End != (int64(len(altered)) < a.Head.N) {
+		t.Fatalf("beside a head: %+v, want %d behind %d", a, first, sound)
+	}
+}
+
+// A log that was not altered fits every head of it and the tree, also one that lags.
+func TestAuditOfASoundLog(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		log := newLog(rapid.IntRange(0, 40).Draw(t, "events"))
+		heads := headsOf(log, rapid.SliceOfN(rapid.IntRange(0, len(log)), 0, 5).Draw(t, "heads")...)
+		kept := keptOf(log[:rapid.IntRange(0, len(log)).Draw(t, "kept")])
+		found := audited(t, log, kept, heads)
+		want, _ := treeOf(log)
+		if found.Alteration != nil || len(found.Fitting) != len(heads) || found.Tree != want {
+			t.Fatalf("found %+v", found)
+		}
+	})
+}
+
+// A tree that was altered too, and in another way, is no witness of where.
+func TestAuditBesideAnotherLog(t *testing.T) {
+	t.Parallel()
+	log := newLog(40)
+	altered, _ := tamperings["other data"](slices.Clone(log), 25)
+	other, _ := tamperings["other data"](slices.Clone(log), 20)
+	a := audited(t, altered, keptOf(other), headsOf(log, 10, 40)).Alteration
+	if a == nil || a.Of != Log || a.First.Index != 10 || a.Last.Index != 39 {
+		t.Errorf("found %+v", a)
+	}
+}
+
+// Tiles that are gone are an altered tree.
+func TestAuditBesideHalfATree(t *testing.T) {
+	t.Parallel()
+	log := newLog(40)
+	kept := keptOf(log)
+	whole := kept.Leaves
+	kept.Leaves = func(ctx context.Context, from int64) ([]byte, error) {
+		if from >= 20 {
+			return nil, nil
+		}
+		return whole(ctx, from)
+	}
+	a := audited(t, log, kept, headsOf(log, 40)).Alteration
+	if a == nil || a.Of != KeptTree || a.First.Index != 20 {
+		t.Errorf("found %+v", a)
+	}
+}
