@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -70,14 +71,15 @@ type serviceConfig struct {
 	projecting
 }
 
-// openService connects to the backends and brings the database's schema up to date.
-func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, error) {
+// openService connects to the backends and brings the database's schema up to date. What it waits for the internal address
+// tells.
+func openService(ctx context.Context, p *process, admin *adminServer, cfg serviceConfig) (*service, error) {
 	seen := newObserved()
 	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Logger: p.logger})
 	if err != nil {
 		return nil, usageError{err}
 	}
-	db, err := openDatabase(ctx, cfg.database, p.logger)
+	db, err := openDatabase(ctx, cfg.database, admin, p.logger)
 	if err != nil {
 		store.Close()
 		return nil, err
@@ -159,7 +161,7 @@ func openSpool(ctx context.Context, logger *slog.Logger, cfg redirecting) (*spoo
 func (s *service) has(r role) bool { return slices.Contains(s.roles, r) }
 
 // run serves until ctx ends or a part fails, then stops all parts in the order in which they need each other.
-func (s *service) run(ctx context.Context, public, admin net.Listener) error {
+func (s *service) run(ctx context.Context, public net.Listener, admin *adminServer) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
@@ -179,9 +181,15 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 			return nil
 		})
 	}
+	answered := make(chan struct{}) // closed when the event store has, with a log that the database may belong to
 	start("freshness", func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	if s.has(roleProjector) {
 		start("projections", func(ctx context.Context) error {
+			select {
+			case <-answered:
+			case <-ctx.Done():
+				return nil
+			}
 			return projections.Run(ctx, projections.Config{
 				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
 				OnBatch: s.observed.batch, Policy: s.PoisonEvents,
@@ -195,13 +203,21 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		start("calls", s.calls.Run)
 	}
 	parts.Go(func() error {
-		if err := s.awaitEventStore(background); err != nil && background.Err() == nil {
+		if err := s.watchLog(background, sync.OnceFunc(func() { close(answered) })); err != nil && background.Err() == nil {
 			fail(err)
 		}
 		return nil
 	})
 	// The internal address is the last to go: it tells that the service is no longer ready.
-	parts.Go(func() error { return serveHTTP(background, fail, s.adminHandler(ctx), admin, s.logger) })
+	admin.handle(s.adminHandler(ctx))
+	parts.Go(func() error {
+		select {
+		case <-background.Done():
+		case <-admin.ctx.Done():
+			fail(context.Cause(admin.ctx))
+		}
+		return admin.close()
+	})
 
 	serving := s.drainLater(ctx)
 	var servers errgroup.Group

@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/google/uuid"
+
+	"linkledger/events"
 )
 
 // Backlog is what lies in the log behind a checkpoint and is still to be applied.
@@ -17,30 +22,58 @@ type Backlog struct {
 // more than a number of them, and estimates the rest from the place of the last one. An event that does not match
 // leaves nobody behind.
 func (s *Store) Backlog(ctx context.Context, behind Position, prefixes []string, most int) (Backlog, error) {
+	var b Backlog
+	err := s.scan(ctx, behind, prefixes, func(e *esdb.RecordedEvent, head Position) bool {
+		event := record(e)
+		if b.Events++; b.Events == 1 {
+			b.Oldest = event.Time
+		}
+		if b.Events == most {
+			b.Events = extrapolate(b.Events, behind, event.Position, head)
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, err)
+	}
+	return b, nil
+}
+
+// LogID tells one log from another, also from a copy of it, and a log from itself after it was reset: by the first event
+// of an account, when it was stored and where. It is the zero id while there is none.
+func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
+	var id uuid.UUID
+	err := s.scan(ctx, Position{}, []string{events.StreamUsername, events.StreamAccount}, func(e *esdb.RecordedEvent, _ Position) bool {
+		id = uuid.NewSHA1(e.EventID, fmt.Appendf(nil, "%d %d", e.Position.Commit, e.CreatedDate.UnixNano()))
+		return false
+	})
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("first event of the log: %w", err)
+	}
+	return id, nil
+}
+
+// scan visits the events of streams with the prefixes behind a position until there are no more or visit has enough.
+func (s *Store) scan(ctx context.Context, behind Position, prefixes []string, visit func(e *esdb.RecordedEvent, head Position) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	subscription, err := s.subscribe(ctx, behind, prefixes)
 	if err != nil {
-		return Backlog{}, err
+		return err
 	}
 	defer subscription.close()
 	defer context.AfterFunc(ctx, func() { _ = subscription.Close() })() // Recv does not look at the context
-	var b Backlog
 	for {
 		received := subscription.Recv()
 		switch {
 		case received.SubscriptionDropped != nil:
-			return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, classify(received.SubscriptionDropped.Error))
+			return classify(received.SubscriptionDropped.Error)
 		case received.CaughtUp != nil:
-			return b, nil
+			return nil
 		case received.EventAppeared != nil:
-			event := record(received.EventAppeared.OriginalEvent())
-			if b.Events++; b.Events == 1 {
-				b.Oldest = event.Time
-			}
-			if b.Events == most {
-				b.Events = extrapolate(b.Events, behind, event.Position, subscription.head)
-				return b, nil
+			if !visit(received.EventAppeared.OriginalEvent(), subscription.head) {
+				return nil
 			}
 		}
 	}

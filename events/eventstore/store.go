@@ -49,9 +49,10 @@ type Recorded struct {
 	Revision Revision
 	Position Position
 	Type     string
-	Time     time.Time // when the event store recorded it
+	Time     time.Time // when an event store recorded it first
 	Data     []byte
 	Metadata []byte
+	Origin   Position // in the log that it was copied from first; zero: it was not copied
 
 	body events.Event // of Data, where it was decoded on the way; else nil
 }
@@ -288,7 +289,7 @@ func drain(reading *esdb.ReadStream) ([]Recorded, error) {
 }
 
 func record(e *esdb.RecordedEvent) Recorded {
-	return Recorded{
+	r := Recorded{
 		ID:       e.EventID,
 		Stream:   e.StreamID,
 		Revision: Revision(min(e.EventNumber, math.MaxInt64)),
@@ -298,4 +299,8 @@ func record(e *esdb.RecordedEvent) Recorded {
 		Data:     e.Data,
 		Metadata: e.UserMetadata,
 	}
+	if metadata, from, copied := cutOrigin(r.Metadata); copied {
+		r.Metadata, r.Time, r.Origin = metadata, from.Time, Position{Commit: from.Commit, Prepare: from.Prepare}
+	}
+	return r
 }
