@@ -47,7 +47,7 @@ func startFleet(t *testing.T, older string) *fleet {
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	older := olderProgram(t)
-	for round := range *clusterRounds {
+	for round := range *clusterRounds { //nolint:paralleltest // one installation at a time
 		t.Run(fmt.Sprint(round), func(t *testing.T) {
 			f := startFleet(t, older)
 			stop := f.clients.keepBusy()

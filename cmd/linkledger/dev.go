@@ -14,6 +14,7 @@ import (
 	"linkledger/commands"
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
+	"linkledger/httpapi"
 	"linkledger/projections"
 	"linkledger/projections/postgres"
 )
@@ -95,8 +96,9 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	defer func() { err = errors.Join(err, admin.close()) }()
 	s, err := openService(ctx, p, admin, serviceConfig{
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
-		roles:        []role{roleAPI, roleRedirect, roleProjector},
-		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
+		roles:  []role{roleAPI, roleRedirect, roleProjector},
+		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
+		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+
+	"linkledger/httpapi"
 )
 
 // serveCommand runs the service against backends that run elsewhere.
@@ -34,7 +36,8 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	defer func() { err = errors.Join(err, admin.close()) }()
 	s, err := openService(ctx, p, admin, serviceConfig{
 		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
-		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
+		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
+		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {

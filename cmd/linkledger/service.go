@@ -49,6 +49,7 @@ type service struct {
 	board    projections.Board
 	roles    []role
 	observed *observed
+	traces   traces
 	handler  http.Handler
 
 	profiling  bool
@@ -63,6 +64,8 @@ type serviceConfig struct {
 	database     connection
 	baseURL      string
 	roles        []role
+	traces       bool
+	logRequests  httpapi.RequestLog
 	blockedHosts string // file; empty: none
 	profiling    bool
 	plans        plans
@@ -75,18 +78,27 @@ type serviceConfig struct {
 // tells.
 func openService(ctx context.Context, p *process, admin *adminServer, cfg serviceConfig) (*service, error) {
 	seen := newObserved()
-	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Logger: p.logger})
+	var sent traces
+	if cfg.traces {
+		var err error
+		if sent, err = openTraces(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Tracer: sent.tracer(), Logger: p.logger})
 	if err != nil {
+		sent.close()
 		return nil, usageError{err}
 	}
 	db, err := openDatabase(ctx, cfg.database, admin, p.logger)
 	if err != nil {
 		store.Close()
+		sent.close()
 		return nil, err
 	}
 	s := &service{
 		logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles,
-		observed: seen, profiling: cfg.profiling, drainDelay: cfg.drainDelay, projecting: cfg.projecting,
+		observed: seen, traces: sent, profiling: cfg.profiling, drainDelay: cfg.drainDelay, projecting: cfg.projecting,
 	}
 	if err := s.wire(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -132,7 +144,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		}
 	}
 	s.clicks = commands.NewClicks(commands.ClicksConfig{
-		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
+		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Tracer: s.traces.tracer(), Logger: s.logger,
 	})
 	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
@@ -140,6 +152,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		Plans:      cfg.plans.byName,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, Observe: s.observed.request, Logger: s.logger,
+		Tracer: s.traces.tracer(), LogRequests: cfg.logRequests,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
 	return err
@@ -192,7 +205,7 @@ func (s *service) run(ctx context.Context, public net.Listener, admin *adminServ
 			}
 			return projections.Run(ctx, projections.Config{
 				DB: s.db, Store: s.store, Logger: s.logger, OnChange: s.fresh.Changed, OnCommit: s.fresh.Advance, Board: &s.board,
-				OnBatch: s.observed.batch, Policy: s.PoisonEvents,
+				OnBatch: s.observed.batch, Tracer: s.traces.tracer(), Policy: s.PoisonEvents,
 			})
 		})
 	}
@@ -308,6 +321,7 @@ func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.H
 func (s *service) close() error {
 	s.store.Close()
 	err := s.db.Close()
+	s.traces.close()
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}

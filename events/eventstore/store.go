@@ -15,6 +15,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events"
 )
@@ -98,6 +99,7 @@ type Config struct {
 	// OnCall learns of each append ("append") and each read of a stream ("read") or of the end of the log ("head"): how long
 	// it took with all its tries, and its error. It must not block; may be nil.
 	OnCall func(call string, took time.Duration, err error)
+	Tracer trace.Tracer // of appends; nil: they are not traced
 	Logger *slog.Logger // nil discards
 }
 
@@ -138,6 +140,13 @@ func (s *Store) Close() {
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
 // ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
+	if s.cfg.Tracer != nil {
+		return s.appendTraced(ctx, w)
+	}
+	return s.append(ctx, w)
+}
+
+func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	proposed, err := propose(w)
 	if err != nil {
 		return Appended{}, err
