@@ -148,8 +148,11 @@ func TestTraces(t *testing.T) {
 	await("the batch that counts the click", func(span *otlp.Span) bool {
 		return span.GetName() == "project links" && linksTo(span, clicked)
 	})
-	if received.service != "shortener" {
-		t.Errorf("traces of the service %q", received.service)
+	received.mu.Lock()
+	service := received.service
+	received.mu.Unlock()
+	if service != "shortener" {
+		t.Errorf("traces of the service %q", service)
 	}
 	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
