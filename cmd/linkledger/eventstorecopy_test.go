@@ -26,7 +26,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	i := install(t, "--base-url=https://sho.rt")
 	i.writeHistory()
 	from := "esdb://" + i.storeAddress + "?tls=false"
-	ballast(t, from, 20_000)
+	ballast(t, from, 60_000)
 	target := startStore(t, filepath.Join(t.TempDir(), "events"))
 	copying := []string{"eventstore", "copy", "--from", from, "--to", target.url}
 	i.killHalfWay(copying, target.url)
