@@ -38,6 +38,10 @@ race: go ## Run all tests with the race detector
 crash: go ## Kill the real processes under load, again and again
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./cmd/linkledger -crash-rounds 20
 
+.PHONY: cluster
+cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and roll a version through, 10 times
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./cmd/linkledger -cluster-rounds 10
+
 .PHONY: rebuild
 rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestRebuildUnderLoad$$' ./cmd/linkledger -rebuild-events 1000000

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands/spool"
 	"linkledger/events"
@@ -19,6 +21,8 @@ import (
 const (
 	// maxGroup is how many clicks one append carries; their event stays well below the event store's size limit.
 	maxGroup = 4096
+	// maxLinks bounds the redirects that the trace of a group links to.
+	maxLinks = 64
 	// clickTimeout bounds how long clicks wait for the event store where there is no spool.
 	clickTimeout = 5 * time.Second
 	// DefaultPatience is how long clicks wait for the event store before they go to the spool.
@@ -37,6 +41,7 @@ type ClicksConfig struct {
 	// Spool takes the clicks that the event store is too slow for. Without one such clicks fail. Clicks uses it until Run
 	// returns, and does not close it.
 	Spool    *spool.Spool
+	Tracer   trace.Tracer     // of groups, with links to the redirects whose clicks they have; nil: they are not traced
 	Patience time.Duration    // how long the event store may take while there is a spool; 0: DefaultPatience
 	Logger   *slog.Logger     // nil discards
 	Now      func() time.Time // nil: time.Now
@@ -70,12 +75,20 @@ type Clicks struct {
 // group is a number of clicks that become durable together.
 type group struct {
 	clicks []Click
+	links  []trace.Link  // to the traces of the redirects, as far as they are traced
 	done   chan struct{} // closed when err is known
 	err    error
 }
 
 func newGroup(capacity int) *group {
 	return &group{clicks: make([]Click, 0, capacity), done: make(chan struct{})}
+}
+
+// link notes the trace of a redirect.
+func (g *group) link(ctx context.Context) {
+	if redirect := trace.SpanContextFromContext(ctx); redirect.IsSampled() && len(g.links) < maxLinks {
+		g.links = append(g.links, trace.Link{SpanContext: redirect})
+	}
 }
 
 // NewClicks returns the recorder of this process. Nothing is recorded until Run.
@@ -100,7 +113,7 @@ func NewClicks(cfg ClicksConfig) *Clicks {
 // tells of losses. With an error its outcome is unknown or it was not recorded.
 func (c *Clicks) Record(ctx context.Context, click Click) error {
 	for {
-		g, joined, err := c.join(click)
+		g, joined, err := c.join(ctx, click)
 		if err != nil {
 			return err
 		}
@@ -116,7 +129,7 @@ func (c *Clicks) Record(ctx context.Context, click Click) error {
 }
 
 // join adds the click to the group that gathers. A full group takes none: wait for it and join the next.
-func (c *Clicks) join(click Click) (g *group, joined bool, err error) {
+func (c *Clicks) join(ctx context.Context, click Click) (g *group, joined bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -126,6 +139,9 @@ func (c *Clicks) join(click Click) (g *group, joined bool, err error) {
 		return c.gather, false, nil
 	}
 	c.gather.clicks = append(c.gather.clicks, click)
+	if c.cfg.Tracer != nil {
+		c.gather.link(ctx)
+	}
 	if len(c.gather.clicks) == 1 {
 		c.arrived <- struct{}{} // has room: take has received the token of the group before
 	}
@@ -169,11 +185,18 @@ func (c *Clicks) write(g *group) {
 	if len(g.clicks) == 0 {
 		return
 	}
+	ctx := context.Background()
+	if c.cfg.Tracer != nil {
+		var span trace.Span
+		ctx, span = c.cfg.Tracer.Start(ctx, "record clicks", trace.WithLinks(g.links...),
+			trace.WithAttributes(attribute.Int("linkledger.clicks", len(g.clicks))))
+		defer span.End()
+	}
 	if c.behind.Load() && c.keep(c.next(g.clicks, false)) == nil {
 		return
 	}
 	w := c.next(g.clicks, true)
-	err := c.append(w)
+	err := c.append(ctx, w)
 	switch {
 	case err == nil:
 	case c.cfg.Spool == nil:
@@ -186,12 +209,12 @@ func (c *Clicks) write(g *group) {
 }
 
 // append tries an append while the patience lasts.
-func (c *Clicks) append(w clickWrite) error {
+func (c *Clicks) append(ctx context.Context, w clickWrite) error {
 	limit := clickTimeout
 	if c.cfg.Spool != nil {
 		limit = c.cfg.Patience
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := c.appendOnce(ctx, w); err != nil {
 		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of its own.

@@ -14,5 +14,6 @@ type Metadata struct {
 	Key           string `json:"key,omitempty"`            // id of the API key that was used, never the key
 	Address       string `json:"address,omitempty"`        // keyed hash of the caller's address, never the address
 	RequestID     string `json:"request,omitempty"`
-	BatchID       string `json:"batch,omitempty"` // shared by all events of one API call
+	BatchID       string `json:"batch,omitempty"`       // shared by all events of one API call
+	TraceParent   string `json:"traceparent,omitempty"` // W3C trace context of the append; empty: it was not traced
 }

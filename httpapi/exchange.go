@@ -37,6 +37,7 @@ type exchange struct {
 	id      string // of the request
 	sent    string // method, before any override
 	route   string // pattern that matched
+	client  bool   // it is a call of the API
 	params  bunrouter.Params
 	account queries.Account // who asks; zero before authentication
 	status  int             // of the answer; 0: not yet known
@@ -99,14 +100,20 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !requestIDs.MatchString(e.id) {
 		e.id = uuid.NewString()
 	}
-	defer func() { s.observe(e, time.Since(start)) }()
+	if s.cfg.Tracer != nil {
+		span := s.beginTrace(e)
+		r = e.request
+		defer s.endTrace(e, span)
+	}
+	defer func() { s.observe(e, start) }()
 	header := w.Header()
 	header[headerRequestID] = []string{e.id}
 	header["X-Content-Type-Options"] = []string{"nosniff"}
 
 	path, known := canonical(r.URL)
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
-		s.serveClient(e, path, known, start)
+		e.client = true
+		s.serveClient(e, path, known)
 		return
 	}
 	// What a redirect waits for has deadlines of its own, and there are many of them.
@@ -121,7 +128,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveClient answers a call of the API within the request's deadline.
-func (s *server) serveClient(e *exchange, path *url.URL, known bool, start time.Time) {
+func (s *server) serveClient(e *exchange, path *url.URL, known bool) {
 	ctx := e.context()
 	if e.sent != http.MethodGet && e.sent != http.MethodHead {
 		ctx = context.WithoutCancel(ctx) // a write that has begun is finished
@@ -130,7 +137,6 @@ func (s *server) serveClient(e *exchange, path *url.URL, known bool, start time.
 	defer cancel()
 	e.request = e.request.WithContext(ctx)
 	e.request.URL = path
-	defer func() { s.logRequest(e, start) }()
 	e.override()
 	defer s.recoverPanic(e, s.answerClient)
 	if err := s.serve(s.api, e, known); err != nil {
@@ -206,20 +212,27 @@ func (s *server) recoverPanic(e *exchange, answer func(*exchange, failure)) {
 }
 
 // observe tells of a request, in words of a bounded vocabulary.
-func (s *server) observe(e *exchange, took time.Duration) {
-	method := e.request.Method
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
-	default:
-		method = "other"
+func (s *server) observe(e *exchange, start time.Time) {
+	took := time.Since(start)
+	s.cfg.Observe(knownMethod(e.request.Method), e.route, cmp.Or(e.status, http.StatusOK), took)
+	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && e.client {
+		s.logRequest(e, took)
 	}
-	s.cfg.Observe(method, e.route, cmp.Or(e.status, http.StatusOK), took)
 }
 
-func (s *server) logRequest(e *exchange, start time.Time) {
-	s.cfg.Logger.DebugContext(e.context(), "request",
+// knownMethod is the method, or "other": anybody can send any.
+func knownMethod(method string) string {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+		return method
+	}
+	return "other"
+}
+
+func (s *server) logRequest(e *exchange, took time.Duration) {
+	s.cfg.Logger.InfoContext(e.context(), "request",
 		slog.String("method", e.request.Method), slog.String("route", e.route), slog.Int("status", e.status),
-		slog.Duration("duration", time.Since(start)), slog.String("request", e.id), slog.String("account", e.account.Username))
+		slog.Duration("duration", took), slog.String("request", e.id), slog.String("account", e.account.Username))
 }
 
 // baseURL returns scheme and host of the short links.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/uptrace/bunrouter"
+	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands"
 	"linkledger/queries"
@@ -66,11 +67,27 @@ type Config struct {
 	// (empty if it has none), the status and how long it took. It must not block; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 
+	// Tracer of requests; nil: they are not traced.
+	Tracer trace.Tracer
+	// LogRequests says which requests are logged once they are answered; empty: LogAPI.
+	LogRequests RequestLog
+
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil discards
 }
 
+// RequestLog says which requests are logged.
+type RequestLog string
+
+// The kinds of requests that are logged.
+const (
+	LogNone RequestLog = "none"
+	LogAPI  RequestLog = "api" // calls of the API
+	LogAll  RequestLog = "all" // those and the visits of short links
+)
+
 func (cfg *Config) setDefaults() {
+	setDefault(&cfg.LogRequests, LogAPI)
 	setDefault(&cfg.WaitTimeout, time.Second)
 	setDefault(&cfg.RequestTimeout, 10*time.Second)
 	setDefault(&cfg.OperationTimeout, 10*time.Minute)

@@ -17,6 +17,9 @@ var (
 	ErrStopped = errors.New("projections stopped by themselves")
 	// ErrPaused means that an operator has paused the projection: resume it.
 	ErrPaused = errors.New("paused by an operator")
+	// ErrOtherLog means that the read models were built from another log than the event store's: give the service an empty
+	// database, or the event store that belongs to this one.
+	ErrOtherLog = errors.New("the database belongs to another log")
 	// ErrUnknownProjection means that there is no projection of that name.
 	ErrUnknownProjection = errors.New("unknown projection")
 	// ErrContradiction means that an event does not fit what came before it, such as the edit of a link that was never

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
@@ -27,6 +30,7 @@ type projector struct {
 
 	id     checkpoint // as it was at first; name, generation and epoch never change
 	store  *eventstore.Store
+	tracer trace.Tracer // nil: batches are not traced
 	logger *slog.Logger
 
 	mu      sync.Mutex
@@ -74,7 +78,21 @@ func (p *projector) end(ctx context.Context) {
 
 // handle applies one message of the subscriber.
 func (p *projector) handle(m *message.Message) error {
-	return p.applyBatch(m.Context(), eventstore.BatchOf(m))
+	batch := eventstore.BatchOf(m)
+	if p.tracer == nil || len(batch.Events) == 0 {
+		return p.applyBatch(m.Context(), batch)
+	}
+	ctx, span := p.tracer.Start(m.Context(), "project "+p.name, trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithLinks(eventstore.TraceLinks(batch.Events)...), trace.WithAttributes(
+			attribute.Int("linkledger.events", len(batch.Events)),
+			attribute.Int64("linkledger.position", int64(batch.Position.Commit)), //nolint:gosec // positions are below the largest int64
+		))
+	defer span.End()
+	err := p.applyBatch(ctx, batch)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+	}
+	return err
 }
 
 func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) error {

@@ -53,6 +53,9 @@ func Names() []string {
 // caught up, and returns when all have. A build that was begun before is gone on with. When ctx ends before that, the
 // projectors of the running services go on with it. It fails where an event can't be applied.
 func Rebuild(ctx context.Context, cfg Config, names []string, tell func([]Progress)) error {
+	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
 	cfg = cfg.withDefaults()
 	cfg.generations = make(map[key]bool)
 	for _, name := range names {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
+	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
@@ -30,8 +31,9 @@ type Config struct {
 	// OnBatch learns of each batch that a projection of this process has tried to apply: how many events it has, how long it
 	// took, and why it is tried again; nil: it was applied. It must not block; may be nil.
 	OnBatch func(projection string, events int, took time.Duration, err error)
-	Board   *Board // shows how the projections are doing; may be nil
-	Owner   string // names this process, and no other; empty: host name, process id and a random part
+	Tracer  trace.Tracer // of batches, with links to the appends of their events; nil: they are not traced
+	Board   *Board       // shows how the projections are doing; may be nil
+	Owner   string       // names this process, and no other; empty: host name, process id and a random part
 
 	Policy Policy // of events that can't be applied; empty means Stop
 

@@ -9,8 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/jedib0t/go-pretty/v6/progress"
-
 	"linkledger/commands"
 	"linkledger/commands/archive"
 	"linkledger/events/eventstore"
@@ -83,8 +81,10 @@ func (c *auditExport) export(ctx context.Context, p *process, store *eventstore.
 	if err != nil {
 		return err
 	}
-	tell, end := exportProgress(p)
-	sum, err := export.Run(ctx, tell)
+	show, end := logProgress(p)
+	sum, err := export.Run(ctx, func(at, head archive.Position, events int64) {
+		show(fmt.Sprintf("%d events", events), at.Commit, head.Commit)
+	})
 	end(err == nil)
 	if err != nil && ctx.Err() != nil && file != nil {
 		return usage("interrupted: go on with linkledger audit export --resume %s", file.Name())
@@ -111,39 +111,6 @@ func (c *auditExport) begin(ctx context.Context, p *process, store *eventstore.S
 	return archive.Begin(ctx, store, out, archive.Header{
 		Format: archive.Format(c.Format), Account: account, From: c.From.Time, To: c.To.Time,
 	})
-}
-
-// exportProgress returns what shows the progress where somebody is at the terminal, and what ends the show.
-func exportProgress(p *process) (tell archive.Progress, end func(complete bool)) {
-	if !isTerminal(p.stderr) {
-		return nil, func(bool) {}
-	}
-	bar := progress.NewWriter()
-	bar.SetOutputWriter(p.stderr)
-	bar.SetAutoStop(false)
-	bar.SetTrackerPosition(progress.PositionRight)
-	bar.Style().Visibility = progress.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
-	tracker := &progress.Tracker{Message: "events"}
-	bar.AppendTracker(tracker)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		bar.Render()
-	}()
-	tell = func(at, head archive.Position, events int64) {
-		tracker.UpdateTotal(int64(head.Commit)) //nolint:gosec // positions are below the largest int64
-		tracker.SetValue(int64(at.Commit))      //nolint:gosec // as above
-		tracker.UpdateMessage(fmt.Sprintf("%d events", events))
-	}
-	return tell, func(complete bool) {
-		if complete {
-			tracker.MarkAsDone()
-		} else {
-			tracker.MarkAsErrored()
-		}
-		bar.Stop()
-		<-ended
-	}
 }
 
 // auditImportCheck checks a file that export wrote.

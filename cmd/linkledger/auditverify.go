@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"linkledger/commands/archive"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
@@ -49,13 +48,11 @@ func auditLog(ctx context.Context, p *process, q *queries.DB, store *eventstore.
 	}
 	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
 	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.TreeLeaves}, heads)
-	tell, ended := exportProgress(p)
+	show, ended := logProgress(p)
 	events := int64(0)
 	err = store.ReadLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
 		events += int64(len(batch))
-		if tell != nil {
-			tell(archive.Position(batch[len(batch)-1].Position), archive.Position(end), events)
-		}
+		show(fmt.Sprintf("%d events", events), batch[len(batch)-1].Position.Commit, end.Commit)
 		return audit.Take(ctx, batch)
 	})
 	ended(err == nil)

@@ -39,6 +39,8 @@ type commandLine struct {
 type listeners struct {
 	Listen       string        `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
 	AdminListen  string        `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
+	Traces       bool          `help:"Send traces by OTLP over gRPC, as OpenTelemetry's own variables of the environment say, such as OTEL_EXPORTER_OTLP_ENDPOINT."`
+	LogRequests  string        `help:"Requests that are logged when they are answered: none, api, or all, which has the short links too." default:"api" validate:"oneof=none api all"`
 	Profiling    bool          `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
 	BlockedHosts string        `help:"File of hosts that no new link may lead to, one per line; read again when it changes." placeholder:"FILE"`
 	Plans        plans         `help:"What accounts may use, by their plans: NAME:urls=N,month-urls=N,day-calls=N, plans with a ; between them. What is not named has no limit." placeholder:"PLANS"`
@@ -136,7 +138,7 @@ var expectations = map[string]string{
 	"required":   "give a value",
 	"min":        "give more",
 	"max":        "give less",
-	"oneof":      "choose from api, redirect, projector",
+	"oneof":      "choose from what linkledger serve --help shows",
 }
 
 // flagName is kong's name for a field: AdminListen is --admin-listen.

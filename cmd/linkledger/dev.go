@@ -14,6 +14,7 @@ import (
 	"linkledger/commands"
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
+	"linkledger/httpapi"
 	"linkledger/projections"
 	"linkledger/projections/postgres"
 )
@@ -91,10 +92,13 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	if base == "" {
 		base = "http://" + clientAddress(open.public)
 	}
-	s, err := openService(ctx, p, serviceConfig{
+	admin := serveAdmin(open.admin, p.logger)
+	defer func() { err = errors.Join(err, admin.close()) }()
+	s, err := openService(ctx, p, admin, serviceConfig{
 		eventStore: running.EventStore, database: running.Database, baseURL: base,
-		roles:        []role{roleAPI, roleRedirect, roleProjector},
-		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
+		roles:  []role{roleAPI, roleRedirect, roleProjector},
+		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
+		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {
@@ -113,7 +117,7 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 			stop(err)
 		}
 	})
-	return s.run(ctx, open.public, open.admin)
+	return s.run(ctx, open.public, admin)
 }
 
 // greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells

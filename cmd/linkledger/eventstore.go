@@ -17,6 +17,7 @@ type eventstoreCommand struct {
 	Stat   eventstoreStat   `cmd:"" help:"Show counts and positions."`
 	Check  eventstoreCheck  `cmd:"" help:"Verify every record, every entry of the index, every stream and the counters."`
 	Backup eventstoreBackup `cmd:"" help:"Take a consistent copy, also while the store runs."`
+	Copy   eventstoreCopy   `cmd:"" help:"Copy the log into another event store, such as an EventStoreDB cluster; again to go on."`
 }
 
 // eventstoreServe runs the embedded event store alone.

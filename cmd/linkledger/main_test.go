@@ -153,12 +153,25 @@ func call(ctx context.Context, base, key, method, path, body string) (map[string
 }
 
 func callAs(ctx context.Context, base, username, key, method, path, body string) (map[string]any, error) {
+	request, err := apiRequest(ctx, base, username, key, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	return answerTo(request)
+}
+
+func apiRequest(ctx context.Context, base, username, key, method, path, body string) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, base+"/v3"+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
 	request.SetBasicAuth(username, key)
 	request.Header.Set("Content-Type", "application/json")
+	return request, nil
+}
+
+// answerTo sends an API request and decodes the answer. One that tells of an error as a whole is an error too.
+func answerTo(request *http.Request) (map[string]any, error) {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		return nil, err
@@ -169,7 +182,7 @@ func callAs(ctx context.Context, base, username, key, method, path, body string)
 		return nil, err
 	}
 	if code := answer["error"].(map[string]any)["code"]; code != 0.0 {
-		return answer, fmt.Errorf("%s %s: %v", method, path, answer["error"])
+		return answer, fmt.Errorf("%s %s: %v", request.Method, request.URL.Path, answer["error"])
 	}
 	return answer, nil
 }

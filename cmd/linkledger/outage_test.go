@@ -29,6 +29,8 @@ type installation struct {
 	database *postgres.Server
 	flags    []string // of the service, beside those that every service needs
 
+	environment []string // of services, beside that of the test
+
 	storeAddress, base, admin, key string
 }
 
@@ -41,7 +43,14 @@ type child struct {
 
 func startChild(t *testing.T, program string, args ...string) *child {
 	t.Helper()
+	return startChildIn(t, nil, program, args...)
+}
+
+// startChildIn adds to the environment.
+func startChildIn(t *testing.T, environment []string, program string, args ...string) *child {
+	t.Helper()
 	c := &child{process: exec.Command(program, args...), ended: make(chan struct{})}
+	c.process.Env = append(os.Environ(), environment...)
 	c.process.Stderr = &c.output
 	if err := c.process.Start(); err != nil {
 		t.Fatal(err)
@@ -133,7 +142,7 @@ func (i *installation) startService() {
 func (i *installation) serve(base, admin, spool string, flags ...string) *child {
 	i.t.Helper()
 	args := []string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):], "--spool", filepath.Join(i.folder, spool)}
-	service := startChild(i.t, i.program, slices.Concat(args, i.backends(), flags)...)
+	service := startChildIn(i.t, i.environment, i.program, slices.Concat(args, i.backends(), flags)...)
 	i.eventually("the service answers", func() bool {
 		response, err := http.Get(admin + "/health/live")
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+
+	"linkledger/httpapi"
 )
 
 // serveCommand runs the service against backends that run elsewhere.
@@ -26,14 +28,16 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { _ = public.Close() }() // closed already when it was served
-	admin, err := listen(c.AdminListen, "admin-listen")
+	internal, err := listen(c.AdminListen, "admin-listen")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = admin.Close() }()
-	s, err := openService(ctx, p, serviceConfig{
+	admin := serveAdmin(internal, p.logger)
+	defer func() { err = errors.Join(err, admin.close()) }()
+	s, err := openService(ctx, p, admin, serviceConfig{
 		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
-		blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
+		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
+		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {
@@ -44,7 +48,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, within(s.close)) }()
 	p.logger.InfoContext(ctx, "serving",
-		slog.String("listen", public.Addr().String()), slog.String("admin", admin.Addr().String()), slog.Any("roles", c.Roles))
+		slog.String("listen", public.Addr().String()), slog.String("admin", internal.Addr().String()), slog.Any("roles", c.Roles))
 	return s.run(ctx, public, admin)
 }
 

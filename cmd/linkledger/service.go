@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -51,6 +52,7 @@ type service struct {
 	board     projections.Board
 	roles     []role
 	observed  *observed
+	traces    traces
 	handler   http.Handler
 
 	profiling  bool
@@ -65,6 +67,8 @@ type serviceConfig struct {
 	database     connection
 	baseURL      string
 	roles        []role
+	traces       bool
+	logRequests  httpapi.RequestLog
 	blockedHosts string // file; empty: none
 	profiling    bool
 	plans        plans
@@ -73,21 +77,31 @@ type serviceConfig struct {
 	projecting
 }
 
-// openService connects to the backends and brings the database's schema up to date.
-func openService(ctx context.Context, p *process, cfg serviceConfig) (*service, error) {
+// openService connects to the backends and brings the database's schema up to date. What it waits for the internal address
+// tells.
+func openService(ctx context.Context, p *process, admin *adminServer, cfg serviceConfig) (*service, error) {
 	seen := newObserved()
-	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Logger: p.logger})
+	var sent traces
+	if cfg.traces {
+		var err error
+		if sent, err = openTraces(ctx, p); err != nil {
+			return nil, err
+		}
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Tracer: sent.tracer(), Logger: p.logger})
 	if err != nil {
+		sent.close()
 		return nil, usageError{err}
 	}
-	db, err := openDatabase(ctx, cfg.database, p.logger)
+	db, err := openDatabase(ctx, cfg.database, admin, p.logger)
 	if err != nil {
 		store.Close()
+		sent.close()
 		return nil, err
 	}
 	s := &service{
 		logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles,
-		observed: seen, profiling: cfg.profiling, drainDelay: cfg.drainDelay, projecting: cfg.projecting,
+		observed: seen, traces: sent, profiling: cfg.profiling, drainDelay: cfg.drainDelay, projecting: cfg.projecting,
 	}
 	if err := s.wire(ctx, cfg); err != nil {
 		return nil, errors.Join(err, s.close())
@@ -140,7 +154,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		country = s.countries.Of
 	}
 	s.clicks = commands.NewClicks(commands.ClicksConfig{
-		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Logger: s.logger,
+		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Tracer: s.traces.tracer(), Logger: s.logger,
 	})
 	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
@@ -149,6 +163,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
 		Observe: s.observed.request, Logger: s.logger,
+		Tracer: s.traces.tracer(), LogRequests: cfg.logRequests,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
 	return err
@@ -186,7 +201,7 @@ func openSpool(ctx context.Context, logger *slog.Logger, cfg redirecting) (*spoo
 func (s *service) has(r role) bool { return slices.Contains(s.roles, r) }
 
 // run serves until ctx ends or a part fails, then stops all parts in the order in which they need each other.
-func (s *service) run(ctx context.Context, public, admin net.Listener) error {
+func (s *service) run(ctx context.Context, public net.Listener, admin *adminServer) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	background, stopBackground := context.WithCancel(context.WithoutCancel(ctx))
@@ -206,12 +221,18 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 			return nil
 		})
 	}
+	answered := make(chan struct{}) // closed when the event store has, with a log that the database may belong to
 	start("freshness", func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	if s.has(roleProjector) {
 		start("projections", func(ctx context.Context) error {
+			select {
+			case <-answered:
+			case <-ctx.Done():
+				return nil
+			}
 			return projections.Run(ctx, projections.Config{
 				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Board: &s.board,
-				OnBatch: s.observed.batch, Policy: s.PoisonEvents,
+				OnBatch: s.observed.batch, Tracer: s.traces.tracer(), Policy: s.PoisonEvents,
 			})
 		})
 	}
@@ -225,13 +246,21 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		start("calls", s.calls.Run)
 	}
 	parts.Go(func() error {
-		if err := s.awaitEventStore(background); err != nil && background.Err() == nil {
+		if err := s.watchLog(background, sync.OnceFunc(func() { close(answered) })); err != nil && background.Err() == nil {
 			fail(err)
 		}
 		return nil
 	})
 	// The internal address is the last to go: it tells that the service is no longer ready.
-	parts.Go(func() error { return serveHTTP(background, fail, s.adminHandler(ctx), admin, s.logger) })
+	admin.handle(s.adminHandler(ctx))
+	parts.Go(func() error {
+		select {
+		case <-background.Done():
+		case <-admin.ctx.Done():
+			fail(context.Cause(admin.ctx))
+		}
+		return admin.close()
+	})
 
 	serving := s.drainLater(ctx)
 	var servers errgroup.Group
@@ -322,6 +351,7 @@ func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.H
 func (s *service) close() error {
 	s.store.Close()
 	err := s.db.Close()
+	s.traces.close()
 	if s.spool != nil {
 		err = errors.Join(err, s.spool.Close())
 	}

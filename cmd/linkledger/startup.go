@@ -44,8 +44,9 @@ func await(ctx context.Context, logger *slog.Logger, dependency string, outage f
 }
 
 // openDatabase connects to the database and brings its schema up to date. It waits for a database that does not answer.
-func openDatabase(ctx context.Context, dsn connection, logger *slog.Logger) (db *readmodel.DB, err error) {
-	err = await(ctx, logger, "database", readmodel.Unavailable, func() error {
+func openDatabase(ctx context.Context, dsn connection, admin *adminServer, logger *slog.Logger) (db *readmodel.DB, err error) {
+	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
+		defer func() { admin.note("database", err) }()
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		if db, err = readmodel.Open(trying, string(dsn), databaseConnections); err != nil {
@@ -62,17 +63,41 @@ func openDatabase(ctx context.Context, dsn connection, logger *slog.Logger) (db 
 	return db, nil
 }
 
-// awaitEventStore returns when the event store has answered. Meanwhile the service does what it can without.
-func (s *service) awaitEventStore(ctx context.Context) error {
-	unavailable := func(err error) bool { return errors.Is(err, eventstore.ErrUnavailable) }
-	err := await(ctx, s.logger, "event store", unavailable, func() error {
+// logInterval is how long a log without an account is left before it is looked at again.
+const logInterval = 5 * time.Second
+
+// watchLog calls answered when the event store has answered, and returns when the database is known to belong to its log.
+// Meanwhile the service does what it can without.
+func (s *service) watchLog(ctx context.Context, answered func()) error {
+	passes := func(err error) bool {
+		return !errors.Is(err, eventstore.ErrDenied) && !errors.Is(err, projections.ErrOtherLog)
+	}
+	known := false
+	check := func() (err error) {
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
-		_, err := s.store.Head(trying)
+		known, err = projections.CheckLog(trying, s.db, s.store)
 		return err
-	})
-	if errors.Is(err, eventstore.ErrDenied) {
-		return usage("%w: --eventstore (%s) needs other credentials", err, envName("eventstore"))
 	}
-	return err
+	for {
+		err := await(ctx, s.logger, "event store", passes, check)
+		switch {
+		case errors.Is(err, eventstore.ErrDenied):
+			return usage("%w: --eventstore (%s) needs other credentials", err, envName("eventstore"))
+		case errors.Is(err, projections.ErrOtherLog):
+			return usage("%w; give --database (%s) an empty one, which is filled from the log, or mend --eventstore (%s)",
+				err, envName("database"), envName("eventstore"))
+		case err != nil:
+			return err
+		}
+		answered()
+		if known {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(logInterval):
+		}
+	}
 }

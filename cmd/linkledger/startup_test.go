@@ -92,6 +92,10 @@ func TestStartOrder(t *testing.T) {
 	i.stopDatabase()
 	service, log := i.newService(append(backends, "--log-format=json")...)
 	log.await(`"dependency":"database"`, "waiting")
+	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"database":"`)
+	if code, _ := scrape(t, i.admin+"/health/live"); code != http.StatusNoContent {
+		t.Errorf("live: %d", code)
+	}
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
 	log.await(`"dependency":"database"`, "it answers")

@@ -19,25 +19,32 @@ import (
 type node struct {
 	*child
 	base, admin, spool string
+	flags              []string
 }
 
-// pair is an installation of two services under load.
+// pair is an installation of two services that project, under load.
 type pair struct {
 	*installation
-	nodes [2]node
+	nodes []node
 	db    *readmodel.DB
 	ledger
 }
 
 func installPair(t *testing.T) *pair {
 	t.Helper()
+	p := newPair(t, install(t))
+	p.add()
+	return p
+}
+
+// newPair is an installation with the service that runs.
+func newPair(t *testing.T, i *installation) *pair {
+	t.Helper()
 	p := &pair{
-		installation: install(t),
+		installation: i,
 		ledger:       ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
 	}
-	p.nodes[0] = node{p.service, p.base, p.admin, "spool"}
-	p.nodes[1] = node{nil, "http://" + freeAddress(t), "http://" + freeAddress(t), "spool 2"}
-	p.start(1)
+	p.nodes = []node{{p.service, p.base, p.admin, "spool", p.flags}}
 	var err error
 	if p.db, err = readmodel.Open(t.Context(), p.database.DSN(), 2); err != nil {
 		t.Fatal(err)
@@ -50,9 +57,18 @@ func installPair(t *testing.T) *pair {
 	return p
 }
 
+// add starts one service more.
+func (p *pair) add(flags ...string) {
+	p.t.Helper()
+	n := len(p.nodes)
+	p.nodes = append(p.nodes, node{nil, "http://" + freeAddress(p.t), "http://" + freeAddress(p.t), fmt.Sprint("spool ", n+1), flags})
+	p.start(n)
+}
+
 func (p *pair) start(n int) {
 	p.t.Helper()
-	p.nodes[n].child = p.serve(p.nodes[n].base, p.nodes[n].admin, p.nodes[n].spool)
+	at := &p.nodes[n]
+	at.child = p.serve(at.base, at.admin, at.spool, at.flags...)
 }
 
 // keepBusy has both nodes create links and redirect visitors, whatever happens to them, until it is told to stop.

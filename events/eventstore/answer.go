@@ -82,7 +82,8 @@ func fields(message []byte, visit func(field int, value []byte, number uint64) e
 type answer struct {
 	isEvent    bool
 	event      Recorded
-	checkpoint Position // was reached without an event that matches; zero: none
+	stored     time.Time // when this event store recorded it
+	checkpoint Position  // was reached without an event that matches; zero: none
 	caughtUp   bool
 }
 
@@ -117,9 +118,12 @@ func (d *decoder) event(a *answer, read []byte) error {
 			return nil
 		}
 		a.isEvent = true
-		return fields(recorded, func(field int, value []byte, number uint64) error {
+		err := fields(recorded, func(field int, value []byte, number uint64) error {
 			return d.field(&a.event, field, value, number)
 		})
+		a.stored = a.event.Time
+		a.event.restoreOrigin()
+		return err
 	})
 }
 

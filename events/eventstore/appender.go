@@ -89,11 +89,52 @@ func (a *appender) append(ctx context.Context, request *batchAppend) (*streams.B
 		}
 		return nil, err
 	}
-	if failure := answer.GetError(); failure != nil {
-		code := codes.Code(failure.GetCode()) //nolint:gosec // codes are small; others fall to the default
-		return nil, fmt.Errorf("%w: %s", appendSentinel(code, failure.GetMessage()), failure.GetMessage())
+	return answer.GetSuccess(), refusal(answer)
+}
+
+// refusal is the error that an answer tells of, if it does.
+func refusal(answer *streams.BatchAppendResp) error {
+	failure := answer.GetError()
+	if failure == nil {
+		return nil
 	}
-	return answer.GetSuccess(), nil
+	code := codes.Code(failure.GetCode()) //nolint:gosec // codes are small; others fall to the default
+	return fmt.Errorf("%w: %s", appendSentinel(code, failure.GetMessage()), failure.GetMessage())
+}
+
+// appendInOrder tries appends once, sent one after the other without waiting. It returns how many of them, from the first
+// one on, are stored; the outcome of those behind is unknown.
+func (a *appender) appendInOrder(ctx context.Context, requests []*batchAppend) (stored int, err error) {
+	l, err := a.current()
+	if err != nil {
+		return 0, err
+	}
+	attempt, cancel := context.WithTimeoutCause(ctx, a.cfg.AttemptTimeout, errNoAnswer)
+	defer cancel()
+	defer func() {
+		if err != nil && attempt.Err() != nil && ctx.Err() == nil {
+			l.broken(errNoAnswer)
+		}
+	}()
+	asked := make([]question, 0, len(requests))
+	for _, request := range requests {
+		sent, err := l.send(attempt, request)
+		defer sent.forget()
+		if err != nil {
+			return 0, err
+		}
+		asked = append(asked, sent)
+	}
+	for i, sent := range asked {
+		answer, err := sent.answer(attempt)
+		if err == nil {
+			err = refusal(answer)
+		}
+		if err != nil {
+			return i, err
+		}
+	}
+	return len(requests), nil
 }
 
 var errNoAnswer = errors.New("no answer in time")
@@ -128,28 +169,50 @@ type line struct {
 
 // ask sends a request under an id of its own and waits for its answer.
 func (l *line) ask(ctx context.Context, request *batchAppend) (*streams.BatchAppendResp, error) {
-	id := uuid.New()
-	answered := make(chan *streams.BatchAppendResp, 1)
-	l.mu.Lock()
-	l.waiting[id] = answered
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		delete(l.waiting, id)
-		l.mu.Unlock()
-	}()
-	select {
-	case l.outgoing <- request.message(id):
-	case <-l.ctx.Done():
-		return nil, l.failure()
-	case <-ctx.Done():
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+	asked, err := l.send(ctx, request)
+	defer asked.forget()
+	if err != nil {
+		return nil, err
 	}
+	return asked.answer(ctx)
+}
+
+// question is a request that waits for its answer.
+type question struct {
+	line     *line
+	id       uuid.UUID
+	answered <-chan *streams.BatchAppendResp
+}
+
+// send sends a request under an id of its own. The caller forgets it when it is done.
+func (l *line) send(ctx context.Context, request *batchAppend) (question, error) {
+	answered := make(chan *streams.BatchAppendResp, 1)
+	asked := question{l, uuid.New(), answered}
+	l.mu.Lock()
+	l.waiting[asked.id] = answered
+	l.mu.Unlock()
 	select {
-	case answer := <-answered:
-		return answer, nil
+	case l.outgoing <- request.message(asked.id):
+		return asked, nil
 	case <-l.ctx.Done():
-		return nil, l.failure()
+		return asked, l.failure()
+	case <-ctx.Done():
+		return asked, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+	}
+}
+
+func (q question) forget() {
+	q.line.mu.Lock()
+	delete(q.line.waiting, q.id)
+	q.line.mu.Unlock()
+}
+
+func (q question) answer(ctx context.Context) (*streams.BatchAppendResp, error) {
+	select {
+	case answer := <-q.answered:
+		return answer, nil
+	case <-q.line.ctx.Done():
+		return nil, q.line.failure()
 	case <-ctx.Done():
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 	}
@@ -179,7 +242,7 @@ func (l *line) run(config *esdb.Configuration) (err error) {
 	}
 	var sending sync.WaitGroup
 	defer sending.Wait()
-	sending.Go(func() { l.send(call) })
+	sending.Go(func() { l.sendAll(call) })
 	for {
 		answer, err := call.Recv()
 		if err != nil {
@@ -190,7 +253,7 @@ func (l *line) run(config *esdb.Configuration) (err error) {
 	}
 }
 
-func (l *line) send(call streams.Streams_BatchAppendClient) {
+func (l *line) sendAll(call streams.Streams_BatchAppendClient) {
 	for {
 		select {
 		case request := <-l.outgoing:

@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
 )
 
 // Backlog is what lies in the log behind a checkpoint and is still to be applied.
@@ -17,29 +21,57 @@ type Backlog struct {
 // more than a number of them, and estimates the rest from the place of the last one. An event that does not match
 // leaves nobody behind.
 func (s *Store) Backlog(ctx context.Context, behind Position, filter Filter, most int) (Backlog, error) {
+	var b Backlog
+	err := s.scan(ctx, behind, filter, func(a answer, head Position) bool {
+		if b.Events++; b.Events == 1 {
+			b.Oldest = a.event.Time
+		}
+		if b.Events == most {
+			b.Events = extrapolate(b.Events, behind, a.event.Position, head)
+			return false
+		}
+		return true
+	})
+	if err != nil {
+		return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, err)
+	}
+	return b, nil
+}
+
+// LogID tells one log from another, also from a copy of it, and a log from itself after it was reset: by the first event
+// of an account, when it was stored and where. It is the zero id while there is none.
+func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
+	var id uuid.UUID
+	accounts := Filter{Streams: []string{events.StreamUsername, events.StreamAccount}}
+	err := s.scan(ctx, Position{}, accounts, func(a answer, _ Position) bool {
+		id = uuid.NewSHA1(a.event.ID, fmt.Appendf(nil, "%d %d", a.event.Position.Commit, a.stored.UnixNano()))
+		return false
+	})
+	if err != nil {
+		return uuid.Nil, fmt.Errorf("first event of the log: %w", err)
+	}
+	return id, nil
+}
+
+// scan visits the events that a filter selects behind a position until there are no more or visit has enough.
+func (s *Store) scan(ctx context.Context, behind Position, filter Filter, visit func(a answer, head Position) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	subscription, err := s.subscribe(ctx, behind, filter)
 	if err != nil {
-		return Backlog{}, err
+		return err
 	}
 	defer subscription.close()
-	var b Backlog
 	for {
 		received, err := subscription.next()
 		switch {
 		case err != nil:
-			return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, err)
+			return err
 		case received.caughtUp:
-			return b, nil
+			return nil
 		case received.isEvent:
-			event := received.event
-			if b.Events++; b.Events == 1 {
-				b.Oldest = event.Time
-			}
-			if b.Events == most {
-				b.Events = extrapolate(b.Events, behind, event.Position, subscription.head)
-				return b, nil
+			if !visit(received, subscription.head) {
+				return nil
 			}
 		}
 	}

@@ -104,3 +104,34 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(float64(b.N)/official.Seconds(), "official/s")
 	b.ReportMetric(official.Seconds()/ours.Seconds(), "ratio")
 }
+
+// BenchmarkCopy copies single events of about 300 bytes, each of another stream, and compares the two logs.
+func BenchmarkCopy(b *testing.B) {
+	open := func() *eventstore.Store {
+		store, err := eventstore.Open(eventstore.Config{URL: onDisk(b)})
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(store.Close)
+		return store
+	}
+	source, target := open(), open()
+	event := events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}
+	fromCallers(b, b.N, func(i int) error {
+		_, err := source.Append(b.Context(), eventstore.Write{
+			Stream: fmt.Sprintf("url-%d", i), Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{event},
+		})
+		return err
+	})
+	began := make(map[eventstore.CopyStage]time.Time)
+	b.ResetTimer()
+	if _, err := eventstore.Copy(b.Context(), source, target, func(p eventstore.CopyProgress) {
+		if _, known := began[p.Stage]; !known {
+			began[p.Stage] = time.Now()
+		}
+	}); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
+	b.ReportMetric(float64(b.N)/time.Since(began[eventstore.CopyVerifying]).Seconds(), "compared/s")
+}

@@ -30,6 +30,10 @@ var (
 	// ErrPositionInvalid means that a position is not one of this log: the log was reset, or restored from a backup
 	// that is older than the checkpoint.
 	ErrPositionInvalid = errors.New("position is not in this log")
+	// ErrForeign means that an event was not written by Linkledger and can't be copied.
+	ErrForeign = errors.New("event of another program")
+	// ErrOtherLog means that two logs differ where they should be the same.
+	ErrOtherLog = errors.New("the logs differ")
 	// ErrClosed means that the Store was closed.
 	ErrClosed = errors.New("event store client is closed")
 )

@@ -15,6 +15,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events"
 )
@@ -49,9 +50,10 @@ type Recorded struct {
 	Revision Revision
 	Position Position
 	Type     string
-	Time     time.Time // when the event store recorded it
+	Time     time.Time // when an event store recorded it first
 	Data     []byte
 	Metadata []byte
+	Origin   Position // in the log that it was copied from first; zero: it was not copied
 
 	body events.Event // of Data, where it was decoded on the way; else nil
 }
@@ -97,6 +99,7 @@ type Config struct {
 	// OnCall learns of each append ("append") and each read of a stream ("read") or of the end of the log ("head"): how long
 	// it took with all its tries, and its error. It must not block; may be nil.
 	OnCall func(call string, took time.Duration, err error)
+	Tracer trace.Tracer // of appends; nil: they are not traced
 	Logger *slog.Logger // nil discards
 }
 
@@ -137,6 +140,13 @@ func (s *Store) Close() {
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
 // ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
+	if s.cfg.Tracer != nil {
+		return s.appendTraced(ctx, w)
+	}
+	return s.append(ctx, w)
+}
+
+func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	proposed, err := propose(w)
 	if err != nil {
 		return Appended{}, err
@@ -288,7 +298,7 @@ func drain(reading *esdb.ReadStream) ([]Recorded, error) {
 }
 
 func record(e *esdb.RecordedEvent) Recorded {
-	return Recorded{
+	r := Recorded{
 		ID:       e.EventID,
 		Stream:   e.StreamID,
 		Revision: Revision(min(e.EventNumber, math.MaxInt64)),
@@ -298,4 +308,6 @@ func record(e *esdb.RecordedEvent) Recorded {
 		Data:     e.Data,
 		Metadata: e.UserMetadata,
 	}
+	r.restoreOrigin()
+	return r
 }

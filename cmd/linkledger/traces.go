@@ -1,0 +1,59 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// traces sends spans by OTLP over gRPC. Where to, how many, and under which name is told by OpenTelemetry's own variables of
+// the environment, which its modules read by themselves. The zero value traces nothing.
+type traces struct {
+	provider *sdktrace.TracerProvider // nil: none
+}
+
+func openTraces(ctx context.Context, p *process) (traces, error) {
+	const protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	if asked := cmp.Or(p.getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), p.getenv(protocol), "grpc"); asked != "grpc" {
+		return traces{}, usage("%s is %s: --traces (%s) sends over grpc alone", protocol, asked, envName("traces"))
+	}
+	exporter, err := otlptracegrpc.New(ctx) // does not connect yet
+	if err != nil {
+		return traces{}, usage("--traces (%s): %w", envName("traces"), err)
+	}
+	described, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "linkledger"), attribute.String("service.version", version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return traces{}, usage("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		p.logger.WarnContext(ctx, "traces are lost", slog.Any("error", err))
+	}))
+	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))}, nil
+}
+
+// tracer is nil where nothing is traced.
+func (t traces) tracer() trace.Tracer {
+	if t.provider == nil {
+		return nil
+	}
+	return t.provider.Tracer("linkledger")
+}
+
+// close sends what is left. What can't be sent was logged.
+func (t traces) close() {
+	if t.provider == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	defer cancel()
+	_ = t.provider.Shutdown(ctx)
+}

@@ -1,0 +1,270 @@
+package eventstore
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"iter"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+)
+
+const (
+	// copyWindow is how many appends of a copy are on their way at a time.
+	copyWindow = 128
+	// copyAppendEvents and copyAppendBytes bound the events that one append carries, all of one stream.
+	copyAppendEvents = 100
+	copyAppendBytes  = 256 << 10
+)
+
+// CopyStage is what a copy does at the moment.
+type CopyStage string
+
+// The stages, in their order.
+const (
+	CopyComparing CopyStage = "comparing" // what an earlier run has copied
+	CopyCopying   CopyStage = "copying"
+	CopyVerifying CopyStage = "verifying" // what this run has copied
+)
+
+// CopyProgress tells how far a copy is.
+type CopyProgress struct {
+	Stage    CopyStage
+	Events   int64    // that this stage has done
+	At, Head Position // in the log that is copied
+}
+
+// Copied sums up two logs that are the same.
+type Copied struct {
+	Events int64  // of each
+	New    int64  // of them, that this run has copied
+	Chain  string // hash over all events in their order, hex
+}
+
+// Copy appends to a store what another one has behind it, up to where that one ends now, in the order of the log. The
+// events keep streams, revisions, ids, types and bodies; position and time, which a store gives by itself, go along in the
+// metadata, and Recorded tells the first time. Streams whose names begin with $ are left out.
+//
+// What was copied before is compared first, event by event, and what was copied now is read back and compared after, so an
+// interrupted copy is gone on with by another one. Errors: ErrOtherLog where the target has an event that the source has not at
+// that place, ErrWrongRevision where somebody else writes to the target, ErrForeign, and those of ReadLog.
+//
+// Several appends are on their way at a time, over one call. The embedded event store carries them out in the order in which
+// they were sent; should another one not, as when its leader changes, the comparison after tells.
+func Copy(ctx context.Context, from, to *Store, tell func(CopyProgress)) (Copied, error) {
+	head, err := from.Head(ctx)
+	if err != nil {
+		return Copied{}, err
+	}
+	c := &copying{from: from, to: to, head: head, tell: tell, source: newChain(), target: newChain()}
+	if err := c.compare(ctx, CopyComparing); err != nil {
+		return Copied{}, err
+	}
+	earlier := c.source.events
+	if err := c.copy(ctx); err != nil {
+		return Copied{}, err
+	}
+	if err := c.compare(ctx, CopyVerifying); err != nil {
+		return Copied{}, err
+	}
+	if copied := c.source.events - earlier; copied != c.copied {
+		return Copied{}, fmt.Errorf("%w: %d events were copied and %d are there", ErrOtherLog, c.copied, copied)
+	}
+	return Copied{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
+}
+
+type copying struct {
+	from, to *Store
+	head     Position // of the log that is copied
+	tell     func(CopyProgress)
+	source   chain // of what was compared
+	target   chain
+	copied   int64
+}
+
+// compare reads both logs behind what was compared so far, up to the end of the target.
+func (c *copying) compare(ctx context.Context, stage CopyStage) error {
+	end, err := c.to.Head(ctx)
+	if err != nil {
+		return err
+	}
+	next, stop := iter.Pull2(c.from.events(ctx, c.source.at, c.head))
+	defer stop()
+	began := c.source.events
+	for copied, err := range c.to.events(ctx, c.target.at, end) {
+		if err != nil {
+			return fmt.Errorf("target: %w", err)
+		}
+		original, err, ok := next()
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		if !ok {
+			return fmt.Errorf("%w: the target has event %d of %s at position %s, and the source has no more: was the target written to?",
+				ErrOtherLog, copied.Revision, copied.Stream, copied.Position)
+		}
+		c.source.add(original)
+		c.target.add(copied)
+		if c.source.sum != c.target.sum {
+			return fmt.Errorf("%w: event %d of %s at position %s of the target is not event %d of %s at position %s of the source: copy into an empty store",
+				ErrOtherLog, copied.Revision, copied.Stream, copied.Position, original.Revision, original.Stream, original.Position)
+		}
+		if c.source.events%logBatchEvents == 0 {
+			c.tell(CopyProgress{Stage: stage, Events: c.source.events - began, At: original.Position, Head: c.head})
+		}
+	}
+	return nil
+}
+
+// copy appends what the source has behind what was compared.
+func (c *copying) copy(ctx context.Context) error {
+	var window []*batchAppend
+	var last appending
+	for r, err := range c.from.events(ctx, c.source.at, c.head) {
+		if err != nil {
+			return fmt.Errorf("source: %w", err)
+		}
+		proposed, err := proposeCopy(r)
+		if err != nil {
+			return fmt.Errorf("event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err)
+		}
+		if last.takes(r, proposed) {
+			last.add(proposed)
+		} else {
+			if len(window) == copyWindow {
+				if err := c.store(ctx, window); err != nil {
+					return err
+				}
+				window = window[:0]
+			}
+			last = appending{request: newBatchAppend(r.Stream, r.Revision-1, nil), stream: r.Stream, next: r.Revision}
+			last.add(proposed)
+			window = append(window, last.request)
+		}
+		if c.copied++; c.copied%logBatchEvents == 0 {
+			c.tell(CopyProgress{Stage: CopyCopying, Events: c.copied, At: r.Position, Head: c.head})
+		}
+	}
+	return c.store(ctx, window)
+}
+
+// store waits until appends are stored, and goes on with them after an outage.
+func (c *copying) store(ctx context.Context, window []*batchAppend) error {
+	_, err := persist(ctx, c.to.cfg.Logger, func() (struct{}, error) {
+		stored, err := c.to.appender.appendInOrder(ctx, window)
+		window = window[stored:]
+		return struct{}{}, err
+	})
+	if errors.Is(err, ErrWrongRevision) {
+		return fmt.Errorf("stream %s of the target: %w: somebody else writes to it", window[0].options.GetStreamIdentifier().GetStreamName(), err)
+	}
+	if err != nil {
+		return fmt.Errorf("target: %w", err)
+	}
+	return nil
+}
+
+// appending is an append that further events of its stream may join.
+type appending struct {
+	request *batchAppend // nil: none was begun
+	stream  string
+	next    Revision
+	bytes   int
+}
+
+func (a *appending) takes(r Recorded, proposed *streams.BatchAppendReq_ProposedMessage) bool {
+	return a.request != nil && a.stream == r.Stream && a.next == r.Revision && len(a.request.proposed) < copyAppendEvents &&
+		a.bytes+proposedSize(proposed) <= copyAppendBytes
+}
+
+func (a *appending) add(proposed *streams.BatchAppendReq_ProposedMessage) {
+	a.request.proposed = append(a.request.proposed, proposed)
+	a.next++
+	a.bytes += proposedSize(proposed)
+}
+
+func proposedSize(p *streams.BatchAppendReq_ProposedMessage) int {
+	return len(p.GetData()) + len(p.GetCustomMetadata())
+}
+
+func proposeCopy(r Recorded) (*streams.BatchAppendReq_ProposedMessage, error) {
+	at := r.origin()
+	metadata, err := withOrigin(r.Metadata, origin{Time: r.Time.UTC(), Commit: at.Commit, Prepare: at.Prepare})
+	if err != nil {
+		return nil, err
+	}
+	return &streams.BatchAppendReq_ProposedMessage{
+		Id:             wireID(r.ID),
+		Metadata:       map[string]string{"type": r.Type, "content-type": "application/json"},
+		Data:           r.Data,
+		CustomMetadata: metadata,
+	}, nil
+}
+
+// origin is where the event was recorded first.
+func (r Recorded) origin() Position {
+	if r.Origin != (Position{}) {
+		return r.Origin
+	}
+	return r.Position
+}
+
+// chain is a hash over the events of a log in their order, with all that a copy keeps of them.
+type chain struct {
+	events int64
+	at     Position // of the last one
+	sum    [sha256.Size]byte
+	hash   hash.Hash
+	text   []byte
+}
+
+func newChain() chain { return chain{hash: sha256.New()} }
+
+func (c *chain) add(r Recorded) {
+	c.text = append(c.text[:0], c.sum[:]...)
+	at := r.origin()
+	for _, number := range []uint64{uint64(r.Revision), at.Commit, at.Prepare} { //nolint:gosec // not negative
+		c.text = binary.BigEndian.AppendUint64(c.text, number)
+	}
+	c.text = append(c.text, r.ID[:]...)
+	c.text = r.Time.UTC().AppendFormat(c.text, time.RFC3339Nano)
+	for _, field := range [][]byte{[]byte(r.Stream), []byte(r.Type), r.Data, r.Metadata} {
+		c.text = binary.BigEndian.AppendUint64(c.text, uint64(len(field)))
+		c.text = append(c.text, field...)
+	}
+	c.hash.Reset()
+	_, _ = c.hash.Write(c.text) // never fails
+	c.hash.Sum(c.sum[:0])
+	c.events++
+	c.at = r.Position
+}
+
+// String is the hash in hex.
+func (c *chain) String() string { return hex.EncodeToString(c.sum[:]) }
+
+var errEnough = errors.New("no more events are wanted")
+
+// events returns what ReadLog hands on, one by one.
+func (s *Store) events(ctx context.Context, behind, upTo Position) iter.Seq2[Recorded, error] {
+	return func(yield func(Recorded, error) bool) {
+		if !upTo.After(behind) {
+			return
+		}
+		err := s.ReadLog(ctx, behind, upTo, func(batch []Recorded) error {
+			for _, r := range batch {
+				if !yield(r, nil) {
+					return errEnough
+				}
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errEnough) {
+			yield(Recorded{}, err)
+		}
+	}
+}

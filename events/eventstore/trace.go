@@ -1,0 +1,82 @@
+package eventstore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// maxLinks bounds the traces that the trace of a batch of events links to.
+const maxLinks = 64
+
+// appendTraced appends within a span, whose context goes along in the metadata of the events.
+func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
+	ctx, span := s.cfg.Tracer.Start(ctx, "append", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+		attribute.String("linkledger.stream", w.Stream),
+		attribute.Int("linkledger.events", len(w.Events)),
+		attribute.String("linkledger.correlation_id", w.Metadata.CorrelationID),
+		attribute.String("linkledger.causation_id", w.Metadata.CausationID),
+	))
+	defer span.End()
+	if span.SpanContext().IsSampled() {
+		w.Metadata.TraceParent = traceParent(span.SpanContext())
+	}
+	appended, err := s.append(ctx, w)
+	switch {
+	case errors.Is(err, ErrWrongRevision): // which is decided again
+		span.SetAttributes(attribute.Bool("linkledger.conflict", true))
+	case err != nil:
+		span.SetStatus(codes.Error, err.Error())
+	default:
+		span.SetAttributes(attribute.Int64("linkledger.position", int64(appended.Position.Commit))) //nolint:gosec // positions are below the largest int64
+	}
+	return appended, err
+}
+
+// traceParent is the form of https://www.w3.org/TR/trace-context/.
+func traceParent(span trace.SpanContext) string {
+	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" + span.TraceFlags().String()
+}
+
+const (
+	traceKey    = `"traceparent":"00-`
+	traceLength = 32 + 1 + 16 // ids of trace and span in hex
+)
+
+// TraceLinks returns links to the traces that events were appended in, each once, and not to more than some.
+func TraceLinks(recorded []Recorded) []trace.Link {
+	var links []trace.Link
+	seen := make(map[trace.SpanID]bool)
+	for _, r := range recorded {
+		span := traceOf(r.Metadata)
+		if !span.IsValid() || seen[span.SpanID()] {
+			continue
+		}
+		seen[span.SpanID()] = true
+		if links = append(links, trace.Link{SpanContext: span}); len(links) == maxLinks {
+			break
+		}
+	}
+	return links
+}
+
+// traceOf returns the span that metadata tell of, or an invalid one.
+func traceOf(metadata []byte) trace.SpanContext {
+	_, after, found := bytes.Cut(metadata, []byte(traceKey))
+	if !found || len(after) < traceLength {
+		return trace.SpanContext{}
+	}
+	id, err := trace.TraceIDFromHex(string(after[:32]))
+	if err != nil {
+		return trace.SpanContext{}
+	}
+	span, err := trace.SpanIDFromHex(string(after[33:traceLength]))
+	if err != nil {
+		return trace.SpanContext{}
+	}
+	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.FlagsSampled, Remote: true})
+}

@@ -1,0 +1,67 @@
+package httpapi
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+)
+
+// visits are requests of each kind, with the name of the span and the status that they get.
+var visits = []struct{ method, path, span, status string }{
+	{http.MethodGet, "/no.hash", "GET /:hash", "404"},
+	{http.MethodGet, "/v3/account", "GET /v3/account", "400"},
+	{"BREW", "/a/b/c", "other", "404"},
+}
+
+func traced(r *http.Request) {
+	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
+	r.Header.Set(headerRequestID, "traced")
+}
+
+// Each request is a span that is named by what it turned out to be, in the trace that its headers name.
+func TestRequestsAreTraced(t *testing.T) {
+	t.Parallel()
+	spans := tracetest.NewSpanRecorder()
+	cfg := newStackless()
+	cfg.Tracer = sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)).Tracer("test")
+	handler, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, visit := range visits {
+		send(t, handler, visit.method, visit.path, "", traced)
+		if len(spans.Ended()) != i+1 {
+			t.Fatalf("%d spans of %d requests", len(spans.Ended()), i+1)
+		}
+		span, said := spans.Ended()[i], make(map[string]string)
+		for _, attribute := range span.Attributes() {
+			said[string(attribute.Key)] = attribute.Value.Emit()
+		}
+		equal(t, "span", span.Name(), visit.span)
+		equal(t, "status", said["http.response.status_code"], visit.status)
+		equal(t, "request", said["linkledger.request"], "traced")
+		equal(t, "trace", span.SpanContext().TraceID().String(), "0af7651916cd43dd8448eb211c80319c")
+	}
+}
+
+func TestRequestLog(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[RequestLog]int{LogNone: 0, LogAPI: 1, "": 1, LogAll: 3} {
+		var log bytes.Buffer
+		cfg := newStackless()
+		cfg.LogRequests, cfg.Logger = kind, slog.New(slog.NewTextHandler(&log, nil))
+		handler, err := New(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, visit := range visits {
+			send(t, handler, visit.method, visit.path, "", traced)
+		}
+		equal(t, "logged with "+string(kind), strings.Count(log.String(), "msg=request "), want)
+	}
+}

@@ -1,0 +1,26 @@
+package readmodel
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+)
+
+// Log returns the id of the log that the read models are built from: the first one that it was ever told. The zero id
+// tells nothing, and comes back while nothing was told.
+func (db *DB) Log(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
+	if id != uuid.Nil {
+		if _, err := db.NewRaw("INSERT INTO linkledger.log (id) VALUES (?) ON CONFLICT DO NOTHING", id).Exec(ctx); err != nil {
+			return uuid.Nil, fmt.Errorf("note the log of the read models: %w", err)
+		}
+	}
+	var known uuid.UUID
+	err := db.NewRaw("SELECT id FROM linkledger.log").Scan(ctx, &known)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return uuid.Nil, fmt.Errorf("look up the log of the read models: %w", err)
+	}
+	return known, nil
+}
