@@ -24,9 +24,10 @@ const (
 	// patientShare bounds the part of the time that goes into batches of patient events to one in so many: the longer
 	// the last batch took, the longer the next one gathers.
 	patientShare = 10
-	// DefaultMinPatience and DefaultMaxPatience bound the time between two batches of patient events where the
-	// configuration does not say.
-	DefaultMinPatience, DefaultMaxPatience = 10 * time.Millisecond, 500 * time.Millisecond
+	// DefaultMinPatience is the least time between two batches of patient events where the configuration does not say.
+	DefaultMinPatience = 10 * time.Millisecond
+	// DefaultMaxPatience is the most of that time where the configuration does not say.
+	DefaultMaxPatience = 500 * time.Millisecond
 	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
 	maxBatchBytes = 8 << 20
 	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their bodies.
