@@ -11,11 +11,12 @@ import (
 	"linkledger/commands"
 )
 
-// The projections that a writer waits for.
+// The projections that are waited for: the first three by who writes, the last one by who asks for the past.
 const (
 	projectionLinks    = "links"
 	projectionAccounts = "accounts"
 	projectionTags     = "tags"
+	projectionHistory  = "history"
 )
 
 // headerBatchID tells by which id a write can be undone.

@@ -186,9 +186,9 @@ func TestPauseAndOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, at = w.link(account, "b")
-	progress.wait(t, at, Accounts)
+	progress.wait(t, at, Accounts, History)
 	overviews, err := Overviews(ctx, db, store)
-	if err != nil || len(overviews) != 3 {
+	if err != nil || len(overviews) != len(Names()) {
 		t.Fatalf("%+v, %v", overviews, err)
 	}
 	for _, o := range overviews {

@@ -46,7 +46,7 @@ func batchOf(recorded []eventstore.Recorded) eventstore.Batch {
 // TestFold draws histories, and holds every way to deliver them against every other and against the expectation.
 func TestFold(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{Links, Tags, Accounts} {
+	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorkshop(t, name)

@@ -96,34 +96,42 @@ func (l *linkFold) stepLink(f fact) error {
 	if err := l.noteBatch(id, f); err != nil {
 		return err
 	}
-	row, ok := l.rows[id]
-	if created, isNew := f.body.(events.URLCreated); isNew {
-		if ok {
-			return fmt.Errorf("%w: the link exists", ErrContradiction)
-		}
-		if row, err = newLink(id, f, created); err != nil {
-			return err
-		}
-		row.Number = l.numbers.next(row.AccountID)
-		l.rows[id] = row
-		l.created = append(l.created, row)
-		l.sets.change(row, nil)
+	var sets []string
+	row := l.rows[id]
+	if row != nil {
+		sets = setsOf(row)
 		l.changed[row.Hash] = struct{}{}
-		return nil
 	}
-	if !ok {
-		return fmt.Errorf("%w: the link was never created", ErrContradiction)
+	after, err := linkAfter(id, row, f)
+	if err != nil {
+		return err
+	}
+	if row == nil {
+		after.Number = l.numbers.next(after.AccountID)
+		l.rows[id] = after
+		l.created = append(l.created, after)
+	}
+	l.sets.change(after, sets)
+	l.changed[after.Hash] = struct{}{}
+	return nil
+}
+
+// linkAfter applies an event to the row of its link, which is nil before the creation, and returns the row.
+func linkAfter(id uuid.UUID, row *readmodel.Link, f fact) (*readmodel.Link, error) {
+	created, isNew := f.body.(events.URLCreated)
+	switch {
+	case isNew && row != nil:
+		return nil, fmt.Errorf("%w: the link exists", ErrContradiction)
+	case isNew:
+		return newLink(id, f, created)
+	case row == nil:
+		return nil, fmt.Errorf("%w: the link was never created", ErrContradiction)
 	}
 	if _, restored := f.body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
-		return fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
+		return nil, fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
 	}
 	row.Revision = int64(f.Revision)
-	l.changed[row.Hash] = struct{}{}
-	before := setsOf(row)
-	err = changeLink(row, f)
-	l.sets.change(row, before)
-	l.changed[row.Hash] = struct{}{}
-	return err
+	return row, changeLink(row, f)
 }
 
 func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {

@@ -27,11 +27,11 @@ func TestPrepareAtOnce(t *testing.T) {
 	if err := errors.Join(outcomes...); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.generations WHERE generation = 1 AND serving AND commit_pos = 0"); n != 3 {
-		t.Errorf("%d projections, want 3", n)
+	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.generations WHERE generation = 1 AND serving AND commit_pos = 0"); n != int64(len(Names())) {
+		t.Errorf("%d projections, want all", n)
 	}
-	if n := count(t, dbs[0], "SELECT count(*) FROM pg_views WHERE schemaname = 'linkledger'"); n != 13 {
-		t.Errorf("%d views, want 13", n)
+	if n := count(t, dbs[0], "SELECT count(*) FROM pg_views WHERE schemaname = 'linkledger'"); n != 20 {
+		t.Errorf("%d views, want 20", n)
 	}
 }
 

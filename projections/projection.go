@@ -17,6 +17,7 @@ const (
 	Links    = "links"
 	Tags     = "tags"
 	Accounts = "accounts"
+	History  = "history"
 )
 
 // projection is one read model: what it follows and how a batch gets into its tables.
@@ -24,6 +25,7 @@ type projection struct {
 	name     string
 	prefixes []string // of streams
 	fold     func() fold
+	patient  func(eventstore.Recorded) bool // as in eventstore.SubscriberConfig; may be nil
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
@@ -40,9 +42,13 @@ type fold interface {
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold},
+		{name: Links, prefixes: []string{events.StreamURL, events.StreamClicks}, fold: newLinkFold, patient: isClicks},
 		{name: Tags, prefixes: []string{events.StreamTags}, fold: newTagFold},
 		{name: Accounts, prefixes: []string{events.StreamAccount, events.StreamURL}, fold: newAccountFold},
+		{
+			name: History, prefixes: []string{events.StreamURL, events.StreamTags, events.StreamAccount}, fold: newHistoryFold,
+			patient: func(eventstore.Recorded) bool { return true }, // who asks for a moment that has just been waits
+		},
 	}
 }
 

@@ -28,17 +28,25 @@ type setFold struct {
 
 // change notes what happens to a link by the sets it was in, and those it is in now.
 func (s *setFold) change(row *readmodel.Link, before []string) {
-	after := setsOf(row)
+	for _, name := range toggled(before, setsOf(row)) {
+		s.toggle(row, name)
+	}
+}
+
+// toggled returns the sets that a link is in before or after, and not both.
+func toggled(before, after []string) []string {
+	var names []string
 	for _, name := range before {
 		if !slices.Contains(after, name) {
-			s.toggle(row, name)
+			names = append(names, name)
 		}
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
-			s.toggle(row, name)
+			names = append(names, name)
 		}
 	}
+	return names
 }
 
 func (s *setFold) toggle(row *readmodel.Link, name string) {

@@ -74,7 +74,7 @@ func (t *term) run(ctx context.Context) error {
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     true,
-		Patient:    isClicks,
+		Patient:    p.patient,
 		Logger:     t.cfg.Logger,
 		OnError:    p.status.interrupt,
 	})
