@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
 	"linkledger/commands"
+	"linkledger/queries"
 )
 
 const (
@@ -17,6 +19,7 @@ const (
 type accountAnswer struct {
 	envelope
 	Account accountRecord `json:"account"`
+	Past    *past         `json:"past,omitempty"`
 }
 
 type accountRecord struct {
@@ -34,20 +37,52 @@ type counterRecord struct {
 }
 
 func (s *server) readAccount(e *exchange) (any, error) {
+	query, err := parameters(e)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.moment(e, query)
+	if err != nil {
+		return nil, err
+	}
+	if !at.IsZero() {
+		return s.readAccountAt(e, at)
+	}
 	counters, err := s.cfg.Queries.AccountCounters(e.context(), e.account.ID, s.cfg.Now())
 	if err != nil {
 		return nil, answered(err)
 	}
-	plan := s.plan(e)
+	answer := s.accountAnswer(e.account, counters)
+	answer.Account.Counters["today_api_calls"] = counterRecord{
+		Count: s.cfg.Calls.Today(e.context(), e.account.ID.String()), Limit: s.plan(e).DayCalls,
+	}
+	return answer, nil
+}
+
+// readAccountAt answers with the account as it was. How many calls it had made that day is known of today alone.
+func (s *server) readAccountAt(e *exchange, at time.Time) (any, error) {
+	account, counters, err := s.cfg.Queries.AccountAt(e.context(), e.account.ID, at)
+	if errors.Is(err, queries.ErrNotFound) {
+		return nil, &apiError{code: codeInvalidDate, details: "The account was opened on " + e.account.CreatedAt.Format(time.RFC3339)}
+	}
+	if err != nil {
+		return nil, answered(err)
+	}
+	answer := s.accountAnswer(account, counters)
+	answer.Past = pastOf(at)
+	return answer, nil
+}
+
+func (s *server) accountAnswer(account queries.Account, counters queries.Counters) accountAnswer {
+	plan := s.cfg.Plans[account.Plan]
 	return accountAnswer{envelope: succeeded(), Account: accountRecord{
-		UserID: e.account.ID.String(), Username: e.account.Username, Plan: e.account.Plan,
-		ExpirationDate: cmp.Or(e.account.ExpirationDate, never) + endOfDay,
+		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,
+		ExpirationDate: cmp.Or(account.ExpirationDate, never) + endOfDay,
 		Counters: map[string]counterRecord{
-			"urls":            {Count: counters.URLs, Limit: plan.URLs},
-			"month_urls":      {Count: counters.MonthURLs, Limit: plan.MonthURLs},
-			"today_api_calls": {Count: s.cfg.Calls.Today(e.context(), e.account.ID.String()), Limit: plan.DayCalls},
+			"urls":       {Count: counters.URLs, Limit: plan.URLs},
+			"month_urls": {Count: counters.MonthURLs, Limit: plan.MonthURLs},
 		},
-	}}, nil
+	}}
 }
 
 // plan is what the account that asks may use.

@@ -328,7 +328,7 @@ func TestOutages(t *testing.T) {
 		t.Errorf("the page does not name its request: %s", page.body)
 	}
 	s.events.Start()
-	c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"back"}]}`)
+	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`) // redirects have to look it up again
 	s.db.Pool.Close()
 	for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account", "/one", "/one/qr.png"} {
 		c.call("GET", path, "", header("Accept", "application/json")).is(http.StatusServiceUnavailable, codeUnknown)

@@ -65,9 +65,14 @@ func TestRestore(t *testing.T) {
 
 func (c *client) counter(name string) int64 {
 	c.t.Helper()
+	return c.must(http.MethodGet, "/v3/account", "").counter(name)
+}
+
+func (a *answer) counter(name string) int64 {
+	a.t.Helper()
 	var counters map[string]counterRecord
-	if err := json.Unmarshal(c.must(http.MethodGet, "/v3/account", "").Account["counters"], &counters); err != nil {
-		c.t.Fatal(err)
+	if err := json.Unmarshal(a.Account["counters"], &counters); err != nil {
+		a.t.Fatal(err)
 	}
 	return counters[name].Count
 }

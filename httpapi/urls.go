@@ -17,6 +17,7 @@ type urlsAnswer struct {
 	envelope
 	URLs []any `json:"urls"` // record or failedItem
 	Page *page `json:"page,omitempty"`
+	Past *past `json:"past,omitempty"`
 }
 
 type page struct {
@@ -58,8 +59,12 @@ func (s *server) list(e *exchange) (queries.ListLinks, error) {
 	if err := check(list, ""); err != nil {
 		return queries.ListLinks{}, err
 	}
+	at, err := s.moment(e, query)
+	if err != nil {
+		return queries.ListLinks{}, err
+	}
 	return queries.ListLinks{
-		Account: e.account.ID, Hashes: chosen.hashes, Search: query.Get("search"), Tags: chosen.tags,
+		At: at, Account: e.account.ID, Hashes: chosen.hashes, Search: query.Get("search"), Tags: chosen.tags,
 		Order: sorting, Reverse: reverse, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
 	}, nil
 }
@@ -70,12 +75,16 @@ func (s *server) listURLs(e *exchange) (any, error) {
 		return nil, err
 	}
 	found, err := s.cfg.Queries.Links(e.context(), list)
+	if errors.Is(err, queries.ErrNoPast) {
+		return nil, wrongInput("With at, URLs can be neither ordered by clicks nor chosen by visited")
+	}
 	if err != nil {
 		return nil, answered(err)
 	}
 	answer := urlsAnswer{
 		envelope: succeeded(), URLs: make([]any, len(found.Links)),
 		Page: &page{ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset},
+		Past: pastOf(list.At),
 	}
 	for i, link := range found.Links {
 		answer.URLs[i] = s.record(e, link)
@@ -88,12 +97,25 @@ func (s *server) readURL(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	link, err := s.cfg.Queries.LinkByHash(e.context(), e.account.ID, hash)
+	query, err := parameters(e)
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.moment(e, query)
+	if err != nil {
+		return nil, err
+	}
+	var link queries.Link
+	if at.IsZero() {
+		link, err = s.cfg.Queries.LinkByHash(e.context(), e.account.ID, hash)
+	} else {
+		link, err = s.cfg.Queries.LinkAt(e.context(), e.account.ID, hash, at)
+	}
 	if err != nil {
 		return nil, answered(err)
 	}
 	return urlsAnswer{
-		envelope: succeeded(), URLs: []any{s.record(e, link)}, Page: &page{ResultsCount: 1, TotalCount: 1},
+		envelope: succeeded(), URLs: []any{s.record(e, link)}, Page: &page{ResultsCount: 1, TotalCount: 1}, Past: pastOf(at),
 	}, nil
 }
 

@@ -16,6 +16,7 @@ const (
 	projectionLinks      = "links"
 	projectionAccounts   = "accounts"
 	projectionTags       = "tags"
+	projectionHistory    = "history"
 	projectionDimensions = "dimensions"
 )
 

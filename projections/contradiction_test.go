@@ -38,6 +38,15 @@ func TestImpossibleEvents(t *testing.T) {
 		sound      []events.Event
 		impossible events.Event
 	}{
+		"past of no link":       {History, url, nil, events.URLRetargeted{At: noon}},
+		"past without time":     {History, url, nil, undated},
+		"past of a second link": {History, url, []events.Event{link}, link},
+		"past of no account":    {History, accounts, nil, events.PlanChanged{At: noon}},
+		"past opened twice":     {History, accounts, []events.Event{open}, open},
+		"past expiry":           {History, accounts, []events.Event{open}, events.AccountExpiryChanged{ExpirationDate: badDate, At: noon}},
+		"past of no tag":        {History, tags, nil, events.TagDeleted{TagID: "news", At: noon}},
+		"foreign in the past":   {History, tags, nil, open},
+		"past of a link":        {History, accounts, []events.Event{open}, link},
 		"edit of no link":       {Links, url, nil, events.URLRetargeted{At: noon}},
 		"created twice":         {Links, url, []events.Event{link}, link},
 		"edit of a deleted one": {Links, url, []events.Event{link, events.URLDeleted{At: noon}}, events.URLRetargeted{At: noon}},

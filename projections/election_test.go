@@ -132,7 +132,7 @@ func TestHandOver(t *testing.T) {
 	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving && s.Err == nil })
 	stop()
 	_, at = w.link(account, "b")
-	second.wait(t, at, Links, Accounts, Tree)
+	second.wait(t, at, Links, Accounts, Tree, History)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'second' AND epoch = 2"); n != int64(len(Names())) {
 		t.Errorf("the second process owns %d projections", n)
 	}
@@ -167,14 +167,14 @@ func TestTakeOver(t *testing.T) {
 	}
 	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", lease: 2 * time.Second})
 	_, at := w.link(w.account(), "a")
-	progress.wait(t, at, Links, Accounts, Tags)
+	progress.wait(t, at, Names()...)
 	// Somebody else wins the next election behind the owner's back: it must notice, and stand again.
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'usurper', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`).Exec(withPatience(t)); err != nil {
 		t.Fatal(err)
 	}
 	_, at = w.link(w.account(), "b")
-	progress.wait(t, at, Links, Accounts, Tags)
+	progress.wait(t, at, Names()...)
 	if n := count(t, db, "SELECT min(epoch) FROM linkledger.generations WHERE owner = 'heir'"); n != 10 {
 		t.Errorf("the heir is back in office in epoch %d, want 10", n)
 	}

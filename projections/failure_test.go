@@ -186,7 +186,7 @@ func TestPauseAndOverview(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, at = w.link(account, "b")
-	progress.wait(t, at, Accounts, Tree)
+	progress.wait(t, at, Accounts, Tree, History)
 	overviews, err := Overviews(ctx, db, store)
 	if err != nil || len(overviews) != len(Names()) {
 		t.Fatalf("%+v, %v", overviews, err)

@@ -183,7 +183,7 @@ func record(log []eventstore.Recorded, stream string, revision eventstore.Revisi
 			at = eventstore.Position{Commit: last, Prepare: last}
 		}
 		log = append(log, eventstore.Recorded{
-			ID: uuid.New(), Stream: stream, Revision: revision, Position: at, Type: e.EventType(), Time: noon, Data: body,
+			ID: uuid.New(), Stream: stream, Revision: revision, Position: at, Type: e.EventType(), Time: noon.Add(time.Duration(len(log)) * time.Second), Data: body,
 		})
 		revision++
 	}

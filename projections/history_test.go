@@ -37,6 +37,7 @@ type expectedAccount struct {
 	months          map[string]int64
 	tags            []uuid.UUID
 	labels          map[uuid.UUID]string
+	everLabels      []string
 }
 
 type expectedLink struct {
@@ -154,10 +155,16 @@ func (h *history) createTag() {
 	a := h.account()
 	id := h.id()
 	a.tags = append(a.tags, id)
-	a.labels[id] = h.text()
+	a.label(id, h.text(), len(h.log))
 	h.append(events.StreamTags+a.id.String(), events.TagCreated{
 		TagID: id.String(), Account: a.id.String(), Label: a.labels[id], At: h.at(),
 	})
+}
+
+// label gives a tag a label that no other one has.
+func (a *expectedAccount) label(tag uuid.UUID, text string, n int) {
+	a.labels[tag] = fmt.Sprint(text, n)
+	a.everLabels = append(a.everLabels, a.labels[tag])
 }
 
 func (h *history) changeTag() {
@@ -172,7 +179,7 @@ func (h *history) changeTag() {
 		h.append(events.StreamTags+a.id.String(), events.TagDeleted{TagID: id.String(), At: h.at()})
 		return
 	}
-	a.labels[id] = h.text()
+	a.label(id, h.text(), len(h.log))
 	h.append(events.StreamTags+a.id.String(), events.TagRenamed{TagID: id.String(), Label: a.labels[id], At: h.at()})
 }
 

@@ -107,31 +107,39 @@ func (l *linkFold) stepLink(f fact) error {
 	if err := l.noteBatch(id, f); err != nil {
 		return err
 	}
-	row, ok := l.rows[id]
-	if created, isNew := f.body.(events.URLCreated); isNew {
-		if ok {
-			return fmt.Errorf("%w: the link exists", ErrContradiction)
-		}
-		if row, err = newLink(id, f, created); err != nil {
-			return err
-		}
-		row.Number = l.numbers.next(row.AccountID)
-		l.rows[id] = row
-		l.created = append(l.created, row)
-		return nil
+	row := l.rows[id]
+	after, err := linkAfter(id, row, f)
+	if err != nil {
+		return err
 	}
-	if !ok {
-		return fmt.Errorf("%w: the link was never created", ErrContradiction)
+	if row == nil {
+		after.Number = l.numbers.next(after.AccountID)
+		l.rows[id] = after
+		l.created = append(l.created, after)
 	}
-	if _, restored := f.body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
-		return fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
-	}
-	row.Revision = int64(f.Revision)
 	switch f.body.(type) {
 	case events.URLStatsReset, events.URLStatsRestored:
-		l.counted = append(l.counted, row)
+		l.counted = append(l.counted, after)
 	}
-	return changeLink(row, f)
+	return nil
+}
+
+// linkAfter applies an event to the row of its link, which is nil before the creation, and returns the row.
+func linkAfter(id uuid.UUID, row *readmodel.Link, f fact) (*readmodel.Link, error) {
+	created, isNew := f.body.(events.URLCreated)
+	switch {
+	case isNew && row != nil:
+		return nil, fmt.Errorf("%w: the link exists", ErrContradiction)
+	case isNew:
+		return newLink(id, f, created)
+	case row == nil:
+		return nil, fmt.Errorf("%w: the link was never created", ErrContradiction)
+	}
+	if _, restored := f.body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
+		return nil, fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
+	}
+	row.Revision = int64(f.Revision)
+	return row, changeLink(row, f)
 }
 
 // destination is what a redirect knows of a link, beside how many clicks it has.
@@ -300,7 +308,10 @@ func (l *linkFold) changed() []string {
 	var hashes []string
 	for i, row := range l.found {
 		if before, after := destinationOf(&l.were[i]), destinationOf(row); after != before {
-			hashes = append(hashes, before.hash, after.hash)
+			hashes = append(hashes, after.hash)
+			if before.hash != after.hash {
+				hashes = append(hashes, before.hash)
+			}
 		}
 	}
 	for _, row := range slices.Concat(l.created, l.counted) {

@@ -19,6 +19,7 @@ const (
 	Accounts   = "accounts"
 	Dimensions = "dimensions"
 	Tree       = "tree"
+	History    = "history"
 )
 
 // projection is one read model: what it follows and how a batch gets into its tables.
@@ -56,6 +57,7 @@ func all() []projection {
 			patient: isEvent, maxPatience: dimensionPatience,
 		},
 		{name: Tree, fold: newTreeFold, raw: true, patient: isEvent, minPatience: treePatience},
+		{name: History, filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount), fold: newHistoryFold, patient: isEvent},
 	}
 }
 

@@ -34,21 +34,25 @@ func (s *setFold) change(was, is *readmodel.Link) {
 	if was != nil {
 		before = setsOf(was)
 	}
-	after := setsOf(is)
+	for _, name := range toggled(before, setsOf(is)) {
+		s.account, s.number, s.name = append(s.account, toUUID(is.AccountID)), append(s.number, int64(is.Number)), append(s.name, name)
+	}
+}
+
+// toggled returns the sets that a link is in before or after, and not both.
+func toggled(before, after []string) []string {
+	var names []string
 	for _, name := range before {
 		if !slices.Contains(after, name) {
-			s.toggle(is, name)
+			names = append(names, name)
 		}
 	}
 	for _, name := range after {
 		if !slices.Contains(before, name) {
-			s.toggle(is, name)
+			names = append(names, name)
 		}
 	}
-}
-
-func (s *setFold) toggle(row *readmodel.Link, name string) {
-	s.account, s.number, s.name = append(s.account, toUUID(row.AccountID)), append(s.number, int64(row.Number)), append(s.name, name)
+	return names
 }
 
 // setsOf returns the names of the sets that a link is in by itself; its clicks put it in others.

@@ -65,19 +65,19 @@ func (c column) otherwise() string {
 	case "boolean":
 		return "NOT " + c.Name
 	case "text":
-		return c.Name + " || 'x'"
+		return "coalesce(" + c.Name + ", '') || 'x'"
 	case "bytea":
 		return c.Name + ` || '\x00'`
 	case "uuid":
 		return "gen_random_uuid()"
 	case "ARRAY":
-		return c.Name + " || gen_random_uuid()"
+		return "array_append(" + c.Name + ", NULL)"
 	case "date":
 		return "coalesce(" + c.Name + " - 1, '2000-01-01')"
 	case "timestamp with time zone":
 		return "coalesce(" + c.Name + " + interval '1 microsecond', now())"
 	}
-	return c.Name + " + 1" // a number; anything else fails
+	return c.Name + " # 1" // a number, be it the greatest; anything else fails
 }
 
 // wrong are statements that each make one row of a table wrong in another way: missing, extra, or other in one column.

@@ -19,9 +19,13 @@ func (q *DB) cut(ctx context.Context, c cut) ([]int, error) {
 	switch c.Order {
 	case ModifiedFirst:
 		c.Reverse = !c.Reverse
-		return c.walk(ctx, c.links(q), "link.modified_at")
+		links, err := q.modified(ctx, c.Account, momentOf(c.At))
+		if err != nil {
+			return nil, err
+		}
+		return c.walk(ctx, c.chosen(links), "link.modified_at")
 	case ByHash:
-		return c.walk(ctx, c.links(q), "link.hash")
+		return c.walk(ctx, c.chosen(q.standing(momentOf(c.At))), "link.hash")
 	case ClicksFirst:
 		return q.cutByClicks(ctx, c)
 	case NewestFirst:
@@ -57,9 +61,8 @@ func (q *DB) cutByClicks(ctx context.Context, c cut) ([]int, error) {
 	return append(numbers, others...), err
 }
 
-// links returns the question for the links of the list.
-func (c *cut) links(q *DB) *bun.SelectQuery {
-	links := q.db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
+// chosen narrows the question for all links down to those of the list.
+func (c *cut) chosen(links *bun.SelectQuery) *bun.SelectQuery {
 	if c.Hashes == nil && c.Search == "" && c.Tags == nil {
 		return links
 	}

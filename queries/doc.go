@@ -3,5 +3,6 @@
 //
 // The read models follow the log by a few milliseconds. Who has just written waits with Freshness until the projections
 // that the question needs have passed the write: Link, Page and Stats need links, Target needs links and accounts, tag
-// labels need tags, accounts and counters need accounts, Dimensions needs dimensions.
+// labels need tags, accounts and counters need accounts, Dimensions needs dimensions. What was at a moment needs history,
+// and links for clicks.
 package queries

@@ -112,6 +112,18 @@ func (f *Freshness) Wait(ctx context.Context, projection string, position uint64
 	return ctx.Err()
 }
 
+// Overtake returns nil as soon as the projection has committed what others are known to have, or the error of ctx when that
+// ends first.
+func (f *Freshness) Overtake(ctx context.Context, projection string, others ...string) error {
+	var position uint64
+	f.mu.Lock()
+	for _, other := range others {
+		position = max(position, f.progress(other).position)
+	}
+	f.mu.Unlock()
+	return f.Wait(ctx, projection, position)
+}
+
 // enlist returns nil when the position is reached already.
 func (f *Freshness) enlist(projection string, position uint64) *waiter {
 	f.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -183,4 +184,25 @@ func FuzzNotification(f *testing.F) {
 		}
 		_ = fresh.hear(notification, make(map[string][]string))
 	})
+}
+
+func TestOvertake(t *testing.T) {
+	t.Parallel()
+	f := NewFreshness(openDatabase(t))
+	ctx := withPatience(t)
+	if err := f.Overtake(ctx, "history", "accounts", "tags"); err != nil {
+		t.Errorf("nothing is known: %v", err)
+	}
+	f.advance("accounts", 5)
+	f.advance("tags", 7)
+	f.advance("history", 6)
+	overtaken := make(chan error, 1)
+	go func() { overtaken <- f.Overtake(ctx, "history", "accounts", "tags") }()
+	for !f.awaited() {
+		runtime.Gosched()
+	}
+	f.advance("history", 7)
+	if err := <-overtaken; err != nil {
+		t.Errorf("overtaken: %v", err)
+	}
 }

@@ -57,7 +57,11 @@ func openDatabase(t testing.TB) *readmodel.DB {
 func insert(t testing.TB, db *readmodel.DB, rows ...any) {
 	t.Helper()
 	for _, row := range rows {
-		if _, err := db.NewInsert().Model(row).Exec(withPatience(t)); err != nil {
+		insert := db.NewInsert().Model(row)
+		if _, ok := row.(*readmodel.LinkStats); ok { // which each link has
+			insert = insert.On("CONFLICT (url_id) DO UPDATE").Set("total_clicks = EXCLUDED.total_clicks, unique_clicks = EXCLUDED.unique_clicks, last_visit = EXCLUDED.last_visit, visited = EXCLUDED.visited")
+		}
+		if _, err := insert.Exec(withPatience(t)); err != nil {
 			t.Fatalf("insert %+v: %v", row, err)
 		}
 	}
@@ -68,7 +72,14 @@ func insert(t testing.TB, db *readmodel.DB, rows ...any) {
 func derive(t testing.TB, db *readmodel.DB) {
 	t.Helper()
 	err := db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		return readmodel.Derive(ctx, tx, "links", "links_g1")
+		if err := readmodel.Derive(ctx, tx, "links", "links_g1"); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, `INSERT INTO links_g1.link_texts AS t (account_id, number, word, text)
+			SELECT account_id, number, number / 64, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default")
+			FROM links_g1.links WHERE deleted_at IS NULL
+			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text`)
+		return err
 	})
 	if err != nil {
 		t.Fatalf("derive: %v", err)

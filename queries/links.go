@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -27,6 +28,7 @@ const (
 
 // ListLinks selects a page of an account's live links. What is not given selects all.
 type ListLinks struct {
+	At      time.Time // as the links were then; zero: now
 	Account uuid.UUID
 	Hashes  []string      // only the links that live under these; nil: all
 	Search  string        // only links with this in hash, note or long URL, in whatever case
@@ -47,13 +49,18 @@ type Page struct {
 const fewSearched = 10_000
 
 // Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag that the account does not
-// have is an *UnknownTagError.
+// have then is an *UnknownTagError. An order by clicks and an expression with visited are ErrNoPast where a moment is given:
+// clicks are known by the day.
 func (q *DB) Links(ctx context.Context, list ListLinks) (Page, error) {
 	page := Page{Links: []Link{}}
 	if !storable(list.Search) {
 		return page, nil
 	}
-	tagged, err := q.tagged(ctx, list.Account, list.Tags)
+	at := momentOf(list.At)
+	if at.past && (list.Order == ClicksFirst || list.Tags != nil && list.Tags.AsksForVisits()) {
+		return Page{}, failed("links", ErrNoPast)
+	}
+	tagged, err := q.tagged(ctx, list.Account, list.Tags, at)
 	if err != nil {
 		return Page{}, err
 	}
@@ -76,7 +83,7 @@ func (q *DB) Links(ctx context.Context, list ListLinks) (Page, error) {
 	if err != nil {
 		return Page{}, failed("links", err)
 	}
-	if page.Links, err = q.numbered(ctx, list.Account, numbers); err != nil {
+	if page.Links, err = q.numbered(ctx, list.Account, numbers, at); err != nil {
 		return Page{}, failed("links", err)
 	}
 	return page, nil
@@ -85,8 +92,8 @@ func (q *DB) Links(ctx context.Context, list ListLinks) (Page, error) {
 // hashed keeps the links that live under the hashes of a list.
 func (q *DB) hashed(ctx context.Context, list ListLinks, met linkSet) (linkSet, error) {
 	var numbers []int
-	err := q.db.NewSelect().TableExpr("linkledger.links").ColumnExpr("number").Where("account_id = ?", list.Account).
-		Where("hash = ANY(?::text[])", pgdialect.Array(list.Hashes)).Where("deleted_at IS NULL").Scan(ctx, &numbers)
+	err := q.standing(momentOf(list.At)).ColumnExpr("number").Where("account_id = ?", list.Account).
+		Where("hash = ANY(?::text[])", pgdialect.Array(list.Hashes)).Scan(ctx, &numbers)
 	return setOf(slices.DeleteFunc(numbers, func(n int) bool { return !met.has(n) })), err
 }
 
@@ -113,12 +120,12 @@ func (q *DB) found(ctx context.Context, list ListLinks, met linkSet) (linkSet, e
 
 // search returns the question for the words of the set of what a search finds.
 func (q *DB) search(list ListLinks) *bun.SelectQuery {
-	search := q.db.NewSelect().TableExpr("linkledger.link_texts AS link").
-		ColumnExpr("word, bit_or(1::bigint << (63 - number % 64)) AS bits").
+	at := momentOf(list.At)
+	search := q.texts(at).ColumnExpr("word, bit_or(1::bigint << (63 - number % 64)) AS bits").
 		Where("account_id = ?", list.Account).Where("text LIKE ?", containing(readmodel.SearchText(list.Search))).
 		GroupExpr("word")
 	if strings.Contains(list.Search, "\n") { // which only notes have; or else it could lie across two fields
-		search = search.Where(`EXISTS (SELECT FROM linkledger.links AS l
+		search = search.Where(`EXISTS (SELECT FROM `+at.links()+` AS l
 			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`, containing(list.Search))
 	}
 	return search
@@ -130,9 +137,12 @@ func containing(text string) string {
 }
 
 // numbered returns the live links of those numbers, in the order of the numbers.
-func (q *DB) numbered(ctx context.Context, account uuid.UUID, numbers []int) ([]Link, error) {
+func (q *DB) numbered(ctx context.Context, account uuid.UUID, numbers []int, at moment) ([]Link, error) {
 	if len(numbers) == 0 {
 		return []Link{}, nil
+	}
+	if at.past {
+		return q.numberedThen(ctx, account, numbers, at)
 	}
 	links := []Link{}
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).

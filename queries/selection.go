@@ -22,7 +22,7 @@ type Selection struct {
 // changed before its portion is read is judged as it is then. A tag that the account does not have is an
 // *UnknownTagError.
 func (q *DB) Select(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr) (*Selection, error) {
-	tagged, err := q.tagged(ctx, account, expr)
+	tagged, err := q.tagged(ctx, account, expr, now)
 	if err != nil {
 		return nil, err
 	}

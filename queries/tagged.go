@@ -27,14 +27,14 @@ type tagged struct {
 	args    []any
 }
 
-// tagged returns the question for the account's live links, or for those that meet an expression. A tag that the account
-// does not have is an *UnknownTagError.
-func (q *DB) tagged(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr) (*tagged, error) {
+// tagged returns the question for the account's live links at a time, or for those that meet an expression. A tag that the
+// account does not have then is an *UnknownTagError.
+func (q *DB) tagged(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at moment) (*tagged, error) {
 	t := &tagged{q: q, account: account}
 	bits, rows := "bit_or(bits) FILTER (WHERE name = 'live')", "name = 'live'"
 	var bitsArgs, rowsArgs []any
 	if expr != nil {
-		tagID, err := q.tagIDs(ctx, account, expr)
+		tagID, err := q.tagIDs(ctx, account, expr, at)
 		if err != nil {
 			return nil, err
 		}
@@ -42,20 +42,20 @@ func (q *DB) tagged(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr) 
 		met, bitsArgs, read, rowsArgs = expr.SQL(tagID)
 		bits, rows = bits+" & ("+met+")", rows+" OR "+read
 	}
-	t.sql, t.args = setsSQL(bits, rows), append(append(bitsArgs, account), rowsArgs...)
+	t.sql, t.args = setsSQL(at, bits, rows), append(append(bitsArgs, account), rowsArgs...)
 	return t, nil
 }
 
 // clicked returns the question for the account's links with clicks since their last reset.
 func (q *DB) clicked(account uuid.UUID) *tagged {
-	return &tagged{q: q, account: account, sql: setsSQL("bit_or(bits)", "name = 'clicked'"), args: []any{account}}
+	return &tagged{q: q, account: account, sql: setsSQL(now, "bit_or(bits)", "name = 'clicked'"), args: []any{account}}
 }
 
-// setsSQL computes bits for each block from the rows of link_sets that are chosen by a condition.
-func setsSQL(bits, rows string) string {
+// setsSQL computes bits for each block from the sets at a time that are chosen by a condition.
+func setsSQL(at moment, bits, rows string) string {
 	return `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
-			SELECT block, ` + bits + ` AS met FROM linkledger.link_sets
-			WHERE account_id = ? AND (` + rows + `) AND block BETWEEN ? AND ? GROUP BY block) AS blocks
+			SELECT block, ` + bits + ` AS met FROM ` + at.sets(`account_id = ? AND (`+rows+`) AND block BETWEEN ? AND ?`) + `
+			GROUP BY block) AS blocks
 		WHERE met IS NOT NULL ORDER BY block`
 }
 
@@ -84,12 +84,12 @@ func (t *tagged) between(ctx context.Context, from, to int) (linkSet, error) {
 }
 
 // tagIDs returns the ids of the tags that an expression names, which are found by label under Unicode simple case folding.
-func (q *DB) tagIDs(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr) (func(label string) uuid.UUID, error) {
+func (q *DB) tagIDs(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at moment) (func(label string) uuid.UUID, error) {
 	labels := expr.Labels()
 	if len(labels) == 0 {
 		return nil, nil //nolint:nilnil // nothing will be looked up
 	}
-	tags, err := q.Tags(ctx, account)
+	tags, err := q.tagsAt(ctx, account, at)
 	if err != nil {
 		return nil, err
 	}

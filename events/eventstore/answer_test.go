@@ -48,7 +48,7 @@ func TestDecodeEvent(t *testing.T) {
 		d := newDecoder()
 		for range 3 {
 			want := drawn(t)
-			if got, err := d.decode(onWire(want)); err != nil || !reflect.DeepEqual(got, answer{isEvent: true, event: want}) {
+			if got, err := d.decode(onWire(want)); err != nil || !reflect.DeepEqual(got, answer{isEvent: true, event: want, stored: want.Time}) {
 				t.Fatalf("got %+v, %v, want %+v", got, err, want)
 			}
 		}

@@ -1,6 +1,7 @@
 package readmodel
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -10,6 +11,9 @@ import (
 
 // SetBlock is how many links a row of link_sets tells of.
 const SetBlock = 2048
+
+// Forever is when a version ends that goes on.
+const Forever int64 = math.MaxInt64
 
 // Names of the sets of links in link_sets. Those of the flags are the names of their columns.
 const (

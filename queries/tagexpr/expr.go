@@ -65,6 +65,13 @@ func (e *Expr) Labels() []string {
 	return labels
 }
 
+// AsksForVisits tells whether the expression depends on the clicks of links.
+func (e *Expr) AsksForVisits() bool {
+	asks := false
+	e.root.walk(func(n *node) { asks = asks || n.flag == visited })
+	return asks
+}
+
 func (n *node) walk(visit func(*node)) {
 	if n == nil {
 		return

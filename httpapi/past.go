@@ -1,0 +1,62 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// recently is how long a moment is asked for while the read model of the past may not have all of it: that takes in most
+// changes within half a second, in portions.
+const recently = 5 * time.Second
+
+// past says, beside what was, when that was.
+type past struct {
+	At string `json:"at"`
+	// ClicksUntil ends the last day whose clicks are counted.
+	ClicksUntil timestamp `json:"clicks_until"`
+}
+
+// pastOf returns nil for the zero time, which means now.
+func pastOf(at time.Time) *past {
+	if at.IsZero() {
+		return nil
+	}
+	const day = 24 * time.Hour
+	return &past{at.Format(time.RFC3339Nano), timestamp(at.Add(day - time.Nanosecond).Truncate(day))}
+}
+
+// moment returns the moment that a call asks for; zero: none. It returns when the read model has all of it, or when that takes
+// too long.
+func (s *server) moment(e *exchange, query url.Values) (time.Time, error) {
+	text := query.Get("at")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1)) // as a raw + arrives
+	if err != nil {
+		at, err = time.Parse(time.DateOnly, text)
+	}
+	now := s.cfg.Now()
+	switch {
+	case err != nil || at.IsZero():
+		return time.Time{}, &apiError{code: codeInvalidDate, details: "at must be a time as 2026-01-31T12:00:00Z, or a day, which means its beginning"}
+	case at.After(now):
+		return time.Time{}, &apiError{code: codeInvalidDate, details: "at lies in the future, it is " + now.UTC().Format(time.RFC3339Nano)}
+	case at.After(now.Add(-recently)):
+		s.awaitHistory(e)
+	}
+	return at.UTC(), nil
+}
+
+// awaitHistory waits for what this node may have shown already.
+func (s *server) awaitHistory(e *exchange) {
+	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
+	defer cancel()
+	if err := s.cfg.Overtake(ctx, projectionHistory, projectionAccounts, projectionTags); err != nil {
+		s.cfg.Logger.WarnContext(e.context(), "read answered before the history shows all changes",
+			slog.String("request", e.id), slog.Any("error", err))
+	}
+}

@@ -1,0 +1,213 @@
+package projections
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"linkledger/projections/readmodel"
+)
+
+// linkPast is a link with what is to be written of its past.
+type linkPast struct {
+	created  bool           // by the batch: nothing of it is stored
+	versions []*linkVersion // the last one is as the link is now
+	face     linkFace       // that it has, or had until its deletion
+	former   []linkFace
+}
+
+// span is a stretch of time.
+type span struct {
+	since, until int64 // moments; until is readmodel.Forever where it goes on
+	changed      bool  // it is not as it is stored
+}
+
+type linkVersion struct {
+	readmodel.Link
+	span
+}
+
+// linkFace is what a live link is found by.
+type linkFace struct {
+	span
+	hash, text string
+}
+
+// link returns a copy of the link as it is now; nil: there is none.
+func (l *linkPast) link() *readmodel.Link {
+	if l == nil {
+		return nil
+	}
+	link := l.versions[len(l.versions)-1].Link
+	link.TagIDs = slices.Clone(link.TagIDs)
+	return &link
+}
+
+// become makes the link another one from a moment on. Of several changes at one moment the last one counts.
+func (l *linkPast) become(link readmodel.Link, at int64) {
+	if n := len(l.versions); n > 0 && l.versions[n-1].since == at {
+		l.versions[n-1].Link, l.versions[n-1].changed = link, true
+	} else {
+		if n > 0 {
+			l.versions[n-1].until, l.versions[n-1].changed = at, true
+		}
+		l.versions = append(l.versions, &linkVersion{link, span{at, readmodel.Forever, true}})
+	}
+	text := ""
+	if link.DeletedAt.IsZero() {
+		text = readmodel.SearchText(link.LongURL, link.Note, link.Hash) // which is never empty
+	}
+	l.show(link.Hash, text, at)
+}
+
+// show gives the link another face from a moment on; without text it has none.
+func (l *linkPast) show(hash, text string, at int64) {
+	face := &l.face
+	shown := face.until == readmodel.Forever
+	switch {
+	case shown == (text != "") && (!shown || face.hash == hash && face.text == text):
+		return
+	case text == "":
+		face.until = at
+	default:
+		if face.text != "" && face.since < at {
+			face.until = min(face.until, at)
+			l.former = append(l.former, *face)
+		}
+		*face = linkFace{span{since: at, until: readmodel.Forever}, hash, text}
+	}
+	face.changed = true
+}
+
+func readLinkPasts(s *statements, links uuidColumn, into map[uuid.UUID]*linkPast) {
+	if len(links) == 0 {
+		return
+	}
+	s.queue(`
+		SELECT face.since, face.until, face.hash, face.text, version.since, version.id, version.account_id, version.number,
+			version.hash, version.long_url, version.note, version.email_stats, version.ping, version.protected, version.archived,
+			version.expiration_date, version.max_clicks, version.tag_ids, version.created_at, version.modified_at,
+			version.revision, version.deleted_at
+		FROM unnest($1::uuid[]) AS touched (id)
+		JOIN ?schema.link_faces AS face ON face.link_id = touched.id
+		CROSS JOIN LATERAL (
+			SELECT * FROM ?schema.link_versions WHERE account_id = face.account_id AND number = face.number
+			ORDER BY since DESC LIMIT 1) AS version`, links).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			v, face := &linkVersion{span: span{until: readmodel.Forever}}, linkFace{}
+			var deleted pgtype.Timestamptz
+			if err := rows.Scan(&face.since, &face.until, &face.hash, &face.text, &v.since, &v.ID, &v.AccountID, &v.Number,
+				&v.Hash, &v.LongURL, &v.Note, &v.EmailStats, &v.Ping, &v.Protected, &v.Archived, &v.ExpirationDate, &v.MaxClicks,
+				&v.TagIDs, &v.CreatedAt, &v.ModifiedAt, &v.Revision, &deleted); err != nil {
+				return err
+			}
+			v.DeletedAt = deleted.Time
+			into[v.ID] = &linkPast{versions: []*linkVersion{v}, face: face}
+		}
+		return rows.Err()
+	})
+}
+
+// writeLinkPasts copies what is new: nobody has written of new links before, and former faces stay as they are.
+func writeLinkPasts(s *statements, links map[uuid.UUID]*linkPast) {
+	var newVersions, versions []*linkVersion
+	var newFaces, faces, former []writtenFace
+	for _, l := range links {
+		toVersions, toFaces := &versions, &faces
+		if l.created {
+			toVersions, toFaces = &newVersions, &newFaces
+		}
+		for _, v := range l.versions {
+			if v.changed {
+				*toVersions = append(*toVersions, v)
+			}
+		}
+		link := &l.versions[0].Link
+		if l.face.changed {
+			*toFaces = append(*toFaces, writtenFace{link, l.face})
+		}
+		for _, face := range l.former {
+			former = append(former, writtenFace{link, face})
+		}
+	}
+	s.copy("link_versions", versionColumns, len(newVersions), func(i int) []any { return copiedVersion(newVersions[i]) })
+	s.copy("link_faces", faceColumns, len(newFaces), func(i int) []any { return newFaces[i].row() })
+	s.copy("former_faces", faceColumns, len(former), func(i int) []any { return former[i].row() })
+	if len(versions) > 0 {
+		upsertVersions(s, versions)
+	}
+	if len(faces) > 0 {
+		upsertFaces(s, faces)
+	}
+}
+
+// versionColumns are those of copiedVersion.
+var versionColumns = []string{
+	"account_id", "number", "since", "until", "id", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived",
+	"expiration_date", "max_clicks", "tag_ids", "created_at", "modified_at", "revision", "deleted_at",
+}
+
+func copiedVersion(v *linkVersion) []any {
+	return []any{
+		toUUID(v.AccountID), v.Number, v.since, v.until, toUUID(v.ID), v.Hash, v.LongURL, v.Note, v.EmailStats, v.Ping, v.Protected,
+		v.Archived, toDate(v.ExpirationDate), v.MaxClicks, toUUIDs(v.TagIDs), v.CreatedAt, v.ModifiedAt, v.Revision, toTime(v.DeletedAt),
+	}
+}
+
+func upsertVersions(s *statements, versions []*linkVersion) {
+	var rows []*readmodel.Link
+	var since, until []int64
+	for _, v := range versions {
+		rows, since, until = append(rows, &v.Link), append(since, v.since), append(until, v.until)
+	}
+	c := tableOf(rows)
+	s.queue(`
+		INSERT INTO ?schema.link_versions (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, number, created_at, since, until)
+		SELECT id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids::uuid[], modified_at, revision, deleted_at, account_id, number, created_at, since, until
+		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[], $8::bool[],
+			$9::date[], $10::bigint[], $11::text[], $12::timestamptz[], $13::bigint[], $14::timestamptz[],
+			$15::uuid[], $16::integer[], $17::timestamptz[], $18::bigint[], $19::bigint[])
+			AS folded (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+			max_clicks, tag_ids, modified_at, revision, deleted_at, account_id, number, created_at, since, until)
+		ON CONFLICT (account_id, number, since) DO UPDATE SET
+			until = EXCLUDED.until, hash = EXCLUDED.hash, long_url = EXCLUDED.long_url, note = EXCLUDED.note,
+			email_stats = EXCLUDED.email_stats, ping = EXCLUDED.ping, protected = EXCLUDED.protected,
+			archived = EXCLUDED.archived, expiration_date = EXCLUDED.expiration_date, max_clicks = EXCLUDED.max_clicks,
+			tag_ids = EXCLUDED.tag_ids, modified_at = EXCLUDED.modified_at, revision = EXCLUDED.revision,
+			deleted_at = EXCLUDED.deleted_at`,
+		append(c.changing(), c.account, c.number, c.created, since, until)...)
+}
+
+// writtenFace is a face with its link.
+type writtenFace struct {
+	link *readmodel.Link
+	linkFace
+}
+
+var faceColumns = []string{"link_id", "since", "until", "account_id", "number", "word", "hash", "text"}
+
+func (f writtenFace) row() []any {
+	return []any{toUUID(f.link.ID), f.since, f.until, toUUID(f.link.AccountID), f.link.Number, f.link.Number / 64, f.hash, f.text}
+}
+
+func upsertFaces(s *statements, faces []writtenFace) {
+	var link, account uuidColumn
+	var since, until, number []int64
+	var hash, text []string
+	for _, f := range faces {
+		link, account = append(link, toUUID(f.link.ID)), append(account, toUUID(f.link.AccountID))
+		since, until, number = append(since, f.since), append(until, f.until), append(number, int64(f.link.Number))
+		hash, text = append(hash, f.hash), append(text, f.text)
+	}
+	s.queue(`INSERT INTO ?schema.link_faces (link_id, since, until, account_id, number, word, hash, text)
+		SELECT link_id, since, until, account_id, number, number / 64, hash, text
+		FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::integer[], $6::text[], $7::text[])
+			AS folded (link_id, since, until, account_id, number, hash, text)
+		ON CONFLICT (link_id) DO UPDATE SET
+			since = EXCLUDED.since, until = EXCLUDED.until, hash = EXCLUDED.hash, text = EXCLUDED.text`,
+		link, since, until, account, number, hash, text)
+}

@@ -1,0 +1,247 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/tagexpr"
+)
+
+// library is a database with all read models, brought to what a log says again and again.
+type library struct {
+	q         *queries.DB
+	workshops []*workshop
+}
+
+func newLibrary(t testing.TB) *library {
+	t.Helper()
+	db := openDatabase(t)
+	l := &library{q: queries.New(db)}
+	for _, p := range all() {
+		l.workshops = append(l.workshops, &workshop{db: db, projection: p, generation: firstGeneration})
+	}
+	return l
+}
+
+// fill empties all tables and brings a log into them.
+func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorded) {
+	t.Helper()
+	for _, w := range l.workshops {
+		var tables []string
+		name := w.projection.name
+		schema := readmodel.GenerationSchema(name, firstGeneration)
+		err := w.db.NewRaw("SELECT tablename FROM pg_tables WHERE schemaname = ?", schema).Scan(ctx, &tables)
+		for i := 0; i < len(tables) && err == nil; i++ {
+			_, err = w.db.NewRaw("DELETE FROM ?.?", bun.Ident(schema), bun.Ident(tables[i])).Exec(ctx)
+		}
+		if err == nil {
+			_, err = w.db.NewRaw("UPDATE linkledger.generations SET commit_pos = 0, prepare_pos = 0 WHERE name = ?", name).Exec(ctx)
+		}
+		if err != nil {
+			t.Fatalf("empty %s: %v", name, err)
+		}
+		p, followed := w.projector(ctx, t), w.followed(log)
+		cut := rapid.IntRange(0, len(followed)).Draw(t, "cut")
+		p.building = rapid.Bool().Draw(t, "bulk")
+		mustHandle(ctx, t, p, followed[:cut])
+		mustHandle(ctx, t, p, followed[cut:])
+	}
+}
+
+// pastLog is a log with the moments from which its events count.
+type pastLog struct {
+	*history
+	moments []time.Time // by event; zero: of no account
+}
+
+// drawTimes has the event store's clock stand, jump and go back.
+func drawTimes(t *rapid.T, h *history) *pastLog {
+	p := &pastLog{h, make([]time.Time, len(h.log))}
+	clock := noon
+	latest := make(map[uuid.UUID]time.Time)
+	for i := range h.log {
+		clock = clock.Add(rapid.SampledFrom([]time.Duration{
+			0, 0, 1, 100, time.Microsecond, time.Second, 20 * time.Hour, -2 * time.Second,
+		}).Draw(t, "later"))
+		if rapid.IntRange(0, 3).Draw(t, "turn") == 0 {
+			for !turnsPage(clock.UnixNano()) {
+				clock = clock.Add(1)
+			}
+		}
+		h.log[i].Time = clock
+		if account, ok := p.accountOf(h.log[i]); ok {
+			if clock.After(latest[account]) {
+				latest[account] = clock
+			}
+			p.moments[i] = latest[account]
+		}
+	}
+	return p
+}
+
+// accountOf returns the account whose history an event is part of.
+func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
+	f := fact{Recorded: r}
+	if id, err := f.subject(events.StreamURL); err == nil {
+		i := slices.IndexFunc(p.links, func(l *expectedLink) bool { return l.id == id })
+		if i < 0 {
+			return uuid.Nil, false // a claim that no link followed
+		}
+		return p.links[i].account.id, r.Type != events.ClaimAbandoned{}.EventType()
+	}
+	if id, err := f.subject(events.StreamTags); err == nil {
+		return id, true
+	}
+	id, err := f.subject(events.StreamAccount)
+	return id, err == nil
+}
+
+// until returns the events that counted at a moment.
+func (p *pastLog) until(at time.Time) []eventstore.Recorded {
+	var log []eventstore.Recorded
+	for i, r := range p.log {
+		if !p.moments[i].IsZero() && !p.moments[i].After(at) {
+			log = append(log, r)
+		}
+	}
+	return log
+}
+
+// TestPast draws histories: what is told of a moment is what the read models said when the log ended there.
+func TestPast(t *testing.T) {
+	t.Parallel()
+	past, then := newLibrary(t), newLibrary(t)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		p := drawTimes(t, drawHistory(t))
+		past.fill(ctx, t, p.log)
+		event := rapid.IntRange(0, len(p.log)-1).Draw(t, "event")
+		at := p.log[event].Time
+		if !p.moments[event].IsZero() {
+			at = p.moments[event]
+		}
+		at = at.Add(-rapid.SampledFrom([]time.Duration{0, 1, time.Microsecond, time.Hour, -1, -time.Hour}).Draw(t, "before"))
+		then.fill(ctx, t, p.until(at))
+		for _, a := range p.accounts {
+			samePast(ctx, t, a, past.q, at, then.q)
+			for range 5 {
+				list := p.drawList(t, a)
+				sameList(ctx, t, list, past.q, at, then.q, func(l queries.Link) queries.Link {
+					l.TotalClicks, l.UniqueClicks, l.LastVisit, l.Visited = 0, 0, nil, false // httpapi.TestPastClicks has them
+					return l
+				})
+				end := time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
+				sameList(ctx, t, list, past.q, end, past.q, func(l queries.Link) queries.Link { return l })
+			}
+			for _, hash := range p.hashes() {
+				sameLink(ctx, t, a.id, hash, past.q, at, then.q)
+			}
+		}
+	})
+}
+
+// hashes returns all that links ever had.
+func (p *pastLog) hashes() []string {
+	var hashes []string
+	for _, r := range p.log {
+		switch e := mustDecode(p.t, r).(type) {
+		case events.URLCreated:
+			hashes = append(hashes, e.Hash)
+		case events.URLRenamed:
+			hashes = append(hashes, e.To)
+		case events.URLRestored:
+			hashes = append(hashes, e.Hash)
+		}
+	}
+	return hashes
+}
+
+func mustDecode(t *rapid.T, r eventstore.Recorded) events.Event {
+	e, err := r.Event()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) queries.ListLinks {
+	list := queries.ListLinks{
+		Account: a.id, Reverse: rapid.Bool().Draw(t, "reverse"),
+		Order:  rapid.SampledFrom([]queries.Order{queries.NewestFirst, queries.ModifiedFirst, queries.ByHash}).Draw(t, "order"),
+		Offset: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "offset"), Limit: rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "limit"),
+		Search: rapid.SampledFrom([]string{"", "", "l", "PLAIN", "h1", `\`, "%", "GRÜSSE", "üß", "k\nb", "世"}).Draw(t, "search"),
+	}
+	if hashes := p.hashes(); len(hashes) > 0 && rapid.IntRange(0, 3).Draw(t, "hashes") == 0 {
+		list.Hashes = rapid.SliceOfN(rapid.SampledFrom(hashes), 1, 4).Draw(t, "hash")
+	}
+	expressions := []string{"", "", "archived", "~ping", ">2026-03-31", "<2026-04-01|archived"}
+	for _, label := range a.everLabels {
+		expressions = append(expressions, `"`+label+`"`, `~"`+label+`"&>2026-03-31`)
+	}
+	expression := rapid.SampledFrom(expressions).Draw(t, "tags")
+	if expr, err := tagexpr.Parse(expression); err == nil {
+		list.Tags = expr
+	}
+	return list
+}
+
+// sameList compares a list of a moment with the one that was one then, as far as keep keeps of its links.
+func sameList(
+	ctx context.Context, t *rapid.T, list queries.ListLinks, past *queries.DB, at time.Time, then *queries.DB,
+	keep func(queries.Link) queries.Link,
+) {
+	t.Helper()
+	want, wrong := then.Links(ctx, list)
+	list.At = at
+	got, err := past.Links(ctx, list)
+	if (err == nil) != (wrong == nil) {
+		t.Fatalf("%+v: %v, want %v", list, err, wrong)
+	}
+	for _, page := range []queries.Page{got, want} {
+		for i := range page.Links {
+			page.Links[i] = keep(page.Links[i])
+			page.Links[i].LastVisit, page.Links[i].Note = nil, page.Links[i].Note+fmt.Sprint(page.Links[i].LastVisit)
+		}
+	}
+	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); a != b {
+		t.Fatalf("%+v:\n%s, want\n%s", list, a, b)
+	}
+}
+
+func sameLink(ctx context.Context, t *rapid.T, account uuid.UUID, hash string, past *queries.DB, at time.Time, then *queries.DB) {
+	t.Helper()
+	want, wrong := then.LinkByHash(ctx, account, hash)
+	got, err := past.LinkAt(ctx, account, hash, at)
+	got.TotalClicks, got.UniqueClicks, got.LastVisit, got.Visited = 0, 0, nil, false
+	if a, b := fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want); a != b || (err == nil) != (wrong == nil) {
+		t.Fatalf("%s at %s:\n%s, %v, want\n%s, %v", hash, at, a, err, b, wrong)
+	}
+}
+
+// samePast compares an account.
+func samePast(ctx context.Context, t *rapid.T, a *expectedAccount, past *queries.DB, at time.Time, then *queries.DB) {
+	t.Helper()
+	want, wrong := then.AccountByUsername(ctx, "user"+a.id.String())
+	want.KeyID, want.KeyHash, want.CreatedAt = "", "", time.Time{}
+	got, counters, err := past.AccountAt(ctx, a.id, at)
+	if (err == nil) != (wrong == nil) || err == nil && got != want {
+		t.Fatalf("account at %s: %+v, %v, want %+v, %v", at, got, err, want, wrong)
+	}
+	if err != nil {
+		return
+	}
+	if wantCounters, err := then.AccountCounters(ctx, a.id, at); err != nil || counters != wantCounters {
+		t.Fatalf("counters at %s: %+v, want %+v, %v", at, counters, wantCounters, err)
+	}
+}
