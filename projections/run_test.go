@@ -230,7 +230,7 @@ func TestUnreadableEventStopsItsProjection(t *testing.T) {
 			if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 1 {
 				t.Errorf("%d links, want the one before the event", n)
 			}
-			if n := count(t, db, "SELECT max(commit_pos) FROM linkledger.generations WHERE name IN (?)", bun.In(followers)); uint64(n) != before {
+			if n := count(t, db, "SELECT max(commit_pos) FROM linkledger.generations WHERE name IN (?)", bun.List(followers)); uint64(n) != before {
 				t.Errorf("the checkpoint is %d, want %d; the event is at %d, the last link at %d", n, before, at, after)
 			}
 			for _, s := range board.All() {
