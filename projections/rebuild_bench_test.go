@@ -64,8 +64,8 @@ func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last ui
 }
 
 // BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve, and takes turns with
-// a bare subscription to the same events. The memory is what it takes beyond that of the filled event store, whose reading
-// is in it.
+// bare subscriptions to the same events, by the official client and by the Subscriber. The memory is what it takes beyond
+// that of the filled event store, whose reading is in it.
 func BenchmarkRebuild(b *testing.B) {
 	for _, creations := range []int{2, 9} {
 		b.Run(fmt.Sprintf("creations=%d0%%", creations), func(b *testing.B) { benchmarkRebuild(b, creations) })
@@ -73,9 +73,10 @@ func BenchmarkRebuild(b *testing.B) {
 }
 
 func benchmarkRebuild(b *testing.B, creations int) {
-	store := eventstoretest.New(b)
+	server := eventstoretest.Serve(b)
+	store := eventstoretest.Open(b, server.URL())
 	last := fillLinks(b, store, *rebuildEvents, creations)
-	var building, serving, following time.Duration
+	var building, serving, following, subscribed time.Duration
 	var memory uint64
 	for b.Loop() {
 		db := openDatabase(b)
@@ -95,12 +96,17 @@ func benchmarkRebuild(b *testing.B, creations int) {
 		start = time.Now()
 		follow(b, store, last)
 		following += time.Since(start)
+		start = time.Now()
+		eventstoretest.Follow(b, server.URL(), []string{events.StreamURL, events.StreamClicks}, last)
+		subscribed += time.Since(start)
 	}
 	rate := func(took time.Duration) float64 { return float64(*rebuildEvents*b.N) / took.Seconds() }
 	b.ReportMetric(rate(building), "events/s")
 	b.ReportMetric(rate(serving), "events/s-serving")
-	b.ReportMetric(rate(following), "control/s")
-	b.ReportMetric(following.Seconds()/building.Seconds(), "ratio")
+	b.ReportMetric(rate(following), "subscriber/s")
+	b.ReportMetric(following.Seconds()/building.Seconds(), "of-subscriber")
+	b.ReportMetric(rate(subscribed), "official/s")
+	b.ReportMetric(subscribed.Seconds()/building.Seconds(), "of-official")
 	b.ReportMetric(float64(memory)/1e6, "MB")
 }
 

@@ -1,0 +1,45 @@
+package eventstoretest
+
+import (
+	"context"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+)
+
+// Follow receives the events of streams with the prefixes, from the start of the log to a commit position, by a bare
+// subscription of the official client, and does nothing with them: a control.
+func Follow(t testing.TB, url string, prefixes []string, last uint64) {
+	t.Helper()
+	config, err := esdb.ParseConnectionString(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Logger = esdb.NoopLogging()
+	client, err := esdb.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }() // never fails
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	subscription, err := client.SubscribeToAll(ctx, esdb.SubscribeToAllOptions{
+		From: esdb.Start{}, MaxSearchWindow: 4096, CheckpointInterval: 1,
+		Filter: &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: prefixes},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = subscription.Close() }() // never fails
+	for {
+		received := subscription.Recv()
+		switch {
+		case received.SubscriptionDropped != nil:
+			t.Fatalf("the subscription dropped: %v", received.SubscriptionDropped.Error)
+		case received.EventAppeared != nil:
+			if received.EventAppeared.OriginalEvent().Position.Commit >= last {
+				return
+			}
+		}
+	}
+}
