@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// service is a running linkledger dev.
+type service struct {
+	*child
+	folder string
+	base   string  // URL
+	lister account // has many links
+	client account // creates its own
+	last   uint64  // commit position of the last of the many
+	// EventStore and Database are connection strings.
+	EventStore string `json:"eventstore"`
+	Database   string `json:"database"`
+}
+
+// account is as the program prints it.
+type account struct {
+	ID  string `json:"id"`
+	Key string `json:"api_key"` //nolint:gosec // of an account that lives as long as the measurement
+
+	username string
+}
+
+var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
+
+// startService makes a log of many links and runs everything on it. It is started twice, lest its memory be what catching
+// up took.
+func (b *bench) startService(ctx context.Context) (*service, error) {
+	s := &service{folder: b.path("data")}
+	if err := b.fill(ctx, s); err != nil {
+		return nil, fmt.Errorf("make the log: %w", err)
+	}
+	args := []string{
+		"dev", "--data", s.folder, "--log-level", "warn",
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+	}
+	first, err := start(ctx, "Ctrl-C stops", b.program, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := first.stop(); err != nil {
+		return nil, err
+	}
+	if s.child, err = start(ctx, "Ctrl-C stops", b.program, args...); err != nil {
+		return nil, err
+	}
+	s.base = baseLine.FindStringSubmatch(s.greeting)[1]
+	running, err := os.ReadFile(filepath.Join(s.folder, "running.json"))
+	if err == nil {
+		err = json.Unmarshal(running, s)
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.stop())
+	}
+	return s, nil
+}
+
+// fill opens the accounts and appends the creations of one's links.
+func (b *bench) fill(ctx context.Context, s *service) (err error) {
+	c, url, err := b.startStore(ctx, filepath.Join(s.folder, "events"), "--unsafe-no-sync") // it is not measured
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.stop()) }()
+	if s.lister, err = b.openAccount(ctx, "lister", url); err != nil {
+		return err
+	}
+	if s.client, err = b.openAccount(ctx, "client", url); err != nil {
+		return err
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	var next atomic.Int64
+	all, writing := errgroup.WithContext(ctx)
+	for range appendCallers {
+		all.Go(func() error {
+			for n := next.Add(1); n <= int64(b.links); n = next.Add(1) {
+				if _, err := store.Append(writing, creation(s.lister.ID, n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	head, err := store.Head(ctx)
+	s.last = head.Commit
+	return err
+}
+
+// creation is the beginning of a link's stream. Its hash is claimed by nobody, which no read model asks for.
+func creation(account string, n int64) eventstore.Write {
+	id := uuid.Must(uuid.NewV7()).String()
+	return eventstore.Write{
+		Stream: events.StreamURL + id, Expected: eventstore.NoStream, Command: uuid.New(),
+		Events: []events.Event{events.URLCreated{
+			URLID: id, Account: account, Hash: fmt.Sprintf("listed-%d", n), Note: "a note", At: time.Now().UTC(),
+			LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", n),
+		}},
+	}
+}
+
+func (b *bench) openAccount(ctx context.Context, username, store string) (account, error) {
+	out, err := b.command(ctx, "account", "create", "--username", username, "--eventstore", store, "--json").Output()
+	if err != nil {
+		return account{}, fmt.Errorf("open an account: %w", outputOf(err))
+	}
+	opened := account{username: username}
+	return opened, json.Unmarshal(out, &opened)
+}
+
+// versions of the program and of its PostgreSQL.
+func (s *service) versions(ctx context.Context) (program, postgres string, err error) {
+	out, err := exec.CommandContext(ctx, s.command.Path, "--version").Output() //nolint:gosec // the program that is asked for
+	if err != nil {
+		return "", "", err
+	}
+	db, err := pgx.Connect(ctx, s.Database)
+	if err != nil {
+		return "", "", err
+	}
+	defer func() { err = errors.Join(err, db.Close(ctx)) }()
+	err = db.QueryRow(ctx, "SHOW server_version").Scan(&postgres)
+	return strings.TrimSpace(string(out)), postgres, err
+}
+
+// command is a command of the program that ends by itself.
+func (b *bench) command(ctx context.Context, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, b.program, args...) //nolint:gosec // the program that is asked for
+}
+
+// outputOf adds to the error of a command what it said.
+func outputOf(err error) error {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(ended.Stderr)))
+	}
+	return err
+}
