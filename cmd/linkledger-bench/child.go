@@ -17,7 +17,7 @@ import (
 
 const (
 	// startPatience bounds the start of a process, which may have a whole log to catch up with.
-	startPatience = 10 * time.Minute
+	startPatience = 30 * time.Minute
 	// stopPatience bounds its end.
 	stopPatience = time.Minute
 	// tailLines is how much of its output is shown when it fails.

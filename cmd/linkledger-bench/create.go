@@ -23,7 +23,8 @@ func (b *bench) creates(ctx context.Context, s *service) ([]result, error) {
 	for _, size := range []int{1, batchSize} {
 		r, err := b.compare(ctx, comparison{
 			name: fmt.Sprintf("creates, %d per call", size), unit: "links", control: "bare echo",
-			workers: creators, each: size, ours: ours.creating(size), bare: bare.creating(size), server: s.child,
+			workers: creators, each: size, ours: ours.creating(size), bare: bare.creating(size),
+			server: s.child, settle: s.settle,
 		})
 		if err != nil {
 			return nil, err

@@ -57,7 +57,8 @@ type comparison struct {
 	control       string // what the control is
 	workers, each int    // each call counts as so many
 	ours, bare    call
-	server        *child // whose memory is read
+	server        *child                      // whose memory is read
+	settle        func(context.Context) error // waits for what ours leaves to be done, lest it be the control's burden; may be nil
 }
 
 // plan says how long is measured.
@@ -69,29 +70,38 @@ type plan struct {
 // compare warms both up and has them take turns.
 func (p plan) compare(ctx context.Context, c comparison) (result, error) {
 	measured := result{Name: c.name, Unit: c.unit, Control: control{Name: c.control}}
-	for run := range p.runs + 1 {
-		if run == 1 { // the one before was the warm-up
-			if err := c.server.forgetPeak(); err != nil {
-				return result{}, err
-			}
-		}
+	if err := p.takeTurns(ctx, c, 1, new(sample), new(sample)); err != nil { // the warm-up
+		return result{}, err
+	}
+	if err := c.server.forgetPeak(); err != nil {
+		return result{}, err
+	}
+	for range p.runs {
 		var ours, bare sample
-		for range p.turns {
-			if err := bare.load(ctx, c.workers, p.turn, c.bare); err != nil {
-				return result{}, failed(c.name+", control", err)
-			}
-			if err := ours.load(ctx, c.workers, p.turn, c.ours); err != nil {
-				return result{}, failed(c.name, err)
-			}
-			if run == 0 {
-				break
-			}
+		if err := p.takeTurns(ctx, c, p.turns, &ours, &bare); err != nil {
+			return result{}, err
 		}
-		if run > 0 {
-			measured.add(ours.figures(c.each), bare.figures(c.each))
-		}
+		measured.add(ours.figures(c.each), bare.figures(c.each))
 	}
 	peak, err := c.server.peak()
 	measured.PeakMB = peak
 	return measured, err
+}
+
+func (p plan) takeTurns(ctx context.Context, c comparison, turns int, ours, bare *sample) error {
+	for range turns {
+		if err := bare.load(ctx, c.workers, p.turn, c.bare); err != nil {
+			return failed(c.name+", control", err)
+		}
+		if err := ours.load(ctx, c.workers, p.turn, c.ours); err != nil {
+			return failed(c.name, err)
+		}
+		if c.settle == nil {
+			continue
+		}
+		if err := c.settle(ctx); err != nil {
+			return failed(c.name, err)
+		}
+	}
+	return nil
 }

@@ -16,7 +16,8 @@ func TestMedians(t *testing.T) {
 	t.Parallel()
 	var r result
 	for i, run := range []pair{
-		{figures{Rate: 30, P50: 1, P99: 9}, figures{Rate: 60}}, {figures{Rate: 10, P50: 3, P99: 7}, figures{Rate: 100}},
+		{figures{Rate: 30, P50: 1, P99: 9}, figures{Rate: 60}},
+		{figures{Rate: 10, P50: 3, P99: 7}, figures{Rate: 100}},
 		{figures{Rate: 20, P50: 2, P99: 8}, figures{Rate: 80}},
 	} {
 		r.add(run.Ours, run.Control)

@@ -23,11 +23,6 @@ func (b *bench) rebuild(ctx context.Context, s *service) (results []result, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close(ctx)) }()
-	store, err := eventstore.Open(eventstore.Config{URL: s.EventStore})
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
 	rows, err := b.saveRows(ctx, db)
 	if err != nil {
 		return nil, err
@@ -40,7 +35,7 @@ func (b *bench) rebuild(ctx context.Context, s *service) (results []result, err 
 		if err != nil {
 			return nil, failed(name, err)
 		}
-		subscription, err := rate(rows, func() error { return follow(ctx, store, s.last) })
+		subscription, err := rate(rows, func() error { return follow(ctx, s.store, s.last) })
 		if err != nil {
 			return nil, failed(followed.Control.Name, err)
 		}

@@ -20,8 +20,6 @@ const (
 	visitorCount = 64
 	// countPatience bounds the wait until all clicks are counted: what went to the spool comes later.
 	countPatience = time.Minute
-	// countPoll is the pause between two looks.
-	countPoll = 200 * time.Millisecond
 	// pageSize is the largest page of the API.
 	pageSize = 1000
 )
@@ -76,7 +74,8 @@ func (b *bench) redirect(ctx context.Context, s *service, name string, hashes []
 		return result{}, 0, failed(name, err)
 	}
 	r, err = b.compare(ctx, comparison{
-		name: name, unit: "redirects", control: "bare 302", workers: visitorCount, each: 1, ours: ours.visit, bare: bare.visit, server: s.child,
+		name: name, unit: "redirects", control: "bare 302", workers: visitorCount, each: 1, ours: ours.visit, bare: bare.visit,
+		server: s.child, settle: s.settle,
 	})
 	return r, ours.answered.Load(), err
 }
@@ -85,7 +84,7 @@ func (b *bench) redirect(ctx context.Context, s *service, name string, hashes []
 func (c *client) awaitClicks(ctx context.Context, want int64) (counted int64, err error) {
 	late := time.NewTimer(countPatience)
 	defer late.Stop()
-	again := time.NewTicker(countPoll)
+	again := time.NewTicker(poll)
 	defer again.Stop()
 	for {
 		if counted, err = c.clicks(ctx); err != nil || counted == want {

@@ -9,16 +9,18 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections"
+	"linkledger/projections/readmodel"
 )
 
 // service is a running linkledger dev.
@@ -29,15 +31,28 @@ type service struct {
 	lister account // has many links
 	client account // creates its own
 	last   uint64  // commit position of the last of the many
-	// EventStore and Database are connection strings.
+	where
+	store *eventstore.Store
+	db    *readmodel.DB
+}
+
+// where are the connection strings of a running dev, as it writes them for operator commands.
+type where struct {
 	EventStore string `json:"eventstore"`
 	Database   string `json:"database"`
 }
 
+const (
+	// settlePatience bounds the wait for the links.
+	settlePatience = 5 * time.Minute
+	// poll is the pause between two looks at what the program is to get done.
+	poll = 200 * time.Millisecond
+)
+
 // account is as the program prints it.
 type account struct {
 	ID  string `json:"id"`
-	Key string `json:"api_key"` //nolint:gosec // of an account that lives as long as the measurement
+	Key string `json:"api_key"`
 
 	username string
 }
@@ -66,15 +81,58 @@ func (b *bench) startService(ctx context.Context) (*service, error) {
 		return nil, err
 	}
 	s.base = baseLine.FindStringSubmatch(s.greeting)[1]
-	running, err := os.ReadFile(filepath.Join(s.folder, "running.json"))
-	if err == nil {
-		err = json.Unmarshal(running, s)
-	}
-	if err != nil {
-		return nil, errors.Join(err, s.stop())
+	if err := s.connect(ctx); err != nil {
+		return nil, errors.Join(err, s.child.stop())
 	}
 	return s, nil
 }
+
+func (s *service) connect(ctx context.Context) error {
+	running, err := os.ReadFile(filepath.Join(s.folder, "running.json"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(running, &s.where); err != nil {
+		return err
+	}
+	if s.store, err = eventstore.Open(eventstore.Config{URL: s.EventStore}); err != nil {
+		return err
+	}
+	if s.db, err = readmodel.Open(ctx, s.Database, 1); err != nil {
+		s.store.Close()
+	}
+	return err
+}
+
+func (s *service) stop() error {
+	s.store.Close()
+	return errors.Join(s.db.Close(), s.child.stop())
+}
+
+// settle waits until the links have all that is in the log. The dimensions take a tenth of the time at most, whoever's turn
+// it is, and need not be waited for.
+func (s *service) settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settlePatience, fmt.Errorf("the links lag for %s", settlePatience))
+	defer cancel()
+	again := time.NewTicker(poll)
+	defer again.Stop()
+	for {
+		all, err := projections.Overviews(ctx, s.db, s.store)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, lagging) {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func lagging(p projections.Overview) bool { return p.Name == projections.Links && p.LagEvents > 0 }
 
 // fill opens the accounts and appends the creations of one's links.
 func (b *bench) fill(ctx context.Context, s *service) (err error) {
@@ -141,12 +199,7 @@ func (s *service) versions(ctx context.Context) (program, postgres string, err e
 	if err != nil {
 		return "", "", err
 	}
-	db, err := pgx.Connect(ctx, s.Database)
-	if err != nil {
-		return "", "", err
-	}
-	defer func() { err = errors.Join(err, db.Close(ctx)) }()
-	err = db.QueryRow(ctx, "SHOW server_version").Scan(&postgres)
+	err = s.db.NewRaw("SHOW server_version").Scan(ctx, &postgres)
 	return strings.TrimSpace(string(out)), postgres, err
 }
 
