@@ -68,8 +68,15 @@ tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process
 	@$(WITH_POSTGRES) for n in 10000 100000; do \
 	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./cmd/linkledger -tagged-links $$n; done
 
+# Ten minutes. BENCH='--compare old.json' shows what has changed, BENCH=--help the other flags.
+BENCH ?=
+
 .PHONY: bench
-bench: go ## Run all benchmarks
+bench: build ## Measure the program beside controls, and write bench.json
+	@$(WITH_POSTGRES) go build -o linkledger-bench ./cmd/linkledger-bench && ./linkledger-bench $(BENCH)
+
+.PHONY: microbench
+microbench: go ## Run all Go benchmarks
 	@$(WITH_POSTGRES) go test -run='^$$' -bench=. -benchmem ./...
 
 .PHONY: lint
@@ -95,7 +102,7 @@ postgres: ## Install the PostgreSQL server binaries unless they are there
 
 .PHONY: clean
 clean: ## Remove the binary and the tools; data/ stays
-	rm -rf linkledger .tools
+	rm -rf linkledger linkledger-bench .tools
 
 .PHONY: go
 go:

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"regexp"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"github.com/uptrace/bunrouter"
+	"golang.org/x/sync/errgroup"
+	"google.golang.org/grpc"
+)
+
+// controlCommand serves the same protocols as the program with nothing behind them, in a process of its own as the
+// program is.
+type controlCommand struct{}
+
+// controlReady is what it prints with its addresses.
+var controlReady = regexp.MustCompile(`control is ready: (\S+) (\S+)`)
+
+// Run implements the command.
+func (*controlCommand) Run(ctx context.Context, p *process) error {
+	var listen net.ListenConfig
+	web, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	calls, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return errors.Join(err, web.Close())
+	}
+	server := &http.Server{Handler: bareRoutes(), ReadHeaderTimeout: time.Minute}
+	store := grpc.NewServer()
+	streams.RegisterStreamsServer(store, bareStore{})
+	defer context.AfterFunc(ctx, func() {
+		_ = server.Close() // nothing is lost here
+		store.Stop()
+	})()
+	var serving errgroup.Group
+	serving.Go(func() error {
+		if err := server.Serve(web); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	serving.Go(func() error { return store.Serve(calls) })
+	_, err = fmt.Fprintf(p.stdout, "control is ready: %s %s\n", web.Addr(), calls.Addr())
+	return errors.Join(err, serving.Wait())
+}
+
+// bareRoutes redirect to a constant, and echo what is posted.
+func bareRoutes() http.Handler {
+	router := bunrouter.New()
+	router.GET("/:hash", func(w http.ResponseWriter, _ bunrouter.Request) error {
+		w.Header().Set("Location", "https://example.com/some/path?with=query")
+		w.Header().Set("Content-Length", "0")
+		w.WriteHeader(http.StatusFound)
+		return nil
+	})
+	router.POST("/v3/urls", func(w http.ResponseWriter, r bunrouter.Request) error {
+		_, err := io.Copy(w, r.Body)
+		return err
+	})
+	return router
+}
+
+// bareStore answers appends without doing anything: what remains of an append when there is no store.
+type bareStore struct {
+	streams.UnimplementedStreamsServer
+}
+
+// BatchAppend implements the call that the program makes for all its appends.
+func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
+	done := &streams.BatchAppendResp_Success_{Success: &streams.BatchAppendResp_Success{
+		PositionOption: &streams.BatchAppendResp_Success_Position{Position: &shared.AllStreamPosition{CommitPosition: 1, PreparePosition: 1}},
+	}}
+	for {
+		request, err := call.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := call.Send(&streams.BatchAppendResp{CorrelationId: request.GetCorrelationId(), Result: done}); err != nil {
+			return err
+		}
+	}
+}
+
+// bare is the running control.
+type bare struct {
+	*child
+	web   string // base URL
+	store string // connection string
+}
+
+func startControl(ctx context.Context) (*bare, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	c, err := start(ctx, "control is ready", program, "control")
+	if err != nil {
+		return nil, err
+	}
+	addresses := controlReady.FindStringSubmatch(c.greeting)
+	return &bare{child: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false"}, nil
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "linkledger-bench:", err)
+		os.Exit(1)
+	}
+}
+
+type commandLine struct {
+	Measure measureCommand `cmd:"" default:"withargs" help:"Measure (the default)."`
+	Control controlCommand `cmd:"" hidden:"" help:"Serve what the program is measured against."`
+}
+
+// process is what a command gets from the outside.
+type process struct {
+	stdout io.Writer // the tables
+	stderr io.Writer // what is being done
+}
+
+// run is the whole program but for the process: a test may call it.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	var cli commandLine
+	parser, err := kong.New(&cli, kong.Name("linkledger-bench"), kong.Writers(stdout, stderr),
+		kong.Description("Measures linkledger beside controls, prints a table and writes it as JSON."))
+	if err != nil {
+		return err
+	}
+	call, err := parser.Parse(args)
+	if err != nil {
+		return fmt.Errorf("%w (linkledger-bench --help lists the flags)", err)
+	}
+	call.BindTo(ctx, (*context.Context)(nil))
+	return call.Run(&process{stdout: stdout, stderr: stderr})
+}

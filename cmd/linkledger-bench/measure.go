@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// measureCommand measures everything, each with the same load on every machine.
+type measureCommand struct {
+	Program string `help:"The linkledger to measure." default:"./linkledger" type:"path"`
+	Output  string `help:"File for the report." default:"bench.json"`
+	Compare string `help:"An older report, to show what has changed since." placeholder:"FILE"`
+	Folder  string `help:"Where the data lies meanwhile, some GB: choose a disk like that of production." default:"." type:"path"`
+	Runs    int    `help:"Runs, of which the medians are told." default:"3"`
+	Turns   int    `help:"Turns of three seconds that the program and its control take in each run." default:"2"`
+	Links   int    `help:"Links of the account that is listed and rebuilt." default:"1000000"`
+	Short   bool   `help:"Measure everything for a moment, on few links: shows that it works, its figures say nothing."`
+}
+
+// redirectedLinks is over how many links redirects go.
+const redirectedLinks = 10_000
+
+// bench is what the measurements share.
+type bench struct {
+	plan
+	program    string // path
+	folder     string // of all data
+	links      int
+	redirected int
+	control    *bare
+	progress   io.Writer
+}
+
+// Run implements the command.
+func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
+	if min(c.Runs, c.Turns) < 1 || c.Links < 2 {
+		return errors.New("--runs and --turns must be at least 1, --links at least 2")
+	}
+	var before *report
+	if c.Compare != "" { // first, lest ten minutes be lost on a wrong name
+		if before, err = readReport(c.Compare); err != nil {
+			return err
+		}
+	}
+	b := bench{
+		plan: plan{c.Runs, c.Turns, 3 * time.Second}, program: c.Program, links: c.Links, redirected: redirectedLinks, progress: p.stderr,
+	}
+	if c.Short {
+		b.plan, b.links, b.redirected = plan{1, 1, 200 * time.Millisecond}, 1000, 100
+	}
+	if b.folder, err = dataFolder(c.Folder); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
+	after := report{Time: time.Now().UTC().Truncate(time.Second), Runs: b.runs}
+	if after.Machine, err = describe(b.folder); err != nil {
+		return err
+	}
+	if err := b.measure(ctx, &after); err != nil {
+		return err
+	}
+	if err := after.save(c.Output); err != nil {
+		return err
+	}
+	if err := after.print(p.stdout); err != nil || before == nil {
+		return err
+	}
+	return printChanges(p.stdout, before, &after)
+}
+
+// dataFolder makes a folder of its own, which PostgreSQL's user may pass through.
+func dataFolder(within string) (string, error) {
+	folder, err := os.MkdirTemp(within, "linkledger-bench-")
+	if err != nil {
+		return "", fmt.Errorf("folder for the data: %w; choose another with --folder", err)
+	}
+	return folder, os.Chmod(folder, 0o755) //nolint:gosec // the folders within keep their own secrets
+}
+
+// measure fills in the report.
+func (b *bench) measure(ctx context.Context, r *report) (err error) {
+	if b.control, err = startControl(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.control.stop()) }()
+	b.tell("appends")
+	appended, err := b.appends(ctx)
+	if err != nil {
+		return err
+	}
+	r.Results = append(r.Results, appended)
+	b.tell("a log of %d links, and the read models of it", b.links)
+	s, err := b.startService(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	if r.IdleMB, err = s.resident(); err != nil {
+		return err
+	}
+	if r.Machine.Program, r.Machine.PostgreSQL, err = s.versions(ctx); err != nil {
+		return err
+	}
+	// The rebuild first: it is of the many links alone then, and leaves tables that PostgreSQL has statistics of.
+	for _, part := range []struct {
+		name    string
+		measure func(context.Context, *service) ([]result, error)
+	}{{"rebuild", b.rebuild}, {"lists", b.lists}, {"redirects", b.redirects}, {"creates", b.creates}} {
+		b.tell("%s", part.name)
+		results, err := part.measure(ctx, s)
+		if err != nil {
+			return err
+		}
+		r.Results = append(r.Results, results...)
+	}
+	return nil
+}
+
+// tell says what is being done.
+func (b *bench) tell(format string, args ...any) {
+	_, _ = fmt.Fprintf(b.progress, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...) // nobody need read it
+}
+
+func (b *bench) path(name string) string { return filepath.Join(b.folder, name) }
+
+// failed tells which measurement an error ended.
+func failed(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }

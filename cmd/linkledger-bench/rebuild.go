@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections"
+)
+
+// rebuild measures a rebuild of the links by the operator's command, from its start until the new generation serves. One
+// control receives the same events and does nothing with them, the other copies as many rows into a table without indexes.
+func (b *bench) rebuild(ctx context.Context, s *service) (results []result, err error) {
+	db, err := pgx.Connect(ctx, s.Database)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close(ctx)) }()
+	rows, err := b.saveRows(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	name := fmt.Sprintf("rebuild of %d links", b.links)
+	followed := result{Name: name, Unit: "links", Control: control{Name: "bare subscription"}}
+	copied := result{Name: name, Unit: "links", Control: control{Name: "bare COPY"}}
+	for range b.runs {
+		ours, err := rate(rows, func() error { return b.rebuildLinks(ctx, s, &followed) })
+		if err != nil {
+			return nil, failed(name, err)
+		}
+		subscription, err := rate(rows, func() error { return follow(ctx, s.store, s.last) })
+		if err != nil {
+			return nil, failed(followed.Control.Name, err)
+		}
+		bare, err := rate(rows, func() error { return b.copyRows(ctx, db) })
+		if err != nil {
+			return nil, failed(copied.Control.Name, err)
+		}
+		followed.add(ours, subscription)
+		copied.add(ours, bare)
+	}
+	copied.PeakMB = followed.PeakMB
+	return []result{followed, copied}, nil
+}
+
+// rate of something that handles n links.
+func rate(n int64, do func() error) (figures, error) {
+	start := time.Now()
+	err := do()
+	return figures{Rate: float64(n) / time.Since(start).Seconds()}, err
+}
+
+// rebuildLinks runs the command, and removes the generation that served before.
+func (b *bench) rebuildLinks(ctx context.Context, s *service, r *result) error {
+	rebuild := b.command(ctx, "projections", "rebuild", projections.Links, "--data", s.folder)
+	if _, err := rebuild.Output(); err != nil {
+		return outputOf(err)
+	}
+	if used, ok := rebuild.ProcessState.SysUsage().(*syscall.Rusage); ok {
+		r.PeakMB = max(r.PeakMB, float64(used.Maxrss)*1024/1e6)
+	}
+	_, err := b.command(ctx, "projections", "prune", projections.Links, "--data", s.folder).Output()
+	return outputOf(err)
+}
+
+// follow receives the batches of the links projection up to the event at a commit position.
+func follow(ctx context.Context, store *eventstore.Store, last uint64) (err error) {
+	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+		Filter:     eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
+		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
+	})
+	defer func() { err = errors.Join(err, subscriber.Close()) }()
+	messages, err := subscriber.Subscribe(ctx, projections.Links)
+	if err != nil {
+		return err
+	}
+	for m := range messages {
+		done := eventstore.BatchOf(m).Position.Commit >= last
+		m.Ack()
+		if done {
+			return nil
+		}
+	}
+	return errors.Join(errors.New("the subscription ended"), ctx.Err())
+}
+
+// saveRows writes the links to a file and makes a table for them.
+func (b *bench) saveRows(ctx context.Context, db *pgx.Conn) (rows int64, err error) {
+	file, err := os.Create(b.path("rows"))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	const all = "SELECT * FROM linkledger.links"
+	if _, err := db.Exec(ctx, "CREATE TABLE bench_links AS "+all+" WITH NO DATA"); err != nil {
+		return 0, err
+	}
+	tag, err := db.PgConn().CopyTo(ctx, file, "COPY ("+all+") TO STDOUT (FORMAT binary)")
+	return tag.RowsAffected(), err
+}
+
+func (b *bench) copyRows(ctx context.Context, db *pgx.Conn) (err error) {
+	file, err := os.Open(b.path("rows"))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if _, err := db.Exec(ctx, "TRUNCATE bench_links"); err != nil {
+		return err
+	}
+	_, err = db.PgConn().CopyFrom(ctx, file, "COPY bench_links FROM STDIN (FORMAT binary)")
+	return err
+}
