@@ -1,18 +1,11 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
-	"strings"
-	"sync/atomic"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -116,96 +109,6 @@ func (c *client) clicks(ctx context.Context) (total int64, err error) {
 		}
 		if len(list.URLs) < pageSize {
 			return total, nil
-		}
-	}
-}
-
-// visitors are connections to one server that speak just enough HTTP, so that most of the machine is left to the server.
-type visitors struct {
-	host     string
-	hashes   []string
-	all      []*visitor
-	answered atomic.Int64
-}
-
-type visitor struct {
-	net.Conn
-	answers *bufio.Reader
-	request []byte
-	visits  int
-}
-
-func dialVisitors(ctx context.Context, base string, hashes []string) (*visitors, error) {
-	v := &visitors{host: strings.TrimPrefix(base, "http://"), hashes: hashes}
-	var dialer net.Dialer
-	for range visitorCount {
-		connection, err := dialer.DialContext(ctx, "tcp", v.host)
-		if err != nil {
-			return nil, errors.Join(err, v.close())
-		}
-		v.all = append(v.all, &visitor{Conn: connection, answers: bufio.NewReader(connection)})
-	}
-	return v, nil
-}
-
-func (v *visitors) close() (err error) {
-	for _, one := range v.all {
-		err = errors.Join(err, one.Close())
-	}
-	return err
-}
-
-// visitAll follows every link once at least, so that the server has them in memory.
-func (v *visitors) visitAll(ctx context.Context) error {
-	all, ctx := errgroup.WithContext(ctx)
-	for worker := range visitorCount {
-		all.Go(func() error {
-			for range len(v.hashes)/visitorCount + 1 {
-				if err := errors.Join(ctx.Err(), v.visit(ctx, worker)); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	return all.Wait()
-}
-
-// visit follows one of the links, each as often as the others.
-func (v *visitors) visit(_ context.Context, worker int) error {
-	one := v.all[worker]
-	one.visits++
-	hash := v.hashes[(one.visits*visitorCount+worker)*7919%len(v.hashes)]
-	one.request = fmt.Appendf(one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: visitor %d\r\n\r\n", hash, v.host, worker)
-	if err := one.SetDeadline(time.Now().Add(answerPatience)); err != nil {
-		return err
-	}
-	if _, err := one.Write(one.request); err != nil {
-		return err
-	}
-	if err := readRedirect(one.answers); err != nil {
-		return err
-	}
-	v.answered.Add(1)
-	return nil
-}
-
-// readRedirect reads an answer without a body.
-func readRedirect(answers *bufio.Reader) error {
-	status, err := answers.ReadSlice('\n')
-	if err != nil {
-		return err
-	}
-	if !bytes.HasPrefix(status, []byte("HTTP/1.1 302 ")) {
-		return fmt.Errorf("answered %q", status)
-	}
-	for {
-		line, err := answers.ReadSlice('\n')
-		if err != nil {
-			return err
-		}
-		if len(line) == 2 {
-			return nil
 		}
 	}
 }
