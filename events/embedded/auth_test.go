@@ -47,11 +47,13 @@ func TestCredentialsOverTLS(t *testing.T) {
 		"":                  esdb.ErrorCodeUnauthenticated,
 	} {
 		c := dialURL(t, "esdb://"+login+s.addr+"?tls=true&tlsVerifyCert=false")
-		_, err := c.AppendToStream(testContext(t), "s"+login, esdb.AppendToStreamOptions{}, event("a"))
-		if want == 0 && err != nil {
-			t.Errorf("%q: %v", login, err)
-		} else if want != 0 {
+		if want != 0 { // told by a unary call: the client reports an append that is refused while it still sends as EOF
+			_, err := c.DeleteStream(testContext(t), "s"+login, esdb.DeleteStreamOptions{})
 			wantCode(t, err, want)
+			continue
+		}
+		if _, err := c.AppendToStream(testContext(t), "s"+login, esdb.AppendToStreamOptions{}, event("a")); err != nil {
+			t.Errorf("%q: %v", login, err)
 		}
 	}
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})))
