@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -22,32 +23,19 @@ const (
 // A host stands for its subdomains too. The file is read again when it has changed, as noticed within a second while it is
 // asked; one that can then not be read leaves the hosts as they were, and is logged once. It is safe for concurrent use.
 type Blocklist struct {
-	path   string
-	logger *slog.Logger
-
 	mu      sync.Mutex
+	file    watchedFile
 	hosts   map[string]struct{}
-	read    fileVersion
 	checked time.Time
-}
-
-// fileVersion tells versions of a file apart.
-type fileVersion struct {
-	modified time.Time
-	size     int64
 }
 
 // ReadBlocklist reads a file of blocked hosts. Its error is about the file.
 func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
-	b := &Blocklist{path: path, logger: logger}
-	version, err := versionOf(b.path)
-	if err == nil {
-		err = b.load(version)
+	b := &Blocklist{checked: time.Now()}
+	b.file = watchedFile{path: path, what: "blocked hosts", most: maxBlocklist, load: b.load, logger: logger}
+	if err := b.file.open(); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("blocked hosts: %w", err)
-	}
-	b.checked = time.Now()
 	return b, nil
 }
 
@@ -57,7 +45,7 @@ func (b *Blocklist) Blocks(host string) bool {
 	defer b.mu.Unlock()
 	if time.Since(b.checked) >= blocklistInterval {
 		b.checked = time.Now()
-		b.renew()
+		b.file.renew(context.Background())
 	}
 	for host != "" {
 		if _, ok := b.hosts[host]; ok {
@@ -68,35 +56,8 @@ func (b *Blocklist) Blocks(host string) bool {
 	return false
 }
 
-// renew reads the file again if it has changed.
-func (b *Blocklist) renew() {
-	version, err := versionOf(b.path)
-	if err == nil && version == b.read {
-		return
-	}
-	if err == nil {
-		err = b.load(version)
-	}
-	if err != nil && b.read != version {
-		b.read = version // a version that cannot be read is logged once
-		b.logger.Error("blocked hosts stay as they were", slog.Any("error", err))
-	}
-}
-
-// versionOf returns the version of a file; zero for one that is not there.
-func versionOf(path string) (fileVersion, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return fileVersion{}, err
-	}
-	return fileVersion{info.ModTime(), info.Size()}, nil
-}
-
-func (b *Blocklist) load(version fileVersion) (err error) {
-	if version.size > maxBlocklist {
-		return fmt.Errorf("%s has %d bytes, at most %d are read", b.path, version.size, maxBlocklist)
-	}
-	file, err := os.Open(b.path)
+func (b *Blocklist) load() (err error) {
+	file, err := os.Open(b.file.path)
 	if err != nil {
 		return err
 	}
@@ -110,8 +71,8 @@ func (b *Blocklist) load(version fileVersion) (err error) {
 		}
 	}
 	if err := lines.Err(); err != nil {
-		return fmt.Errorf("%s: %w", b.path, err)
+		return fmt.Errorf("%s: %w", b.file.path, err)
 	}
-	b.hosts, b.read = hosts, version
+	b.hosts = hosts
 	return nil
 }

@@ -19,21 +19,16 @@ const maxCountries = 256 << 20
 // and its like have them. The file is held in memory, and read again by Run when it has changed; one that can then not be
 // read leaves the countries as they were, and is logged once. It is safe for concurrent use.
 type Countries struct {
-	path   string
-	logger *slog.Logger
-	read   fileVersion // touched by Run only
-	known  atomic.Pointer[maxminddb.Reader]
+	file  watchedFile // touched by Run only
+	known atomic.Pointer[maxminddb.Reader]
 }
 
 // ReadCountries reads a file of countries. Its error is about the file.
 func ReadCountries(path string, logger *slog.Logger) (*Countries, error) {
-	c := &Countries{path: path, logger: logger}
-	version, err := versionOf(path)
-	if err == nil {
-		err = c.load(version)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("countries: %w", err)
+	c := &Countries{}
+	c.file = watchedFile{path: path, what: "countries", most: maxCountries, load: c.load, logger: logger}
+	if err := c.file.open(); err != nil {
+		return nil, err
 	}
 	return c, nil
 }
@@ -59,39 +54,20 @@ func (c *Countries) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C:
-			c.renew(ctx)
+			c.file.renew(ctx)
 		}
 	}
 }
 
-// renew reads the file again if it has changed.
-func (c *Countries) renew(ctx context.Context) {
-	version, err := versionOf(c.path)
-	if err == nil && version == c.read {
-		return
-	}
-	if err == nil {
-		err = c.load(version)
-	}
-	if err != nil && c.read != version {
-		c.read = version // a version that cannot be read is logged once
-		c.logger.ErrorContext(ctx, "countries stay as they were", slog.Any("error", err))
-	}
-}
-
-func (c *Countries) load(version fileVersion) error {
-	if version.size > maxCountries {
-		return fmt.Errorf("%s has %d bytes, at most %d are read", c.path, version.size, maxCountries)
-	}
-	content, err := os.ReadFile(c.path) // and not mapped: a file that is written over would fail its readers
+func (c *Countries) load() error {
+	content, err := os.ReadFile(c.file.path) // and not mapped: a file that is written over would fail its readers
 	if err != nil {
 		return err
 	}
 	reader, err := maxminddb.OpenBytes(content)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.path, err)
+		return fmt.Errorf("%s: %w", c.file.path, err)
 	}
 	c.known.Store(reader)
-	c.read = version
 	return nil
 }

@@ -80,14 +80,14 @@ func TestCountries(t *testing.T) {
 	}
 	save(first[:len(first)/2]) // half of it is there
 	for range 3 {
-		countries.renew(t.Context())
+		countries.file.renew(t.Context())
 		of("192.0.2.7", "DE")
 	}
 	if got := strings.Count(log.String(), "\n"); got != 1 {
 		t.Errorf("logged %d times:\n%s", got, log.String())
 	}
 	save(countryFile(t, map[string]mmdbtype.String{"192.0.2.0/24": "AT"}))
-	countries.renew(t.Context())
+	countries.file.renew(t.Context())
 	of("192.0.2.7", "AT")
 	of("2001:db8::7", "")
 }
