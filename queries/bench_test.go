@@ -35,8 +35,15 @@ func loadLinks(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 		`INSERT INTO ?schema.link_stats SELECT md5('link' || n)::uuid, ?account, n, CASE WHEN n % 2 = 1 THEN n::bigint * 7907 % 10007 ELSE 0 END,
 			n % 2, NULL, n % 2 = 1 FROM generate_series(0, ?links - 1) n`,
 	}
+	fillGeneration(b, db, "links", load, account)
+}
+
+// fillGeneration makes a generation of a projection that serves, from statements about the links of an account.
+func fillGeneration(b *testing.B, db *readmodel.DB, projection string, load []string, account uuid.UUID) {
+	b.Helper()
+	const generation = 2
 	err := db.RunInTx(b.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := readmodel.CreateBareTables(ctx, tx, "links", 2); err != nil {
+		if err := readmodel.CreateBareTables(ctx, tx, projection, generation); err != nil {
 			return err
 		}
 		for _, statement := range load {
@@ -44,14 +51,14 @@ func loadLinks(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 				Schema  bun.Ident
 				Account uuid.UUID
 				Links   int
-			}{"links_g2", account, *manyLinks}).Exec(ctx); err != nil {
+			}{bun.Ident(readmodel.GenerationSchema(projection, generation)), account, *manyLinks}).Exec(ctx); err != nil {
 				return err
 			}
 		}
-		return readmodel.Serve(ctx, tx, "links", 1, 2)
+		return readmodel.Serve(ctx, tx, projection, 1, generation)
 	})
 	for range 2 { // what the first finds may be too young for it
-		err = errors.Join(err, readmodel.Complete(b.Context(), db.DB, "links", 2, func(context.Context, bun.Tx) error { return nil }))
+		err = errors.Join(err, readmodel.Complete(b.Context(), db.DB, projection, generation, func(context.Context, bun.Tx) error { return nil }))
 	}
 	if err != nil {
 		b.Fatal(err)

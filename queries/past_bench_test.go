@@ -1,13 +1,10 @@
 package queries
 
 import (
-	"context"
-	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"linkledger/projections/readmodel"
 	"linkledger/queries/tagexpr"
@@ -53,28 +50,7 @@ func loadHistory(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 						('archived', 1), ('archived', 2), ('email_stats', 4)) AS sets (name, change)) AS changes) AS placed
 			GROUP BY name, block, page`,
 	}
-	const generation = 2
-	err := db.RunInTx(b.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := readmodel.CreateBareTables(ctx, tx, "history", generation); err != nil {
-			return err
-		}
-		for _, statement := range load {
-			if _, err := tx.NewRaw(statement, struct {
-				Schema  bun.Ident
-				Account uuid.UUID
-				Links   int
-			}{bun.Ident(readmodel.GenerationSchema("history", generation)), account, *manyLinks}).Exec(ctx); err != nil {
-				return err
-			}
-		}
-		return readmodel.Serve(ctx, tx, "history", 1, generation)
-	})
-	for range 2 { // what the first finds may be too young for it
-		err = errors.Join(err, readmodel.Complete(b.Context(), db.DB, "history", generation, func(context.Context, bun.Tx) error { return nil }))
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	fillGeneration(b, db, "history", load, account)
 }
 
 // BenchmarkPast asks for pages as they were when half of the links had been created, and as they are.
