@@ -112,8 +112,8 @@ func TestRunFollowsTheLog(t *testing.T) {
 	w.click("a", link, "v1")
 	w.click("a", link, "v1")
 	position = w.click("b", link, "v2")
-	progress.wait(t, position, Links)
-	progress.wait(t, tagged, Tags)
+	progress.wait(t, position, Links, Dimensions, Tree)
+	progress.wait(t, tagged, Tags, History)
 	if n := count(t, db, `SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats s ON s.url_id = id
 		JOIN linkledger.tags g ON g.id = ANY(tag_ids)
 		WHERE hash = 'second' AND total_clicks = 3 AND unique_clicks = 2 AND label = 'news'`); n != 1 {
