@@ -22,6 +22,10 @@ const (
 	History    = "history"
 )
 
+// restPatience is the least time between two batches of a live projection that rests: who asks for the past, and means just
+// now, waits for it.
+const restPatience = 100 * time.Millisecond
+
 // projection is one read model: what it follows and how a batch gets into its tables.
 type projection struct {
 	name   string
@@ -31,6 +35,7 @@ type projection struct {
 	keeps  bool // the fold puts into bulk what it changes, and finds it there
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
 	patient                  func(eventstore.Recorded) bool
+	rests                    bool          // nobody waits for any
 	minPatience, maxPatience time.Duration // see eventstore.SubscriberConfig
 }
 
@@ -53,11 +58,15 @@ func all() []projection {
 		{name: Accounts, filter: streams(events.StreamAccount, events.StreamURL), fold: newAccountFold},
 		{
 			name: Dimensions, fold: newDimensionFold,
-			filter:  types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
-			patient: isEvent, maxPatience: dimensionPatience,
+			filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
+			rests:  true, minPatience: restPatience, maxPatience: dimensionPatience,
 		},
-		{name: Tree, fold: newTreeFold, raw: true, patient: isEvent, minPatience: treePatience},
-		{name: History, filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount), fold: newHistoryFold, patient: isEvent},
+		{name: Tree, fold: newTreeFold, raw: true, rests: true, minPatience: treePatience},
+		{
+			name: History, fold: newHistoryFold,
+			filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount),
+			rests:  true, minPatience: restPatience,
+		},
 	}
 }
 

@@ -77,7 +77,7 @@ func (t *term) run(ctx context.Context) error {
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     !p.raw,
-		Patient:    p.patient, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
+		Patient:    p.patient, Rests: p.rests, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
 		Logger:  t.cfg.Logger,
 		OnError: p.status.interrupt,
 	})
@@ -97,7 +97,7 @@ func (t *term) run(ctx context.Context) error {
 }
 
 func (t *term) batchSize() int {
-	if t.cfg.BatchSize == 0 && (t.projector.building || t.projector.minPatience > 0) { // where batches are few, they are large
+	if t.cfg.BatchSize == 0 && (t.projector.building || t.projector.rests) { // where batches are few, they are large
 		return buildBatch
 	}
 	return t.cfg.BatchSize

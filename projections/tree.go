@@ -7,7 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/mod/sumdb/tlog"
 
-	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
 )
@@ -23,9 +22,6 @@ type treeFold struct {
 }
 
 func newTreeFold() fold { return &treeFold{changed: make(map[*readmodel.TreeTile]struct{})} }
-
-// isEvent tells of any event: nobody waits for its leaf.
-func isEvent(eventstore.Recorded) bool { return true }
 
 func (t *treeFold) read(s *statements, facts []fact) {
 	if len(facts) == 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"sync"
@@ -73,7 +74,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	defer stop(nil)
 	watch(ctx, stop, "event store", store.ended, func() error { return store.err })
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
-	return c.serve(ctx, stop, p, running, open)
+	return c.serve(ctx, stop, p, running, store.dialer(), open)
 }
 
 // watch stops everything when a part has ended by itself.
@@ -87,7 +88,9 @@ func watch(ctx context.Context, stop context.CancelCauseFunc, name string, ended
 	}()
 }
 
-func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p *process, running runningDev, open *devListeners) (err error) {
+func (c *devCommand) serve(
+	ctx context.Context, stop context.CancelCauseFunc, p *process, running runningDev, dialStore func(context.Context) (net.Conn, error), open *devListeners,
+) (err error) {
 	base := c.BaseURL
 	if base == "" {
 		base = "http://" + clientAddress(open.public)
@@ -95,7 +98,7 @@ func (c *devCommand) serve(ctx context.Context, stop context.CancelCauseFunc, p 
 	admin := serveAdmin(open.admin, p.logger)
 	defer func() { err = errors.Join(err, admin.close()) }()
 	s, err := openService(ctx, p, admin, serviceConfig{
-		eventStore: running.EventStore, database: running.Database, baseURL: base,
+		eventStore: running.EventStore, dialStore: dialStore, database: running.Database, baseURL: base,
 		roles:  []role{roleAPI, roleRedirect, roleProjector},
 		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
 		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),

@@ -64,6 +64,7 @@ type service struct {
 // serviceConfig of a service.
 type serviceConfig struct {
 	eventStore   connection
+	dialStore    func(context.Context) (net.Conn, error) // to an event store in this process; nil: over the network
 	database     connection
 	baseURL      string
 	roles        []role
@@ -88,7 +89,9 @@ func openService(ctx context.Context, p *process, admin *adminServer, cfg servic
 			return nil, err
 		}
 	}
-	store, err := eventstore.Open(eventstore.Config{URL: string(cfg.eventStore), OnCall: seen.call, Tracer: sent.tracer(), Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{
+		URL: string(cfg.eventStore), Dial: cfg.dialStore, OnCall: seen.call, Tracer: sent.tracer(), Logger: p.logger,
+	})
 	if err != nil {
 		sent.close()
 		return nil, usageError{err}

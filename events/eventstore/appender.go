@@ -66,7 +66,7 @@ func (a *appender) current() (*line, error) {
 		a.lines.Add(1)
 		go func(l *line) {
 			defer a.lines.Done()
-			err := l.run(a.config)
+			err := l.run(a)
 			l.broken(err)
 			a.cfg.Logger.DebugContext(a.ctx, "connection for appends ended", slog.Any("error", err))
 		}(a.line)
@@ -230,8 +230,8 @@ func (l *line) failure() error {
 }
 
 // run connects, sends and receives until the line breaks, and says why it did.
-func (l *line) run(config *esdb.Configuration) (err error) {
-	conn, err := connect(l.ctx, config)
+func (l *line) run(a *appender) (err error) {
+	conn, err := a.connect(l.ctx)
 	if err != nil {
 		return err
 	}

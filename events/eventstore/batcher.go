@@ -65,12 +65,16 @@ func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) 
 	case len(batch.Events) > 0:
 		return before
 	}
-	interval := min(max(patientShare*b.applied.Sub(b.sent), b.minPatience), b.maxPatience)
-	wait := time.Until(b.sent.Add(interval))
+	wait := time.Until(b.due(b.applied))
 	if wait <= 0 {
 		return nil
 	}
 	return time.After(wait)
+}
+
+// due is when a batch is to be sent that nobody waits for, where the one before was applied then.
+func (b *batcher) due(applied time.Time) time.Time {
+	return b.sent.Add(min(max(patientShare*applied.Sub(b.sent), b.minPatience), b.maxPatience))
 }
 
 func (b *batcher) finish(batch Batch) Batch {

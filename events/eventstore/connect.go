@@ -22,9 +22,14 @@ import (
 // maxMessage is the largest answer that is taken, that of the official client.
 const maxMessage = 17 << 20 // bytes
 
-// connect returns a connection to the node that takes writes: the one that the connection string names, or the leader
-// that a cluster's gossip names. It is established by its first call.
-func connect(ctx context.Context, config *esdb.Configuration) (*grpc.ClientConn, error) {
+// connect returns a connection to the node that takes writes: the one that Dial reaches or the connection string names, or
+// the leader that a cluster's gossip names. It is established by its first call.
+func (a *appender) connect(ctx context.Context) (*grpc.ClientConn, error) {
+	config := a.config
+	if a.cfg.Dial != nil {
+		inside := func(ctx context.Context, _ string) (net.Conn, error) { return a.cfg.Dial(ctx) }
+		return dial(config, config.Address, grpc.WithContextDialer(inside))
+	}
 	if !config.DnsDiscover && len(config.GossipSeeds) == 0 {
 		return dial(config, config.Address)
 	}
@@ -70,11 +75,11 @@ func askForLeader(ctx context.Context, config *esdb.Configuration, seed string) 
 	return "", errNoLeader
 }
 
-func dial(config *esdb.Configuration, address string) (*grpc.ClientConn, error) {
-	options := []grpc.DialOption{
+func dial(config *esdb.Configuration, address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+	options = append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
-	}
+	)
 	if config.KeepAliveInterval >= 0 {
 		options = append(options, grpc.WithKeepaliveParams(keepalive.ClientParameters{
 			Time: config.KeepAliveInterval, Timeout: config.KeepAliveTimeout, PermitWithoutStream: true,

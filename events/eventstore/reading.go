@@ -30,7 +30,7 @@ func (s *Store) openReading(ctx context.Context, options *streams.ReadReq_Option
 	options.UuidOption = &streams.ReadReq_Options_UUIDOption{
 		Content: &streams.ReadReq_Options_UUIDOption_Structured{Structured: &shared.Empty{}},
 	}
-	conn, err := connect(ctx, s.appender.config)
+	conn, err := s.appender.connect(ctx)
 	if err != nil {
 		return nil, err
 	}

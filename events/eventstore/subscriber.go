@@ -63,10 +63,13 @@ type SubscriberConfig struct {
 	// Decode has events decoded as they arrive, beside the work on the batch before.
 	Decode bool
 	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are held
-	// back, so that many small ones become few large ones: at least 10 ms, so long that a tenth of the time goes into
-	// them, and at most MaxPatience.
+	// back, so that many small ones become few large ones: so long that a tenth of the time goes into them, but at least
+	// MinPatience and at most MaxPatience.
 	Patient func(Recorded) bool
-	// MinPatience and MaxPatience are how long they are held back at least and at most; 0 means DefaultMinPatience and
+	// Rests means that nobody waits for any event. A subscription that has caught up and is needed again too soon ends, and
+	// is taken up again when that time is over: the event store then sends at one go what it would have sent one by one.
+	Rests bool
+	// MinPatience and MaxPatience bound the time between two batches of either; 0 means DefaultMinPatience and
 	// DefaultMaxPatience.
 	MinPatience, MaxPatience time.Duration
 	// OnError learns why a subscription ended, before it is taken up again; may be nil.
@@ -147,10 +150,15 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 		if progressed {
 			wait.Reset()
 		}
-		delay := wait.NextBackOff()
-		s.cfg.OnError(err)
-		s.cfg.Logger.WarnContext(ctx, "subscription ended, taking it up again",
-			slog.String("topic", topic), slog.Any("error", err), slog.Duration("in", delay))
+		var delay time.Duration
+		if rest, ok := errors.AsType[resting](err); ok {
+			delay = time.Until(rest.until)
+		} else {
+			delay = wait.NextBackOff()
+			s.cfg.OnError(err)
+			s.cfg.Logger.WarnContext(ctx, "subscription ended, taking it up again",
+				slog.String("topic", topic), slog.Any("error", err), slog.Duration("in", delay))
+		}
 		select {
 		case <-ctx.Done():
 		case <-time.After(delay):
@@ -160,6 +168,11 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 
 // errNacked ends a subscription whose batch was refused: what was committed of it only the checkpoint tells.
 var errNacked = errors.New("batch was not applied")
+
+// resting ends a subscription that nobody waits for.
+type resting struct{ until time.Time }
+
+func (resting) Error() string { return "the subscription rests" }
 
 // subscribeOnce follows the log from the checkpoint until something fails. It tells whether a batch was applied.
 func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Message) (progressed bool, err error) {
@@ -195,15 +208,21 @@ func (s *Subscriber) deliverAll(
 		size: s.cfg.BatchSize, patient: s.cfg.Patient, minPatience: s.cfg.MinPatience, maxPatience: s.cfg.MaxPatience,
 		room: room, position: from,
 	}
+	var rest resting // in which the next event ends the subscription
+	live := false
 	for {
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
 			return progressed, nil
 		}
+		if s.cfg.Rests && live && len(batch.Events) > 0 && time.Now().Before(rest.until) {
+			return progressed, rest
+		}
 		if err := deliver(ctx, out, batch); err != nil {
 			return progressed, err
 		}
-		progressed = true
+		progressed, live = true, live || batch.CaughtUp
+		rest.until = batches.due(time.Now())
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
@@ -51,14 +52,18 @@ func (r *reader) apply(t *testing.T, batch eventstore.Batch) {
 
 func (r *reader) subscribe(t *testing.T, store *eventstore.Store, size int) <-chan *message.Message {
 	t.Helper()
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
-		Filter: eventstore.Filter{Streams: []string{events.StreamTags}}, Checkpoint: r.read, BatchSize: size,
-		OnError: func(err error) {
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			r.errs = append(r.errs, err)
-		},
-	})
+	return r.follow(t, store, eventstore.SubscriberConfig{BatchSize: size})
+}
+
+func (r *reader) follow(t *testing.T, store *eventstore.Store, cfg eventstore.SubscriberConfig) <-chan *message.Message {
+	t.Helper()
+	cfg.Filter, cfg.Checkpoint = eventstore.Filter{Streams: []string{events.StreamTags}}, r.read
+	cfg.OnError = func(err error) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.errs = append(r.errs, err)
+	}
+	subscriber := eventstore.NewSubscriber(store, cfg)
 	messages, err := subscriber.Subscribe(t.Context(), "test")
 	if err != nil {
 		t.Fatal(err)
@@ -111,6 +116,36 @@ func TestSubscriberCatchesUpAndGoesOnLive(t *testing.T) {
 	r.until(t, messages, 100)
 	appendNumbers(t, store, 100, 120)
 	r.until(t, messages, 120)
+}
+
+// What comes soon after a batch that nobody waits for comes later and together, whole and in order.
+func TestRest(t *testing.T) {
+	t.Parallel()
+	store := eventstoretest.New(t)
+	appendNumbers(t, store, 0, 10)
+	var r reader
+	messages := r.follow(t, store, eventstore.SubscriberConfig{Rests: true, MinPatience: time.Second, MaxPatience: time.Second})
+	for caughtUp := false; !caughtUp; {
+		m := <-messages
+		caughtUp = eventstore.BatchOf(m).CaughtUp
+		r.apply(t, eventstore.BatchOf(m))
+		m.Ack()
+	}
+	appendNumbers(t, store, 10, 50)
+	batches := 0
+	for len(r.labels) < 50 {
+		m := <-messages
+		batches++
+		r.apply(t, eventstore.BatchOf(m))
+		m.Ack()
+	}
+	r.until(t, messages, 50) // in order
+	if batches > 20 {
+		t.Errorf("40 events came in %d batches", batches)
+	}
+	if len(r.errs) > 0 {
+		t.Errorf("a rest is told as an error: %v", r.errs)
+	}
 }
 
 func TestBatchesAreBounded(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 
 const (
 	startPatience = time.Minute
-	stopPatience  = 10 * time.Second
+	stopPatience  = time.Minute
 )
 
 var (
