@@ -110,20 +110,16 @@ func NewClicks(cfg ClicksConfig) *Clicks {
 }
 
 // Record returns when the click is durable, or lost because neither the event store nor the spool could take it; Health
-// tells of losses. With an error its outcome is unknown or it was not recorded.
+// tells of losses. With an error its outcome is unknown or it was not recorded. Of ctx it needs the trace only.
 func (c *Clicks) Record(ctx context.Context, click Click) error {
 	for {
 		g, joined, err := c.join(ctx, click)
 		if err != nil {
 			return err
 		}
-		select {
-		case <-g.done:
-			if joined {
-				return g.err
-			}
-		case <-ctx.Done():
-			return fmt.Errorf("record a click: %w", ctx.Err())
+		<-g.done // soon: appends are bounded, and a visitor who has left is counted all the same
+		if joined {
+			return g.err
 		}
 	}
 }
