@@ -12,7 +12,7 @@ import (
 )
 
 // buildBatch is the most events of one transaction while a generation is built, where the configuration does not say.
-const buildBatch = 10_000
+const buildBatch = 4_000
 
 // switchLockTimeout bounds how long readers wait for the views, behind a reader that holds them.
 const switchLockTimeout = "2s"
@@ -33,7 +33,7 @@ func (p *projector) build(ctx context.Context, caughtUp bool) error {
 		return err
 	}
 	p.at, p.building = at, false
-	p.reached(at.position, nil, true, nil)
+	p.reached(stretch{to: at.position}, true, nil)
 	p.logger.InfoContext(ctx, "generation has taken over", slog.String("projection", p.name), slog.Int("generation", at.generation))
 	return nil
 }

@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"time"
 	"unsafe"
 
 	"github.com/google/uuid"
@@ -12,24 +13,37 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// mostRecent bounds, in bytes, what a build knows of the tables: at least as much, at most twice.
-const mostRecent = 48 << 20
+// Bounds of what a build holds, in bytes.
+const (
+	mostRecent   = 24 << 20 // rows that it knows: at least as much, at most twice as much and two transactions
+	mostGathered = 16 << 20 // what one transaction writes
+	place        = 48       // what an entry of a map or a fact takes beside its contents
+)
 
 // bulk is what a build knows of the tables that it alone fills, so that it need not ask: most links are edited soon after
-// they were created. What a batch has changed is known at least until the next one is in the tables too.
+// they were created. What a transaction writes is known at least until it is in the tables.
 type bulk struct {
 	links   recent[uuid.UUID, *readmodel.Link]
 	numbers recent[uuid.UUID, int64] // of the next links of accounts
+	touched int                      // bytes of the rows that are to be written
 }
 
 func newBulk() *bulk {
-	const place = 100 // in a map
 	return &bulk{
-		links: recent[uuid.UUID, *readmodel.Link]{weigh: func(row *readmodel.Link) int {
-			return place + int(unsafe.Sizeof(*row)) + len(row.LongURL) + len(row.Note) + len(row.Hash) + len(row.TagIDs)*len(row.ID)
-		}},
+		links:   recent[uuid.UUID, *readmodel.Link]{weigh: weighLink},
 		numbers: recent[uuid.UUID, int64]{weigh: func(int64) int { return place }},
 	}
+}
+
+func weighLink(row *readmodel.Link) int {
+	return place + int(unsafe.Sizeof(*row)) + len(row.LongURL) + len(row.Note) + len(row.Hash) + len(row.TagIDs)*len(row.ID)
+}
+
+// begin makes room for what the next transaction writes. What the one before wrote is in the tables by now.
+func (b *bulk) begin() {
+	b.links.age()
+	b.numbers.age()
+	b.touched = 0
 }
 
 // recent holds the values that were put or asked for last.
@@ -50,8 +64,8 @@ func (r *recent[K, V]) get(key K) (V, bool) {
 }
 
 func (r *recent[K, V]) put(key K, value V) {
-	if r.young == nil || r.size > mostRecent {
-		r.old, r.young, r.size = r.young, make(map[K]V), 0
+	if r.young == nil {
+		r.young = make(map[K]V)
 	}
 	if _, ok := r.young[key]; !ok {
 		r.size += r.weigh(value)
@@ -59,8 +73,44 @@ func (r *recent[K, V]) put(key K, value V) {
 	r.young[key] = value
 }
 
-// take brings a batch into the tables. That of a build is folded while PostgreSQL takes in the one before, and not waited
-// for: settle does that.
+func (r *recent[K, V]) age() {
+	if r.size > mostRecent {
+		r.old, r.young, r.size = r.young, nil, 0
+	}
+}
+
+// stretch is a part of the log that goes into the tables together.
+type stretch struct {
+	to     eventstore.Position
+	events int
+	last   time.Time // when the last of them was recorded; zero: there are none
+}
+
+func (s *stretch) extend(recorded []eventstore.Recorded, to eventstore.Position) {
+	s.to, s.events = to, s.events+len(recorded)
+	if len(recorded) > 0 {
+		s.last = recorded[len(recorded)-1].Time
+	}
+}
+
+// gathered is what was folded since PostgreSQL was given something to write.
+type gathered struct {
+	stretch
+
+	fold fold
+	size int // of the events, in bytes
+}
+
+// writing is what PostgreSQL takes in.
+type writing struct {
+	stretch
+
+	outcome chan error
+	cancel  context.CancelFunc
+}
+
+// take brings a batch into the tables. While a build has PostgreSQL take in what came before, batches are gathered, as
+// far as there is room: a row that many of them change is written once. Nobody waits for them; settle does.
 func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
 	if p.bulk == nil || len(recorded) == 0 || !p.keeps {
 		if err := p.settle(ctx); err != nil {
@@ -70,77 +120,106 @@ func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to
 	if p.bulk == nil || len(recorded) == 0 {
 		return p.applyAll(ctx, recorded, to)
 	}
-	folded, err := p.foldBulk(ctx, recorded)
-	if before := p.settle(ctx); before != nil {
-		return before
+	if err := p.gather(ctx, recorded, to); err != nil {
+		p.giveUp(err)
+		return err
 	}
-	switch {
-	case err == nil:
-		p.writeLater(ctx, folded, recorded, to)
+	if p.writing != nil && len(p.writing.outcome) == 0 && p.gathered.size+p.bulk.touched < mostGathered {
 		return nil
-	case transient(err):
-		p.bulk = newBulk()
-		return err
-	default:
-		p.bulk = newBulk()
-		return p.applyAll(ctx, recorded, to)
 	}
-}
-
-func (p *projector) writeLater(ctx context.Context, writing *statements, recorded []eventstore.Recorded, to eventstore.Position) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
-	p.writing = to
-	outcome := make(chan error, 1)
-	go func() { outcome <- p.writeBulk(ctx, writing, to) }()
-	p.written = func(waiting context.Context) error {
-		defer cancel()
-		defer context.AfterFunc(waiting, cancel)()
-		err := <-outcome
-		if err == nil {
-			p.reached(to, recorded, false, nil)
-		}
+	if err := p.await(ctx); err != nil {
 		return err
 	}
+	return p.writeLater(ctx)
 }
 
-// settle waits for the batch that PostgreSQL takes in. Where one can't be applied for what is in it, all go on one at a
-// time, so that the event is found.
+// settle waits until everything that was taken is in the tables.
 func (p *projector) settle(ctx context.Context) error {
-	if p.written == nil {
+	if err := p.await(ctx); err != nil || p.gathered == nil {
+		return err
+	}
+	if err := p.writeLater(ctx); err != nil {
+		return err
+	}
+	return p.await(ctx)
+}
+
+// abandon waits for what PostgreSQL takes in, and forgets what it was not given yet.
+func (p *projector) abandon(ctx context.Context) {
+	p.gathered = nil
+	_ = p.await(ctx) // what came of it the database knows
+}
+
+// await waits for what PostgreSQL takes in.
+func (p *projector) await(ctx context.Context) error {
+	if p.writing == nil {
 		return nil
 	}
-	err := p.written(ctx)
-	p.writing, p.written = eventstore.Position{}, nil
-	switch {
-	case err == nil:
-	case transient(err):
-		p.bulk = newBulk() // the old one knows what never came to be
-	default:
-		p.bulk = nil
+	defer p.writing.cancel()
+	defer context.AfterFunc(ctx, p.writing.cancel)()
+	err := <-p.writing.outcome
+	if err == nil {
+		p.reached(p.writing.stretch, false, nil)
+	} else {
+		p.giveUp(err)
 	}
+	p.writing = nil
 	return err
 }
 
-// foldBulk returns the statements that take events into the tables.
-func (p *projector) foldBulk(ctx context.Context, recorded []eventstore.Recorded) (writing *statements, err error) {
+// giveUp forgets what follows from something that failed. Where it can't be applied for what is in it, all batches go on
+// one at a time, so that the event is found.
+func (p *projector) giveUp(err error) {
+	p.gathered, p.bulk = nil, nil
+	if transient(err) {
+		p.bulk = newBulk() // the old one knows what never came to be
+	}
+}
+
+// gather folds a batch into what is to be written next.
+func (p *projector) gather(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
 	defer recovered(&err)
 	facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false }) // builds never park
 	if err != nil {
-		return nil, err
+		return err
 	}
-	reading, writing := newStatements(p.at.schema()), newStatements(p.at.schema())
-	reading.bulk, writing.bulk = p.bulk, p.bulk
-	folding := p.fold()
+	if p.gathered == nil {
+		p.gathered = &gathered{fold: p.fold()}
+	}
+	folding, reading := p.gathered.fold, newStatements(p.at.schema())
+	reading.bulk = p.bulk
 	if folding.read(reading, facts); reading.Len() > 0 {
 		if err := p.read(ctx, reading); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := foldEach(facts, folding.step); err != nil {
-		return nil, err
+		return err
 	}
-	folding.write(writing)
-	return writing, nil
+	p.gathered.extend(recorded, to)
+	for _, r := range recorded {
+		p.gathered.size += place + len(r.Data) + len(r.Metadata)
+	}
+	return nil
+}
+
+// writeLater has PostgreSQL take in what was gathered, while the next batches are.
+func (p *projector) writeLater(ctx context.Context) (err error) {
+	defer func() {
+		if err != nil {
+			p.giveUp(err)
+		}
+	}()
+	defer recovered(&err)
+	p.bulk.begin()
+	statements := newStatements(p.at.schema())
+	statements.bulk = p.bulk
+	p.gathered.fold.write(statements)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
+	w := &writing{p.gathered.stretch, make(chan error, 1), cancel}
+	p.gathered, p.writing = nil, w
+	go func() { w.outcome <- p.writeBulk(ctx, statements, w.to) }()
+	return nil
 }
 
 // read asks without a transaction: whoever else changes the tables moves the checkpoint too, and writeBulk notices.
@@ -150,7 +229,7 @@ func (p *projector) read(ctx context.Context, reading *statements) error {
 		return fmt.Errorf("build %s: %w", p.name, err)
 	}
 	defer conn.Release()
-	if err := reading.send(ctx, conn); err != nil {
+	if err := reading.send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
 	}
 	return nil
@@ -173,13 +252,13 @@ func (p *projector) writeBulk(ctx context.Context, writing *statements, to event
 	opening := newStatements(p.at.schema())
 	opening.BeginTx(pgx.TxOptions{})
 	p.at.advance(opening, to, p.lease, &serving)
-	if err := opening.send(ctx, conn); err != nil {
+	if err := opening.send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("build %s: %w", p.name, err)
 	}
 	writing.queue("COMMIT")
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	if err := writing.send(ctx, conn); err != nil {
+	if err := writing.send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("write a batch of %s: %w", p.name, err)
 	}
 	return nil

@@ -38,7 +38,7 @@ func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventsto
 		return false, err
 	}
 	p.parked[r.Stream] = struct{}{}
-	p.reached(to, nil, true, nil)
+	p.reached(stretch{to: to}, true, nil)
 	return true, nil
 }
 
@@ -115,13 +115,13 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 		if err != nil {
 			return err
 		}
-		changed, err := p.apply(ctx, tx, at.schema(), facts)
+		changed, err := p.apply(ctx, tx.Conn(), at.schema(), facts)
 		if err != nil {
 			return err
 		}
 		telling := newStatements(at.schema())
 		announce(telling, name, at.position, changed)
-		return telling.send(ctx, tx)
+		return telling.send(ctx, tx.Conn())
 	})
 }
 

@@ -85,6 +85,9 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 	p := w.empty(ctx, t)
 	fillInBulk(p, bulk)
 	defer func() {
+		if err := p.settle(ctx); err != nil {
+			t.Fatalf("settle: %v", err)
+		}
 		if p.end(ctx); p.building {
 			mustComplete(ctx, t, p)
 		}

@@ -46,8 +46,9 @@ func (l *linkFold) writeBatches(s *statements) {
 		}
 		batch, link = append(batch, toUUID(b.batch)), append(link, toUUID(b.link))
 	}
-	s.copy("link_batches", []string{"batch", "url_id"}, len(fresh), func(i int) []any {
-		return []any{toUUID(fresh[i].batch), toUUID(fresh[i].link)}
+	s.copy("link_batches", []string{"batch", "url_id"}, len(fresh), func(r *copyRow, i int) {
+		r.uuid(fresh[i].batch)
+		r.uuid(fresh[i].link)
 	})
 	if len(link) > 0 {
 		s.queue(`INSERT INTO ?schema.link_batches (batch, url_id) SELECT * FROM unnest($1::uuid[], $2::uuid[])

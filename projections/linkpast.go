@@ -132,9 +132,9 @@ func writeLinkPasts(s *statements, links map[uuid.UUID]*linkPast) {
 			former = append(former, writtenFace{link, face})
 		}
 	}
-	s.copy("link_versions", versionColumns, len(newVersions), func(i int) []any { return copiedVersion(newVersions[i]) })
-	s.copy("link_faces", faceColumns, len(newFaces), func(i int) []any { return newFaces[i].row() })
-	s.copy("former_faces", faceColumns, len(former), func(i int) []any { return former[i].row() })
+	s.copy("link_versions", versionColumns, len(newVersions), func(r *copyRow, i int) { r.version(newVersions[i]) })
+	s.copy("link_faces", faceColumns, len(newFaces), func(r *copyRow, i int) { r.face(newFaces[i]) })
+	s.copy("former_faces", faceColumns, len(former), func(r *copyRow, i int) { r.face(former[i]) })
 	if len(versions) > 0 {
 		upsertVersions(s, versions)
 	}
@@ -143,17 +143,23 @@ func writeLinkPasts(s *statements, links map[uuid.UUID]*linkPast) {
 	}
 }
 
-// versionColumns are those of copiedVersion.
+// versionColumns are those of copyRow.version.
 var versionColumns = []string{
 	"account_id", "number", "since", "until", "id", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived",
 	"expiration_date", "max_clicks", "tag_ids", "created_at", "modified_at", "revision", "deleted_at",
 }
 
-func copiedVersion(v *linkVersion) []any {
-	return []any{
-		toUUID(v.AccountID), v.Number, v.since, v.until, toUUID(v.ID), v.Hash, v.LongURL, v.Note, v.EmailStats, v.Ping, v.Protected,
-		v.Archived, toDate(v.ExpirationDate), v.MaxClicks, toUUIDs(v.TagIDs), v.CreatedAt, v.ModifiedAt, v.Revision, toTime(v.DeletedAt),
-	}
+func (r *copyRow) version(v *linkVersion) {
+	r.uuid(v.AccountID)
+	r.integer(v.Number)
+	r.bigint(v.since)
+	r.bigint(v.until)
+	r.uuid(v.ID)
+	r.settings(&v.Link)
+	r.timestamptz(v.CreatedAt)
+	r.timestamptz(v.ModifiedAt)
+	r.bigint(v.Revision)
+	r.timestamptz(v.DeletedAt)
 }
 
 func upsertVersions(s *statements, versions []*linkVersion) {
@@ -188,10 +194,18 @@ type writtenFace struct {
 	linkFace
 }
 
+// faceColumns are those of copyRow.face.
 var faceColumns = []string{"link_id", "since", "until", "account_id", "number", "word", "hash", "text"}
 
-func (f writtenFace) row() []any {
-	return []any{toUUID(f.link.ID), f.since, f.until, toUUID(f.link.AccountID), f.link.Number, f.link.Number / 64, f.hash, f.text}
+func (r *copyRow) face(f writtenFace) {
+	r.uuid(f.link.ID)
+	r.bigint(f.since)
+	r.bigint(f.until)
+	r.uuid(f.link.AccountID)
+	r.integer(f.link.Number)
+	r.integer(f.link.Number / 64)
+	r.text(f.hash)
+	r.text(f.text)
 }
 
 func upsertFaces(s *statements, faces []writtenFace) {

@@ -18,7 +18,7 @@ import (
 type linkFold struct {
 	rows    map[uuid.UUID]*readmodel.Link
 	found   []*readmodel.Link // those that were there before
-	were    []readmodel.Link  // what the found ones were before the facts
+	were    []readmodel.Link  // what the found ones were before the facts; a build does not know
 	created []*readmodel.Link // by the facts, in their order
 	counted []*readmodel.Link // those whose clicks became others, otherwise than by clicks
 	numbers numberFold        // of the accounts that get links
@@ -49,9 +49,14 @@ func (l *linkFold) read(s *statements, facts []fact) {
 		if err != nil {
 			continue // clicks, or step names the fact
 		}
+		if _, ok := l.rows[id]; ok {
+			continue // gathered before
+		}
 		if s.bulk != nil {
 			if row, ok := s.bulk.links.get(id); ok {
-				l.find(row)
+				copied := *row // PostgreSQL may be taking in the other
+				l.find(&copied)
+				s.bulk.touched += weighLink(row)
 				continue
 			}
 		}
@@ -76,13 +81,14 @@ func (l *linkFold) scan(rows pgx.Rows) error {
 		}
 		row.DeletedAt = deleted.Time
 		l.find(&row)
+		l.were = append(l.were, row)
 	}
 	return rows.Err()
 }
 
 func (l *linkFold) find(row *readmodel.Link) {
 	l.rows[row.ID] = row
-	l.found, l.were = append(l.found, row), append(l.were, *row)
+	l.found = append(l.found, row)
 }
 
 func (l *linkFold) step(f fact) error {
@@ -281,26 +287,39 @@ func tableOf(rows []*readmodel.Link) *linkTable {
 }
 
 func (l *linkFold) write(s *statements) []string {
-	switch {
-	case s.bulk != nil:
-		s.copy("links", linkColumns, len(l.created), func(i int) []any { return copiedLink(l.created[i]) })
-		for _, row := range l.rows {
-			s.bulk.links.put(row.ID, row)
-		}
-	case len(l.created) > 0:
+	if s.bulk != nil {
+		l.writeBulk(s)
+		return nil
+	}
+	if len(l.created) > 0 {
 		insertLinks(s, l.created)
 	}
 	if len(l.found) > 0 {
 		updateLinks(s, l.found)
 	}
+	l.writeSets(s)
+	l.writeRest(s)
+	return l.changed()
+}
+
+// writeBulk leaves out what readmodel.Complete makes.
+func (l *linkFold) writeBulk(s *statements) {
+	s.copy("links", linkColumns, len(l.created), func(r *copyRow, i int) { r.link(l.created[i]) })
+	if len(l.found) > 0 {
+		s.stage("links", linkColumns, len(l.found), func(r *copyRow, i int) { r.link(l.found[i]) })
+		s.queue(`UPDATE ?schema.links AS link SET ` + foldedColumns + ` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`)
+	}
+	for _, row := range l.rows {
+		s.bulk.links.put(row.ID, row)
+	}
+	l.writeRest(s)
+}
+
+func (l *linkFold) writeRest(s *statements) {
 	writeTexts(s, append(l.found, l.created...))
 	l.numbers.write(s)
-	if s.bulk == nil {
-		l.writeSets(s)
-	}
 	l.writeBatches(s)
 	l.counts.write(s)
-	return l.changed()
 }
 
 // changed returns the hashes that redirects have to look up again.
@@ -320,18 +339,36 @@ func (l *linkFold) changed() []string {
 	return hashes
 }
 
-// linkColumns are those of copiedLink.
+// linkColumns are those of copyRow.link.
 var linkColumns = []string{
 	"id", "account_id", "number", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived", "expiration_date",
 	"max_clicks", "tag_ids", "created_at", "modified_at", "position", "revision", "deleted_at",
 }
 
-func copiedLink(row *readmodel.Link) []any {
-	return []any{
-		toUUID(row.ID), toUUID(row.AccountID), row.Number, row.Hash, row.LongURL, row.Note, row.EmailStats, row.Ping, row.Protected,
-		row.Archived, toDate(row.ExpirationDate), row.MaxClicks, toUUIDs(row.TagIDs), row.CreatedAt, row.ModifiedAt,
-		row.Position, row.Revision, toTime(row.DeletedAt),
-	}
+func (r *copyRow) link(row *readmodel.Link) {
+	r.uuid(row.ID)
+	r.uuid(row.AccountID)
+	r.integer(row.Number)
+	r.settings(row)
+	r.timestamptz(row.CreatedAt)
+	r.timestamptz(row.ModifiedAt)
+	r.bigint(row.Position)
+	r.bigint(row.Revision)
+	r.timestamptz(row.DeletedAt)
+}
+
+// settings are the hash, the tags, and what is between them.
+func (r *copyRow) settings(row *readmodel.Link) {
+	r.text(row.Hash)
+	r.text(row.LongURL)
+	r.text(row.Note)
+	r.bool(row.EmailStats)
+	r.bool(row.Ping)
+	r.bool(row.Protected)
+	r.bool(row.Archived)
+	r.date(row.ExpirationDate)
+	r.bigint(row.MaxClicks)
+	r.uuids(row.TagIDs)
 }
 
 func insertLinks(s *statements, rows []*readmodel.Link) {
@@ -349,13 +386,16 @@ func insertLinks(s *statements, rows []*readmodel.Link) {
 		append(c.changing(), c.account, c.number, c.created, c.position)...)
 }
 
+// foldedColumns are those that events change.
+const foldedColumns = `
+	hash = folded.hash, long_url = folded.long_url, note = folded.note, email_stats = folded.email_stats,
+	ping = folded.ping, protected = folded.protected, archived = folded.archived,
+	expiration_date = folded.expiration_date, max_clicks = folded.max_clicks, tag_ids = folded.tag_ids::uuid[],
+	modified_at = folded.modified_at, revision = folded.revision, deleted_at = folded.deleted_at`
+
 func updateLinks(s *statements, rows []*readmodel.Link) {
 	s.queue(`
-		UPDATE ?schema.links AS link SET
-			hash = folded.hash, long_url = folded.long_url, note = folded.note, email_stats = folded.email_stats,
-			ping = folded.ping, protected = folded.protected, archived = folded.archived,
-			expiration_date = folded.expiration_date, max_clicks = folded.max_clicks, tag_ids = folded.tag_ids::uuid[],
-			modified_at = folded.modified_at, revision = folded.revision, deleted_at = folded.deleted_at
+		UPDATE ?schema.links AS link SET `+foldedColumns+`
 		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[], $8::bool[],
 			$9::date[], $10::bigint[], $11::text[], $12::timestamptz[], $13::bigint[], $14::timestamptz[])
 			AS folded (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,

@@ -38,12 +38,12 @@ type projector struct {
 	parked  map[string]struct{} // streams that have dead letters
 	retryAt time.Time           // of a stopped projection; zero: it goes on
 
-	building bool                        // has yet to take over for the first time
-	complete bool                        // and is no longer filled in bulk
-	bulk     *bulk                       // nil: batches are applied as those of a complete generation are
-	writing  eventstore.Position         // the end of the batch that PostgreSQL takes in; zero: there is none
-	written  func(context.Context) error // waits for that batch
-	told     bool                        // readers know that this process owns the generation that serves
+	building bool      // has yet to take over for the first time
+	complete bool      // and is no longer filled in bulk
+	bulk     *bulk     // nil: batches are applied as those of a complete generation are
+	gathered *gathered // nil: nothing
+	writing  *writing  // nil: nothing
+	told     bool      // readers know that this process owns the generation that serves
 }
 
 // checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
@@ -53,7 +53,7 @@ func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.settle(ctx) // what came of it the database knows
+	p.abandon(ctx)
 	at, err := p.at.reread(ctx, p.db)
 	if errors.Is(err, ErrFenced) {
 		p.lose()
@@ -73,7 +73,7 @@ func (p *projector) checkpoint(ctx context.Context) (eventstore.Position, error)
 func (p *projector) end(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	_ = p.settle(ctx) // as in checkpoint
+	p.abandon(ctx)
 }
 
 // handle applies one message of the subscriber.
@@ -112,8 +112,15 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 
 // fresh leaves out what was taken in already.
 func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded {
+	taken := p.at.position
+	switch {
+	case p.gathered != nil:
+		taken = p.gathered.to
+	case p.writing != nil:
+		taken = p.writing.to
+	}
 	for i, r := range recorded {
-		if r.Position.After(p.at.position) && r.Position.After(p.writing) {
+		if r.Position.After(taken) {
 			return recorded[i:]
 		}
 	}
@@ -139,19 +146,21 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	if err != nil {
 		return err
 	}
-	p.reached(to, recorded, serving, changed)
+	var taken stretch
+	taken.extend(recorded, to)
+	p.reached(taken, serving, changed)
 	return nil
 }
 
 // reached notes and tells what was committed.
-func (p *projector) reached(to eventstore.Position, recorded []eventstore.Recorded, serving bool, changed []string) {
-	p.at.position = to
-	p.status.applied(to, recorded)
+func (p *projector) reached(taken stretch, serving bool, changed []string) {
+	p.at.position = taken.to
+	p.status.applied(taken)
 	if serving {
 		if !p.told { // what this generation took in before it served was announced by nobody
 			p.told = true
 			changed = append(changed, readmodel.Everything)
 		}
-		p.onCommit(p.name, to.Commit, changed)
+		p.onCommit(p.name, taken.to.Commit, changed)
 	}
 }

@@ -146,15 +146,20 @@ type numberFold map[uuid.UUID]int64
 
 // read asks for the numbers; the first link of an account gets 0.
 func (n numberFold) read(s *statements, facts []fact) {
-	for _, f := range facts {
-		if e, ok := f.body.(events.URLCreated); ok {
-			if account, err := parseID(e.Account); err == nil { // or else step names the fact
-				n[account] = 0
-			}
-		}
-	}
 	var accounts uuidColumn
-	for account := range n {
+	for _, f := range facts {
+		e, ok := f.body.(events.URLCreated)
+		if !ok {
+			continue
+		}
+		account, err := parseID(e.Account)
+		if err != nil {
+			continue // step names the fact
+		}
+		if _, ok := n[account]; ok {
+			continue
+		}
+		n[account] = 0
 		if s.bulk != nil {
 			if next, ok := s.bulk.numbers.get(account); ok {
 				n[account] = next
@@ -163,10 +168,9 @@ func (n numberFold) read(s *statements, facts []fact) {
 		}
 		accounts = append(accounts, toUUID(account))
 	}
-	if len(accounts) == 0 {
-		return
+	if len(accounts) > 0 {
+		s.queue("SELECT account_id, next FROM ?schema.link_numbers WHERE account_id = ANY($1::uuid[])", accounts).Query(n.scan)
 	}
-	s.queue("SELECT account_id, next FROM ?schema.link_numbers WHERE account_id = ANY($1::uuid[])", accounts).Query(n.scan)
 }
 
 func (n numberFold) scan(rows pgx.Rows) error {

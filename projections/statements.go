@@ -19,25 +19,18 @@ type statements struct {
 	copies []copied
 }
 
-// copied are rows for a table that has none of them.
-type copied struct {
-	table   string
-	columns []string
-	rows    [][]any
-}
-
 func newStatements(schema string) *statements { return &statements{schema: schema} }
 
-// copy adds n new rows of a table.
-func (s *statements) copy(table string, columns []string, n int, row func(i int) []any) {
-	if n == 0 {
-		return
+// copy adds n new rows of a table. They are asked for when they are sent.
+func (s *statements) copy(table string, columns []string, n int, row func(r *copyRow, i int)) {
+	if n > 0 {
+		s.copies = append(s.copies, copied{table, false, columns, n, row})
 	}
-	rows := make([][]any, n)
-	for i := range rows {
-		rows[i] = row(i)
-	}
-	s.copies = append(s.copies, copied{table, columns, rows})
+}
+
+// stage has n rows ready for the statements in a table pg_temp.staged_<table> that ends with the transaction.
+func (s *statements) stage(table string, columns []string, n int, row func(r *copyRow, i int)) {
+	s.copies = append(s.copies, copied{table, true, columns, n, row})
 }
 
 // queue adds a statement, in which ?schema stands for the schema of the tables.
@@ -45,20 +38,14 @@ func (s *statements) queue(statement string, args ...any) *pgx.QueuedQuery {
 	return s.Queue(strings.ReplaceAll(statement, "?schema", pgx.Identifier{s.schema}.Sanitize()), args...)
 }
 
-// session is a connection, or a transaction on it.
-type session interface {
-	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
-	CopyFrom(ctx context.Context, table pgx.Identifier, columns []string, rows pgx.CopyFromSource) (int64, error)
-}
-
 // send executes the statements in their order and returns the first error.
-func (s *statements) send(ctx context.Context, on session) error {
+func (s *statements) send(ctx context.Context, conn *pgx.Conn) error {
 	for _, c := range s.copies {
-		if _, err := on.CopyFrom(ctx, pgx.Identifier{s.schema, c.table}, c.columns, pgx.CopyFromRows(c.rows)); err != nil {
+		if err := c.send(ctx, conn, s.schema); err != nil {
 			return err
 		}
 	}
-	return on.SendBatch(ctx, &s.Batch).Close()
+	return conn.SendBatch(ctx, &s.Batch).Close()
 }
 
 // Columns of set-based statements: each is sent as one array.
@@ -69,14 +56,6 @@ type (
 )
 
 func toUUID(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
-
-func toUUIDs(ids []uuid.UUID) uuidColumn {
-	column := make(uuidColumn, len(ids)) // not nil, which would be NULL
-	for i, id := range ids {
-		column[i] = toUUID(id)
-	}
-	return column
-}
 
 // toTime makes the zero time NULL.
 func toTime(at time.Time) pgtype.Timestamptz {

@@ -146,15 +146,15 @@ func (l *statusLine) reached(position eventstore.Position) {
 	}
 }
 
-func (l *statusLine) applied(position eventstore.Position, recorded []eventstore.Recorded) {
+func (l *statusLine) applied(taken stretch) {
 	l.board.mu.Lock()
 	defer l.board.mu.Unlock()
 	l.interrupted = false
-	l.status.Position = position
+	l.status.Position = taken.to
 	l.status.Err, l.status.FailedAt = nil, time.Time{}
-	l.status.Events += uint64(len(recorded))
-	if len(recorded) > 0 {
-		l.status.LastEvent = recorded[len(recorded)-1].Time
+	l.status.Events += uint64(taken.events) //nolint:gosec // never negative
+	if taken.events > 0 {
+		l.status.LastEvent = taken.last
 	}
 }
 

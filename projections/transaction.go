@@ -35,7 +35,7 @@ func (p *projector) transact(
 	reading.BeginTx(pgx.TxOptions{})
 	p.at.advance(reading, to, p.lease, &serving)
 	read(reading)
-	if err := reading.send(ctx, conn); err != nil {
+	if err := reading.send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
 	}
 	writing := newStatements(p.at.schema())
@@ -48,24 +48,24 @@ func (p *projector) transact(
 	writing.queue("COMMIT")
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	if err := writing.send(ctx, conn); err != nil {
+	if err := writing.send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("write a batch of %s: %w", p.name, err)
 	}
 	return serving, changed, nil
 }
 
 // apply takes facts into the tables of a schema, and returns the keys to announce.
-func (p projection) apply(ctx context.Context, on session, schema string, facts []fact) ([]string, error) {
+func (p projection) apply(ctx context.Context, conn *pgx.Conn, schema string, facts []fact) ([]string, error) {
 	folding, reading, writing := p.fold(), newStatements(schema), newStatements(schema)
 	folding.read(reading, facts)
-	if err := reading.send(ctx, on); err != nil {
+	if err := reading.send(ctx, conn); err != nil {
 		return nil, err
 	}
 	if err := foldEach(facts, folding.step); err != nil {
 		return nil, err
 	}
 	changed := folding.write(writing)
-	return changed, writing.send(ctx, on)
+	return changed, writing.send(ctx, conn)
 }
 
 // outliving returns a context that goes on for a little when ctx has ended: a commit that is cut off may have happened,

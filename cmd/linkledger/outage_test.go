@@ -13,6 +13,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -66,6 +67,11 @@ func startChildIn(t *testing.T, environment []string, program string, args ...st
 func (c *child) kill() {
 	_ = c.process.Process.Kill() // an error means that it has ended
 	<-c.ended
+}
+
+// peak returns the most resident memory, in MB, that the process had until it ended.
+func (c *child) peak() int64 {
+	return c.process.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024 / 1e6
 }
 
 func freeAddress(t *testing.T) string {

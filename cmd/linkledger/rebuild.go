@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
+	"runtime/debug"
 	"time"
 
 	"github.com/jedib0t/go-pretty/v6/progress"
@@ -41,6 +43,10 @@ type projectionsRebuild struct {
 // another.
 const besidePool = 2
 
+// rebuildMemory is what a rebuild may take of memory, in bytes, where GOMEMLIMIT does not say. What it holds is bounded to
+// about two thirds of that, whatever the log has; the rest is for garbage.
+const rebuildMemory = 230 << 20
+
 // Run implements the command.
 func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 	names, err := c.names()
@@ -49,6 +55,9 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 	}
 	if c.Connections < 8 || c.Connections > 100 {
 		return usage("--connections must be 8 to 100, not %d", c.Connections)
+	}
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(rebuildMemory)
 	}
 	return c.operateWithin(ctx, p, c.Connections-besidePool, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		tell, done := c.teller(p)

@@ -21,6 +21,9 @@ import (
 
 var rebuildEvents = flag.Int("rebuild-events", 100_000, "how many events TestRebuildUnderLoad rebuilds; make rebuild does 1,000,000")
 
+// mostMemory is what a process may take that rebuilds all projections, or serves beside that, in MB.
+const mostMemory = 300
+
 // fill appends the histories of links of an account of their own: a creation and nine edits each.
 func (i *installation) fill(n int) (last eventstore.Position) {
 	i.t.Helper()
@@ -169,11 +172,12 @@ func TestRebuildUnderLoad(t *testing.T) {
 		t.Log("the rebuild was killed too late to be gone on with")
 	}
 	began := time.Now()
-	out, log, code := command(t, rebuild...)
-	if code != 0 {
-		t.Fatalf("rebuild says, with %d:\n%s%s", code, out, log)
+	rebuilding := startChild(t, program, rebuild...)
+	<-rebuilding.ended
+	if code := rebuilding.process.ProcessState.ExitCode(); code != 0 {
+		t.Fatalf("rebuild says, with %d:\n%s", code, rebuilding.output.String())
 	}
-	t.Logf("gone on with and ended in %s", time.Since(began))
+	t.Logf("gone on with and ended in %s, with %d MB at most", time.Since(began), rebuilding.peak())
 	stop()
 	clients.Wait()
 	if is("serving AND generation <> 2") {
@@ -190,8 +194,15 @@ func TestRebuildUnderLoad(t *testing.T) {
 	i.eventually("the verification has its tables", func() bool { return temporary() > 0 })
 	killed.kill()
 	i.eventually("the tables of the killed verification are gone", func() bool { return temporary() == 0 })
-	out, log, code = command(t, verify...)
+	out, log, code := command(t, verify...)
 	if code != 0 || strings.Count(out, " 0 different\n") != len(projections.Names()) {
 		t.Errorf("verify says, with %d:\n%s%s", code, out, log)
+	}
+	i.service.kill()
+	t.Logf("the service took %d MB at most", i.service.peak())
+	for _, process := range []*child{rebuilding, i.service} {
+		if process.peak() >= mostMemory {
+			t.Errorf("%s took %d MB, may take %d", process.process.Args[1:3], process.peak(), mostMemory)
+		}
 	}
 }

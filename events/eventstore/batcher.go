@@ -43,6 +43,9 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 				b.position = a.position
 			}
 			if a.event != nil {
+				if batch.Events == nil {
+					batch.Events = make([]Recorded, 0, min(b.size, 1+len(arrivals)))
+				}
 				patient = b.holdFor(batch, *a.event, patient)
 				batch.Events = append(batch.Events, *a.event)
 				size += len(a.event.Data)
