@@ -170,6 +170,18 @@ func (h *Handler) AccountID(ctx context.Context, username string) (string, error
 	return "", missing
 }
 
+// Username returns the user name of an account. It refuses with AccountNotFound.
+func (h *Handler) Username(ctx context.Context, account string) (string, error) {
+	loaded, err := h.load(ctx, events.StreamAccount+account)
+	if err != nil {
+		return "", err
+	}
+	if len(loaded.events) == 0 {
+		return "", refuse(AccountNotFound, "There is no account %q", account)
+	}
+	return foldAccount(loaded.events).Username, nil
+}
+
 // RotateKey replaces the API key of an account. It refuses with AccountNotFound.
 func (h *Handler) RotateKey(ctx context.Context, r Request, username string) (AccountOutcome, error) {
 	key := newAPIKey()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -44,6 +45,8 @@ type projector struct {
 	gathered *gathered // nil: nothing
 	writing  *writing  // nil: nothing
 	told     bool      // readers know that this process owns the generation that serves
+
+	caughtUp atomic.Bool // with the log, once
 }
 
 // checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
@@ -105,7 +108,12 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 		}
 	}
 	if p.building {
-		return p.build(ctx, batch.CaughtUp)
+		if err := p.build(ctx, batch.CaughtUp); err != nil {
+			return err
+		}
+	}
+	if batch.CaughtUp {
+		p.caughtUp.Store(true)
 	}
 	return nil
 }

@@ -85,12 +85,13 @@ func (t *term) run(ctx context.Context) error {
 	tell := func(events int, took time.Duration, err error) { t.cfg.OnBatch(p.name, events, took, err) }
 	handler.AddMiddleware(noteOutcome(p.status, tell), middleware.Recoverer)
 
-	var renewing sync.WaitGroup
-	renewing.Go(func() { t.renew(ctx) })
+	var beside sync.WaitGroup
+	beside.Go(func() { t.renew(ctx) })
+	beside.Go(func() { t.analyze(ctx) })
 	err = runRouter(ctx, router)
 	_ = subscriber.Close() // never fails
 	end()
-	renewing.Wait()
+	beside.Wait()
 	p.end(ctx)
 	t.release(ctx)
 	return err
@@ -129,6 +130,27 @@ func (t *term) renew(ctx context.Context) {
 		}
 		if err != nil && ctx.Err() == nil {
 			t.cfg.Logger.WarnContext(ctx, "lease not renewed, trying again", append(t.attributes(), slog.Any("error", err))...)
+		}
+	}
+}
+
+// analyze sees to it that the planner knows the tables, beside the batches: not before the log was caught up with, because
+// until then whatever it learns is soon outgrown.
+func (t *term) analyze(ctx context.Context) {
+	ticker := time.NewTicker(t.cfg.lease)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !t.projector.caughtUp.Load() {
+			continue
+		}
+		at := t.projector.id
+		if err := readmodel.Analyze(ctx, t.cfg.DB, at.name, at.generation); err != nil && ctx.Err() == nil {
+			t.cfg.Logger.WarnContext(ctx, "tables not analyzed, trying again", append(t.attributes(), slog.Any("error", err))...)
 		}
 	}
 }

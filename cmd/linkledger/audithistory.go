@@ -38,7 +38,7 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 		if told.Links, err = c.lives(ctx, history.Links); err != nil {
 			return err
 		}
-		out := newHistoryPrinter(p.stdout, c.Format)
+		out := historyPrinter{out: p.stdout, format: c.Format, username: usernames(ctx, handler)}
 		return out.print(told, func(visit func(commands.HistoryEntry) error) error {
 			if c.Clicks {
 				return handler.ReplayHistory(ctx, history, visit)
@@ -51,6 +51,23 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 			return nil
 		})
 	})
+}
+
+// usernames returns what tells the user names of accounts, each of which is looked up once; the id stands for one that is
+// not there.
+func usernames(ctx context.Context, handler *commands.Handler) func(account string) (string, error) {
+	known := make(map[string]string)
+	return func(account string) (string, error) {
+		if name, ok := known[account]; ok {
+			return name, nil
+		}
+		name, err := handler.Username(ctx, account)
+		if _, refused := errors.AsType[*commands.Error](err); refused {
+			name, err = account, nil
+		}
+		known[account] = name
+		return name, err
+	}
 }
 
 // toldHistory is a history with the clicks of each day.

@@ -13,16 +13,14 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands"
+	"linkledger/events"
 )
 
 // historyPrinter prints a history in one format.
 type historyPrinter struct {
-	out    io.Writer
-	format string
-}
-
-func newHistoryPrinter(out io.Writer, format string) historyPrinter {
-	return historyPrinter{out: out, format: format}
+	out      io.Writer
+	format   string
+	username func(account string) (string, error)
 }
 
 // entries hands all entries of a history to visit, in their order.
@@ -89,15 +87,19 @@ func (p historyPrinter) csv(all entries) error {
 	return errors.Join(err, lines.Error())
 }
 
-// table prints which links there were, and then the events.
+// table prints which links there were, and then the events, without the ids of their requests: it is wide enough.
 func (p historyPrinter) table(told toldHistory, all entries) error {
 	links := make([]table.Row, len(told.Links))
 	for i, link := range told.Links {
+		account, err := p.username(link.Account)
+		if err != nil {
+			return err
+		}
 		var hashes []string
 		for _, tenure := range link.Tenures {
 			hashes = append(hashes, tenure.Hash+" from "+clock(tenure.From))
 		}
-		links[i] = table.Row{link.ID, link.Account, p.lines(hashes), clock(link.CreatedAt), clock(link.DeletedAt)}
+		links[i] = table.Row{link.ID, account, p.lines(hashes), clock(link.CreatedAt), clock(link.DeletedAt)}
 	}
 	if err := printTable(p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links); err != nil {
 		return err
@@ -108,7 +110,11 @@ func (p historyPrinter) table(told toldHistory, all entries) error {
 		for _, c := range e.Changes {
 			changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, valueText(c.Before), valueText(c.After)))
 		}
-		row := table.Row{clock(e.Time), e.Type, p.lines(changes), actorText(e.Actor), e.Request, e.Batch}
+		by, err := p.actor(e.Actor)
+		if err != nil {
+			return err
+		}
+		row := table.Row{clock(e.Time), e.Type, p.lines(changes), by, e.Batch, revisionText(e)}
 		if len(told.Links) > 1 {
 			row = append(row, e.Link)
 		}
@@ -118,7 +124,7 @@ func (p historyPrinter) table(told toldHistory, all entries) error {
 	if err != nil {
 		return err
 	}
-	header := table.Row{"time (UTC)", "event", "changed", "by", "request", "batch"}
+	header := table.Row{"time (UTC)", "event", "changed", "by", "batch", "revision"}
 	if len(told.Links) > 1 {
 		header = append(header, "link")
 	}
@@ -133,17 +139,26 @@ func (p historyPrinter) lines(values []string) string {
 	return strings.Join(values, "; ")
 }
 
-func actorText(a commands.Actor) string {
+func (p historyPrinter) actor(a commands.Actor) (string, error) {
 	switch a.Kind {
 	case commands.ByAccount:
-		return "key " + a.Key + " of " + a.Account
+		name, err := p.username(a.Account)
+		return name + ", key " + a.Key, err
 	case commands.ByVisitor:
-		return strings.TrimSpace("visitors " + a.Visitor)
+		return strings.TrimSpace("visitors " + a.Visitor), nil
 	case commands.ByForeign:
-		return "another account"
+		return "another account", nil
 	case commands.ByOperator:
 	}
-	return "an operator"
+	return "an operator", nil
+}
+
+// revisionText is the revision of an event in the stream of its link, for restore.
+func revisionText(e commands.HistoryEntry) string {
+	if e.Stream != events.StreamURL+e.Link {
+		return ""
+	}
+	return strconv.FormatInt(int64(e.Revision), 10)
 }
 
 func clock(t time.Time) string {

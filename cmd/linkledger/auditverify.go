@@ -4,12 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
+
+// seldom is how much garbage there may be for each byte in use, in percent. To read the log makes much of it and keeps
+// little, and the usual 100 would cost a third of the time to save some 30 MB.
+const seldom = 400
 
 // auditVerify holds the log against its tree and against signed heads.
 type auditVerify struct {
@@ -24,6 +29,7 @@ func (c *auditVerify) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	debug.SetGCPercent(seldom)
 	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		found, err := auditLog(ctx, p, queries.New(db), store, heads)
 		if ctx.Err() != nil {

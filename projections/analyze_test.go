@@ -1,0 +1,46 @@
+package projections
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// TestFilledTablesAreKnownToThePlanner has two processes catch up with a log, and autovacuum keep out of it.
+func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	if _, err := db.ExecContext(withPatience(t), `ALTER TABLE links_g1.links SET (autovacuum_enabled = false);
+		ALTER TABLE history_g1.link_versions SET (autovacuum_enabled = false)`); err != nil {
+		t.Fatal(err)
+	}
+	account := w.account()
+	var position uint64
+	for i := range 200 {
+		id := uuid.New()
+		position = w.append(events.StreamURL+id.String(), events.URLCreated{
+			URLID: id.String(), Account: account.String(), Hash: fmt.Sprint("h", i), LongURL: "https://example.com/" + strings.Repeat("x", 1500), At: noon,
+		})
+	}
+	for range 2 {
+		run(t, Config{DB: db, Store: store, OnCommit: progress.advance, lease: leaseTerm / 3})
+	}
+	progress.wait(t, position, Links, History)
+	ctx, ticker := withPatience(t), time.NewTicker(50*time.Millisecond)
+	defer ticker.Stop()
+	for count(t, db, `SELECT count(*) FROM pg_class WHERE reltuples = 200
+			AND oid IN ('links_g1.links'::regclass, 'history_g1.link_versions'::regclass)`) < 2 {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatal("the planner was never told")
+		}
+	}
+}
