@@ -79,6 +79,36 @@ func (w *workshop) foldInAllWays(t *rapid.T, h *history) {
 	}
 }
 
+// TestGathering has a build gather everything that follows the first event, which PostgreSQL can't take in meanwhile.
+func TestGathering(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, Links)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		log := w.followed(drawHistory(t).log)
+		mustHandle(ctx, t, w.empty(ctx, t), log)
+		whole := w.dump(ctx, t)
+		w.drop(ctx, t)
+		p := w.empty(ctx, t)
+		fillInBulk(p, true)
+		err := w.db.RunInTx(ctx, nil, func(_ context.Context, tx bun.Tx) error {
+			_, err := tx.NewRaw("SELECT FROM linkledger.generations FOR UPDATE").Exec(ctx)
+			for i := range log {
+				err = errors.Join(err, p.applyBatch(ctx, batchOf(log[i:i+1])))
+			}
+			return err
+		})
+		if err := errors.Join(err, p.settle(ctx)); err != nil {
+			t.Fatalf("gather: %v", err)
+		}
+		mustComplete(ctx, t, p)
+		if dump := w.dump(ctx, t); dump != whole {
+			t.Fatalf("gathered:\n%s\nas one batch:\n%s", dump, whole)
+		}
+		w.drop(ctx, t)
+	})
+}
+
 // deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied before, both to a
 // projector that knows the checkpoint and to one that does not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
