@@ -83,9 +83,8 @@ const maxPayload = 7999
 
 // announce has PostgreSQL tell at the commit which keys have changed, and after that that the position is reached.
 func announce(s *statements, name string, to eventstore.Position, changed []string) {
-	for _, payload := range append(changedPayloads(name, changed), name+" "+to.String()) {
-		s.queue("SELECT pg_notify($1, $2)", readmodel.Channel, payload)
-	}
+	s.queue("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
+		readmodel.Channel, append(changedPayloads(name, changed), name+" "+to.String()))
 }
 
 // changedPayloads lists keys in as few notifications as they fit in.

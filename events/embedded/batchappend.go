@@ -40,12 +40,20 @@ type batchCall struct {
 	size    int
 	refused map[uuid.UUID]struct{} // answered early; the rest of their frames is ignored
 
-	expired chan uuid.UUID // open batches that ran out of time
-	slots   chan struct{}
-	waiting sync.WaitGroup
+	expired   chan uuid.UUID // open batches that ran out of time
+	handed    chan handed
+	answering sync.WaitGroup
+	settle    func() // waits until what was handed to the writer is answered
 
 	mu  sync.Mutex // serialises Send
 	err error      // of the first Send that failed
+}
+
+// handed is a complete batch with what the writer has of it.
+type handed struct {
+	*batch
+	req *write
+	err error // the writer has not taken it
 }
 
 // BatchAppend serves many appends on one call. Each is answered exactly once,
@@ -57,13 +65,18 @@ func (s *streamsService) BatchAppend(call streams.Streams_BatchAppendServer) err
 		open:    map[uuid.UUID]*batch{},
 		refused: map[uuid.UUID]struct{}{},
 		expired: make(chan uuid.UUID, maxOpenBatches),
-		slots:   make(chan struct{}, maxBatchAnswers),
+		handed:  make(chan handed, maxBatchAnswers),
 	}
+	b.answering.Go(b.answerAll)
+	b.settle = sync.OnceFunc(func() {
+		close(b.handed)
+		b.answering.Wait()
+	})
 	err := b.run()
 	for _, open := range b.open {
 		open.cancel()
 	}
-	b.waiting.Wait()
+	b.settle()
 	if err == nil {
 		err = b.err
 	}
@@ -87,7 +100,7 @@ func (b *batchCall) run() error {
 			if !ok {
 				err := <-done
 				b.abandon()
-				b.waiting.Wait() // the context of the batches ends with this function
+				b.settle() // the context of the batches ends with this function
 				return err
 			}
 			if err := b.frame(ctx, req); err != nil {
@@ -187,8 +200,12 @@ func (b *batchCall) begin(ctx context.Context, req *streams.BatchAppendReq, id u
 	if timeout <= 0 {
 		return batch, context.DeadlineExceeded
 	}
-	var cancel context.CancelFunc
-	batch.ctx, cancel = context.WithTimeout(ctx, timeout)
+	b.open[id] = batch
+	batch.ctx, batch.cancel = context.WithTimeout(ctx, timeout)
+	if req.GetIsFinal() {
+		return batch, nil // it will not be open when it runs out of time
+	}
+	cancel := batch.cancel
 	stop := context.AfterFunc(batch.ctx, func() {
 		select {
 		case b.expired <- id:
@@ -196,29 +213,32 @@ func (b *batchCall) begin(ctx context.Context, req *streams.BatchAppendReq, id u
 		}
 	})
 	batch.cancel = func() { stop(); cancel() }
-	b.open[id] = batch
 	return batch, nil
 }
 
 // hand gives a complete batch to the writer, in the order of the final frames.
 func (b *batchCall) hand(ctx context.Context, batch *batch) error {
+	req, err := b.store.writer.enqueue(batch.ctx, batch.size, batch.plan)
 	select {
-	case b.slots <- struct{}{}:
+	case b.handed <- handed{batch, req, err}:
+		return nil
 	case <-ctx.Done():
 		batch.cancel()
 		return context.Cause(ctx)
 	}
-	req, err := b.store.writer.enqueue(batch.ctx, batch.size, batch.plan)
-	b.waiting.Go(func() {
-		defer func() { <-b.slots }()
-		defer batch.cancel()
-		out := outcome{err: err}
-		if err == nil {
-			out = b.store.writer.wait(batch.ctx, req)
+}
+
+// answerAll answers what the writer has, in the order in which it has it: one
+// goroutine for all costs less than one each.
+func (b *batchCall) answerAll() {
+	for h := range b.handed {
+		out := outcome{err: h.err}
+		if h.err == nil {
+			out = b.store.writer.wait(h.ctx, h.req)
 		}
-		b.answer(batch, out)
-	})
-	return nil
+		h.cancel()
+		b.answer(h.batch, out)
+	}
 }
 
 // refuse answers a batch early. Unless this was its last frame, those to come

@@ -40,8 +40,11 @@ const (
 	firstPosition = 64 // no event is at 0, which means the start
 	rememberedIDs = 100_000
 	cachedStates  = 16 << 10
-	blockCache    = 64 << 20
 	memTable      = 32 << 20
+	// Pebble takes its memtables out of the cache, one that fills, one that is
+	// flushed and one to use again: the rest is for blocks. Each append of a new
+	// stream asks the filters in them whether there is one of that name.
+	blockCache = 3*memTable + 32<<20
 )
 
 func (s *Store) open() (err error) {

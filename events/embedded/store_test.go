@@ -35,6 +35,30 @@ func serveFailing(t *testing.T, store *Store) *server {
 	return &server{store, ln.Addr().String()}
 }
 
+func TestBlocksStayInMemory(t *testing.T) {
+	t.Parallel()
+	s := openBare(t)
+	large := []proposed{{kind: "test.happened.v1", data: make([]byte, 1<<20)}}
+	for i := range 3 * memTable >> 20 { // memtables begin small and double
+		stream := fmt.Sprint("s", i)
+		if out := s.writer.submit(t.Context(), 0, func(l *ledger) outcome { return l.planAppend(stream, expectNoStream, large) }); out.err != nil {
+			t.Fatal(out.err)
+		}
+	}
+	if tables := s.db.Metrics().MemTable; tables.Size+tables.ZombieSize < 2*memTable {
+		t.Fatalf("memtables take %d bytes, which shows nothing", tables.Size+tables.ZombieSize)
+	}
+	hits := s.db.Metrics().BlockCache.Hits
+	for range 2 {
+		if _, err := loadState(s.db, "s0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := s.db.Metrics().BlockCache; again.Hits == hits {
+		t.Errorf("nothing that was read is read from memory, which holds %d blocks", again.Count)
+	}
+}
+
 func TestOpenOnDisk(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "new", "events")
