@@ -59,9 +59,36 @@ func (r *recent[K, V]) put(key K, value V) {
 	r.young[key] = value
 }
 
-// take brings a batch into the tables. That of a build is folded while PostgreSQL takes in the one before, and not waited
-// for: settle does that.
+// take brings a batch into the tables, in stretches. After an erasure a build knows the notes no more.
 func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+	stretches := cutAtErasures(recorded, func(r eventstore.Recorded) eventstore.Recorded { return r })
+	for i, stretch := range stretches {
+		upTo := to
+		if i < len(stretches)-1 {
+			upTo = stretch[len(stretch)-1].Position
+		}
+		if !isErasure(stretch) {
+			if err := p.takeStretch(ctx, stretch, upTo); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+		if err := p.applyAll(ctx, stretch, upTo); err != nil {
+			return err
+		}
+		if p.bulk != nil {
+			p.bulk = newBulk()
+		}
+	}
+	return nil
+}
+
+// takeStretch brings events into the tables. Those of a build are folded while PostgreSQL takes in the ones before, and not
+// waited for: settle does that.
+func (p *projector) takeStretch(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
 	if p.bulk == nil || len(recorded) == 0 || !p.keeps {
 		if err := p.settle(ctx); err != nil {
 			return err
@@ -128,7 +155,7 @@ func (p *projector) foldBulk(ctx context.Context, recorded []eventstore.Recorded
 	if err != nil {
 		return nil, err
 	}
-	reading, writing := newStatements(p.at.schema()), newStatements(p.at.schema())
+	reading, writing := newStatements(p.at.schema(), &p.notes), newStatements(p.at.schema(), &p.notes)
 	reading.bulk, writing.bulk = p.bulk, p.bulk
 	folding := p.fold()
 	if folding.read(reading, facts); reading.Len() > 0 {
@@ -170,7 +197,7 @@ func (p *projector) writeBulk(ctx context.Context, writing *statements, to event
 		}
 	}()
 	var serving bool
-	opening := newStatements(p.at.schema())
+	opening := newStatements(p.at.schema(), &p.notes)
 	opening.BeginTx(pgx.TxOptions{})
 	p.at.advance(opening, to, p.lease, &serving)
 	if err := opening.send(ctx, conn); err != nil {

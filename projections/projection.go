@@ -48,7 +48,10 @@ type fold interface {
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, filter: streams(events.StreamURL, events.StreamClicks), fold: newLinkFold, keeps: true, patient: isClicks},
+		{
+			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount), keeps: true,
+			fold: withNotes(Links, newLinkFold), patient: isClicks,
+		},
 		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
 		{name: Accounts, filter: streams(events.StreamAccount, events.StreamURL), fold: newAccountFold},
 		{
@@ -57,7 +60,10 @@ func all() []projection {
 			patient: isEvent, maxPatience: dimensionPatience,
 		},
 		{name: Tree, fold: newTreeFold, raw: true, patient: isEvent, minPatience: treePatience},
-		{name: History, filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount), fold: newHistoryFold, patient: isEvent},
+		{
+			name: History, filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount),
+			fold: withNotes(History, newHistoryFold), patient: isEvent,
+		},
 	}
 }
 

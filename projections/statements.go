@@ -15,7 +15,8 @@ type statements struct {
 	pgx.Batch
 
 	schema string // of the tables
-	bulk   *bulk  // not nil: new rows are to be copied, and readmodel.Complete comes at the end
+	notes  *noteKeys
+	bulk   *bulk // not nil: new rows are to be copied, and readmodel.Complete comes at the end
 	copies []copied
 }
 
@@ -26,7 +27,9 @@ type copied struct {
 	rows    [][]any
 }
 
-func newStatements(schema string) *statements { return &statements{schema: schema} }
+func newStatements(schema string, notes *noteKeys) *statements {
+	return &statements{schema: schema, notes: notes}
+}
 
 // copy adds n new rows of a table.
 func (s *statements) copy(table string, columns []string, n int, row func(i int) []any) {
