@@ -28,6 +28,7 @@ type Account struct {
 	KeyHash        string
 	Active         bool
 	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
+	Erased         bool   // its notes are gone, and nobody uses it any more
 }
 
 func foldAccount(history []events.Event) Account {
@@ -46,6 +47,8 @@ func foldAccount(history []events.Event) Account {
 			a.Active = false
 		case events.AccountReactivated:
 			a.Active = true
+		case events.AccountErased:
+			a.Erased = true
 		}
 	}
 	return a

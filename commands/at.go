@@ -34,11 +34,11 @@ func (h *Handler) URLAt(ctx context.Context, q AtQuery) (URLMoment, error) {
 		return URLMoment{}, err
 	}
 	gone := refuse(URLNotFound, "No URL had lived under the hash %q by then", q.Hash)
-	tags := make(map[string][]stored)
+	owners := make(map[string]owner)
 	byThen := slices.DeleteFunc(claims.stored(), func(s stored) bool { return s.Time.After(q.Time) })
 	links := lastClaimants(byThen, q.Account)
 	for _, link := range slices.Backward(links) { // the last one that had come by then knows what became of the hash
-		all, err := h.streamsOf(ctx, link, tags)
+		all, err := h.streamsOf(ctx, link, owners)
 		if err != nil {
 			return URLMoment{}, err
 		}

@@ -14,6 +14,8 @@ type FieldChange struct {
 	// was created, and for an expiration date that it has none.
 	Before any `json:"before"`
 	After  any `json:"after"`
+	// Erased says that of a note, with its account. Whatever text is in Before and After stands for one that is gone.
+	Erased bool `json:"erased,omitempty"`
 }
 
 // snapshot is a link's record at one moment: its state, and the labels that its tags had then. It shares nothing with
@@ -22,7 +24,7 @@ type snapshot struct {
 	exists         bool
 	hash           string
 	longURL        string
-	note           string
+	note           note
 	emailStats     bool
 	ping           bool
 	protected      bool
@@ -35,7 +37,7 @@ type snapshot struct {
 
 func snapshotOf(u URL, tags Tags) snapshot {
 	return snapshot{
-		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.Note, emailStats: u.EmailStats, ping: u.Ping,
+		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.note(), emailStats: u.EmailStats, ping: u.Ping,
 		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate, maxClicks: u.MaxClicks,
 		tags: tags.Labels(u.Tags), deleted: u.Deleted,
 	}
@@ -47,7 +49,10 @@ func (before snapshot) changes(after snapshot) []FieldChange {
 	d := difference{created: !before.exists}
 	compare(&d, "hash", before.hash, after.hash)
 	compare(&d, "long_url", before.longURL, after.longURL)
-	compare(&d, "note", before.note, after.note)
+	if before.note != after.note {
+		d.add("note", before.note.text, after.note.text)
+		d.changes[len(d.changes)-1].Erased = before.note.erased != nil || after.note.erased != nil
+	}
 	compare(&d, "email_stats", before.emailStats, after.emailStats)
 	compare(&d, "ping", before.ping, after.ping)
 	compare(&d, "protected", before.protected, after.protected)

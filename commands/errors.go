@@ -26,6 +26,7 @@ const (
 	AccountNotFound                 // no such account
 	URLLimitReached                 // the account's plan allows no more links
 	URLChanged                      // the link was changed since what is to be undone
+	AccountGone                     // the account was erased
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.

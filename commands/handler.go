@@ -36,11 +36,16 @@ type Config struct {
 	Quotas *Quotas
 	// NoteLength is how many code points of a note are kept; 0 means 25.
 	NoteLength int
+	// Keys are those of sealed notes; nil: there are none.
+	Keys AccountKeys
+	// SealNotes has notes stored under the key of their account, of Keys.
+	SealNotes bool
 }
 
-// Handler carries out commands. It is safe for concurrent use and keeps no state of its own.
+// Handler carries out commands. It is safe for concurrent use and keeps no state of its own but keys, for a little.
 type Handler struct {
-	cfg Config
+	cfg   Config
+	notes *noteKeys
 }
 
 // NewHandler returns a Handler.
@@ -54,7 +59,7 @@ func NewHandler(cfg Config) *Handler {
 	if cfg.NoteLength == 0 {
 		cfg.NoteLength = 25
 	}
-	return &Handler{cfg: cfg}
+	return &Handler{cfg: cfg, notes: &noteKeys{keys: cfg.Keys, seals: cfg.SealNotes}}
 }
 
 // Request tells who asks for a command and by what it is known.
@@ -99,8 +104,12 @@ func (r Request) metadata() events.Metadata {
 func (h *Handler) now() time.Time { return h.cfg.Now().UTC().Truncate(time.Microsecond) }
 
 func (h *Handler) append(ctx context.Context, r Request, stream string, expected eventstore.Revision, evs ...events.Event) (eventstore.Appended, error) {
+	stored, err := h.notes.seal(ctx, r.Account, stream, evs)
+	if err != nil {
+		return eventstore.Appended{}, err
+	}
 	return h.cfg.Store.Append(ctx, eventstore.Write{
-		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.metadata(), Events: evs,
+		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.metadata(), Events: stored,
 	})
 }
 
@@ -117,7 +126,11 @@ func (h *Handler) load(ctx context.Context, stream string) (history, error) {
 	}
 	loaded := history{recorded: recorded, events: make([]events.Event, len(recorded))}
 	for i, r := range recorded {
-		if loaded.events[i], err = r.Event(); err != nil {
+		e, err := r.Event()
+		if err != nil {
+			return history{}, err
+		}
+		if loaded.events[i], err = h.notes.open(ctx, e, stream); err != nil {
 			return history{}, err
 		}
 	}

@@ -40,9 +40,9 @@ func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error
 	if history.Entries, err = claimEntries(claims, of.Account); err != nil {
 		return HashHistory{}, err
 	}
-	tags := make(map[string][]stored) // by account
+	owners := make(map[string]owner) // by account
 	for _, link := range links {
-		life, entries, err := h.lifeOf(ctx, link, of.Account, tags)
+		life, entries, err := h.lifeOf(ctx, link, of.Account, owners)
 		if err != nil {
 			return HashHistory{}, err
 		}
@@ -55,17 +55,23 @@ func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error
 	return history, nil
 }
 
-// lifeOf reads one link. A claim whose link never came has none. tags keeps the tags of the accounts met so far.
-func (h *Handler) lifeOf(ctx context.Context, link, reader string, tags map[string][]stored) (LinkLife, []HistoryEntry, error) {
-	all, err := h.streamsOf(ctx, link, tags)
+// lifeOf reads one link. A claim whose link never came has none. owners keeps the accounts met so far.
+func (h *Handler) lifeOf(ctx context.Context, link, reader string, owners map[string]owner) (LinkLife, []HistoryEntry, error) {
+	all, err := h.streamsOf(ctx, link, owners)
 	if err != nil {
 		return LinkLife{}, nil, err
 	}
 	return linkEntries(link, all, reader)
 }
 
+// owner is what the history of a link takes from its account.
+type owner struct {
+	tags   []stored
+	erased bool
+}
+
 // streamsOf reads the events of a link and of its account's tags, in the order of the log.
-func (h *Handler) streamsOf(ctx context.Context, link string, tags map[string][]stored) ([]stored, error) {
+func (h *Handler) streamsOf(ctx context.Context, link string, owners map[string]owner) ([]stored, error) {
 	loaded, err := h.load(ctx, events.StreamURL+link)
 	if err != nil {
 		return nil, err
@@ -74,16 +80,23 @@ func (h *Handler) streamsOf(ctx context.Context, link string, tags map[string][]
 	if account == "" {
 		return loaded.stored(), nil
 	}
-	labels, known := tags[account]
+	of, known := owners[account]
 	if !known {
-		of, err := h.load(ctx, events.StreamTags+account)
+		tags, err := h.load(ctx, events.StreamTags+account)
 		if err != nil {
 			return nil, err
 		}
-		labels = of.stored()
-		tags[account] = labels
+		of.tags = tags.stored()
+		if of.erased, err = h.isErased(ctx, account); err != nil {
+			return nil, err
+		}
+		owners[account] = of
 	}
-	all := slices.Concat(loaded.stored(), labels)
+	all := loaded.stored()
+	if of.erased {
+		all = withoutNotes(all)
+	}
+	all = slices.Concat(all, of.tags)
 	slices.SortStableFunc(all, func(a, b stored) int { return byPosition(a.Position, b.Position) })
 	return all, nil
 }

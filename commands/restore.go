@@ -126,6 +126,15 @@ func (h *Handler) bringBack(ctx context.Context, r Request, url URL, loaded hist
 			return URLOutcome{}, err
 		}
 	}
+	if r.Operator { // who alone still gets here for an account that was erased
+		erased, err := h.isErased(ctx, url.Account)
+		if err != nil {
+			return URLOutcome{}, err
+		}
+		if erased { // and nobody gets a note back
+			was.Note, was.erased = url.Note, url.erased
+		}
+	}
 	at := h.now()
 	var room *room
 	if url.Deleted {

@@ -218,7 +218,7 @@ func changedSince(fields []string) error {
 // fieldsOf are all values of a link that a batch can change. A tag is a field of its own, that is there or not.
 func fieldsOf(u URL) map[string]any {
 	fields := map[string]any{
-		fieldGone: !u.Live(), "hash": u.Hash, "long_url": u.LongURL, "note": u.Note, "email_stats": u.EmailStats,
+		fieldGone: !u.Live(), "hash": u.Hash, "long_url": u.LongURL, "note": u.note(), "email_stats": u.EmailStats,
 		"ping": u.Ping, "protected": u.Protected, "archived": u.Archived, "expiration_date": u.ExpirationDate,
 		"max_clicks": u.MaxClicks,
 	}
@@ -238,7 +238,8 @@ func (u *URL) setField(field string, value any) {
 	case "long_url":
 		u.LongURL, _ = value.(string)
 	case "note":
-		u.Note, _ = value.(string)
+		was, _ := value.(note)
+		u.Note, u.erased = was.text, was.erased
 	case "email_stats":
 		u.EmailStats, _ = value.(bool)
 	case "ping":

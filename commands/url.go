@@ -26,8 +26,27 @@ type URL struct {
 	ModifiedAt     time.Time
 	Deleted        bool
 
-	claim eventstore.Revision   // of the hash the link lives under
-	spent map[string]spentClaim // by hash: the last claim that no longer counts
+	erased *events.SealedNote    // not nil: Note is events.Erased, and this tells it from another one that was erased
+	claim  eventstore.Revision   // of the hash the link lives under
+	spent  map[string]spentClaim // by hash: the last claim that no longer counts
+}
+
+// note is the note of a link; two that were erased are two.
+type note struct {
+	text   string
+	erased *events.SealedNote
+}
+
+func (u URL) note() note { return note{u.Note, u.erased} }
+
+// NoteErased tells whether Note is no more what its owner wrote, because the account was erased.
+func (u URL) NoteErased() bool { return u.erased != nil }
+
+func (u *URL) setNote(text string, sealed *events.SealedNote) {
+	u.Note, u.erased = text, nil
+	if sealed != nil && sealed.Erased {
+		u.erased = sealed
+	}
 }
 
 // spentClaim is a claim of a hash that the link used and left, or that was taken from it before it was used.
@@ -58,7 +77,8 @@ func foldURL(history []events.Event) URL {
 func (u *URL) evolve(e events.Event) {
 	switch e := e.(type) {
 	case events.URLCreated:
-		u.ID, u.Account, u.Hash, u.LongURL, u.Note = e.URLID, e.Account, e.Hash, e.LongURL, e.Note
+		u.ID, u.Account, u.Hash, u.LongURL = e.URLID, e.Account, e.Hash, e.LongURL
+		u.setNote(e.Note, e.SealedNote)
 		u.EmailStats, u.ExpirationDate, u.MaxClicks = e.EmailStats, e.ExpirationDate, e.MaxClicks
 		u.Tags = slices.Clone(e.Tags)
 		u.claim = revision(e.ClaimRevision)
@@ -86,7 +106,9 @@ func (u *URL) evolve(e events.Event) {
 }
 
 func (u *URL) evolveSettings(e events.URLSettingsChanged) {
-	set(&u.Note, e.Note)
+	if e.Note != nil {
+		u.setNote(*e.Note, e.SealedNote)
+	}
 	set(&u.EmailStats, e.EmailStats)
 	set(&u.Ping, e.Ping)
 	set(&u.Protected, e.Protected)

@@ -74,3 +74,12 @@ type AccountReactivated struct {
 
 // EventType implements Event.
 func (AccountReactivated) EventType() string { return "account.reactivated.v1" }
+
+// AccountErased ends an account for ever: its notes can't be read any more, in this and all other events, and nobody uses
+// it again. Its links go on. The key of its notes is deleted after this event.
+type AccountErased struct {
+	At time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (AccountErased) EventType() string { return "account.erased.v1" }

@@ -39,6 +39,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	AccountExpiryChanged{}.EventType(): decode[AccountExpiryChanged],
 	AccountDeactivated{}.EventType():   decode[AccountDeactivated],
 	AccountReactivated{}.EventType():   decode[AccountReactivated],
+	AccountErased{}.EventType():        decode[AccountErased],
 	ClicksRecorded{}.EventType():       decodeClicks,
 	AllowanceUsed{}.EventType():        decode[AllowanceUsed],
 	QuotaChanged{}.EventType():         decode[QuotaChanged],

@@ -18,6 +18,8 @@ type URLCreated struct {
 	MaxClicks      int64     `json:"max_clicks,omitempty"`      // 0: no limit
 	Tags           []string  `json:"tags,omitempty"`            // tag ids
 	At             time.Time `json:"at"`
+
+	SealedNote *SealedNote `json:"sealed_note,omitempty"` // stored in place of Note
 }
 
 // EventType implements Event.
@@ -53,6 +55,8 @@ type URLSettingsChanged struct {
 	ExpirationDate *string   `json:"expiration_date,omitempty"` // empty: the link no longer expires
 	MaxClicks      *int64    `json:"max_clicks,omitempty"`
 	At             time.Time `json:"at"`
+
+	SealedNote *SealedNote `json:"sealed_note,omitempty"` // stored in place of Note, but for an empty one
 }
 
 // EventType implements Event.

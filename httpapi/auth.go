@@ -44,6 +44,9 @@ func (s *server) identify(e *exchange, username, key string) error {
 		return &apiError{code: codeInvalidKey, details: "The API key is not the one of this account"}
 	}
 	e.account = account
+	if account.Erased {
+		return &apiError{code: codeAccessDenied, details: "The account has been erased"}
+	}
 	if !account.Active {
 		return &apiError{code: codeAccessDenied, details: "The account is not active"}
 	}

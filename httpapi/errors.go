@@ -97,6 +97,7 @@ var kinds = map[commands.Kind]code{
 	commands.AccountNotFound: codeInvalidUsername,
 	commands.URLLimitReached: codeURLLimit,
 	commands.URLChanged:      codeIncorrectURL,
+	commands.AccountGone:     codeAccessDenied,
 }
 
 // retryAfter is told to clients when the event store or the database cannot be asked.
@@ -140,7 +141,7 @@ func isOutage(err error) bool {
 		return true
 	}
 	for _, passing := range []error{
-		commands.ErrUnavailable, commands.ErrBusy, commands.ErrClicksClosed, context.DeadlineExceeded, context.Canceled,
+		commands.ErrUnavailable, commands.ErrBusy, commands.ErrNoKey, commands.ErrClicksClosed, context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, passing) {
 			return true

@@ -55,7 +55,7 @@ func (h *historyFold) stepAccount(f fact) error {
 	at := h.tick(id, f)
 	switch e := f.body.(type) {
 	case events.AccountOpened:
-	case events.KeyRotated:
+	case events.KeyRotated, events.AccountErased:
 		return nil
 	case events.PlanChanged:
 		past.now.Plan = e.Plan

@@ -62,12 +62,12 @@ func (a *accountFold) read(s *statements, facts []fact) {
 	if len(ids) == 0 {
 		return
 	}
-	s.queue(`SELECT id, username, plan, key_id, key_hash, active, expiration_date, created_at, urls, deletions
+	s.queue(`SELECT id, username, plan, key_id, key_hash, active, expiration_date, erased, created_at, urls, deletions
 		FROM ?schema.accounts WHERE id = ANY($1::uuid[])`, ids).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row readmodel.Account
 			if err := rows.Scan(&row.ID, &row.Username, &row.Plan, &row.KeyID, &row.KeyHash, &row.Active,
-				&row.ExpirationDate, &row.CreatedAt, &row.URLs, &row.Deletions); err != nil {
+				&row.ExpirationDate, &row.Erased, &row.CreatedAt, &row.URLs, &row.Deletions); err != nil {
 				return err
 			}
 			a.rows[row.ID] = &row
@@ -114,6 +114,8 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 		row.Active = false
 	case events.AccountReactivated:
 		row.Active = true
+	case events.AccountErased:
+		row.Erased = true
 	case events.URLCreated:
 		if err := checkTime(e.At); err != nil {
 			return err
@@ -150,7 +152,7 @@ func (a *accountFold) writeAccounts(s *statements) {
 	var (
 		id                             uuidColumn
 		username, plan, keyID, keyHash []string
-		active                         []bool
+		active, erased                 []bool
 		expires                        dateColumn
 		created                        timeColumn
 		urls, deletions                []int64
@@ -158,18 +160,18 @@ func (a *accountFold) writeAccounts(s *statements) {
 	for _, row := range a.rows {
 		id, username, plan = append(id, toUUID(row.ID)), append(username, row.Username), append(plan, row.Plan)
 		keyID, keyHash = append(keyID, row.KeyID), append(keyHash, row.KeyHash)
-		active, expires = append(active, row.Active), append(expires, toDate(row.ExpirationDate))
+		active, expires, erased = append(active, row.Active), append(expires, toDate(row.ExpirationDate)), append(erased, row.Erased)
 		created, urls, deletions = append(created, toTime(row.CreatedAt)), append(urls, row.URLs), append(deletions, row.Deletions)
 	}
 	s.queue(`INSERT INTO ?schema.accounts
-			(id, username, plan, key_id, key_hash, active, expiration_date, created_at, urls, deletions)
+			(id, username, plan, key_id, key_hash, active, expiration_date, erased, created_at, urls, deletions)
 		SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bool[], $7::date[],
-			$8::timestamptz[], $9::bigint[], $10::bigint[])
+			$8::bool[], $9::timestamptz[], $10::bigint[], $11::bigint[])
 		ON CONFLICT (id) DO UPDATE SET
 			plan = EXCLUDED.plan, key_id = EXCLUDED.key_id, key_hash = EXCLUDED.key_hash,
-			active = EXCLUDED.active, expiration_date = EXCLUDED.expiration_date, urls = EXCLUDED.urls,
-			deletions = EXCLUDED.deletions`,
-		id, username, plan, keyID, keyHash, active, expires, created, urls, deletions)
+			active = EXCLUDED.active, expiration_date = EXCLUDED.expiration_date, erased = EXCLUDED.erased,
+			urls = EXCLUDED.urls, deletions = EXCLUDED.deletions`,
+		id, username, plan, keyID, keyHash, active, expires, erased, created, urls, deletions)
 }
 
 func (a *accountFold) writeMonths(s *statements) {

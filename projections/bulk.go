@@ -109,9 +109,36 @@ type writing struct {
 	cancel  context.CancelFunc
 }
 
-// take brings a batch into the tables. While a build has PostgreSQL take in what came before, batches are gathered, as
-// far as there is room: a row that many of them change is written once. Nobody waits for them; settle does.
+// take brings a batch into the tables, in parts. After an erasure a build knows the notes no more.
 func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+	parts := cutAtErasures(recorded, func(r eventstore.Recorded) eventstore.Recorded { return r })
+	for i, part := range parts {
+		upTo := to
+		if i < len(parts)-1 {
+			upTo = part[len(part)-1].Position
+		}
+		if !isErasure(part) {
+			if err := p.takePart(ctx, part, upTo); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
+		if err := p.applyAll(ctx, part, upTo); err != nil {
+			return err
+		}
+		if p.bulk != nil {
+			p.bulk = newBulk()
+		}
+	}
+	return nil
+}
+
+// takePart brings events into the tables. While a build has PostgreSQL take in what came before, they are gathered, as far
+// as there is room: a row that many of them change is written once. Nobody waits for them; settle does.
+func (p *projector) takePart(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
 	if p.bulk == nil || len(recorded) == 0 || !p.keeps {
 		if err := p.settle(ctx); err != nil {
 			return err
@@ -186,7 +213,7 @@ func (p *projector) gather(ctx context.Context, recorded []eventstore.Recorded, 
 	if p.gathered == nil {
 		p.gathered = &gathered{fold: p.fold()}
 	}
-	folding, reading := p.gathered.fold, newStatements(p.at.schema())
+	folding, reading := p.gathered.fold, newStatements(p.at.schema(), &p.notes)
 	reading.bulk = p.bulk
 	if folding.read(reading, facts); reading.Len() > 0 {
 		if err := p.read(ctx, reading); err != nil {
@@ -212,7 +239,7 @@ func (p *projector) writeLater(ctx context.Context) (err error) {
 	}()
 	defer recovered(&err)
 	p.bulk.begin()
-	statements := newStatements(p.at.schema())
+	statements := newStatements(p.at.schema(), &p.notes)
 	statements.bulk = p.bulk
 	p.gathered.fold.write(statements)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
@@ -249,7 +276,7 @@ func (p *projector) writeBulk(ctx context.Context, writing *statements, to event
 		}
 	}()
 	var serving bool
-	opening := newStatements(p.at.schema())
+	opening := newStatements(p.at.schema(), &p.notes)
 	opening.BeginTx(pgx.TxOptions{})
 	p.at.advance(opening, to, p.lease, &serving)
 	if err := opening.send(ctx, conn.Conn()); err != nil {

@@ -115,11 +115,12 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 		if err != nil {
 			return err
 		}
-		changed, err := p.apply(ctx, tx.Conn(), at.schema(), facts)
+		notes := &noteKeys{master: db.MasterKey}
+		changed, err := p.apply(ctx, tx.Conn(), at.schema(), notes, facts)
 		if err != nil {
 			return err
 		}
-		telling := newStatements(at.schema())
+		telling := newStatements(at.schema(), notes)
 		announce(telling, name, at.position, changed)
 		return telling.send(ctx, tx.Conn())
 	})

@@ -119,6 +119,7 @@ func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 		onCommit: func(string, uint64, []string) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
 		logger: slog.New(slog.DiscardHandler),
 		at:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
+		notes:  noteKeys{master: w.db.MasterKey},
 	}
 	if _, err := p.checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)

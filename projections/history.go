@@ -136,7 +136,7 @@ func (h *historyFold) stepLink(f fact) error {
 	for _, name := range toggled(sets, setsOf(link)) {
 		h.sets.toggle(link, name, at)
 	}
-	past.become(*link, at)
+	past.become(*link, at, events.SealedNoteOf(f.body) != nil)
 	return nil
 }
 

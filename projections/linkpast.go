@@ -45,8 +45,9 @@ func (l *linkPast) link() *readmodel.Link {
 	return &link
 }
 
-// become makes the link another one from a moment on. Of several changes at one moment the last one counts.
-func (l *linkPast) become(link readmodel.Link, at int64) {
+// become makes the link another one from a moment on. Of several changes at one moment the last one counts. A sealed note
+// that is given to it counts as another one, because nobody can compare it once it is erased.
+func (l *linkPast) become(link readmodel.Link, at int64, noted bool) {
 	if n := len(l.versions); n > 0 && l.versions[n-1].since == at {
 		l.versions[n-1].Link, l.versions[n-1].changed = link, true
 	} else {
@@ -59,15 +60,15 @@ func (l *linkPast) become(link readmodel.Link, at int64) {
 	if link.DeletedAt.IsZero() {
 		text = readmodel.SearchText(link.LongURL, link.Note, link.Hash) // which is never empty
 	}
-	l.show(link.Hash, text, at)
+	l.show(link.Hash, text, at, noted)
 }
 
 // show gives the link another face from a moment on; without text it has none.
-func (l *linkPast) show(hash, text string, at int64) {
+func (l *linkPast) show(hash, text string, at int64, noted bool) {
 	face := &l.face
 	shown := face.until == readmodel.Forever
 	switch {
-	case shown == (text != "") && (!shown || face.hash == hash && face.text == text):
+	case shown == (text != "") && (!shown || !noted && face.hash == hash && face.text == text):
 		return
 	case text == "":
 		face.until = at

@@ -3,6 +3,7 @@ package projections
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,6 +105,9 @@ func (l *linkFold) step(f fact) error {
 func (l *linkFold) stepLink(f fact) error {
 	id, err := f.subject(events.StreamURL)
 	if err != nil {
+		if strings.HasPrefix(f.Stream, events.StreamAccount) {
+			return nil // noteFold sees to what matters here
+		}
 		return err
 	}
 	switch f.body.(type) {

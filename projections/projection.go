@@ -53,7 +53,10 @@ type fold interface {
 // all returns the projections of this program.
 func all() []projection {
 	return []projection{
-		{name: Links, filter: streams(events.StreamURL, events.StreamClicks), fold: newLinkFold, keeps: true, patient: isClicks},
+		{
+			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount), keeps: true,
+			fold: withNotes(Links, newLinkFold), patient: isClicks,
+		},
 		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
 		{name: Accounts, filter: streams(events.StreamAccount, events.StreamURL), fold: newAccountFold},
 		{
@@ -63,7 +66,7 @@ func all() []projection {
 		},
 		{name: Tree, fold: newTreeFold, raw: true, rests: true, minPatience: treePatience},
 		{
-			name: History, fold: newHistoryFold,
+			name: History, fold: withNotes(History, newHistoryFold),
 			filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount),
 			rests:  true, minPatience: restPatience,
 		},

@@ -36,6 +36,7 @@ type projector struct {
 
 	mu      sync.Mutex
 	at      checkpoint          // as last read or committed; the database has the last word
+	notes   noteKeys            // that are known
 	parked  map[string]struct{} // streams that have dead letters
 	retryAt time.Time           // of a stopped projection; zero: it goes on
 

@@ -15,11 +15,14 @@ type statements struct {
 	pgx.Batch
 
 	schema string // of the tables
-	bulk   *bulk  // not nil: new rows are to be copied, and readmodel.Complete comes at the end
+	notes  *noteKeys
+	bulk   *bulk // not nil: new rows are to be copied, and readmodel.Complete comes at the end
 	copies []copied
 }
 
-func newStatements(schema string) *statements { return &statements{schema: schema} }
+func newStatements(schema string, notes *noteKeys) *statements {
+	return &statements{schema: schema, notes: notes}
+}
 
 // copy adds n new rows of a table. They are asked for when they are sent.
 func (s *statements) copy(table string, columns []string, n int, row func(r *copyRow, i int)) {

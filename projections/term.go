@@ -35,6 +35,7 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
 		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: !row.Built,
+		notes: noteKeys{master: cfg.DB.MasterKey},
 	}
 	if t.projector.building {
 		t.projector.bulk = newBulk()

@@ -31,14 +31,14 @@ func (p *projector) transact(
 			rollback(ctx, conn)
 		}
 	}()
-	reading := newStatements(p.at.schema())
+	reading := newStatements(p.at.schema(), &p.notes)
 	reading.BeginTx(pgx.TxOptions{})
 	p.at.advance(reading, to, p.lease, &serving)
 	read(reading)
 	if err := reading.send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
 	}
-	writing := newStatements(p.at.schema())
+	writing := newStatements(p.at.schema(), &p.notes)
 	if changed, err = write(writing, serving); err != nil {
 		return false, nil, err
 	}
@@ -55,17 +55,22 @@ func (p *projector) transact(
 }
 
 // apply takes facts into the tables of a schema, and returns the keys to announce.
-func (p projection) apply(ctx context.Context, conn *pgx.Conn, schema string, facts []fact) ([]string, error) {
-	folding, reading, writing := p.fold(), newStatements(schema), newStatements(schema)
-	folding.read(reading, facts)
-	if err := reading.send(ctx, conn); err != nil {
-		return nil, err
+func (p projection) apply(ctx context.Context, conn *pgx.Conn, schema string, notes *noteKeys, facts []fact) (changed []string, err error) {
+	for _, stretch := range cutAtErasures(facts, func(f fact) eventstore.Recorded { return f.Recorded }) {
+		folding, reading, writing := p.fold(), newStatements(schema, notes), newStatements(schema, notes)
+		folding.read(reading, stretch)
+		if err := reading.send(ctx, conn); err != nil {
+			return nil, err
+		}
+		if err := foldEach(stretch, folding.step); err != nil {
+			return nil, err
+		}
+		changed = append(changed, folding.write(writing)...)
+		if err := writing.send(ctx, conn); err != nil {
+			return nil, err
+		}
 	}
-	if err := foldEach(facts, folding.step); err != nil {
-		return nil, err
-	}
-	changed := folding.write(writing)
-	return changed, writing.send(ctx, conn)
+	return changed, nil
 }
 
 // outliving returns a context that goes on for a little when ctx has ended: a commit that is cut off may have happened,

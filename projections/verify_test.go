@@ -22,7 +22,7 @@ import (
 // verify holds the workshop's generation against a log.
 func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) Verification {
 	t.Helper()
-	r := &replay{projection: w.projection, tell: func([]Progress) {}, began: time.Now()}
+	r := &replay{projection: w.projection, tell: func([]Progress) {}, began: time.Now(), notes: noteKeys{master: w.db.MasterKey}}
 	r.read = func(_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error {
 		return handle(slices.DeleteFunc(slices.Clone(log), func(e eventstore.Recorded) bool {
 			return !e.Position.After(behind) || e.Position.After(upTo)

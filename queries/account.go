@@ -17,6 +17,7 @@ type Account struct {
 	KeyHash        string    `bun:"key_hash"` // SHA-256 of the API key, hex
 	Active         bool      `bun:"active"`
 	ExpirationDate string    `bun:"expiration_date"` // YYYY-MM-DD, the last day of its use, UTC; empty: never
+	Erased         bool      `bun:"erased"`          // nobody uses it any more
 	CreatedAt      time.Time `bun:"created_at"`
 }
 
@@ -42,7 +43,7 @@ func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
 }
 
 func (q *DB) accounts() *bun.SelectQuery {
-	return q.db.NewSelect().ColumnExpr("id, username, plan, key_id, key_hash, active, created_at").
+	return q.db.NewSelect().ColumnExpr("id, username, plan, key_id, key_hash, active, erased, created_at").
 		ColumnExpr("coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		TableExpr("linkledger.accounts")
 }

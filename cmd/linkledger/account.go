@@ -17,7 +17,6 @@ import (
 	"linkledger/commands"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
-	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
 
@@ -32,6 +31,7 @@ type accountCommand struct {
 	Deactivate accountDeactivate `cmd:"" help:"Bar an account from the API and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
 	Edit       accountEdit       `cmd:"" help:"Move an account to another plan, or have it expire on another day."`
+	Erase      accountErase      `cmd:"" help:"End an account for ever, and make its notes unreadable."`
 	Show       accountShow       `cmd:"" help:"Show an account and what it has used."`
 }
 
@@ -65,7 +65,10 @@ func (t *place) locate() error {
 	if t.Database == "" {
 		t.Database = running.Database
 	}
-	return nil
+	if t.MasterKey == "" {
+		t.MasterKey, err = storedMasterKey(t.Data)
+	}
+	return err
 }
 
 // change runs one command on an account and prints what it made.
@@ -82,8 +85,7 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
-	outcome, err := command(ctx, handler, commands.Request{Command: uuid.New(), ID: uuid.NewString()})
+	outcome, err := command(ctx, t.handler(p, store), commands.Request{Command: uuid.New(), ID: uuid.NewString()})
 	if _, refused := errors.AsType[*commands.Error](err); refused {
 		return usageError{err}
 	}
@@ -91,7 +93,7 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 		return usage("no event store answers at %s: is it running?", t.EventStore)
 	}
 	if err != nil {
-		return err
+		return explainedKey(err)
 	}
 	t.awaitShown(ctx, p, projections.Accounts, outcome.Position)
 	return t.print(p.stdout, outcome)
@@ -110,7 +112,7 @@ func (t *target) await(ctx context.Context, projection string, position eventsto
 	if t.Database == "" {
 		return nil
 	}
-	db, err := readmodel.Open(ctx, string(t.Database), 1)
+	db, err := t.openReadModels(ctx, 1)
 	if err != nil {
 		return err
 	}
@@ -131,25 +133,30 @@ type accountView struct {
 	Plan     string `json:"plan"`
 	Active   bool   `json:"active"`
 	Expires  string `json:"expires"` // YYYY-MM-DD; empty: never
+	Erased   bool   `json:"erased"`
 	KeyID    string `json:"key_id"`
 	APIKey   string `json:"api_key,omitempty"` // new ones only
 }
 
 func accountViewOf(a queries.Account) accountView {
-	return accountView{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, Expires: a.ExpirationDate, KeyID: a.KeyID}
+	return accountView{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID}
 }
 
 // rows are what a table shows of an account.
 func (v accountView) rows() []table.Row {
-	return []table.Row{
+	rows := []table.Row{
 		{"account id", v.ID}, {"user name", v.Username}, {"plan", v.Plan}, {"active", v.Active}, {"expires", cmp.Or(v.Expires, "never")},
 	}
+	if v.Erased {
+		rows = append(rows, table.Row{"erased", v.Erased})
+	}
+	return rows
 }
 
 func (t *target) print(w io.Writer, outcome commands.AccountOutcome) error {
 	account := accountView{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
-		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
+		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
 	}
 	if t.JSON {
 		return json.NewEncoder(w).Encode(account) //nolint:gosec // the new key is what the operator asked for

@@ -11,7 +11,6 @@ import (
 
 	"linkledger/commands"
 	"linkledger/events/eventstore"
-	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
 
@@ -38,9 +37,9 @@ func (c *accountList) Run(ctx context.Context, p *process) error {
 	}
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
-	rows.AppendHeader(table.Row{"user name", "plan", "active", "expires", "opened", "account id"})
+	rows.AppendHeader(table.Row{"user name", "plan", "active", "expires", "erased", "opened", "account id"})
 	for _, a := range accounts {
-		rows.AppendRow(table.Row{a.Username, a.Plan, a.Active, a.ExpirationDate, a.CreatedAt.UTC().Format(time.DateTime), a.ID})
+		rows.AppendRow(table.Row{a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased, a.CreatedAt.UTC().Format(time.DateTime), a.ID})
 	}
 	_, err = fmt.Fprintln(p.stdout, rows.Render())
 	return err
@@ -55,9 +54,9 @@ func (t *target) ask(ctx context.Context, question func(context.Context, *querie
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	db, err := readmodel.Open(ctx, string(t.Database), 1)
+	db, err := t.openReadModels(ctx, 1)
 	if err != nil {
-		return usage("no database answers: %w: is it running?", err)
+		return err
 	}
 	return errors.Join(question(ctx, queries.New(db)), db.Close())
 }

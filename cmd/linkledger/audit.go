@@ -49,7 +49,7 @@ func (l *place) auditing(ctx context.Context, p *process, command func(context.C
 	if _, refused := errors.AsType[*commands.Error](err); refused {
 		return usageError{err}
 	}
-	return err
+	return explainedKey(err)
 }
 
 // accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.

@@ -27,6 +27,7 @@ type momentView struct {
 	Hash           string    `json:"hash"`
 	LongURL        string    `json:"long_url"`
 	Note           string    `json:"note"`
+	NoteErased     bool      `json:"note_erased,omitempty"` // with the account; then Note is the word erased
 	EmailStats     bool      `json:"email_stats"`
 	Protected      bool      `json:"protected"`
 	Ping           bool      `json:"ping"`
@@ -43,7 +44,7 @@ type momentView struct {
 // Run implements the command.
 func (c *auditAt) Run(ctx context.Context, p *process) error {
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+		handler := c.handler(p, store)
 		account, err := accountNamed(ctx, handler, c.Account)
 		if err != nil {
 			return err
@@ -63,7 +64,7 @@ func (c *auditAt) Run(ctx context.Context, p *process) error {
 func momentViewOf(m commands.URLMoment) momentView {
 	u := m.URL
 	view := momentView{
-		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, EmailStats: u.EmailStats,
+		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
 		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks, Tags: m.Labels,
 		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt, Since: m.Since, Until: m.Until,
 	}
@@ -78,9 +79,13 @@ func (v momentView) rows() []table.Row {
 	if !v.Until.IsZero() {
 		until = clock(v.Until)
 	}
+	note := fmt.Sprintf("%q", v.Note)
+	if v.NoteErased {
+		note = v.Note // without quotes, which every other one has
+	}
 	return []table.Row{
 		{"long_url", fmt.Sprintf("%q", v.LongURL)},
-		{"note", fmt.Sprintf("%q", v.Note)},
+		{"note", note},
 		{"tags", strings.Join(v.Tags, ", ")},
 		{"expiration_date", valueText(v.ExpirationDate)},
 		{"max_clicks", v.MaxClicks},

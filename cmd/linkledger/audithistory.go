@@ -9,7 +9,6 @@ import (
 
 	"linkledger/commands"
 	"linkledger/events/eventstore"
-	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
 
@@ -25,7 +24,7 @@ type auditHistory struct {
 // Run implements the command.
 func (c *auditHistory) Run(ctx context.Context, p *process) error {
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+		handler := c.handler(p, store)
 		account, err := accountNamed(ctx, handler, c.Account)
 		if err != nil {
 			return err
@@ -110,9 +109,9 @@ func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	db, err := readmodel.Open(ctx, string(c.Database), 1)
+	db, err := c.openReadModels(ctx, 1)
 	if err != nil {
-		return nil, usage("no database answers: %w: is it running?", err)
+		return nil, err
 	}
 	clicks, err := queries.New(db).DailyClicks(ctx, ids)
 	for i := range lives {

@@ -77,7 +77,7 @@ func (p historyPrinter) csv(all entries) error {
 			return lines.Write(append(event, "", "", ""))
 		}
 		for _, c := range e.Changes {
-			if err := lines.Write(append(event[:len(event):len(event)], c.Field, valueText(c.Before), valueText(c.After))); err != nil {
+			if err := lines.Write(append(event[:len(event):len(event)], c.Field, changeText(c, c.Before), changeText(c, c.After))); err != nil {
 				return err
 			}
 		}
@@ -108,7 +108,7 @@ func (p historyPrinter) table(told toldHistory, all entries) error {
 	err := all(func(e commands.HistoryEntry) error {
 		var changes []string
 		for _, c := range e.Changes {
-			changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, valueText(c.Before), valueText(c.After)))
+			changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, changeText(c, c.Before), changeText(c, c.After)))
 		}
 		by, err := p.actor(e.Actor)
 		if err != nil {
@@ -166,6 +166,14 @@ func clock(t time.Time) string {
 		return ""
 	}
 	return t.UTC().Format("2006-01-02 15:04:05.000000")
+}
+
+// changeText writes what was before a change or after it. Erased texts have no quotes, which all others have.
+func changeText(c commands.FieldChange, value any) string {
+	if text, ok := value.(string); ok && c.Erased && text != "" {
+		return text
+	}
+	return valueText(value)
 }
 
 // valueText writes a value as JSON, in which no value can move the cursor of a terminal or begin a formula.

@@ -39,7 +39,7 @@ func (c *auditProve) Run(ctx context.Context, p *process) error {
 		var recorded []eventstore.Recorded
 		if c.Hash != "" {
 			var err error
-			if recorded, err = recordedOf(ctx, p, store, c.Hash); err != nil {
+			if recorded, err = recordedOf(ctx, c.handler(p, store), store, c.Hash); err != nil {
 				return err
 			}
 		}
@@ -64,8 +64,7 @@ func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventsto
 }
 
 // recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored.
-func recordedOf(ctx context.Context, p *process, store *eventstore.Store, hash string) ([]eventstore.Recorded, error) {
-	handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+func recordedOf(ctx context.Context, handler *commands.Handler, store *eventstore.Store, hash string) ([]eventstore.Recorded, error) {
 	history, err := handler.History(ctx, commands.HistoryOf{Hash: hash})
 	if refused, ok := errors.AsType[*commands.Error](err); ok {
 		return nil, usageError{refused}

@@ -11,7 +11,6 @@ import (
 	"linkledger/commands"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
-	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
 
@@ -40,7 +39,7 @@ func (c *auditRestore) Run(ctx context.Context, p *process) error {
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
 		ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 		defer cancel()
-		handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+		handler := c.handler(p, store)
 		outcome := handler.RestoreURL(ctx, operatorRequest(), commands.RestoreURL{Hash: c.Hash, Version: c.Revision})
 		if outcome.Err != nil {
 			return outcome.Err
@@ -96,11 +95,11 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 		}
 	}
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		db, err := readmodel.Open(ctx, string(c.Database), 1)
+		db, err := c.openReadModels(ctx, 1)
 		if err != nil {
-			return usage("no database answers: %w: is it running?", err)
+			return err
 		}
-		handler := commands.NewHandler(commands.Config{Store: store, Logger: p.logger})
+		handler := c.handler(p, store)
 		view, last, err := undoBatch(ctx, handler, queries.New(db), batch)
 		if err := errors.Join(err, db.Close()); err != nil {
 			return err

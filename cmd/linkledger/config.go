@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 	"github.com/go-playground/validator/v10"
 
 	"linkledger/projections"
+	"linkledger/projections/readmodel"
 )
 
 // commandLine is everything that can be given to the program.
@@ -52,6 +54,31 @@ type listeners struct {
 type backends struct {
 	EventStore connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb"`
 	Database   connection `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres"`
+	sealing
+}
+
+// sealing is how notes are encrypted.
+type sealing struct {
+	MasterKey       secret `help:"Key that protects the keys under which notes lie in the log: 32 bytes in base64, as openssl rand -base64 32 makes it. Best given as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored as they are." placeholder:"KEY" validate:"omitempty,master_key"`
+	FormerMasterKey secret `help:"Master key before: what it protects the service puts under the new one when it starts." placeholder:"KEY" validate:"omitempty,master_key,nefield=MasterKey"`
+}
+
+// keys returns the master key with the one before; nil: there is none.
+func (s sealing) keys() (*readmodel.MasterKey, error) {
+	var key *readmodel.MasterKey
+	for _, text := range []secret{s.FormerMasterKey, s.MasterKey} {
+		if text == "" {
+			continue
+		}
+		raw, err := base64.StdEncoding.DecodeString(string(text))
+		if err != nil {
+			return nil, err
+		}
+		if key, err = readmodel.NewMasterKey(raw, key); err != nil {
+			return nil, err
+		}
+	}
+	return key, nil
 }
 
 // redirecting is how short links are answered.
@@ -117,6 +144,10 @@ var rules = map[string]func(string) bool{
 		return err == nil
 	},
 	"key_name": regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString,
+	"master_key": func(key string) bool {
+		raw, err := base64.StdEncoding.DecodeString(key)
+		return err == nil && len(raw) == readmodel.MasterKeySize
+	},
 	"policy": func(policy string) bool {
 		return policy == string(projections.Stop) || policy == string(projections.Park)
 	},
@@ -131,7 +162,8 @@ var rules = map[string]func(string) bool{
 var expectations = map[string]string{
 	"policy":     "choose from stop, park",
 	"key_name":   "give 1 to 64 letters, digits, dots, dashes and underscores",
-	"nefield":    "give the name of another key than --visitor-key",
+	"master_key": "give 32 bytes in base64, as openssl rand -base64 32 makes them",
+	"nefield":    "give another key than the one that it comes before",
 	"address":    "give HOST:PORT, such as 127.0.0.1:8080",
 	"base_url":   "give scheme and host only, such as https://sho.rt",
 	"startswith": "give a connection string, as linkledger serve --help shows it",

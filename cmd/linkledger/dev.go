@@ -49,6 +49,10 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the folders within keep their own secrets
 		return usage("cannot create the data folder: %w; choose another with --data (%s)", err, envName("data"))
 	}
+	key, err := devMasterKey(c.Data)
+	if err != nil {
+		return err
+	}
 	store, err := startEventStore(ctx, embedded.Config{Dir: filepath.Join(c.Data, "events"), Logger: p.logger}, open.events)
 	if err != nil {
 		return err
@@ -75,7 +79,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	defer stop(nil)
 	watch(ctx, stop, "event store", store.ended, func() error { return store.err })
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
-	return c.serve(ctx, stop, p, running, store.dialer(), open)
+	return c.serve(ctx, stop, p, running, key, store.dialer(), open)
 }
 
 // watch stops everything when a part has ended by itself.
@@ -90,7 +94,8 @@ func watch(ctx context.Context, stop context.CancelCauseFunc, name string, ended
 }
 
 func (c *devCommand) serve(
-	ctx context.Context, stop context.CancelCauseFunc, p *process, running runningDev, dialStore func(context.Context) (net.Conn, error), open *devListeners,
+	ctx context.Context, stop context.CancelCauseFunc, p *process, running runningDev, key secret,
+	dialStore func(context.Context) (net.Conn, error), open *devListeners,
 ) (err error) {
 	base := c.BaseURL
 	if base == "" {
@@ -99,7 +104,7 @@ func (c *devCommand) serve(
 	admin := serveAdmin(open.admin, p.logger)
 	defer func() { err = errors.Join(err, admin.close()) }()
 	s, err := openService(ctx, p, admin, serviceConfig{
-		eventStore: running.EventStore, dialStore: dialStore, database: running.Database, baseURL: base,
+		eventStore: running.EventStore, dialStore: dialStore, database: running.Database, sealing: sealing{MasterKey: key}, baseURL: base,
 		roles:  []role{roleAPI, roleRedirect, roleProjector},
 		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
 		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),

@@ -47,9 +47,9 @@ func (t *place) operateWithin(ctx context.Context, p *process, connections int, 
 		return usageError{err}
 	}
 	defer store.Close()
-	db, err := readmodel.Open(ctx, string(t.Database), connections)
+	db, err := t.openReadModels(ctx, connections)
 	if err != nil {
-		return usage("no database answers: %w: is it running?", err)
+		return err
 	}
 	return errors.Join(explained(command(ctx, db, store), t), db.Close())
 }
@@ -67,7 +67,7 @@ func explained(err error, t *place) error {
 	case errors.Is(err, eventstore.ErrUnavailable):
 		return usage("no event store answers at %s: is it running?", t.EventStore)
 	}
-	return err
+	return explainedKey(err)
 }
 
 // projectionView is a generation as it is printed.

@@ -36,7 +36,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	admin := serveAdmin(internal, p.logger)
 	defer func() { err = errors.Join(err, admin.close()) }()
 	s, err := openService(ctx, p, admin, serviceConfig{
-		eventStore: c.EventStore, database: c.Database, baseURL: c.BaseURL, roles: c.Roles,
+		eventStore: c.EventStore, database: c.Database, sealing: c.sealing, baseURL: c.BaseURL, roles: c.Roles,
 		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
 		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
 		projecting: c.projecting,

@@ -63,9 +63,10 @@ type service struct {
 
 // serviceConfig of a service.
 type serviceConfig struct {
-	eventStore   connection
-	dialStore    func(context.Context) (net.Conn, error) // to an event store in this process; nil: over the network
-	database     connection
+	eventStore connection
+	dialStore  func(context.Context) (net.Conn, error) // to an event store in this process; nil: over the network
+	database   connection
+	sealing
 	baseURL      string
 	roles        []role
 	traces       bool
@@ -81,10 +82,16 @@ type serviceConfig struct {
 // openService connects to the backends and brings the database's schema up to date. What it waits for the internal address
 // tells.
 func openService(ctx context.Context, p *process, admin *adminServer, cfg serviceConfig) (*service, error) {
+	key, err := cfg.keys()
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if key == nil {
+		p.logger.InfoContext(ctx, "notes are stored as they are, and no account can be erased: --master-key is not given")
+	}
 	seen := newObserved()
 	var sent traces
 	if cfg.traces {
-		var err error
 		if sent, err = openTraces(ctx, p); err != nil {
 			return nil, err
 		}
@@ -96,7 +103,7 @@ func openService(ctx context.Context, p *process, admin *adminServer, cfg servic
 		sent.close()
 		return nil, usageError{err}
 	}
-	db, err := openDatabase(ctx, cfg.database, admin, p.logger)
+	db, err := openDatabase(ctx, cfg.database, key, admin, p.logger)
 	if err != nil {
 		store.Close()
 		sent.close()
@@ -138,6 +145,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	})
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Store: s.store, Logger: s.logger, ShortHosts: shortHosts, BlockedHosts: blocked, ReservedHashes: httpapi.ReservedHashes(),
+		Keys: s.db, SealNotes: s.db.MasterKey != nil,
 	})
 	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
 		return err

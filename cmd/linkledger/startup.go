@@ -43,8 +43,8 @@ func await(ctx context.Context, logger *slog.Logger, dependency string, outage f
 	}
 }
 
-// openDatabase connects to the database and brings its schema up to date. It waits for a database that does not answer.
-func openDatabase(ctx context.Context, dsn connection, admin *adminServer, logger *slog.Logger) (db *readmodel.DB, err error) {
+// openDatabase connects to the database, brings its schema up to date and checks that the master key is its own. It waits for a database that does not answer.
+func openDatabase(ctx context.Context, dsn connection, key *readmodel.MasterKey, admin *adminServer, logger *slog.Logger) (db *readmodel.DB, err error) {
 	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
 		defer func() { admin.note("database", err) }()
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -55,8 +55,15 @@ func openDatabase(ctx context.Context, dsn connection, admin *adminServer, logge
 		if err := projections.Prepare(ctx, db); err != nil {
 			return errors.Join(fmt.Errorf("prepare the database: %w", err), db.Close())
 		}
+		db.MasterKey = key
+		if err := db.CheckMasterKey(trying); err != nil {
+			return errors.Join(explainedKey(err), db.Close())
+		}
 		return nil
 	})
+	if _, explained := errors.AsType[usageError](err); explained {
+		return nil, err
+	}
 	if err != nil {
 		return nil, usage("%w; --database (%s) names it", err, envName("database"))
 	}

@@ -6,6 +6,7 @@ CREATE TABLE ?schema.accounts (
     key_hash        text        NOT NULL,  -- SHA-256 of the API key, hex
     active          boolean     NOT NULL,
     expiration_date date,                  -- the last day of its use, UTC
+    erased          boolean     NOT NULL,  -- its notes are gone, and nobody uses it any more
     created_at      timestamptz NOT NULL,
     urls            bigint      NOT NULL,  -- links that are not deleted
     deletions       bigint      NOT NULL   -- of links

@@ -54,6 +54,8 @@ type DB struct {
 	*bun.DB
 	Pool    *pgxpool.Pool // the connections that bun uses
 	Writers *pgxpool.Pool // those of the projectors, with prepared statements
+
+	MasterKey *MasterKey // of the notes of accounts; nil: none was given. It is set before DB is used
 }
 
 // Open connects to the database with at most maxConns pooled connections and returns when it answers. A third of them

@@ -127,6 +127,7 @@ type Account struct {
 	KeyHash        string     `bun:"key_hash"` // SHA-256 of the API key, hex
 	Active         bool       `bun:"active"`
 	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
+	Erased         bool       `bun:"erased"`          // nobody uses it any more
 	CreatedAt      time.Time  `bun:"created_at"`
 	URLs           int64      `bun:"urls"`      // links that are not deleted
 	Deletions      int64      `bun:"deletions"` // of links

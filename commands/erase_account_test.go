@@ -1,0 +1,191 @@
+package commands
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"sync"
+	"testing"
+
+	"linkledger/events"
+)
+
+// drawer keeps keys in memory.
+type drawer struct {
+	mu   sync.Mutex
+	keys map[string][]byte // nil: erased
+	fail error             // of the next erasure
+}
+
+func (d *drawer) AccountKey(_ context.Context, account string) ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key, ok := d.keys[account]
+	if !ok {
+		return nil, errors.New("lost")
+	}
+	return key, nil
+}
+
+func (d *drawer) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
+	d.mu.Lock()
+	if _, ok := d.keys[account]; !ok {
+		d.keys[account] = make([]byte, 32)
+		_, _ = rand.Read(d.keys[account])
+	}
+	d.mu.Unlock()
+	return d.AccountKey(ctx, account)
+}
+
+func (d *drawer) EraseAccountKey(_ context.Context, account string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.fail; err != nil {
+		d.fail = nil
+		return err
+	}
+	d.keys[account] = nil
+	return nil
+}
+
+// sealing returns a stack whose notes are sealed, another one on the same log that remembers no key, and an account.
+func sealing(t *testing.T) (s, fresh *stack, keys *drawer, account string) {
+	t.Helper()
+	keys = &drawer{keys: make(map[string][]byte)}
+	s = newStack(t)
+	again := func() *stack {
+		cfg := s.cfg
+		cfg.Keys, cfg.SealNotes = keys, true
+		return &stack{Handler: NewHandler(cfg), store: s.store, clock: s.clock}
+	}
+	s, fresh = again(), again()
+	opened, err := s.OpenAccount(t.Context(), request(""), "erin", "free")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, fresh, keys, opened.Account.ID
+}
+
+func TestEraseAccount(t *testing.T) {
+	t.Parallel()
+	s, fresh, keys, account := sealing(t)
+	plain := newStackOn(s)
+	plain.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "never sealed"})
+	if _, err := s.edit(t, request(account), "one", EditURL{Note: new("first")}); err != nil {
+		t.Fatal(err)
+	}
+	edit := ownBatch(account)
+	if url, err := s.edit(t, edit, "one", EditURL{Note: new("second")}); err != nil || url.Note != "second" || url.NoteErased() {
+		t.Fatalf("edited to %+v, %v", url, err)
+	}
+	if loaded, err := s.store.Load(t.Context(), s.streamOf(t, "one")); err != nil || bytes.Contains(loaded[2].Data, []byte("second")) {
+		t.Fatalf("stored as %s, %v", loaded[2].Data, err)
+	}
+	wantTold(t, fresh.history(t, HistoryOf{Hash: "one"}).Entries[1:],
+		`url.created.v1 by "`+account+`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> never sealed`,
+		`url.settings_changed.v1 by "`+account+`" note: never sealed -> first`,
+		`url.settings_changed.v1 by "`+account+`" note: first -> second`)
+
+	keys.fail = errors.New("the database is away")
+	if _, err := s.EraseAccount(t.Context(), request(""), "erin"); err == nil {
+		t.Fatal("an erasure whose key was not deleted is done")
+	}
+	for range 2 { // carries on, and does nothing more
+		if outcome, err := s.EraseAccount(t.Context(), request(""), "erin"); err != nil || !outcome.Account.Erased {
+			t.Fatalf("erased: %+v, %v", outcome, err)
+		}
+	}
+	if key, ok := keys.keys[account]; key != nil || !ok {
+		t.Error("the key is still there")
+	}
+	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
+	for name, s := range map[string]*stack{"who remembers the key": s, "who does not": fresh} {
+		entries := s.history(t, HistoryOf{Hash: "one", Account: account}).Entries[1:]
+		wantTold(t, entries,
+			`url.created.v1 by "`+account+`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> erased`,
+			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`,
+			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`)
+		if changes := entries[0].Changes; changes[1].Erased || !changes[2].Erased || !entries[2].Changes[0].Erased {
+			t.Errorf("%s is told what was erased: %+v", name, entries)
+		}
+		moment, err := s.URLAt(t.Context(), AtQuery{Hash: "one", Time: entries[0].Time})
+		if err != nil || moment.URL.Note != events.Erased || !moment.URL.NoteErased() {
+			t.Errorf("%s is told of the past: %+v, %v", name, moment, err)
+		}
+	}
+	fresh.notes = &noteKeys{keys: keys, seals: true} // which remembers no key
+	if _, err := fresh.edit(t, request(account), "one", EditURL{Note: new("too late")}); kind(err) != AccountGone {
+		t.Errorf("a note that comes later: %v", err)
+	}
+}
+
+// An operator restores links of an erased account, but for their notes.
+func TestRestoreWithoutErasedNotes(t *testing.T) {
+	t.Parallel()
+	s, fresh, _, account := sealing(t)
+	plain := newStackOn(s)
+	plain.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "never sealed"})
+	edit := ownBatch(account)
+	if _, err := s.edit(t, edit, "one", EditURL{Note: new("sealed"), LongURL: new("https://example.com/2")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.EraseAccount(t.Context(), request(""), "erin"); err != nil {
+		t.Fatal(err)
+	}
+	operator := ownBatch("")
+	operator.Operator = true
+	outcome := fresh.RestoreURL(t.Context(), operator, RestoreURL{Hash: "one", Version: new(int64(0))})
+	if outcome.Err != nil || outcome.URL.LongURL != "https://example.com/1" {
+		t.Fatalf("restored: %+v", outcome)
+	}
+	s.wantTypes(t, s.streamOf(t, "one"), "url.created.v1", "url.retargeted.v1", "url.settings_changed.v1", "url.retargeted.v1")
+	undoing := ownBatch("")
+	undoing.Operator = true
+	if outcome := fresh.UndoBatch(t.Context(), undoing, operator.Batch, []string{outcome.URL.ID})[0]; outcome.Err != nil ||
+		outcome.URL.LongURL != "https://example.com/2" {
+		t.Fatalf("undone: %+v", outcome)
+	}
+}
+
+func TestEraseAccountRefuses(t *testing.T) {
+	t.Parallel()
+	s, _, _, _ := sealing(t)
+	if _, err := s.EraseAccount(t.Context(), request(""), "nobody"); kind(err) != AccountNotFound {
+		t.Errorf("erasing nobody: %v", err)
+	}
+	if _, err := newStackOn(s).EraseAccount(t.Context(), request(""), "erin"); !errors.Is(err, ErrNothingSealed) {
+		t.Errorf("erasing without keys: %v", err)
+	}
+}
+
+// A sealed note is never read as anything else where the key is not at hand.
+func TestSealedNoteNeedsItsKey(t *testing.T) {
+	t.Parallel()
+	s, fresh, keys, account := sealing(t)
+	s.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n"})
+	if _, err := newStackOn(s).History(t.Context(), HistoryOf{Hash: "one"}); !errors.Is(err, errNoKeys) {
+		t.Errorf("without keys: %v", err)
+	}
+	delete(keys.keys, account)
+	if _, err := fresh.History(t.Context(), HistoryOf{Hash: "one"}); err == nil || kind(err) != 0 {
+		t.Errorf("with a lost key: %v", err)
+	}
+}
+
+// newStackOn returns a stack on the same log that seals nothing.
+func newStackOn(s *stack) *stack {
+	cfg := s.cfg
+	cfg.Keys, cfg.SealNotes = nil, false
+	return &stack{Handler: NewHandler(cfg), store: s.store, clock: s.clock}
+}
+
+// streamOf returns the stream of the link that claimed a hash last.
+func (s *stack) streamOf(t *testing.T, hash string) string {
+	t.Helper()
+	loaded, err := s.load(t.Context(), events.StreamHash+hash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return events.StreamURL + foldHash(hash, loaded.events).urlID
+}

@@ -1,0 +1,117 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"linkledger/events"
+)
+
+// AccountKeys are the keys under which the notes of accounts lie in the log. That of an account is deleted when the account
+// is erased, and nobody gets it back.
+type AccountKeys interface {
+	// AccountKey returns the key of an account that has one; nil: the account was erased.
+	AccountKey(ctx context.Context, account string) ([]byte, error)
+	// MakeAccountKey returns the key of an account, which is made at the first call; nil: the account was erased.
+	MakeAccountKey(ctx context.Context, account string) ([]byte, error)
+	// EraseAccountKey deletes the key of an account, and keeps it from getting another one.
+	EraseAccountKey(ctx context.Context, account string) error
+}
+
+const (
+	// keysFor is how long a process remembers keys at most: that long somebody may still read what was erased, there.
+	keysFor = time.Minute
+	// maxKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up each.
+	maxKeys = 10_000
+)
+
+// ErrNoKey means that the key of an account's notes can't be had now. Nothing was written; the same command may be repeated.
+var ErrNoKey = errors.New("no key for the notes")
+
+var (
+	// errNoKeys means that notes are sealed, and that this process has no keys to read them by.
+	errNoKeys = errors.New("notes are encrypted here, and this process has no keys")
+	// errErased refuses a note for an account that was erased while the command was under way.
+	errErased = &Error{Kind: AccountGone, Details: "The account has been erased"}
+)
+
+// noteKeys are AccountKeys that are remembered for a little. It is safe for concurrent use.
+type noteKeys struct {
+	keys  AccountKeys // nil: there are none
+	seals bool
+
+	mu    sync.Mutex
+	known map[string]*events.NoteKey // by account; nil: erased
+	since time.Time                  // the oldest of them was looked up then, or later
+}
+
+func (k *noteKeys) of(ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error)) (*events.NoteKey, error) {
+	k.mu.Lock()
+	if now := time.Now(); len(k.known) >= maxKeys || now.Sub(k.since) > keysFor {
+		k.known, k.since = make(map[string]*events.NoteKey), now
+	}
+	key, ok := k.known[account]
+	into := k.known // a look-up that takes longer than they are remembered ends in those that nobody asks
+	k.mu.Unlock()
+	if ok {
+		return key, nil
+	}
+	secret, err := lookUp(ctx, account)
+	if err == nil && secret != nil {
+		key, err = events.NewNoteKey(secret)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w of account %s: %w", ErrNoKey, account, err)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	into[account] = key
+	return key, nil
+}
+
+// seal returns the events as they are stored.
+func (k *noteKeys) seal(ctx context.Context, account, stream string, plain []events.Event) ([]events.Event, error) {
+	if !k.seals {
+		return plain, nil
+	}
+	var sealed []events.Event
+	for i, e := range plain {
+		if !events.HasNote(e) {
+			continue
+		}
+		if sealed == nil {
+			sealed = append(sealed, plain...)
+		}
+		key, err := k.of(ctx, account, k.keys.MakeAccountKey)
+		if err != nil {
+			return nil, err
+		}
+		if key == nil {
+			return nil, errErased
+		}
+		sealed[i] = events.SealNote(e, key, account, stream)
+	}
+	if sealed == nil {
+		return plain, nil
+	}
+	return sealed, nil
+}
+
+// open returns a stored event with its note.
+func (k *noteKeys) open(ctx context.Context, e events.Event, stream string) (events.Event, error) {
+	sealed := events.SealedNoteOf(e)
+	if sealed == nil {
+		return e, nil
+	}
+	if k.keys == nil {
+		return nil, errNoKeys
+	}
+	key, err := k.of(ctx, sealed.Account, k.keys.AccountKey)
+	if err != nil {
+		return nil, err
+	}
+	return events.OpenNote(e, key, stream)
+}

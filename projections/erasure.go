@@ -1,0 +1,93 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// An erasure is applied alone, after all that precedes it and before anything that follows: what it changes are the notes
+// in the tables. Whoever applies it also deletes the key. So no generation reads a note that comes after it, when and
+// however often it is built, and a key that a restored backup brought back does not stay.
+
+var erasure = events.AccountErased{}.EventType()
+
+func isErasure(stretch []eventstore.Recorded) bool {
+	return len(stretch) == 1 && stretch[0].Type == erasure
+}
+
+// erasures are the statements that erase notes of the account $1, by projection. The texts of a search have the note
+// between line breaks.
+var erasures = map[string][]string{
+	Links: {
+		"UPDATE ?schema.links SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
+		"UPDATE ?schema.link_texts SET " + eraseText,
+	},
+	History: {
+		"UPDATE ?schema.link_versions SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
+		"UPDATE ?schema.link_faces SET " + eraseText,
+		"UPDATE ?schema.former_faces SET " + eraseText,
+	},
+}
+
+const eraseText = `text = regexp_replace(text, E'\n.+\n', E'\n` + events.Erased + `\n') WHERE account_id = $1 AND text ~ E'\n.+\n'`
+
+// erase queues what erases the notes of an account, which may take as long as it takes.
+func erase(s *statements, projection string, account uuid.UUID) {
+	s.queue("SET LOCAL statement_timeout = 0")
+	for _, statement := range erasures[projection] {
+		s.queue(statement, toUUID(account))
+	}
+	s.queue(readmodel.EraseKeyStatement, toUUID(account))
+}
+
+// cutAtErasures cuts events into stretches, of which each erasure is one.
+func cutAtErasures[E any](all []E, recorded func(E) eventstore.Recorded) [][]E {
+	var stretches [][]E
+	begin := 0
+	for i, e := range all {
+		if recorded(e).Type != erasure {
+			continue
+		}
+		if i > begin {
+			stretches = append(stretches, all[begin:i])
+		}
+		stretches = append(stretches, all[i:i+1])
+		begin = i + 1
+	}
+	if begin < len(all) || begin == 0 {
+		stretches = append(stretches, all[begin:])
+	}
+	return stretches
+}
+
+// AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a position of the log. It
+// fails with ctx, and returns which have not.
+func AwaitErasure(ctx context.Context, db *readmodel.DB, at eventstore.Position) (behind []string, err error) {
+	names := slices.Sorted(maps.Keys(erasures))
+	for {
+		behind = behind[:0]
+		if err := db.NewRaw(`SELECT name || ' ' || generation FROM linkledger.generations
+			WHERE name IN (?) AND (commit_pos, prepare_pos) < (?, ?) ORDER BY name, generation`,
+			bun.List(names), signed(at.Commit), signed(at.Prepare)).Scan(ctx, &behind); err != nil {
+			return behind, fmt.Errorf("look for an erasure: %w", err)
+		}
+		if len(behind) == 0 {
+			return nil, nil
+		}
+		select {
+		case <-ctx.Done():
+			return behind, ctx.Err()
+		case <-time.After(progressInterval):
+		}
+	}
+}

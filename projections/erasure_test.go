@@ -1,0 +1,260 @@
+package projections
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+func masterKey(t testing.TB) *readmodel.MasterKey {
+	t.Helper()
+	key, err := readmodel.NewMasterKey(bytes.Repeat([]byte{1}, readmodel.MasterKeySize), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// erasedHistory is a history in which notes are sealed from some event on, and accounts erased after that. Each note has a
+// secret of its own.
+type erasedHistory struct {
+	*history
+
+	sealed int                  // the first event with a sealed note, or a later one
+	erased map[uuid.UUID]bool   // accounts
+	given  map[uuid.UUID]string // to links: their last notes
+	gone   []string             // secrets of accounts that were erased
+}
+
+// drawErasures draws such a history, and makes the keys of its accounts.
+func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHistory {
+	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger.account_keys"); err != nil {
+		t.Fatalf("forget the keys: %v", err)
+	}
+	h := &erasedHistory{
+		history: &history{t: t, most: readmodel.MaxValues, revisions: make(map[string]eventstore.Revision)},
+		erased:  make(map[uuid.UUID]bool), given: make(map[uuid.UUID]string),
+	}
+	h.openAccount()
+	steps := []func(){
+		h.openAccount, h.changeAccount, h.createLink, h.createLink, h.createLink, h.editLink, h.editLink, h.editLink, h.editLink,
+		h.deleteLink, h.restoreLink, h.createTag, h.tagLink, h.click,
+	}
+	plain := rapid.IntRange(0, 10).Draw(t, "plain")
+	for n := range rapid.IntRange(1, 50).Draw(t, "steps") {
+		if n == plain {
+			h.sealed = len(h.log)
+		}
+		if n >= plain && rapid.IntRange(0, 9).Draw(t, "erase") == 0 {
+			h.erase()
+			continue
+		}
+		steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
+	}
+	if h.sealed == 0 && plain > 0 {
+		h.sealed = len(h.log)
+	}
+	for i := range h.log {
+		h.note(ctx, db, i)
+	}
+	return h
+}
+
+func (h *erasedHistory) erase() {
+	a := h.account()
+	if !h.erased[a.id] {
+		h.erased[a.id] = true
+		h.append(events.StreamAccount+a.id.String(), events.AccountErased{At: h.at()})
+	}
+}
+
+// note gives the note of an event its secret and seals it. Long URLs have no line breaks, as those of links never do.
+func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
+	r := &h.log[i]
+	e, err := r.Event()
+	if err != nil {
+		h.t.Fatalf("event %d: %v", i, err)
+	}
+	secret := ""
+	secretly := func(note string) string {
+		if note == "" {
+			return ""
+		}
+		secret = fmt.Sprintf("Secret%d;", i)
+		return note + secret
+	}
+	switch of := e.(type) {
+	case events.URLCreated:
+		of.LongURL, of.Note = strings.ReplaceAll(of.LongURL, "\n", " "), secretly(of.Note)
+		e = of
+	case events.URLRetargeted:
+		of.LongURL = strings.ReplaceAll(of.LongURL, "\n", " ")
+		e = of
+	case events.URLSettingsChanged:
+		note := secretly(*of.Note)
+		of.Note = &note
+		e = of
+	default:
+		return
+	}
+	link, err := fact{Recorded: *r}.subject(events.StreamURL)
+	if err != nil {
+		h.t.Fatalf("event %d: %v", i, err)
+	}
+	account := h.links[slices.IndexFunc(h.links, func(l *expectedLink) bool { return l.id == link })].account.id
+	if _, ok := e.(events.URLRetargeted); !ok {
+		h.given[link] = secret
+	}
+	if secret != "" && h.erased[account] {
+		h.gone, h.given[link] = append(h.gone, secret), ""
+	}
+	if i >= h.sealed {
+		e = events.SealNote(e, h.key(ctx, db, account), account.String(), r.Stream)
+	}
+	if r.Data, err = events.Encode(e); err != nil {
+		h.t.Fatalf("event %d: %v", i, err)
+	}
+	if i >= h.sealed && secret != "" && bytes.Contains(r.Data, []byte(secret)) {
+		h.t.Fatalf("event %d is stored as %s", i, r.Data)
+	}
+}
+
+func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.UUID) *events.NoteKey {
+	secret, err := db.MakeAccountKey(ctx, account.String())
+	if err != nil {
+		h.t.Fatalf("key of %s: %v", account, err)
+	}
+	key, err := events.NewNoteKey(secret)
+	if err != nil {
+		h.t.Fatalf("key of %s: %v", account, err)
+	}
+	return key
+}
+
+// check demands that a dump has nothing of the notes that were erased, and what the links of other accounts have.
+func (h *erasedHistory) check(dump string) {
+	dump = strings.ToLower(dump)
+	for _, secret := range h.gone {
+		if strings.Contains(dump, strings.ToLower(secret)) {
+			h.t.Fatalf("%s was erased, and is in\n%s", secret, dump)
+		}
+	}
+	for link, secret := range h.given {
+		if !strings.Contains(dump, strings.ToLower(secret)) {
+			h.t.Fatalf("%s of %s is not in\n%s", secret, link, dump)
+		}
+	}
+}
+
+// Whoever builds a read model after an erasure has no key, whoever kept it up to date had one until then: both are the
+// same, to the last row, however the log was delivered, and have nothing of what was erased.
+func TestErasure(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{Links, History} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorkshop(t, name)
+			w.db.MasterKey = masterKey(t)
+			rapid.Check(t, func(t *rapid.T) {
+				ctx := context.Background()
+				h := drawErasures(ctx, t, w.db)
+				log := w.followed(h.log)
+				w.deliverBadly(ctx, t, log, false)
+				live := w.dump(ctx, t)
+				h.check(live)
+				if found := w.verify(ctx, t, log); found.Different > 0 {
+					t.Fatalf("verify finds %+v", found.Differences)
+				}
+				w.drop(ctx, t)
+				for _, bulk := range []bool{false, true} {
+					w.deliverBadly(ctx, t, log, bulk)
+					if dump := w.dump(ctx, t); dump != live {
+						t.Fatalf("built without keys, in bulk %t:\n%s\nwith keys:\n%s", bulk, dump, live)
+					}
+					w.drop(ctx, t)
+				}
+			})
+		})
+	}
+}
+
+// Keys that are missing or under another master key stop a projection where it is, until somebody gives the right ones:
+// nothing is taken for erased.
+func TestMissingKeysStopAProjection(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w.db.MasterKey = masterKey(t)
+	account, link := uuid.New(), uuid.New()
+	secret, err := w.db.MakeAccountKey(ctx, account.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := events.NewNoteKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := events.StreamURL + link.String()
+	log := record(nil, stream, 0, events.SealNote(events.URLCreated{
+		URLID: link.String(), Account: account.String(), Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
+	}, key, account.String(), stream))
+	refused := func(master *readmodel.MasterKey, want error) {
+		t.Helper()
+		w.db.MasterKey = master
+		p := w.projector(ctx, t)
+		p.policy = Park
+		if err := p.applyBatch(ctx, batchOf(log)); !errors.Is(err, want) || !transient(err) {
+			t.Errorf("the batch ended with %v, want %v", err, want)
+		}
+	}
+	other, err := readmodel.NewMasterKey(bytes.Repeat([]byte{2}, readmodel.MasterKeySize), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused(nil, readmodel.ErrNoMasterKey)
+	refused(other, readmodel.ErrOtherMasterKey)
+	if _, err := w.db.ExecContext(ctx, "CREATE TABLE backup AS SELECT * FROM linkledger.account_keys; TRUNCATE linkledger.account_keys"); err != nil {
+		t.Fatal(err)
+	}
+	refused(masterKey(t), readmodel.ErrKeyLost)
+	if _, err := w.db.ExecContext(ctx, "INSERT INTO linkledger.account_keys SELECT * FROM backup"); err != nil {
+		t.Fatal(err)
+	}
+	mustHandle(ctx, t, w.projector(ctx, t), log)
+	if dump := w.dump(ctx, t); !strings.Contains(dump, "kept") {
+		t.Errorf("the note is not in\n%s", dump)
+	}
+}
+
+// A note that was moved to another link can't be applied, which names the event.
+func TestMovedNoteIsPoison(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w.db.MasterKey = masterKey(t)
+	account, link := uuid.New(), uuid.New()
+	secret, err := w.db.MakeAccountKey(ctx, account.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := events.NewNoteKey(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := record(nil, events.StreamURL+link.String(), 0, events.SealNote(events.URLCreated{
+		URLID: link.String(), Account: account.String(), Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
+	}, key, account.String(), events.StreamURL+uuid.NewString()))
+	err = w.projector(ctx, t).applyBatch(ctx, batchOf(log))
+	if failed, ok := errors.AsType[*EventError](err); !ok || !errors.Is(failed, ErrContradiction) {
+		t.Errorf("the batch ended with %v", err)
+	}
+}

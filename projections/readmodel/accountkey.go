@@ -1,0 +1,139 @@
+package readmodel
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/uptrace/bun"
+)
+
+const (
+	accountKeySize = 32  // bytes
+	rewrapped      = 500 // keys at a time
+)
+
+// AccountKeysQuery asks for the rows of account_keys of the accounts $1.
+const AccountKeysQuery = "SELECT account_id::text, wrapped, master FROM linkledger.account_keys WHERE account_id = ANY($1::uuid[])"
+
+// EraseKeyStatement deletes the key of the account $1, if there is one, and keeps it from ever getting another.
+const EraseKeyStatement = `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
+	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
+
+// MakeAccountKey returns the key of an account, which is drawn at the first call; nil: the account was erased. Errors:
+// ErrNoMasterKey, ErrOtherMasterKey.
+func (db *DB) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
+	key, err := db.AccountKey(ctx, account)
+	if !errors.Is(err, ErrKeyLost) {
+		return key, err
+	}
+	if db.MasterKey == nil {
+		return nil, ErrNoMasterKey
+	}
+	drawn := make([]byte, accountKeySize)
+	_, _ = rand.Read(drawn) // never fails
+	err = db.durably(ctx, `INSERT INTO linkledger.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
+		ON CONFLICT DO NOTHING`, account, db.MasterKey.wrap(account, drawn), db.MasterKey.name)
+	if err != nil {
+		return nil, fmt.Errorf("make a key for account %s: %w", account, err)
+	}
+	return db.AccountKey(ctx, account) // whoever was first has won
+}
+
+// AccountKey returns the key of an account; nil: the account was erased. Errors: ErrKeyLost where it has none, and
+// ErrNoMasterKey, ErrOtherMasterKey.
+func (db *DB) AccountKey(ctx context.Context, account string) ([]byte, error) {
+	var stored struct {
+		Wrapped []byte `bun:"wrapped"`
+		Master  string `bun:"master"`
+	}
+	err := db.NewRaw("SELECT wrapped, master FROM linkledger.account_keys WHERE account_id = ?", account).Scan(ctx, &stored)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil, ErrKeyLost
+	case err != nil:
+		return nil, fmt.Errorf("read the key of account %s: %w", account, err)
+	case stored.Wrapped == nil:
+		return nil, nil
+	}
+	return db.MasterKey.Unwrap(account, stored.Master, stored.Wrapped)
+}
+
+// EraseAccountKey deletes the key of an account for ever, as EraseKeyStatement does.
+func (db *DB) EraseAccountKey(ctx context.Context, account string) error {
+	if err := db.durably(ctx, EraseKeyStatement, account); err != nil {
+		return fmt.Errorf("delete the key of account %s: %w", account, err)
+	}
+	return nil
+}
+
+// durably executes a statement and returns when no crash of the database takes it back, whatever the connection's settings.
+func (db *DB) durably(ctx context.Context, statement string, args ...any) error {
+	return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
+			return err
+		}
+		_, err := tx.Exec(ctx, statement, args...)
+		return err
+	})
+}
+
+// CheckMasterKey wraps by the master key what its former one has wrapped, and fails with ErrOtherMasterKey where there are
+// keys that neither has, or ErrNoMasterKey where there are keys and no master key.
+func (db *DB) CheckMasterKey(ctx context.Context) error {
+	for m := db.MasterKey; m != nil && m.former != nil; {
+		n, err := db.rewrap(ctx, m.former.name)
+		if err != nil {
+			return fmt.Errorf("wrap the keys of accounts by another master key: %w", err)
+		}
+		if n == 0 {
+			break
+		}
+	}
+	name := ""
+	if db.MasterKey != nil {
+		name = db.MasterKey.name
+	}
+	var foreign bool
+	if err := db.NewRaw("SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE wrapped IS NOT NULL AND master <> ?)", name).
+		Scan(ctx, &foreign); err != nil {
+		return fmt.Errorf("look at the keys of accounts: %w", err)
+	}
+	switch {
+	case foreign && db.MasterKey == nil:
+		return ErrNoMasterKey
+	case foreign:
+		return ErrOtherMasterKey
+	}
+	return nil
+}
+
+// rewrap takes the next keys that a former master key has wrapped, and returns how many it took.
+func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
+	err = db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		var rows []struct {
+			Account string `bun:"account_id"`
+			Wrapped []byte `bun:"wrapped"`
+		}
+		if err := tx.NewRaw(`SELECT account_id, wrapped FROM linkledger.account_keys WHERE master = ?
+			ORDER BY account_id LIMIT ? FOR UPDATE`, former, rewrapped).Scan(ctx, &rows); err != nil {
+			return err
+		}
+		n = len(rows)
+		for _, row := range rows {
+			key, err := db.MasterKey.Unwrap(row.Account, former, row.Wrapped)
+			if err != nil {
+				return err
+			}
+			if _, err := tx.NewRaw("UPDATE linkledger.account_keys SET wrapped = ?, master = ? WHERE account_id = ?",
+				db.MasterKey.wrap(row.Account, key), db.MasterKey.name, row.Account).Exec(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return n, err
+}

@@ -1,0 +1,71 @@
+package readmodel
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+)
+
+// MasterKeySize is the size of a master key, in bytes.
+const MasterKeySize = 32
+
+var (
+	// ErrNoMasterKey means that notes lie under keys of accounts, and that this process was given no master key.
+	ErrNoMasterKey = errors.New("notes are encrypted here: give the master key")
+	// ErrOtherMasterKey means that keys of accounts are wrapped by a master key which this process was not given.
+	ErrOtherMasterKey = errors.New("the keys of accounts are wrapped by another master key: give that one")
+	// ErrKeyLost means that an account has notes and neither a key nor an erasure: the table of keys is not the one that
+	// belongs to the log.
+	ErrKeyLost = errors.New("the key of an account is missing: restore the table linkledger.account_keys from a backup, " +
+		"or erase the account if the key is lost for good")
+)
+
+// MasterKey wraps the keys of accounts by AES-256-GCM. It is in no database: whoever has that alone reads no note of the
+// log.
+type MasterKey struct {
+	name   string // tells keys apart and nothing about them
+	aead   cipher.AEAD
+	former *MasterKey // which unwraps what it has wrapped, and wraps nothing more; nil: there is none
+}
+
+// NewMasterKey returns a master key. former, if not nil, is the one before: see DB.CheckMasterKey.
+func NewMasterKey(key []byte, former *MasterKey) (*MasterKey, error) {
+	if len(key) != MasterKeySize {
+		return nil, fmt.Errorf("a master key has %d bytes, not %d", MasterKeySize, len(key))
+	}
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(append([]byte("linkledger master key\n"), key...))
+	return &MasterKey{name: hex.EncodeToString(sum[:8]), aead: aead, former: former}, nil
+}
+
+func (m *MasterKey) wrap(account string, key []byte) []byte {
+	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it draws the nonce itself
+}
+
+// Unwrap returns the key of an account as account_keys has it. Errors: ErrNoMasterKey, where m is nil, ErrOtherMasterKey.
+func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, error) {
+	if m == nil {
+		return nil, ErrNoMasterKey
+	}
+	by := m
+	for ; by != nil && by.name != master; by = by.former {
+	}
+	if by == nil {
+		return nil, ErrOtherMasterKey
+	}
+	key, err := by.aead.Open(nil, nil, wrapped, []byte(account))
+	if err != nil {
+		return nil, fmt.Errorf("the key of account %s is damaged, restore linkledger.account_keys from a backup: %w", account, err)
+	}
+	return key, nil
+}
