@@ -43,7 +43,8 @@ func await(ctx context.Context, logger *slog.Logger, dependency string, outage f
 	}
 }
 
-// openDatabase connects to the database, brings its schema up to date and checks that the master key is its own. It waits for a database that does not answer.
+// openDatabase connects to the database, brings its schema up to date and checks that the master key is its own. It waits
+// for a database that does not answer.
 func openDatabase(ctx context.Context, dsn connection, key *readmodel.MasterKey, admin *adminServer, logger *slog.Logger) (db *readmodel.DB, err error) {
 	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
 		defer func() { admin.note("database", err) }()
@@ -61,13 +62,16 @@ func openDatabase(ctx context.Context, dsn connection, key *readmodel.MasterKey,
 		}
 		return nil
 	})
-	if _, explained := errors.AsType[usageError](err); explained {
+	_, explained := errors.AsType[usageError](err)
+	switch {
+	case err == nil:
+		return db, nil
+	case ctx.Err() != nil: // it is not the database's fault
+		return nil, fmt.Errorf("stopped while the database was opened: %w", context.Cause(ctx))
+	case explained:
 		return nil, err
 	}
-	if err != nil {
-		return nil, usage("%w; --database (%s) names it", err, envName("database"))
-	}
-	return db, nil
+	return nil, usage("%w; --database (%s) names it", err, envName("database"))
 }
 
 // logInterval is how long a log without an account is left before it is looked at again.
