@@ -37,7 +37,6 @@ type devCommand struct {
 
 // Run implements the command. What is started last stops first.
 func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
-	p.growHeap()
 	if err := validate(c); err != nil {
 		return err
 	}

@@ -37,7 +37,6 @@ type eventstoreServe struct {
 
 // Run implements the command.
 func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
-	p.growHeap()
 	config, err := c.config(p)
 	if err != nil {
 		return err

@@ -20,7 +20,6 @@ type serveCommand struct {
 
 // Run implements the command.
 func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
-	p.growHeap()
 	if err := c.check(); err != nil {
 		return err
 	}

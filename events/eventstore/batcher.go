@@ -23,17 +23,16 @@ type batcher struct {
 func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
 	b.applied = time.Now()
 	var batch Batch
-	var due <-chan time.Time  // when a position without events is to be sent
-	var held <-chan time.Time // when the events are to be sent; nil: when nothing more is waiting
-	var until time.Time       // they are held
-	size := 0                 // of the bodies
-	for len(batch.Events) == 0 || len(batch.Events) < b.size && size < maxBatchBytes && (len(arrivals) > 0 || held != nil) {
+	var due <-chan time.Time     // when a position without events is to be sent
+	var patient <-chan time.Time // when events that nobody waits for are to be sent; nil: somebody waits
+	size := 0                    // of the bodies
+	for len(batch.Events) == 0 || len(batch.Events) < b.size && size < maxBatchBytes && (len(arrivals) > 0 || patient != nil) {
 		select {
 		case <-ctx.Done():
 			return Batch{}, false
 		case <-due:
 			return b.finish(batch), true
-		case <-held:
+		case <-patient:
 			return b.finish(batch), true
 		case a, ok := <-arrivals:
 			if !ok {
@@ -47,9 +46,7 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 				if batch.Events == nil {
 					batch.Events = make([]Recorded, 0, min(b.size, 1+len(arrivals)))
 				}
-				if hold := b.hold(*a.event); len(batch.Events) == 0 || hold.Before(until) {
-					until, held = hold, alarm(hold)
-				}
+				patient = b.holdFor(batch, *a.event, patient)
 				batch.Events = append(batch.Events, *a.event)
 				size += len(a.event.Data)
 			} else if a.caughtUp {
@@ -63,17 +60,15 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 	return b.finish(batch), true
 }
 
-// hold tells until when a batch may be held that has the event.
-func (b *batcher) hold(event Recorded) time.Time {
-	if b.patient == nil || !b.patient(event) {
-		return b.applied.Add(min(b.applied.Sub(b.sent), maxGathering))
+// holdFor tells how long a batch is held that an event is added to: as long as before, but nil if somebody waits for it.
+func (b *batcher) holdFor(batch Batch, added Recorded, before <-chan time.Time) <-chan time.Time {
+	switch {
+	case b.patient == nil || !b.patient(added):
+		return nil
+	case len(batch.Events) > 0:
+		return before
 	}
-	return b.due(b.applied)
-}
-
-// alarm returns nil for a moment that has passed.
-func alarm(at time.Time) <-chan time.Time {
-	wait := time.Until(at)
+	wait := time.Until(b.due(b.applied))
 	if wait <= 0 {
 		return nil
 	}

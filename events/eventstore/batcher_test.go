@@ -60,33 +60,3 @@ func TestPatientEvents(t *testing.T) {
 		takes(1, sent+DefaultMaxPatience)
 	})
 }
-
-// Events that somebody waits for are held as long as it took to apply the batch before, and not for long.
-func TestUrgentEvents(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		arrivals := make(chan arrival, 10)
-		arrive := func() { arrivals <- arrival{event: &Recorded{}} }
-		b := batcher{size: 5, room: semaphore.NewWeighted(1), sent: time.Now()}
-		for _, took := range []time.Duration{0, maxGathering / 2, time.Second} {
-			time.Sleep(took)
-			applied, held := time.Now(), min(took, maxGathering)
-			arrive()
-			want := 1
-			if held > 0 {
-				want = 2
-				time.AfterFunc(held/2, arrive)
-			}
-			batch, ok := b.next(t.Context(), arrivals)
-			if after := time.Since(applied); !ok || len(batch.Events) != want || after != held {
-				t.Errorf("after one that took %s: a batch of %d after %s, want %d after %s", took, len(batch.Events), after, want, held)
-			}
-		}
-		time.Sleep(time.Second)
-		begun := time.Now()
-		time.AfterFunc(maxGathering, arrive)
-		if batch, _ := b.next(t.Context(), arrivals); len(batch.Events) != 1 || time.Since(begun) != maxGathering {
-			t.Errorf("a batch of %d after %s, want the one event when it comes", len(batch.Events), time.Since(begun))
-		}
-	})
-}

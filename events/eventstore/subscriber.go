@@ -21,9 +21,6 @@ const (
 	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint past events that
 	// do not match.
 	positionInterval = time.Second
-	// maxGathering bounds how long events are held that somebody waits for. Where they keep coming, a batch gathers as
-	// long as the one before took, because half as many batches take little more than half of the time.
-	maxGathering = 4 * time.Millisecond
 	// patientShare bounds the part of the time that goes into batches of patient events to one in so many: the longer
 	// the last batch took, the longer the next one gathers.
 	patientShare = 10
@@ -81,8 +78,7 @@ type SubscriberConfig struct {
 }
 
 // Subscriber follows the log as a watermill Subscriber: one message per batch of events, one message in flight. A batch
-// ends when it is full or when nothing more is waiting. A live event waits for nobody, but for a moment where the batch
-// before it has only just been applied.
+// ends when it is full or when nothing more is waiting, so a live event waits for nobody.
 //
 // Ack means that the batch is committed together with its position. After a nack, or when the event store drops the
 // subscription, the Subscriber waits a moment, asks for the checkpoint and subscribes again from there; it never gives up.
