@@ -179,11 +179,12 @@ func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, na
 		if len(kept) == 0 {
 			return 0, fmt.Errorf("roll back %s: %w", name, ErrNoGeneration)
 		}
-		at, taken, err := switchTo(ctx, db.DB, store, p, checkpointOf(kept[0]))
+		at := checkpointOf(kept[0])
+		_, taken, err := switchTo(ctx, db.DB, store, p, at)
 		if taken {
 			return at.generation, nil
 		}
-		if err != nil && !errors.Is(err, ErrFenced) { // fenced: its owner has changed meanwhile
+		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrFenced) { // fenced: its owner has changed meanwhile
 			return 0, err
 		}
 		select {
