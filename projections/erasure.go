@@ -21,8 +21,8 @@ import (
 
 var erasure = events.AccountErased{}.EventType()
 
-func isErasure(stretch []eventstore.Recorded) bool {
-	return len(stretch) == 1 && stretch[0].Type == erasure
+func isErasure(part []eventstore.Recorded) bool {
+	return len(part) == 1 && part[0].Type == erasure
 }
 
 // erasures are the statements that erase notes of the account $1, by projection. The texts of a search have the note
@@ -50,24 +50,24 @@ func erase(s *statements, projection string, account uuid.UUID) {
 	s.queue(readmodel.EraseKeyStatement, toUUID(account))
 }
 
-// cutAtErasures cuts events into stretches, of which each erasure is one.
+// cutAtErasures cuts events into parts, of which each erasure is one.
 func cutAtErasures[E any](all []E, recorded func(E) eventstore.Recorded) [][]E {
-	var stretches [][]E
+	var parts [][]E
 	begin := 0
 	for i, e := range all {
 		if recorded(e).Type != erasure {
 			continue
 		}
 		if i > begin {
-			stretches = append(stretches, all[begin:i])
+			parts = append(parts, all[begin:i])
 		}
-		stretches = append(stretches, all[i:i+1])
+		parts = append(parts, all[i:i+1])
 		begin = i + 1
 	}
 	if begin < len(all) || begin == 0 {
-		stretches = append(stretches, all[begin:])
+		parts = append(parts, all[begin:])
 	}
-	return stretches
+	return parts
 }
 
 // AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a position of the log. It

@@ -189,14 +189,11 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-// Keys that are missing or under another master key stop a projection where it is, until somebody gives the right ones:
-// nothing is taken for erased.
-func TestMissingKeysStopAProjection(t *testing.T) {
-	t.Parallel()
-	w, ctx := newWorkshop(t, Links), withPatience(t)
-	w.db.MasterKey = masterKey(t)
-	account, link := uuid.New(), uuid.New()
-	secret, err := w.db.MakeAccountKey(ctx, account.String())
+// notedLink is the log of a link whose note, kept, was sealed for a stream.
+func (w *workshop) notedLink(ctx context.Context, t *testing.T, link uuid.UUID, sealedFor string) []eventstore.Recorded {
+	t.Helper()
+	account := uuid.NewString()
+	secret, err := w.db.MakeAccountKey(ctx, account)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,10 +201,19 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stream := events.StreamURL + link.String()
-	log := record(nil, stream, 0, events.SealNote(events.URLCreated{
-		URLID: link.String(), Account: account.String(), Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
-	}, key, account.String(), stream))
+	return record(nil, events.StreamURL+link.String(), 0, events.SealNote(events.URLCreated{
+		URLID: link.String(), Account: account, Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
+	}, key, account, sealedFor))
+}
+
+// Keys that are missing or under another master key stop a projection where it is, until somebody gives the right ones:
+// nothing is taken for erased.
+func TestMissingKeysStopAProjection(t *testing.T) {
+	t.Parallel()
+	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w.db.MasterKey = masterKey(t)
+	link := uuid.New()
+	log := w.notedLink(ctx, t, link, events.StreamURL+link.String())
 	refused := func(master *readmodel.MasterKey, want error) {
 		t.Helper()
 		w.db.MasterKey = master
@@ -241,19 +247,8 @@ func TestMovedNoteIsPoison(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorkshop(t, Links), withPatience(t)
 	w.db.MasterKey = masterKey(t)
-	account, link := uuid.New(), uuid.New()
-	secret, err := w.db.MakeAccountKey(ctx, account.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := events.NewNoteKey(secret)
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := record(nil, events.StreamURL+link.String(), 0, events.SealNote(events.URLCreated{
-		URLID: link.String(), Account: account.String(), Hash: "h", LongURL: "https://example.com", Note: "kept", At: noon,
-	}, key, account.String(), events.StreamURL+uuid.NewString()))
-	err = w.projector(ctx, t).applyBatch(ctx, batchOf(log))
+	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
+	err := w.projector(ctx, t).applyBatch(ctx, batchOf(log))
 	if failed, ok := errors.AsType[*EventError](err); !ok || !errors.Is(failed, ErrContradiction) {
 		t.Errorf("the batch ended with %v", err)
 	}

@@ -56,13 +56,13 @@ func (p *projector) transact(
 
 // apply takes facts into the tables of a schema, and returns the keys to announce.
 func (p projection) apply(ctx context.Context, conn *pgx.Conn, schema string, notes *noteKeys, facts []fact) (changed []string, err error) {
-	for _, stretch := range cutAtErasures(facts, func(f fact) eventstore.Recorded { return f.Recorded }) {
+	for _, part := range cutAtErasures(facts, func(f fact) eventstore.Recorded { return f.Recorded }) {
 		folding, reading, writing := p.fold(), newStatements(schema, notes), newStatements(schema, notes)
-		folding.read(reading, stretch)
+		folding.read(reading, part)
 		if err := reading.send(ctx, conn); err != nil {
 			return nil, err
 		}
-		if err := foldEach(stretch, folding.step); err != nil {
+		if err := foldEach(part, folding.step); err != nil {
 			return nil, err
 		}
 		changed = append(changed, folding.write(writing)...)

@@ -35,40 +35,10 @@ type accountCommand struct {
 	Show       accountShow       `cmd:"" help:"Show an account and what it has used."`
 }
 
-// place is where the installation is that an operator command is for.
-type place struct {
-	backends
-	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
-}
-
 // target is a place of which an operator command tells.
 type target struct {
 	place
 	JSON bool `name:"json" help:"Print JSON."`
-}
-
-// locate fills in the connection strings that were not given.
-func (t *place) locate() error {
-	if err := validate(t); err != nil {
-		return err
-	}
-	if t.EventStore != "" && t.Database != "" {
-		return nil
-	}
-	running, err := findRunning(t.Data)
-	if err != nil {
-		return err
-	}
-	if t.EventStore == "" {
-		t.EventStore = running.EventStore
-	}
-	if t.Database == "" {
-		t.Database = running.Database
-	}
-	if t.MasterKey == "" {
-		t.MasterKey, err = storedMasterKey(t.Data)
-	}
-	return err
 }
 
 // change runs one command on an account and prints what it made.

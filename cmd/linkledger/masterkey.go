@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"linkledger/commands"
-	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
 
@@ -55,27 +54,6 @@ func explainedKey(err error) error {
 		return usage("%w, with --master-key (%s)", err, envName("master-key"))
 	}
 	return err
-}
-
-// openReadModels opens the database of an installation for an operator command.
-func (t *place) openReadModels(ctx context.Context, connections int) (*readmodel.DB, error) {
-	key, err := t.keys()
-	if err != nil {
-		return nil, err
-	}
-	db, err := readmodel.Open(ctx, string(t.Database), connections)
-	if err != nil {
-		return nil, usage("no database answers: %w: is it running?", err)
-	}
-	db.MasterKey = key
-	return db, nil
-}
-
-// handler returns what carries out commands of an operator.
-func (t *place) handler(p *process, store *eventstore.Store) *commands.Handler {
-	return commands.NewHandler(commands.Config{
-		Store: store, Logger: p.logger, Keys: keysOnDemand{t}, SealNotes: t.MasterKey != "",
-	})
 }
 
 // keysOnDemand opens the database when a key is asked for, which many an operator command never does.
