@@ -1,7 +1,11 @@
 package projections
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,29 +15,20 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// clickFold sums up the clicks of a batch, in columns whose rows follow the order of arrival: clicks on one link often
-// come together, and so do their rows in the tables. Totals are deltas: the checkpoint sees to it that each is added
-// once. Which clicks are unique only the table of visitors knows.
+// clickFold sums up the clicks of a batch. Totals are deltas: the checkpoint sees to it that each is added once. Which clicks
+// are unique only the table of visitors knows. Rows are written in the order of their keys, in which PostgreSQL finds them
+// with less effort.
 type clickFold struct {
-	stats struct {
-		row   map[uuid.UUID]int
-		link  uuidColumn
-		total []int64
-		last  timeColumn
-	}
-	days struct {
-		row   map[linkDay]int
-		link  uuidColumn
-		day   dateColumn
-		total []int64
-	}
-	visitors struct {
-		seen    map[linkVisitor]struct{}
-		link    uuidColumn
-		visitor []string
-		day     dateColumn // of the first click in the batch
-	}
-	rotated rotation
+	links    map[uuid.UUID]*linkClicks
+	days     map[linkDay]int64 // clicks
+	seen     map[linkVisitor]struct{}
+	visitors []linkVisit // the first ones of the batch
+	rotated  rotation
+}
+
+type linkClicks struct {
+	total int64
+	last  time.Time
 }
 
 type linkDay struct {
@@ -46,22 +41,26 @@ type linkVisitor struct {
 	visitor string
 }
 
+type linkVisit struct {
+	linkVisitor
+
+	day time.Time
+}
+
 // isClicks tells of events that change counters only. Readers of counters see them a little later, and a busy service has
 // fewer transactions.
 func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
 
 func newClickFold() countedClicks {
-	c := &clickFold{}
-	c.stats.row = make(map[uuid.UUID]int)
-	c.days.row = make(map[linkDay]int)
-	c.visitors.seen = make(map[linkVisitor]struct{})
-	return c
+	return &clickFold{
+		links: make(map[uuid.UUID]*linkClicks), days: make(map[linkDay]int64), seen: make(map[linkVisitor]struct{}),
+	}
 }
 
 func (c *clickFold) add(batch events.ClicksRecorded) error {
 	return eachCounted(batch, func(link uuid.UUID, click events.Click, on time.Time) {
-		c.addToStats(link, click.At)
-		c.addToDay(linkDay{link, on})
+		c.addToLink(link, click.At)
+		c.days[linkDay{link, on}]++
 		c.addVisitor(link, click, on)
 	})
 }
@@ -83,27 +82,16 @@ func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click e
 	return nil
 }
 
-func (c *clickFold) addToStats(link uuid.UUID, at time.Time) {
-	row, ok := c.stats.row[link]
+func (c *clickFold) addToLink(link uuid.UUID, at time.Time) {
+	clicks, ok := c.links[link]
 	if !ok {
-		row = len(c.stats.link)
-		c.stats.row[link] = row
-		c.stats.link, c.stats.total, c.stats.last = append(c.stats.link, toUUID(link)), append(c.stats.total, 0), append(c.stats.last, toTime(at))
+		clicks = &linkClicks{}
+		c.links[link] = clicks
 	}
-	c.stats.total[row]++
-	if at.After(c.stats.last[row].Time) {
-		c.stats.last[row].Time = at
+	clicks.total++
+	if at.After(clicks.last) {
+		clicks.last = at
 	}
-}
-
-func (c *clickFold) addToDay(key linkDay) {
-	row, ok := c.days.row[key]
-	if !ok {
-		row = len(c.days.link)
-		c.days.row[key] = row
-		c.days.link, c.days.day, c.days.total = append(c.days.link, toUUID(key.link)), append(c.days.day, toDate(&key.day)), append(c.days.total, 0)
-	}
-	c.days.total[row]++
 }
 
 func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on time.Time) {
@@ -116,22 +104,22 @@ func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on time.Time)
 		}
 		seen = seen || before
 	}
-	if v := &c.visitors; !seen {
-		v.link, v.visitor, v.day = append(v.link, toUUID(link)), append(v.visitor, visitor), append(v.day, toDate(&on))
+	if !seen {
+		c.visitors = append(c.visitors, linkVisit{linkVisitor{link, visitor}, on})
 	}
 }
 
 // see tells whether the batch had a visitor before, and has him from now on.
 func (c *clickFold) see(key linkVisitor) bool {
-	_, seen := c.visitors.seen[key]
+	_, seen := c.seen[key]
 	if !seen {
-		c.visitors.seen[key] = struct{}{}
+		c.seen[key] = struct{}{}
 	}
 	return seen
 }
 
 func (c *clickFold) write(s *statements) {
-	if len(c.stats.link) == 0 {
+	if len(c.links) == 0 {
 		return
 	}
 	c.rotated.before(s)
@@ -141,6 +129,29 @@ func (c *clickFold) write(s *statements) {
 
 // count does everything in one statement: the visitors that were not there yet are the unique clicks.
 func (c *clickFold) count(s *statements) {
+	var visitors, days, links struct {
+		link    uuidColumn
+		visitor []string
+		day     dateColumn
+		total   []int64
+		last    timeColumn
+	}
+	slices.SortFunc(c.visitors, func(a, b linkVisit) int {
+		return cmp.Or(compareIDs(a.link, b.link), strings.Compare(a.visitor, b.visitor))
+	})
+	for _, v := range c.visitors {
+		visitors.link, visitors.visitor = append(visitors.link, toUUID(v.link)), append(visitors.visitor, v.visitor)
+		visitors.day = append(visitors.day, toDate(&v.day))
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(c.days), func(a, b linkDay) int {
+		return cmp.Or(compareIDs(a.link, b.link), a.day.Compare(b.day))
+	}) {
+		days.link, days.day, days.total = append(days.link, toUUID(key.link)), append(days.day, toDate(&key.day)), append(days.total, c.days[key])
+	}
+	for _, link := range slices.SortedFunc(maps.Keys(c.links), compareIDs) {
+		clicks := c.links[link]
+		links.link, links.total, links.last = append(links.link, toUUID(link)), append(links.total, clicks.total), append(links.last, toTime(clicks.last))
+	}
 	s.queue(`
 		WITH fresh AS (
 			INSERT INTO ?schema.visitors (url_id, visitor, day)
@@ -171,7 +182,9 @@ func (c *clickFold) count(s *statements) {
 		toggled AS (
 			SELECT account_id, number, name FROM counted JOIN folded USING (url_id), (VALUES ('clicked'), ('visited')) n (name)
 			WHERE total_clicks = total)`+toggleSets,
-		c.visitors.link, c.visitors.visitor, c.visitors.day,
-		c.days.link, c.days.day, c.days.total,
-		c.stats.link, c.stats.total, c.stats.last)
+		visitors.link, visitors.visitor, visitors.day,
+		days.link, days.day, days.total,
+		links.link, links.total, links.last)
 }
+
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
