@@ -23,7 +23,7 @@ func loadHistory(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 			(extract(epoch FROM timestamptz '2026-01-01Z')::bigint + n * 10 + change * (50000 + n * 7919::bigint % 30000)) * 1000000000`,
 		`INSERT INTO ?schema.link_versions
 			SELECT ?account, n, moment(n, change), CASE change WHEN 4 THEN 9223372036854775807 ELSE moment(n, change + 1) END,
-				md5('link' || n)::uuid, 'h' || md5(n::text || 'h'), 'https://www.example.com/articles/' || md5(n::text) || '/' || n,
+				md5('link' || n)::uuid, 'h' || left(md5(n::text || 'h'), 12), 'https://www.example.com/articles/' || md5(n::text) || '/' || n,
 				CASE WHEN change < 3 THEN '' ELSE 'note ' || n % 1000 END, change = 4, false, n % 100 = 0, change = 1, NULL, 0,
 				ARRAY[md5('tag' || n % 100)::uuid, md5('tag' || 100 + n % 4)::uuid], to_timestamp(moment(n, 0) / 1000000000),
 				to_timestamp(moment(n, change) / 1000000000), change, NULL
@@ -81,6 +81,8 @@ func BenchmarkPast(b *testing.B) {
 			{name: "search, 1 match", list: ListLinks{Search: "/377777"}},
 			{name: "search, 1,000 matches", list: ListLinks{Search: "note 777"}},
 			{name: "search, three letters", list: ListLinks{Search: "abc"}},
+			{name: "search, two letters", list: ListLinks{Search: "e3"}},
+			{name: "search, matches everywhere", list: ListLinks{Search: "example"}},
 			{name: "search in a tag", list: ListLinks{Search: "777"}, tags: "tag77"},
 		} {
 			b.Run(at.name+"/"+list.name, func(b *testing.B) {

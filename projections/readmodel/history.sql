@@ -56,7 +56,7 @@ CREATE INDEX link_versions_modified ON ?schema.link_versions (account_id, modifi
     WHERE deleted_at IS NULL;
 
 -- What a link is found by: the last one that it has, or had when it was deleted. Beside the versions, of which there are
--- many more. There is no index by text: it would cost each creation more than all else here.
+-- many more.
 CREATE TABLE ?schema.link_faces (
     link_id    uuid    PRIMARY KEY,
     since      bigint  NOT NULL,
@@ -66,10 +66,11 @@ CREATE TABLE ?schema.link_faces (
     word       integer NOT NULL,  -- number / 64: what is found is told in words of 64 bits
     hash       text    COLLATE "C" NOT NULL,
     text       text    COLLATE "C" NOT NULL  -- see SearchText
-) WITH (fillfactor = 90);
+);
 ALTER TABLE ?schema.link_faces ALTER word SET (n_distinct = -0.015625);
 CREATE INDEX link_faces_number ON ?schema.link_faces (account_id, number);
 CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number) INCLUDE (since, until);
+CREATE INDEX link_faces_search ON ?schema.link_faces USING gin (text gin_trgm_ops);
 
 -- Those before.
 CREATE TABLE ?schema.former_faces (
@@ -86,6 +87,8 @@ CREATE TABLE ?schema.former_faces (
 CREATE INDEX former_faces_number ON ?schema.former_faces (account_id, number);
 CREATE INDEX former_faces_hash ON ?schema.former_faces (account_id, hash, number) INCLUDE (since, until);
 CREATE INDEX former_faces_search ON ?schema.former_faces USING gin (text gin_trgm_ops);
+-- They come in about the order in which they were given up: a search passes by those that were gone at its moment.
+CREATE INDEX former_faces_until ON ?schema.former_faces USING brin (until) WITH (pages_per_range = 16, autosummarize = on);
 
 -- Sets of links as in link_sets, with each change. A page has the changes of a block from its first moment to the next
 -- page; the set at a moment between them is bits without the changes after it.
