@@ -7,19 +7,21 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
 // measureCommand measures everything, each with the same load on every machine.
 type measureCommand struct {
-	Program string `help:"The linkledger to measure." default:"./linkledger" type:"path"`
-	Output  string `help:"File for the report." default:"bench.json"`
-	Compare string `help:"An older report, to show what has changed since." placeholder:"FILE"`
-	Folder  string `help:"Where the data lies meanwhile, some GB: choose a disk like that of production." default:"." type:"path"`
-	Runs    int    `help:"Runs, of which the medians are told." default:"3"`
-	Turns   int    `help:"Turns of three seconds that the program and its control take in each run." default:"2"`
-	Links   int    `help:"Links of the account that is listed and rebuilt." default:"1000000"`
-	Short   bool   `help:"Measure everything for a moment, on few links: shows that it works, its figures say nothing."`
+	Program string   `help:"The linkledger to measure." default:"./linkledger" type:"path"`
+	Output  string   `help:"File for the report." default:"bench.json"`
+	Compare string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
+	Folder  string   `help:"Where the data lies meanwhile, some GB: choose a disk like that of production." default:"." type:"path"`
+	Runs    int      `help:"Runs, of which the medians are told." default:"3"`
+	Turns   int      `help:"Turns of three seconds that the program and its control take in each run." default:"2"`
+	Links   int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
+	Only    []string `help:"Parts to measure: appends, rebuild, lists, redirects, creates." enum:"appends,rebuild,lists,redirects,creates" default:"appends,rebuild,lists,redirects,creates"`
+	Short   bool     `help:"Measure everything for a moment, on few links: shows that it works, its figures say nothing."`
 }
 
 // redirectedLinks is over how many links redirects go.
@@ -32,6 +34,7 @@ type bench struct {
 	folder     string // of all data
 	links      int
 	redirected int
+	only       []string // parts
 	control    *bare
 	progress   io.Writer
 }
@@ -48,7 +51,7 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	b := bench{
-		plan: plan{c.Runs, c.Turns, 3 * time.Second}, program: c.Program, links: c.Links, redirected: redirectedLinks, progress: p.stderr,
+		plan: plan{c.Runs, c.Turns, 3 * time.Second}, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
 		b.plan, b.links, b.redirected = plan{1, 1, 200 * time.Millisecond}, 1000, 100
@@ -88,12 +91,14 @@ func (b *bench) measure(ctx context.Context, r *report) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.control.stop()) }()
-	b.tell("appends")
-	appended, err := b.appends(ctx)
-	if err != nil {
-		return err
+	if slices.Contains(b.only, "appends") {
+		b.tell("appends")
+		appended, err := b.appends(ctx)
+		if err != nil {
+			return err
+		}
+		r.Results = append(r.Results, appended)
 	}
-	r.Results = append(r.Results, appended)
 	b.tell("a log of %d links, and the read models of it", b.links)
 	s, err := b.startService(ctx)
 	if err != nil {
@@ -111,6 +116,9 @@ func (b *bench) measure(ctx context.Context, r *report) (err error) {
 		name    string
 		measure func(context.Context, *service) ([]result, error)
 	}{{"rebuild", b.rebuild}, {"lists", b.lists}, {"redirects", b.redirects}, {"creates", b.creates}} {
+		if !slices.Contains(b.only, part.name) {
+			continue
+		}
 		b.tell("%s", part.name)
 		results, err := part.measure(ctx, s)
 		if err != nil {
