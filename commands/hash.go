@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,10 +23,20 @@ const (
 	hashAlphabet = "23456789abcdefghjkmnpqrstuvwxyz"
 )
 
-var hashPattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,25}$`)
+// maxHash is the longest hash, in bytes.
+const maxHash = 25
 
-// ValidHash tells whether a string can be a hash at all.
-func ValidHash(hash string) bool { return hashPattern.MatchString(hash) }
+// ValidHash tells whether a string can be a hash at all: 1 to 25 of the characters A-Z a-z 0-9 _ -.
+func ValidHash(hash string) bool {
+	for i := range len(hash) {
+		switch c := hash[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return 0 < len(hash) && len(hash) <= maxHash
+}
 
 func (h *Handler) checkCustomHash(hash string) error {
 	if !ValidHash(hash) {

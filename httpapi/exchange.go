@@ -180,7 +180,10 @@ func canonical(u *url.URL) (*url.URL, bool) {
 	return &c, rooted && !odd
 }
 
-// isHash tells whether a path is that of a short link as nearly everybody writes it.
+// IsShort tells whether a path is that of a short link as nearly everybody writes it.
+func IsShort(path string) bool { return isHash(path) && !slices.Contains(ReservedHashes(), path[1:]) }
+
+// isHash tells whether a path is nothing but a hash.
 func isHash(path string) bool {
 	hash, rooted := strings.CutPrefix(path, "/")
 	return rooted && commands.ValidHash(hash)

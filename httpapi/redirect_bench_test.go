@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"log"
 	"net"
 	"net/http"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/lane"
 )
 
 // benchConnections is how many visitors ask at a time, each over a connection of its own.
@@ -32,7 +34,7 @@ func BenchmarkRedirect(b *testing.B) {
 			s := newStackOn(b, eventstoretest.ServeFolder(b, b.TempDir()), withLiveClock)
 			owner := s.client(b, "ada")
 			hashes := createMany(owner, size.links)
-			ours, control := dialMany(b, s.handler), dialMany(b, constantRedirect())
+			ours, control := dialMany(b, s.handler, laneOf(s.handler)), dialMany(b, constantRedirect(), nil)
 			before := s.clicksInReadModel(b)
 			ours.visit(b, hashes, size.links+4*benchConnections) // a warm cache
 			control.visit(b, hashes, 4*benchConnections)
@@ -101,12 +103,24 @@ type visitors struct {
 	latencies   []time.Duration
 }
 
-// dialMany serves a handler the way the program does and connects to it.
-func dialMany(t testing.TB, handler http.Handler) *visitors {
+// laneOf gives visits the lane that they have in the program.
+func laneOf(handler http.Handler) func(net.Listener) net.Listener {
+	return func(listener net.Listener) net.Listener {
+		return lane.Listen(listener, lane.Config{
+			Handler: handler, Takes: IsShort, HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.Default(),
+		})
+	}
+}
+
+// dialMany serves a handler and connects to it. before, which may be nil, gets the connections first.
+func dialMany(t testing.TB, handler http.Handler, before func(net.Listener) net.Listener) *visitors {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if before != nil {
+		listener = before(listener)
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: patience}
 	served := make(chan error, 1)

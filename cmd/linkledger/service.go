@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +22,7 @@ import (
 	"linkledger/commands/spool"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/httpapi/lane"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
@@ -282,7 +284,7 @@ func (s *service) run(ctx context.Context, public net.Listener, admin *adminServ
 			if err := projections.AwaitShape(serving, s.db); err != nil {
 				return nil //nolint:nilerr // told to stop before that
 			}
-			return serveHTTP(serving, fail, s.handler, public, s.logger)
+			return s.serve(serving, fail, public)
 		})
 	}
 	<-serving.Done()
@@ -333,16 +335,46 @@ func (s *service) catchUp(ctx context.Context, to eventstore.Position) error {
 	return nil
 }
 
+// serve answers what comes to the public address. Visits of short links have a lane of their own.
+func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, public net.Listener) error {
+	if !s.has(roleRedirect) {
+		return serveHTTP(ctx, fail, s.handler, public, s.logger)
+	}
+	visits := lane.Listen(public, lane.Config{
+		Handler: s.handler, Takes: httpapi.IsShort,
+		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
+	})
+	err := serveHTTP(ctx, fail, s.handler, visits, s.logger)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+	defer cancel()
+	if late := visits.Shutdown(deadline); late != nil {
+		err = errors.Join(err, fmt.Errorf("visits did not end in time: %w", late))
+	}
+	return err
+}
+
+// Limits of the HTTP servers.
+const (
+	headTimeout    = 5 * time.Second
+	requestTimeout = 30 * time.Second
+	writeTimeout   = 60 * time.Second
+	idleTimeout    = 2 * time.Minute
+)
+
+func errorLog(logger *slog.Logger) *log.Logger {
+	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
+}
+
 // serveHTTP serves until ctx ends, then lets the requests in flight finish.
 func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener, logger *slog.Logger) error {
 	server := &http.Server{
 		Handler:           handler,
-		ReadHeaderTimeout: 5 * time.Second,
-		ReadTimeout:       30 * time.Second,
-		WriteTimeout:      60 * time.Second,
-		IdleTimeout:       2 * time.Minute,
+		ReadHeaderTimeout: headTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    128 << 10, // some clients put the JSON of their last call into the query of the next
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelDebug),
+		ErrorLog:          errorLog(logger),
 	}
 	drained := make(chan error, 1)
 	context.AfterFunc(ctx, func() {
