@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -123,6 +124,7 @@ func (t *Targets) ask(ctx context.Context, hash string) (Target, error) {
 	t.mu.Lock()
 	l, ok := t.lookups[hash]
 	if !ok {
+		hash = strings.Clone(hash) // often part of a whole request, which would be kept with it
 		l = &lookup{done: make(chan struct{})}
 		t.lookups[hash] = l
 		go t.look(context.WithoutCancel(ctx), hash, l)

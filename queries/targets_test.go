@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/google/uuid"
 
@@ -93,6 +95,20 @@ func TestTargetsAreRemembered(t *testing.T) {
 	finds(t, targets, b, "a", 1, 0)
 	if stats := targets.Stats(); stats.Hits != 2 || stats.Misses != 2 {
 		t.Errorf("%+v", stats)
+	}
+}
+
+// What is remembered weighs what it says: not the request that the hash was cut from.
+func TestTargetsKeepNoRequests(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	targets := over(t, b)
+	request := "GET /a?" + strings.Repeat("x", 1<<16)
+	finds(t, targets, b, request[5:6], 0, 1)
+	for hash := range targets.cache.Keys() {
+		if unsafe.StringData(hash) == unsafe.StringData(request[5:6]) {
+			t.Error("the cache holds the whole request")
+		}
 	}
 }
 

@@ -344,13 +344,17 @@ func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, publi
 		Handler: s.handler, Takes: httpapi.IsShort,
 		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
 	})
-	err := serveHTTP(ctx, fail, s.handler, visits, s.logger)
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	if late := visits.Shutdown(deadline); late != nil {
-		err = errors.Join(err, fmt.Errorf("visits did not end in time: %w", late))
-	}
-	return err
+	drained := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		err := visits.Shutdown(deadline)
+		if err != nil {
+			err = fmt.Errorf("visits did not end in time: %w", err)
+		}
+		drained <- err
+	})
+	return errors.Join(serveHTTP(ctx, fail, s.handler, visits, s.logger), <-drained)
 }
 
 // Limits of the HTTP servers.

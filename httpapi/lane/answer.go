@@ -36,16 +36,26 @@ func (a *answer) WriteHeader(status int) {
 	}
 }
 
-// Write implements http.ResponseWriter. It never fails.
+// Write implements http.ResponseWriter.
 func (a *answer) Write(p []byte) (int, error) {
 	a.WriteHeader(http.StatusOK)
+	if !hasBody(a.status) {
+		return 0, http.ErrBodyNotAllowed
+	}
 	return a.body.Write(p)
+}
+
+// hasBody tells whether answers with a status have a body, be it an empty one: RFC 9110 section 6.4.1.
+func hasBody(status int) bool {
+	return status >= http.StatusOK && status != http.StatusNoContent && status != http.StatusNotModified
 }
 
 // bytes returns the whole answer as it is sent, valid until reset. last announces that the connection closes.
 func (a *answer) bytes(now time.Time, last bool) []byte {
 	a.WriteHeader(http.StatusOK)
-	delete(a.header, "Content-Length")
+	for _, own := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"} {
+		delete(a.header, own)
+	}
 	w := &a.wire
 	w.WriteString("HTTP/1.1 ")
 	w.Write(strconv.AppendInt(w.AvailableBuffer(), int64(a.status), 10))
@@ -53,9 +63,12 @@ func (a *answer) bytes(now time.Time, last bool) []byte {
 	w.WriteString(http.StatusText(a.status))
 	w.WriteString("\r\nDate: ")
 	w.Write(now.UTC().AppendFormat(w.AvailableBuffer(), http.TimeFormat))
-	w.WriteString("\r\nContent-Length: ")
-	w.Write(strconv.AppendInt(w.AvailableBuffer(), int64(a.body.Len()), 10))
 	w.WriteString("\r\n")
+	if hasBody(a.status) {
+		w.WriteString("Content-Length: ")
+		w.Write(strconv.AppendInt(w.AvailableBuffer(), int64(a.body.Len()), 10))
+		w.WriteString("\r\n")
+	}
 	if last {
 		w.WriteString("Connection: close\r\n")
 	}

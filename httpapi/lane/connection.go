@@ -2,12 +2,14 @@ package lane
 
 import (
 	"net"
+	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 )
 
 // slack is how much earlier than configured a connection may run out of time: deadlines are moved once in so long, and not
-// with every request.
+// with every request. Of short timeouts it is a quarter.
 const slack = time.Second
 
 // buffers for heads.
@@ -19,19 +21,21 @@ type connection struct {
 
 	listener *Listener
 	buffer   *[maxHead]byte
-	sent     []byte        // what the client has sent after the requests that were answered, in buffer
-	patience time.Duration // with the client until it begins a request
-	partial  bool          // it has begun
-	readBy   time.Time     // deadlines, as they are set
+	sent     []byte    // what the client has sent after the requests that were answered, in buffer
+	partial  bool      // a request has begun
+	readBy   time.Time // deadlines, as they are set
 	writeBy  time.Time
 }
 
 // serve answers one request after the other, then closes the connection or hands it over.
 func (c *connection) serve() {
 	defer c.listener.remove(c)
+	defer c.survivePanic()
 	c.buffer = buffers.Get().(*[maxHead]byte) //nolint:forcetypeassert // nothing else is in the pool
 	defer buffers.Put(c.buffer)
-	c.sent, c.patience = c.buffer[:0], c.listener.cfg.HeadTimeout
+	c.sent = c.buffer[:0]
+	c.partial = true // the time for the first head runs from the connection on
+	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	if !c.serveRequests() {
 		_ = c.Close() // nobody waits for it
 		return
@@ -56,24 +60,38 @@ func (c *connection) serveRequests() (foreignNext bool) {
 			}
 		case taken:
 			r.RemoteAddr = remote
-			if !c.listener.answer(a, &r.Request) || !c.write(a) {
+			c.listener.cfg.Handler.ServeHTTP(a, &r.Request)
+			if !c.write(a) {
 				return false
 			}
 			a.reset()
 			c.sent = c.buffer[:copy(c.buffer[:], c.sent[size:])]
-			c.patience, c.partial = c.listener.cfg.IdleTimeout, false
+			c.partial = false
 		}
 	}
 }
 
+// survivePanic breaks off the connection whose request has panicked, and no other.
+func (c *connection) survivePanic() {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if value != http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http does
+		c.listener.cfg.ErrorLog.Printf("panic serving %s: %v\n%s", c.RemoteAddr(), value, debug.Stack())
+	}
+	_ = c.Close()
+}
+
 // receive waits for more of a request, and is false when none will come.
 func (c *connection) receive() bool {
-	switch now := time.Now(); {
+	switch {
+	case c.partial:
 	case len(c.sent) == 0:
-		c.moveDeadline(&c.readBy, now.Add(c.patience), c.SetReadDeadline)
-	case !c.partial:
+		c.moveDeadline(&c.readBy, c.listener.cfg.IdleTimeout, c.SetReadDeadline)
+	default:
 		c.partial = true
-		c.moveDeadline(&c.readBy, now.Add(c.listener.cfg.HeadTimeout), c.SetReadDeadline)
+		c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	}
 	if c.listener.stopping.Load() { // after the deadline, because Shutdown sets one too
 		return false
@@ -85,14 +103,16 @@ func (c *connection) receive() bool {
 
 // write sends an answer, and tells whether the connection goes on.
 func (c *connection) write(a *answer) bool {
-	now, last := time.Now(), c.listener.stopping.Load()
-	c.moveDeadline(&c.writeBy, now.Add(c.listener.cfg.WriteTimeout), c.SetWriteDeadline)
-	_, err := c.Write(a.bytes(now, last))
+	last := c.listener.stopping.Load()
+	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
+	_, err := c.Write(a.bytes(time.Now(), last))
 	return err == nil && !last
 }
 
-func (c *connection) moveDeadline(at *time.Time, to time.Time, set func(time.Time) error) {
-	if at.After(to) || at.Before(to.Add(-slack)) {
+// moveDeadline moves a deadline to where the timeout ends that begins now, unless it is about there.
+func (c *connection) moveDeadline(at *time.Time, timeout time.Duration, set func(time.Time) error) {
+	to := time.Now().Add(timeout)
+	if at.After(to) || at.Before(to.Add(-min(slack, timeout/4))) {
 		*at = to
 		_ = set(to) // where it fails, so does what it is for
 	}
@@ -111,6 +131,16 @@ func (h *handed) Read(p []byte) (int, error) {
 		return h.Conn.Read(p)
 	}
 	n := copy(p, h.sent)
-	h.sent = h.sent[n:]
+	if h.sent = h.sent[n:]; len(h.sent) == 0 {
+		h.sent = nil
+	}
 	return n, nil
+}
+
+// CloseWrite lets net/http tell a client that there is no more to come while it still listens.
+func (h *handed) CloseWrite() error {
+	if conn, ok := h.Conn.(interface{ CloseWrite() error }); ok {
+		return conn.CloseWrite()
+	}
+	return nil
 }

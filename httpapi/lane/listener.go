@@ -2,11 +2,9 @@ package lane
 
 import (
 	"context"
-	"errors"
 	"log"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -107,7 +105,7 @@ func (l *Listener) stop() error {
 // Shutdown closes the listener and waits until the requests in progress are answered. When ctx ends before, it closes their
 // connections and fails.
 func (l *Listener) Shutdown(ctx context.Context) error {
-	err := l.Close()
+	_ = l.Close() // whoever accepts learns of it
 	ended := make(chan struct{})
 	go func() {
 		l.serving.Wait()
@@ -115,15 +113,15 @@ func (l *Listener) Shutdown(ctx context.Context) error {
 	}()
 	select {
 	case <-ended:
-		return err
+		return nil
 	case <-ctx.Done():
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.connections {
-		err = errors.Join(err, c.Close())
+		_ = c.Close()
 	}
-	return errors.Join(err, context.Cause(ctx))
+	return context.Cause(ctx)
 }
 
 func (l *Listener) add(c *connection) bool {
@@ -150,20 +148,4 @@ func (l *Listener) handOver(conn net.Conn) bool {
 	case <-l.closed:
 		return false
 	}
-}
-
-// answer has the handler answer a request. It is false where the connection has to be broken off.
-func (l *Listener) answer(a *answer, r *http.Request) (answered bool) {
-	defer func() {
-		switch value := recover(); value {
-		case nil:
-		case http.ErrAbortHandler: // the value itself, as net/http does
-			answered = false
-		default:
-			answered = false
-			l.cfg.ErrorLog.Printf("panic serving %s: %v\n%s", r.RemoteAddr, value, debug.Stack())
-		}
-	}()
-	l.cfg.Handler.ServeHTTP(a, r)
-	return true
 }

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/net/http/httpguts"
 )
 
 // isName takes the paths that the tests want taken.
@@ -73,7 +75,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what is taken against what net/http reads.
+// FuzzParse holds what is taken against what net/http reads, and against what its server refuses besides.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a\r\n\r\n"))
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a:80\r\nConnection: Keep-Alive\r\nuser-agent:\tb c \r\nX-!: \xff\r\n\r\nGET /d"))
@@ -97,6 +99,14 @@ func FuzzParse(f *testing.F) {
 		}
 		if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) || want.Body != http.NoBody || want.ContentLength != 0 || want.Close {
 			t.Fatal("net/http finds more in it than a head")
+		}
+		for name, values := range want.Header {
+			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(values[0]) {
+				t.Fatalf("net/http refuses the field %q", name)
+			}
+		}
+		if !httpguts.ValidHostHeader(want.Host) {
+			t.Fatalf("net/http refuses the host %q", want.Host)
 		}
 		if got.Method != want.Method || got.Host != want.Host || got.RequestURI != want.RequestURI || *got.URL != *want.URL ||
 			got.Proto != want.Proto || !got.ProtoAtLeast(1, 1) || !maps.EqualFunc(got.Header, want.Header, slices.Equal[[]string]) {
