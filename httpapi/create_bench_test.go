@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"linkledger/commands"
+	"linkledger/events/eventstore/eventstoretest"
 )
 
 // creators is how many clients create links at a time.
@@ -29,7 +30,9 @@ func BenchmarkCreate(b *testing.B) {
 	}{{1, "", commands.Plan{}}, {50, "", commands.Plan{}}, {1, ", limited", limits}, {50, ", limited", limits}} {
 		b.Run(fmt.Sprintf("%d per call%s", variant.batch, variant.name), func(b *testing.B) {
 			batch := variant.batch
-			s := newStack(b, func(cfg *Config) { cfg.Plans = map[string]commands.Plan{"free": variant.plan} })
+			s := newStackOn(b, eventstoretest.ServeFolder(b, b.TempDir()), func(cfg *Config) {
+				cfg.Plans = map[string]commands.Plan{"free": variant.plan}
+			})
 			c := s.client(b, "demo")
 			server := httptest.NewServer(s.handler)
 			b.Cleanup(server.Close)
