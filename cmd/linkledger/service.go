@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -22,15 +21,12 @@ import (
 	"linkledger/commands/spool"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
-	"linkledger/httpapi/lane"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
 
 const (
-	// drainTimeout is how long requests in flight may take after the service was told to stop.
-	drainTimeout = 10 * time.Second
 	// stopTimeout is how long the parts of the service may take to end after the last request, and their connections then.
 	stopTimeout = 20 * time.Second
 	// databaseConnections bounds the PostgreSQL connections of one process.
@@ -333,67 +329,6 @@ func (s *service) catchUp(ctx context.Context, to eventstore.Position) error {
 		}
 	}
 	return nil
-}
-
-// serve answers what comes to the public address. Visits of short links have a lane of their own.
-func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, public net.Listener) error {
-	if !s.has(roleRedirect) {
-		return serveHTTP(ctx, fail, s.handler, public, s.logger)
-	}
-	visits := lane.Listen(public, lane.Config{
-		Handler: s.handler, Takes: httpapi.IsShort,
-		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
-	})
-	drained := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-		defer cancel()
-		err := visits.Shutdown(deadline)
-		if err != nil {
-			err = fmt.Errorf("visits did not end in time: %w", err)
-		}
-		drained <- err
-	})
-	return errors.Join(serveHTTP(ctx, fail, s.handler, visits, s.logger), <-drained)
-}
-
-// Limits of the HTTP servers.
-const (
-	headTimeout    = 5 * time.Second
-	requestTimeout = 30 * time.Second
-	writeTimeout   = 60 * time.Second
-	idleTimeout    = 2 * time.Minute
-)
-
-func errorLog(logger *slog.Logger) *log.Logger {
-	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
-}
-
-// serveHTTP serves until ctx ends, then lets the requests in flight finish.
-func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener, logger *slog.Logger) error {
-	server := &http.Server{
-		Handler:           handler,
-		ReadHeaderTimeout: headTimeout,
-		ReadTimeout:       requestTimeout,
-		WriteTimeout:      writeTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    128 << 10, // some clients put the JSON of their last call into the query of the next
-		ErrorLog:          errorLog(logger),
-	}
-	drained := make(chan error, 1)
-	context.AfterFunc(ctx, func() {
-		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-		defer cancel()
-		err := server.Shutdown(deadline)
-		if err != nil {
-			err = errors.Join(fmt.Errorf("requests did not end in time: %w", err), server.Close())
-		}
-		drained <- err
-	})
-	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-		fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
-	}
-	return <-drained
 }
 
 func (s *service) close() error {

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"linkledger/httpapi"
+	"linkledger/httpapi/lane"
+)
+
+// Limits of the HTTP servers.
+const (
+	headTimeout    = 5 * time.Second
+	requestTimeout = 30 * time.Second
+	writeTimeout   = 60 * time.Second
+	idleTimeout    = 2 * time.Minute
+	// drainTimeout is how long requests in flight may take after the service was told to stop.
+	drainTimeout = 10 * time.Second
+)
+
+// serve answers what comes to the public address. Visits of short links have a lane of their own.
+func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, public net.Listener) error {
+	if !s.has(roleRedirect) {
+		return serveHTTP(ctx, fail, s.handler, public, s.logger)
+	}
+	visits := lane.Listen(public, lane.Config{
+		Handler: s.handler, Takes: httpapi.IsShort,
+		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
+	})
+	drained := drainAfter(ctx, visits.Shutdown)
+	return errors.Join(serveHTTP(ctx, fail, s.handler, visits, s.logger), <-drained)
+}
+
+// serveHTTP serves until ctx ends, then lets the requests in flight finish.
+func serveHTTP(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener, logger *slog.Logger) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headTimeout,
+		ReadTimeout:       requestTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    128 << 10, // some clients put the JSON of their last call into the query of the next
+		ErrorLog:          errorLog(logger),
+	}
+	drained := drainAfter(ctx, func(ctx context.Context) error {
+		err := server.Shutdown(ctx)
+		if err != nil {
+			err = errors.Join(err, server.Close())
+		}
+		return err
+	})
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		fail(fmt.Errorf("serve %s: %w", listener.Addr(), err))
+	}
+	return <-drained
+}
+
+// drainAfter shuts a server down when ctx ends, and tells how that went.
+func drainAfter(ctx context.Context, shutdown func(context.Context) error) <-chan error {
+	drained := make(chan error, 1)
+	context.AfterFunc(ctx, func() {
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		defer cancel()
+		err := shutdown(deadline)
+		if err != nil {
+			err = fmt.Errorf("requests did not end in time: %w", err)
+		}
+		drained <- err
+	})
+	return drained
+}
+
+func errorLog(logger *slog.Logger) *log.Logger {
+	return slog.NewLogLogger(logger.Handler(), slog.LevelDebug)
+}
