@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -47,6 +48,10 @@ type Page struct {
 
 // fewSearched is how many links at most are searched one by one.
 const fewSearched = 10_000
+
+// indexed is the length of the shortest text that an index finds. For a shorter one every text is read, byte by byte, which
+// takes less than to look for it with LIKE.
+const indexed = 3
 
 // Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag that the account does not
 // have then is an *UnknownTagError. An order by clicks and an expression with visited are ErrNoPast where a moment is given:
@@ -122,8 +127,12 @@ func (q *DB) found(ctx context.Context, list ListLinks, met linkSet) (linkSet, e
 func (q *DB) search(list ListLinks) *bun.SelectQuery {
 	at := momentOf(list.At)
 	search := q.texts(at).ColumnExpr("word, bit_or(1::bigint << (63 - number % 64)) AS bits").
-		Where("account_id = ?", list.Account).Where("text LIKE ?", containing(readmodel.SearchText(list.Search))).
-		GroupExpr("word")
+		Where("account_id = ?", list.Account).GroupExpr("word")
+	if text := readmodel.SearchText(list.Search); utf8.RuneCountInString(text) < indexed {
+		search = search.Where("position(?::bytea IN textsend(text)) > 0", []byte(text))
+	} else {
+		search = search.Where("text LIKE ?", containing(text))
+	}
 	if strings.Contains(list.Search, "\n") { // which only notes have; or else it could lie across two fields
 		search = search.Where(`EXISTS (SELECT FROM `+at.links()+` AS l
 			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`, containing(list.Search))

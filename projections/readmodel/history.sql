@@ -71,6 +71,8 @@ ALTER TABLE ?schema.link_faces ALTER word SET (n_distinct = -0.015625);
 CREATE INDEX link_faces_number ON ?schema.link_faces (account_id, number);
 CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number) INCLUDE (since, until);
 CREATE INDEX link_faces_search ON ?schema.link_faces USING gin (text gin_trgm_ops);
+-- Rows come in about the order of time: a search passes by the pages of what was not yet there at its moment.
+CREATE INDEX link_faces_since ON ?schema.link_faces USING brin (since) WITH (pages_per_range = 16, autosummarize = on);
 
 -- Those before.
 CREATE TABLE ?schema.former_faces (
@@ -87,8 +89,9 @@ CREATE TABLE ?schema.former_faces (
 CREATE INDEX former_faces_number ON ?schema.former_faces (account_id, number);
 CREATE INDEX former_faces_hash ON ?schema.former_faces (account_id, hash, number) INCLUDE (since, until);
 CREATE INDEX former_faces_search ON ?schema.former_faces USING gin (text gin_trgm_ops);
--- They come in about the order in which they were given up: a search passes by those that were gone at its moment.
-CREATE INDEX former_faces_until ON ?schema.former_faces USING brin (until) WITH (pages_per_range = 16, autosummarize = on);
+-- They come in about the order in which they were given up: a search passes by those that were gone at its moment too.
+CREATE INDEX former_faces_time ON ?schema.former_faces USING brin (since, until)
+    WITH (pages_per_range = 16, autosummarize = on);
 
 -- Sets of links as in link_sets, with each change. A page has the changes of a block from its first moment to the next
 -- page; the set at a moment between them is bits without the changes after it.
