@@ -168,7 +168,7 @@ func (s *Store) openPebble() error {
 	// The writer is there before Pebble may call it.
 	logger := &pebbleLogger{log: s.log, fail: func(cause error) { s.writer.fail(cause) }}
 	opts := &pebble.Options{
-		FS: s.cfg.FS, Lock: s.lock, Cache: cache, MemTableSize: memTable,
+		FS: zeroedFS{s.cfg.FS}, Lock: s.lock, Cache: cache, MemTableSize: memTable,
 		FormatMajorVersion: pebble.FormatNewest,
 		Logger:             logger,
 		EventListener:      logger.listener(),
