@@ -21,6 +21,10 @@ import (
 const (
 	// maxGroup is how many clicks one append carries; their event stays well below the event store's size limit.
 	maxGroup = 4096
+	// busyGroup is from how many clicks on a group shows that many more are about to come. The next one then waits for
+	// them, for a linger: every append costs the same, however many clicks it carries.
+	busyGroup = 16
+	linger    = 100 * time.Microsecond
 	// maxLinks bounds the redirects that the trace of a group links to.
 	maxLinks = 64
 	// clickTimeout bounds how long clicks wait for the event store where there is no spool.
@@ -48,7 +52,7 @@ type ClicksConfig struct {
 }
 
 // Clicks records the clicks of one node. Clicks that arrive while an append is under way go together with the next one,
-// so an idle node appends each at once and a busy one appends few large groups.
+// so an idle node appends each at once and a busy one, which waits for them a moment longer, appends few large groups.
 //
 // A group that the event store has not acknowledged in time goes to the spool, as the very append that was tried, and so
 // do the groups after it until the event store keeps up again. The appends of the spool are repeated until the event
@@ -161,10 +165,16 @@ func (c *Clicks) Run(ctx context.Context) error {
 	if c.cfg.Spool != nil {
 		draining.Go(func() { c.drain(ctx) })
 	}
+	size := 0 // of the last group
 	for {
 		select {
 		case <-c.arrived:
-			c.write(c.take())
+			if size >= busyGroup {
+				<-time.After(linger)
+			}
+			g := c.take()
+			size = len(g.clicks)
+			c.write(g)
 		case <-ctx.Done():
 			c.mu.Lock()
 			c.closed = true
