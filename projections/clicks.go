@@ -127,7 +127,9 @@ func (c *clickFold) write(s *statements) {
 	c.rotated.after(s)
 }
 
-// count does everything in one statement: the visitors that were not there yet are the unique clicks.
+// count does everything in one statement: the visitors that were not there yet are the unique clicks. Nobody else
+// inserts any meanwhile, so there is no conflict: ON CONFLICT would first insert each on approval, and all this takes a
+// sixth longer then.
 func (c *clickFold) count(s *statements) {
 	var visitors, days, links struct {
 		link    uuidColumn
@@ -155,8 +157,8 @@ func (c *clickFold) count(s *statements) {
 	s.queue(`
 		WITH fresh AS (
 			INSERT INTO ?schema.visitors (url_id, visitor, day)
-			SELECT * FROM unnest($1::uuid[], $2::text[], $3::date[])
-			ON CONFLICT DO NOTHING
+			SELECT seen.* FROM unnest($1::uuid[], $2::text[], $3::date[]) AS seen (url_id, visitor, day)
+			WHERE NOT EXISTS (SELECT FROM ?schema.visitors AS v WHERE v.url_id = seen.url_id AND v.visitor = seen.visitor)
 			RETURNING url_id, day),
 		fresh_days AS (SELECT url_id, day, count(*) AS clicks FROM fresh GROUP BY url_id, day),
 		counted_days AS (
