@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/uptrace/bunrouter"
@@ -48,17 +47,18 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 
 // target looks up the link that a path names.
 func (s *server) target(e *exchange) (queries.Target, error) {
-	missing := &apiError{code: codeURLNotFound, details: "There is no such link"}
 	hash := e.param("hash")
 	if !commands.ValidHash(hash) {
-		return queries.Target{}, missing
+		return queries.Target{}, errNoLink()
 	}
 	target, err := s.cfg.Targets.Find(e.context(), hash)
 	if errors.Is(err, queries.ErrNotFound) {
-		return queries.Target{}, missing
+		return queries.Target{}, errNoLink()
 	}
 	return target, answered(err)
 }
+
+func errNoLink() error { return &apiError{code: codeURLNotFound, details: "There is no such link"} }
 
 // unavailable says why a link that exists or existed sends nobody on.
 func unavailable(target queries.Target, now time.Time) error {
@@ -103,5 +103,10 @@ func gone(details string) error {
 
 // headerSafe tells whether a text can be the value of a header. Commands let no other destinations through.
 func headerSafe(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f })
+	for i := range len(text) {
+		if text[i] < ' ' || text[i] == 0x7f {
+			return false
+		}
+	}
+	return true
 }

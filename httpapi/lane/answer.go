@@ -72,8 +72,25 @@ func (a *answer) bytes(now time.Time, last bool) []byte {
 	if last {
 		w.WriteString("Connection: close\r\n")
 	}
-	_ = a.header.Write(w) // a buffer takes everything
+	a.writeFields()
 	w.WriteString("\r\n")
 	w.Write(a.body.Bytes())
 	return w.Bytes()
+}
+
+// writeFields writes the header fields. Those that only net/http knows how to send safely it writes.
+func (a *answer) writeFields() {
+	w := &a.wire
+	for name, values := range a.header {
+		for _, value := range values {
+			if !isToken(name) || !isText(value) {
+				_ = http.Header{name: {value}}.Write(w) // a buffer takes everything
+				continue
+			}
+			w.WriteString(name)
+			w.WriteString(": ")
+			w.WriteString(value)
+			w.WriteString("\r\n")
+		}
+	}
 }

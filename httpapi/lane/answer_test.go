@@ -5,7 +5,9 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 )
@@ -47,5 +49,26 @@ func TestAnswersEndWhereTheyShould(t *testing.T) {
 			_ = got.Body.Close()
 			a.reset()
 		}
+	}
+}
+
+// What is no field stays within its own.
+func TestFieldsEndWhereTheyShould(t *testing.T) {
+	t.Parallel()
+	a := newAnswer()
+	a.header["Location"] = []string{"https://example.com/\r\nSet-Cookie: a=b"}
+	a.header["Referrer-Policy"] = []string{"origin", "no-referrer"}
+	a.header["X\r\nSet-Cookie"] = []string{"a=b"}
+	got, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(a.bytes(time.Unix(0, 0), false))), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = got.Body.Close() }()
+	want := http.Header{
+		"Date": {"Thu, 01 Jan 1970 00:00:00 GMT"}, "Content-Length": {"0"},
+		"Location": {"https://example.com/  Set-Cookie: a=b"}, "Referrer-Policy": {"origin", "no-referrer"},
+	}
+	if !maps.EqualFunc(got.Header, want, slices.Equal) {
+		t.Errorf("got %q, want %q", got.Header, want)
 	}
 }
