@@ -18,7 +18,7 @@ type measureCommand struct {
 	Compare string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
 	Folder  string   `help:"Where the data lies meanwhile, some GB: choose a disk like that of production." default:"." type:"path"`
 	Runs    int      `help:"Runs, of which the medians are told." default:"3"`
-	Turns   int      `help:"Turns of three seconds that the program and its control take in each run." default:"2"`
+	Turns   int      `help:"Turns of six seconds that the program and its control take in each run." default:"2"`
 	Links   int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
 	Only    []string `help:"Parts to measure: appends, rebuild, lists, redirects, creates." enum:"appends,rebuild,lists,redirects,creates" default:"appends,rebuild,lists,redirects,creates"`
 	Short   bool     `help:"Measure everything for a moment, on few links: shows that it works, its figures say nothing."`
@@ -51,7 +51,7 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	b := bench{
-		plan: plan{c.Runs, c.Turns, 3 * time.Second}, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
+		plan: plan{c.Runs, c.Turns, 6 * time.Second}, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
 		b.plan, b.links, b.redirected = plan{1, 1, 200 * time.Millisecond}, 1000, 100
