@@ -75,8 +75,8 @@ func Encode(e Event) ([]byte, error) {
 	return body, nil
 }
 
-// Decode turns a stored event back into its struct (a value, never a pointer). A type that this program does not know
-// is ErrUnknownType.
+// Decode turns a stored event back into its struct (a value, never a pointer). Its texts may lie in the body, which must not
+// change any more. A type that this program does not know is ErrUnknownType.
 func Decode(eventType string, body []byte) (Event, error) {
 	dec, ok := decoders[eventType]
 	if !ok {
