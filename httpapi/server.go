@@ -40,6 +40,8 @@ type Config struct {
 	Plans map[string]commands.Plan
 	// Wait returns when a projection has passed a commit position, or with the error of ctx. For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
+	// Demand is Wait for what the projector may hold back. For the API.
+	Demand func(ctx context.Context, projection string, position uint64) error
 	// Overtake returns when a projection has what others are known to have, or with the error of ctx. For the API.
 	Overtake func(ctx context.Context, projection string, others ...string) error
 
@@ -122,7 +124,7 @@ func (cfg *Config) check() error {
 		return errors.New("neither the API nor redirects are to be served")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil || cfg.Overtake == nil):
+	case cfg.API && (cfg.Commands == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
 		return errors.New("the API needs commands, accounts, a meter of calls and a way to wait for the read models")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")

@@ -108,7 +108,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	})
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Accounts: s.fresh.Accounts, Targets: s.targets,
-		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Overtake: s.fresh.Overtake,
+		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -393,6 +393,6 @@ func newStackless() Config {
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
 		Accounts: queries.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
 		Clicks: commands.NewClicks(commands.ClicksConfig{}), Calls: commands.NewCalls(commands.CallsConfig{}), Wait: queries.NewFreshness(nil).Wait,
-		Overtake: queries.NewFreshness(nil).Overtake, VisitorKey: make([]byte, minKey),
+		Demand: queries.NewFreshness(nil).Demand, Overtake: queries.NewFreshness(nil).Overtake, VisitorKey: make([]byte, minKey),
 	}
 }

@@ -87,7 +87,7 @@ func (s *server) awaitClicks(e *exchange, projection string) {
 	}
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
-	if err := s.cfg.Wait(ctx, projection, s.cfg.Clicks.Position()); err != nil {
+	if err := s.cfg.Demand(ctx, projection, s.cfg.Clicks.Position()); err != nil {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the read models show all clicks",
 			slog.String("request", e.id), slog.String("projection", projection), slog.Any("error", err))
 	}

@@ -101,6 +101,17 @@ type gathered struct {
 	size int // of the events, in bytes
 }
 
+func (g *gathered) add(recorded []eventstore.Recorded, facts []fact, to eventstore.Position) error {
+	if err := foldEach(facts, g.fold.step); err != nil {
+		return err
+	}
+	g.extend(recorded, to)
+	for _, r := range recorded {
+		g.size += place + len(r.Data) + len(r.Metadata)
+	}
+	return nil
+}
+
 // writing is what PostgreSQL takes in.
 type writing struct {
 	stretch
@@ -110,7 +121,7 @@ type writing struct {
 }
 
 // take brings a batch into the tables, in parts. After an erasure a build knows the notes no more.
-func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool) error {
 	parts := cutAtErasures(recorded, func(r eventstore.Recorded) eventstore.Recorded { return r })
 	for i, part := range parts {
 		upTo := to
@@ -118,7 +129,7 @@ func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to
 			upTo = part[len(part)-1].Position
 		}
 		if !isErasure(part) {
-			if err := p.takePart(ctx, part, upTo); err != nil {
+			if err := p.takePart(ctx, part, upTo, held); err != nil {
 				return err
 			}
 			continue
@@ -136,16 +147,29 @@ func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to
 	return nil
 }
 
-// takePart brings events into the tables. While a build has PostgreSQL take in what came before, they are gathered, as far
-// as there is room: a row that many of them change is written once. Nobody waits for them; settle does.
-func (p *projector) takePart(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
-	if p.bulk == nil || len(recorded) == 0 || !p.keeps {
+// takePart brings events into the tables, or gathers them. Nobody waits for those that are held, and for none of a build;
+// settle does.
+func (p *projector) takePart(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool) error {
+	if p.bulk != nil && len(recorded) > 0 {
+		return p.takeBulk(ctx, recorded, to)
+	}
+	if p.bulk != nil {
 		if err := p.settle(ctx); err != nil {
 			return err
 		}
+	} else if held && p.mayHold() {
+		return p.hold(ctx, recorded, to)
 	}
-	if p.bulk == nil || len(recorded) == 0 {
-		return p.applyAll(ctx, recorded, to)
+	return p.applyAll(ctx, recorded, to)
+}
+
+// takeBulk gathers events while PostgreSQL takes in what came before, as far as there is room: a row that many of them change
+// is written once.
+func (p *projector) takeBulk(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+	if !p.keeps {
+		if err := p.settle(ctx); err != nil {
+			return err
+		}
 	}
 	if err := p.gather(ctx, recorded, to); err != nil {
 		p.giveUp(err)
@@ -164,6 +188,9 @@ func (p *projector) takePart(ctx context.Context, recorded []eventstore.Recorded
 func (p *projector) settle(ctx context.Context) error {
 	if err := p.await(ctx); err != nil || p.gathered == nil {
 		return err
+	}
+	if p.bulk == nil {
+		return p.applyAll(ctx, nil, p.gathered.to)
 	}
 	if err := p.writeLater(ctx); err != nil {
 		return err
@@ -194,8 +221,8 @@ func (p *projector) await(ctx context.Context) error {
 	return err
 }
 
-// giveUp forgets what follows from something that failed. Where it can't be applied for what is in it, all batches go on
-// one at a time, so that the event is found.
+// giveUp forgets what follows from something that failed. Where it can't be applied for what is in it, nothing is gathered in
+// bulk any more, so that the event is found.
 func (p *projector) giveUp(err error) {
 	p.gathered, p.bulk = nil, nil
 	if transient(err) {
@@ -220,14 +247,7 @@ func (p *projector) gather(ctx context.Context, recorded []eventstore.Recorded, 
 			return err
 		}
 	}
-	if err := foldEach(facts, folding.step); err != nil {
-		return err
-	}
-	p.gathered.extend(recorded, to)
-	for _, r := range recorded {
-		p.gathered.size += place + len(r.Data) + len(r.Metadata)
-	}
-	return nil
+	return p.gathered.add(recorded, facts, to)
 }
 
 // writeLater has PostgreSQL take in what was gathered, while the next batches are.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -19,21 +18,24 @@ import (
 // are unique only the table of visitors knows. Rows are written in the order of their keys, in which PostgreSQL finds them
 // with less effort.
 type clickFold struct {
-	links    map[uuid.UUID]*linkClicks
-	days     map[linkDay]int64 // clicks
+	days     []dayClicks
+	place    map[linkDay]int // in days
+	visitors []linkVisit     // the first ones of the batch
 	seen     map[linkVisitor]struct{}
-	visitors []linkVisit // the first ones of the batch
 	rotated  rotation
 }
 
-type linkClicks struct {
+// dayClicks are the clicks of a link on a day.
+type dayClicks struct {
+	linkDay
+
 	total int64
-	last  time.Time
+	last  int64 // when, in microseconds since 1970
 }
 
 type linkDay struct {
 	link uuid.UUID
-	day  time.Time
+	day  dayNumber
 }
 
 type linkVisitor struct {
@@ -44,7 +46,19 @@ type linkVisitor struct {
 type linkVisit struct {
 	linkVisitor
 
-	day time.Time
+	day dayNumber
+}
+
+// dayNumber counts the days since 1970, UTC: there are many in memory.
+type dayNumber = int32
+
+func dayOf(at time.Time) dayNumber {
+	const seconds = 24 * 60 * 60
+	day := at.Unix() / seconds
+	if at.Unix()%seconds < 0 {
+		day--
+	}
+	return dayNumber(day) //nolint:gosec // checkYear bounds it
 }
 
 // isClicks tells of events that change counters only. Readers of counters see them a little later, and a busy service has
@@ -52,21 +66,18 @@ type linkVisit struct {
 func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
 
 func newClickFold() countedClicks {
-	return &clickFold{
-		links: make(map[uuid.UUID]*linkClicks), days: make(map[linkDay]int64), seen: make(map[linkVisitor]struct{}),
-	}
+	return &clickFold{place: make(map[linkDay]int), seen: make(map[linkVisitor]struct{})}
 }
 
 func (c *clickFold) add(batch events.ClicksRecorded) error {
-	return eachCounted(batch, func(link uuid.UUID, click events.Click, on time.Time) {
-		c.addToLink(link, click.At)
-		c.days[linkDay{link, on}]++
+	return eachCounted(batch, func(link uuid.UUID, click events.Click, on dayNumber) {
+		c.addToDay(linkDay{link, on}, click.At)
 		c.addVisitor(link, click, on)
 	})
 }
 
 // eachCounted hands on the clicks that are counted, with their link and day.
-func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on time.Time)) error {
+func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on dayNumber)) error {
 	for i, click := range batch.Clicks {
 		link, err := parseID(click.URLID)
 		if err != nil {
@@ -76,50 +87,52 @@ func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click e
 			return fmt.Errorf("click %d: %w", i, err)
 		}
 		if !click.Bot {
-			count(link, click, day(click.At))
+			count(link, click, dayOf(click.At))
 		}
 	}
 	return nil
 }
 
-func (c *clickFold) addToLink(link uuid.UUID, at time.Time) {
-	clicks, ok := c.links[link]
+func (c *clickFold) addToDay(key linkDay, at time.Time) {
+	place, ok := c.place[key]
 	if !ok {
-		clicks = &linkClicks{}
-		c.links[link] = clicks
+		place = len(c.days)
+		c.place[key] = place
+		c.days = append(c.days, dayClicks{linkDay: key, last: at.UnixMicro()})
 	}
+	clicks := &c.days[place]
 	clicks.total++
-	if at.After(clicks.last) {
-		clicks.last = at
-	}
+	clicks.last = max(clicks.last, at.UnixMicro())
 }
 
-func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on time.Time) {
-	visitor, seen := click.Visitor, c.see(linkVisitor{link, click.Visitor})
+func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on dayNumber) {
+	visitor, seen := c.see(linkVisitor{link, click.Visitor})
 	if click.Former != "" {
-		visitor = click.Former
-		before := c.see(linkVisitor{link, click.Former})
+		former, before := c.see(linkVisitor{link, click.Former})
 		if !seen || !before {
-			c.rotated.add(link, click, !seen && !before)
+			c.rotated.add(former, visitor, !seen && !before)
 		}
-		seen = seen || before
+		visitor, seen = former, seen || before
 	}
 	if !seen {
-		c.visitors = append(c.visitors, linkVisit{linkVisitor{link, visitor}, on})
+		c.visitors = append(c.visitors, linkVisit{visitor, on})
 	}
 }
 
-// see tells whether the batch had a visitor before, and has him from now on.
-func (c *clickFold) see(key linkVisitor) bool {
-	_, seen := c.seen[key]
-	if !seen {
-		c.seen[key] = struct{}{}
+// see tells whether the batch had a visitor before, and has him from now on. The event that he is from may go.
+func (c *clickFold) see(v linkVisitor) (kept linkVisitor, seen bool) {
+	if _, seen := c.seen[v]; seen {
+		return v, true
 	}
-	return seen
+	v.visitor = strings.Clone(v.visitor)
+	c.seen[v] = struct{}{}
+	return v, false
 }
+
+func (c *clickFold) size() int { return len(c.days) + len(c.visitors) + len(c.rotated.link) }
 
 func (c *clickFold) write(s *statements) {
-	if len(c.links) == 0 {
+	if len(c.days) == 0 {
 		return
 	}
 	c.rotated.before(s)
@@ -131,40 +144,31 @@ func (c *clickFold) write(s *statements) {
 // has each of them once and nobody else inserts any meanwhile, so there is no conflict: ON CONFLICT would first insert each
 // on approval, and all this takes a sixth longer then.
 func (c *clickFold) count(s *statements) {
-	var visitors, days, links struct {
-		link    uuidColumn
-		visitor []string
-		day     dateColumn
-		total   []int64
-		last    timeColumn
-	}
 	slices.SortFunc(c.visitors, func(a, b linkVisit) int {
 		return cmp.Or(compareIDs(a.link, b.link), strings.Compare(a.visitor, b.visitor))
 	})
-	for _, v := range c.visitors {
-		visitors.link, visitors.visitor = append(visitors.link, toUUID(v.link)), append(visitors.visitor, v.visitor)
-		visitors.day = append(visitors.day, toDate(&v.day))
+	n := len(c.visitors)
+	seen, visitor, first := make(uuidColumn, n), make([]string, n), make([]dayNumber, n)
+	for i, v := range c.visitors {
+		seen[i], visitor[i], first[i] = toUUID(v.link), v.visitor, v.day
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(c.days), func(a, b linkDay) int {
-		return cmp.Or(compareIDs(a.link, b.link), a.day.Compare(b.day))
-	}) {
-		days.link, days.day, days.total = append(days.link, toUUID(key.link)), append(days.day, toDate(&key.day)), append(days.total, c.days[key])
-	}
-	for _, link := range slices.SortedFunc(maps.Keys(c.links), compareIDs) {
-		clicks := c.links[link]
-		links.link, links.total, links.last = append(links.link, toUUID(link)), append(links.total, clicks.total), append(links.last, toTime(clicks.last))
-	}
+	slices.SortFunc(c.days, func(a, b dayClicks) int {
+		return cmp.Or(compareIDs(a.link, b.link), cmp.Compare(a.day, b.day))
+	})
+	days, links := columnsOf(c.days), columnsOf(linksOf(c.days))
 	s.queue(`
 		WITH fresh AS (
 			INSERT INTO ?schema.visitors (url_id, visitor, day)
-			SELECT seen.* FROM unnest($1::uuid[], $2::text[], $3::date[]) AS seen (url_id, visitor, day)
+			SELECT seen.url_id, seen.visitor, date 'epoch' + seen.day
+			FROM unnest($1::uuid[], $2::text[], $3::int[]) AS seen (url_id, visitor, day)
 			WHERE NOT EXISTS (SELECT FROM ?schema.visitors AS v WHERE v.url_id = seen.url_id AND v.visitor = seen.visitor)
 			RETURNING url_id, day),
 		fresh_days AS (SELECT url_id, day, count(*) AS clicks FROM fresh GROUP BY url_id, day),
 		counted_days AS (
 			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
 			SELECT folded.url_id, folded.day, folded.total, coalesce(fresh_days.clicks, 0)
-			FROM unnest($4::uuid[], $5::date[], $6::bigint[]) AS folded (url_id, day, total)
+			FROM (SELECT url_id, date 'epoch' + day AS day, total FROM unnest($4::uuid[], $5::int[], $6::bigint[])
+				AS f (url_id, day, total)) AS folded
 			LEFT JOIN fresh_days USING (url_id, day)
 			ON CONFLICT (url_id, day) DO UPDATE SET
 				total_clicks = d.total_clicks + EXCLUDED.total_clicks,
@@ -184,9 +188,40 @@ func (c *clickFold) count(s *statements) {
 		toggled AS (
 			SELECT account_id, number, name FROM counted JOIN folded USING (url_id), (VALUES ('clicked'), ('visited')) n (name)
 			WHERE total_clicks = total)`+toggleSets,
-		visitors.link, visitors.visitor, visitors.day,
+		seen, visitor, first,
 		days.link, days.day, days.total,
 		links.link, links.total, links.last)
+}
+
+// linksOf sums up days by link.
+func linksOf(days []dayClicks) []dayClicks {
+	links := make([]dayClicks, 0, len(days))
+	for _, d := range days {
+		if last := len(links) - 1; last >= 0 && links[last].link == d.link {
+			links[last].total += d.total
+			links[last].last = max(links[last].last, d.last)
+		} else {
+			links = append(links, d)
+		}
+	}
+	return links
+}
+
+// clickColumns are clicks of links, turned by a quarter.
+type clickColumns struct {
+	link  uuidColumn
+	day   []dayNumber
+	total []int64
+	last  timeColumn
+}
+
+func columnsOf(rows []dayClicks) clickColumns {
+	n := len(rows)
+	c := clickColumns{make(uuidColumn, n), make([]dayNumber, n), make([]int64, n), make(timeColumn, n)}
+	for i, r := range rows {
+		c.link[i], c.day[i], c.total[i], c.last[i] = toUUID(r.link), r.day, r.total, toTime(time.UnixMicro(r.last))
+	}
+	return c
 }
 
 func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }

@@ -17,6 +17,7 @@ type countFold struct {
 // countedClicks sums up clicks.
 type countedClicks interface {
 	add(batch events.ClicksRecorded) error
+	size() int
 	write(s *statements)
 }
 
@@ -67,6 +68,15 @@ func (c *countFold) last(goesOn func(*countPart) bool) *countPart {
 	part := &countPart{}
 	c.parts = append(c.parts, part)
 	return part
+}
+
+func (c *countFold) size() (n int) {
+	for _, part := range c.parts {
+		if n += len(part.resets.link) + len(part.restored.link); part.clicks != nil {
+			n += part.clicks.size()
+		}
+	}
+	return n
 }
 
 func (c *countFold) write(s *statements) {

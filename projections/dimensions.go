@@ -1,6 +1,7 @@
 package projections
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,19 +56,19 @@ type dimensionClicks struct {
 	most             int
 	row              map[dimensionValue]int
 	link             uuidColumn
-	day              dateColumn
+	day              []dayNumber
 	dimension, value []string
 	clicks           []int64
 }
 
 type dimensionValue struct {
 	link             uuid.UUID
-	day              time.Time
+	day              dayNumber
 	dimension, value string
 }
 
 func (d *dimensionClicks) add(batch events.ClicksRecorded) error {
-	return eachCounted(batch, func(link uuid.UUID, click events.Click, on time.Time) {
+	return eachCounted(batch, func(link uuid.UUID, click events.Click, on dayNumber) {
 		for _, told := range [...]struct{ dimension, value string }{
 			{readmodel.DimensionReferrer, click.Referrer},
 			{readmodel.DimensionCountry, click.Country},
@@ -86,13 +87,16 @@ func (d *dimensionClicks) count(v dimensionValue) {
 	row, ok := d.row[v]
 	if !ok {
 		row = len(d.link)
+		v.value = strings.Clone(v.value) // out of the event, which goes
 		d.row[v] = row
-		d.link, d.day = append(d.link, toUUID(v.link)), append(d.day, toDate(&v.day))
+		d.link, d.day = append(d.link, toUUID(v.link)), append(d.day, v.day)
 		d.dimension, d.value = append(d.dimension, v.dimension), append(d.value, v.value)
 		d.clicks = append(d.clicks, 0)
 	}
 	d.clicks[row]++
 }
+
+func (d *dimensionClicks) size() int { return len(d.link) }
 
 func (d *dimensionClicks) write(s *statements) {
 	if len(d.link) == 0 {
@@ -100,7 +104,8 @@ func (d *dimensionClicks) write(s *statements) {
 	}
 	s.queue(`
 		WITH folded AS (
-			SELECT * FROM unnest($2::uuid[], $3::date[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
+			SELECT url_id, date 'epoch' + day AS day, dimension, value, clicks, arrival
+			FROM unnest($2::uuid[], $3::int[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
 				AS f (url_id, day, dimension, value, clicks, arrival))`+addDimensions,
 		d.most, d.link, d.day, d.dimension, d.value, d.clicks)
 }

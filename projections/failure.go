@@ -60,7 +60,12 @@ func transient(err error) bool {
 
 // applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what precedes it is committed.
 func (p *projector) applyAll(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+	holding := p.gathered != nil
 	err := p.commit(ctx, recorded, to)
+	if holding {
+		p.letGo(to, err)
+		return err
+	}
 	if err == nil || len(recorded) == 0 || transient(err) {
 		return err
 	}

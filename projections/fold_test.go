@@ -127,7 +127,9 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 		again := rapid.IntRange(0, at).Draw(t, "again")
 		at = next
 		if rapid.Bool().Draw(t, "hurry") { // the next batch does not wait for this one
-			if err := p.applyBatch(ctx, batchOf(log[again:next])); err != nil {
+			batch := batchOf(log[again:next])
+			batch.Held = w.mayBeHeld(batch.Events) && rapid.Bool().Draw(t, "held")
+			if err := p.applyBatch(ctx, batch); err != nil {
 				t.Fatalf("apply a batch of %d: %v", next-again, err)
 			}
 			continue
@@ -149,6 +151,12 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 			mustComplete(ctx, t, p)
 		}
 	}
+}
+
+// mayBeHeld tells whether a subscriber may have held events back.
+func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
+	p := w.projection
+	return p.held != nil && (p.rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.patient(r) }))
 }
 
 func fillInBulk(p *projector, bulk bool) {

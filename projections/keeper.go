@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -190,10 +192,31 @@ func (k *keeper) listenOnce(ctx context.Context, connected func()) (err error) {
 	connected()
 	for {
 		k.again() // also at first: an announcement may have gone out before
-		if _, err := conn.WaitForNotification(ctx); err != nil {
+		announcement, err := readmodel.NextNotification(ctx, conn)
+		for err == nil && k.demand(announcement) {
+			announcement, err = readmodel.NextNotification(ctx, conn)
+		}
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// demand passes on what an announcement demands of a projection. It is false where the announcement is about elections.
+func (k *keeper) demand(announcement string) bool {
+	name, text, ok := strings.Cut(announcement, " ")
+	position, err := strconv.ParseUint(text, 10, 64)
+	if !ok || err != nil {
+		return false
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for generation, t := range k.terms {
+		if generation.name == name {
+			t.demand.Raise(position)
+		}
+	}
+	return true
 }
 
 // again has an election held soon.

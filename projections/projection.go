@@ -26,6 +26,9 @@ const (
 // now, waits for it.
 const restPatience = 100 * time.Millisecond
 
+// clickPatience is how long clicks wait to be counted when there are very many: then they meet in fewer rows.
+const clickPatience = 2 * time.Second
+
 // projection is one read model: what it follows and how a batch gets into its tables.
 type projection struct {
 	name   string
@@ -33,6 +36,8 @@ type projection struct {
 	fold   func() fold
 	raw    bool // the fold takes facts without their bodies
 	keeps  bool // the fold puts into bulk what it changes, and finds it there
+	// held is about how many rows a fold holds that takes in facts which nobody waits for without read; nil: it can't.
+	held func(fold) int
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
 	patient                  func(eventstore.Recorded) bool
 	rests                    bool          // nobody waits for any
@@ -55,12 +60,12 @@ func all() []projection {
 	return []projection{
 		{
 			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount), keeps: true,
-			fold: withNotes(Links, newLinkFold), patient: isClicks,
+			fold: withNotes(Links, newLinkFold), held: heldByLinks, patient: isClicks, maxPatience: clickPatience,
 		},
 		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
 		{name: Accounts, filter: streams(events.StreamAccount, events.StreamURL), fold: newAccountFold},
 		{
-			name: Dimensions, fold: newDimensionFold,
+			name: Dimensions, fold: newDimensionFold, held: heldByDimensions,
 			filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
 			rests:  true, minPatience: restPatience, maxPatience: dimensionPatience,
 		},
@@ -177,12 +182,6 @@ func checkYear(t time.Time) error {
 		return fmt.Errorf("%w: there is no year %d", ErrContradiction, t.Year())
 	}
 	return nil
-}
-
-// day returns the calendar day of a moment, midnight UTC.
-func day(at time.Time) time.Time {
-	year, month, date := at.UTC().Date()
-	return time.Date(year, month, date, 0, 0, 0, 0, time.UTC)
 }
 
 // errUnexpected refuses a fact of a type that its stream never holds.

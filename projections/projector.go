@@ -40,12 +40,13 @@ type projector struct {
 	parked  map[string]struct{} // streams that have dead letters
 	retryAt time.Time           // of a stopped projection; zero: it goes on
 
-	building bool      // has yet to take over for the first time
-	complete bool      // and is no longer filled in bulk
-	bulk     *bulk     // nil: batches are applied as those of a complete generation are
-	gathered *gathered // nil: nothing
-	writing  *writing  // nil: nothing
-	told     bool      // readers know that this process owns the generation that serves
+	building bool                // has yet to take over for the first time
+	complete bool                // and is no longer filled in bulk
+	bulk     *bulk               // nil: batches are applied as those of a complete generation are
+	gathered *gathered           // nil: nothing
+	apart    eventstore.Position // up to here nothing is held
+	writing  *writing            // nil: nothing
+	told     bool                // readers know that this process owns the generation that serves
 
 	caughtUp atomic.Bool // with the log, once
 }
@@ -89,6 +90,7 @@ func (p *projector) handle(m *message.Message) error {
 	ctx, span := p.tracer.Start(m.Context(), "project "+p.name, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(eventstore.TraceLinks(batch.Events)...), trace.WithAttributes(
 			attribute.Int("linkledger.events", len(batch.Events)),
+			attribute.Bool("linkledger.held", batch.Held),                        // they are committed with later ones
 			attribute.Int64("linkledger.position", int64(batch.Position.Commit)), //nolint:gosec // positions are below the largest int64
 		))
 	defer span.End()
@@ -104,11 +106,11 @@ func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) erro
 	defer p.mu.Unlock()
 	recorded := p.fresh(batch.Events)
 	if len(recorded) > 0 || batch.Position.After(p.at.position) {
-		if err := p.take(ctx, recorded, batch.Position); err != nil {
+		if err := p.take(ctx, recorded, batch.Position, batch.Held); err != nil {
 			return err
 		}
 	}
-	if p.building {
+	if p.building && !batch.Held {
 		if err := p.build(ctx, batch.CaughtUp); err != nil {
 			return err
 		}
@@ -136,14 +138,19 @@ func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 	return nil
 }
 
-// commit applies events and moves the checkpoint to a position, in one transaction.
+// commit applies what is held, and events after it, and moves the checkpoint to a position, in one transaction.
 func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
 	defer recovered(&err)
 	facts, err := p.facts(recorded, p.isParked)
 	if err != nil {
 		return err
 	}
+	var taken stretch
 	folding := p.fold()
+	if p.gathered != nil {
+		taken, folding = p.gathered.stretch, p.gathered.fold
+		p.gathered = nil
+	}
 	read := func(s *statements) { folding.read(s, facts) }
 	serving, changed, err := p.transact(ctx, to, read, func(s *statements, _ bool) ([]string, error) {
 		if err := foldEach(facts, folding.step); err != nil {
@@ -155,7 +162,6 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	if err != nil {
 		return err
 	}
-	var taken stretch
 	taken.extend(recorded, to)
 	p.reached(taken, serving, changed)
 	return nil

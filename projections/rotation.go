@@ -1,10 +1,6 @@
 package projections
 
-import (
-	"github.com/google/uuid"
-
-	"linkledger/events"
-)
+import "strings"
 
 // rotation are the visitors of a batch who are known under two keys, because the keys are being rotated. Such a visitor is
 // counted by his hash under the former key, which nodes know that were not rotated yet, and is there by both from then on.
@@ -14,9 +10,9 @@ type rotation struct {
 	first           []bool // the batch has neither of them before
 }
 
-func (r *rotation) add(link uuid.UUID, click events.Click, first bool) {
-	r.link, r.first = append(r.link, toUUID(link)), append(r.first, first)
-	r.former, r.visitor = append(r.former, click.Former), append(r.visitor, click.Visitor)
+func (r *rotation) add(former, present linkVisitor, first bool) {
+	r.link, r.first = append(r.link, toUUID(present.link)), append(r.first, first)
+	r.former, r.visitor = append(r.former, strings.Clone(former.visitor)), append(r.visitor, strings.Clone(present.visitor))
 }
 
 // before makes those known by their former hash who are known by the present one alone, so that they are not counted.

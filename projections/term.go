@@ -19,6 +19,7 @@ import (
 type term struct {
 	cfg         Config
 	projector   *projector
+	demand      *eventstore.Demand
 	epoch       int64
 	stopped     <-chan struct{} // the projector has stopped
 	resume      chan<- struct{} // it is to try again
@@ -29,7 +30,7 @@ type term struct {
 
 func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, status *statusLine) *term {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
-	t := &term{cfg: cfg, epoch: at.epoch, stopped: stopped, resume: resume, resumptions: row.Resumptions}
+	t := &term{cfg: cfg, demand: eventstore.NewDemand(), epoch: at.epoch, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
 		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
@@ -37,7 +38,7 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: !row.Built,
 		notes: noteKeys{master: cfg.DB.MasterKey},
 	}
-	if t.projector.building {
+	if t.projector.building && (p.keeps || p.held == nil) { // or else it holds what is more by far than it could gather
 		t.projector.bulk = newBulk()
 	}
 	return t
@@ -78,7 +79,7 @@ func (t *term) run(ctx context.Context) error {
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     !p.raw,
-		Patient:    p.patient, Rests: p.rests, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
+		Patient:    p.patient, Rests: p.rests, InParts: p.held != nil, Demand: t.demand, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
 		Logger:  t.cfg.Logger,
 		OnError: p.status.interrupt,
 	})

@@ -12,8 +12,6 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
-	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 
 	"linkledger/projections/readmodel"
 )
@@ -21,10 +19,6 @@ import (
 // fallbackInterval is how often the checkpoints are read while someone waits, in case that notifications are lost
 // without the connection noticing.
 const fallbackInterval = 2 * time.Second
-
-// heartbeat is how long the connection may be quiet before it has to prove that it is alive, and how long it may take
-// for that. A firewall that drops connections drops them silently.
-const heartbeat = time.Second
 
 // Freshness tells when the read models have caught up with a write. It learns of progress from Committed, when the
 // projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
@@ -49,6 +43,8 @@ type Freshness struct {
 type progress struct {
 	position uint64
 	told     uint64 // up to here those who keep copies know what has changed
+	wanted   uint64 // up to here somebody has demanded it
+	telling  bool   // whoever tells of that waits
 	waiters  waiters
 }
 
@@ -110,6 +106,55 @@ func (f *Freshness) Wait(ctx context.Context, projection string, position uint64
 	}
 	heap.Remove(&f.progress(projection).waiters, w.place)
 	return ctx.Err()
+}
+
+// Demand is Wait for what the projector holds back while nobody waits for it: it is told that somebody does, wherever it runs.
+// Of those who demand at the same time one tells for all.
+func (f *Freshness) Demand(ctx context.Context, projection string, position uint64) error {
+	if !f.want(projection, position) {
+		return f.Wait(ctx, projection, position)
+	}
+	err := f.tell(ctx, projection)
+	if err == nil {
+		err = f.Wait(ctx, projection, position)
+	}
+	if f.wantsMore(projection) && err == nil {
+		err = f.tell(ctx, projection)
+	}
+	return err
+}
+
+// want notes what is demanded, and returns whether the caller is to tell of it.
+func (f *Freshness) want(projection string, position uint64) (tell bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.progress(projection)
+	if position <= p.position {
+		return false
+	}
+	p.wanted = max(p.wanted, position)
+	tell, p.telling = !p.telling, true
+	return tell
+}
+
+// wantsMore ends the turn of whoever tells, and returns whether more was demanded meanwhile.
+func (f *Freshness) wantsMore(projection string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	p := f.progress(projection)
+	p.telling = false
+	return p.wanted > p.position
+}
+
+// tell tells the projectors what is demanded.
+func (f *Freshness) tell(ctx context.Context, projection string) error {
+	f.mu.Lock()
+	wanted := f.progress(projection).wanted
+	f.mu.Unlock()
+	if _, err := f.db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(projection, " ", wanted)).Exec(ctx); err != nil {
+		return fmt.Errorf("demand %s: %w", projection, err)
+	}
+	return nil
 }
 
 // Overtake returns nil as soon as the projection has committed what others are known to have, or the error of ctx when that
@@ -199,33 +244,12 @@ func (f *Freshness) listen(ctx context.Context, connected func()) (err error) {
 	connected()
 	changed := make(map[string][]string)
 	for {
-		notification, err := nextNotification(ctx, conn)
+		notification, err := readmodel.NextNotification(ctx, conn)
 		if err != nil {
 			return fmt.Errorf("wait for notifications: %w", err)
 		}
 		if err := f.hear(notification, changed); err != nil {
 			return fmt.Errorf("notification %q: %w", notification, err)
-		}
-	}
-}
-
-// nextNotification waits for the next notification and sees to it that the connection is alive meanwhile.
-func nextNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
-	for {
-		quiet, cancel := context.WithTimeout(ctx, heartbeat)
-		notification, err := conn.WaitForNotification(quiet)
-		cancel()
-		if err == nil {
-			return notification.Payload, nil
-		}
-		if ctx.Err() != nil || !pgconn.Timeout(err) {
-			return "", err
-		}
-		alive, cancel := context.WithTimeout(ctx, heartbeat)
-		err = conn.Ping(alive)
-		cancel()
-		if err != nil {
-			return "", err
 		}
 	}
 }

@@ -21,15 +21,21 @@ const (
 	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint past events that
 	// do not match.
 	positionInterval = time.Second
+	// catchUpInterval is after how long a subscription that rests sends a whole batch while it catches up.
+	catchUpInterval = time.Second
 	// patientShare bounds the part of the time that goes into batches of patient events to one in so many: the longer
 	// the last batch took, the longer the next one gathers.
 	patientShare = 10
+	// demandedShare is the same of such events that somebody demands.
+	demandedShare = 2
 	// DefaultMinPatience is the least time between two batches of patient events where the configuration does not say.
 	DefaultMinPatience = 10 * time.Millisecond
 	// DefaultMaxPatience is the most of that time where the configuration does not say.
 	DefaultMaxPatience = 500 * time.Millisecond
 	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is reached ends the batch.
 	maxBatchBytes = 8 << 20
+	// partBytes bounds those of a part.
+	partBytes = 256 << 10
 	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their bodies.
 	maxArrivals = 2000
 	// DefaultBatchSize is the most events of one batch where the configuration does not say.
@@ -41,6 +47,9 @@ type Batch struct {
 	Events   []Recorded
 	Position Position // the place in the log up to which everything that matches is in this batch or an earlier one
 	CaughtUp bool     // with this batch, everything was delivered that was in the log when the subscription began
+	// Held means that this is a part of a batch, of events that nobody waits for, and another part follows soon. They need not
+	// be committed before the rest of it is.
+	Held bool
 }
 
 type batchKey struct{}
@@ -69,6 +78,11 @@ type SubscriberConfig struct {
 	// Rests means that nobody waits for any event. A subscription that has caught up and is needed again too soon ends, and
 	// is taken up again when that time is over: the event store then sends at one go what it would have sent one by one.
 	Rests bool
+	// Demand has those events come sooner that somebody waits for after all; nil: nobody ever does.
+	Demand *Demand
+	// InParts has batches that are held back sent on in parts as they gather, so that they need not be kept as they are. So
+	// are those of a subscription that rests while it catches up.
+	InParts bool
 	// MinPatience and MaxPatience bound the time between two batches of either; 0 means DefaultMinPatience and
 	// DefaultMaxPatience.
 	MinPatience, MaxPatience time.Duration
@@ -80,8 +94,9 @@ type SubscriberConfig struct {
 // Subscriber follows the log as a watermill Subscriber: one message per batch of events, one message in flight. A batch
 // ends when it is full or when nothing more is waiting, so a live event waits for nobody.
 //
-// Ack means that the batch is committed together with its position. After a nack, or when the event store drops the
-// subscription, the Subscriber waits a moment, asks for the checkpoint and subscribes again from there; it never gives up.
+// Ack means that the batch is committed together with its position, unless it is Held. After a nack, or when the event store
+// drops the subscription, the Subscriber waits a moment, asks for the checkpoint and subscribes again from there; it never
+// gives up.
 type Subscriber struct {
 	store  *Store
 	cfg    SubscriberConfig
@@ -102,6 +117,9 @@ func NewSubscriber(store *Store, cfg SubscriberConfig) *Subscriber {
 	}
 	if cfg.MaxPatience == 0 {
 		cfg.MaxPatience = DefaultMaxPatience
+	}
+	if cfg.Demand == nil {
+		cfg.Demand = NewDemand()
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -150,18 +168,33 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 		if progressed {
 			wait.Reset()
 		}
-		var delay time.Duration
 		if rest, ok := errors.AsType[resting](err); ok {
-			delay = time.Until(rest.until)
-		} else {
-			delay = wait.NextBackOff()
-			s.cfg.OnError(err)
-			s.cfg.Logger.WarnContext(ctx, "subscription ended, taking it up again",
-				slog.String("topic", topic), slog.Any("error", err), slog.Duration("in", delay))
+			s.rest(ctx, rest)
+			continue
 		}
+		delay := wait.NextBackOff()
+		s.cfg.OnError(err)
+		s.cfg.Logger.WarnContext(ctx, "subscription ended, taking it up again",
+			slog.String("topic", topic), slog.Any("error", err), slog.Duration("in", delay))
 		select {
 		case <-ctx.Done():
 		case <-time.After(delay):
+		}
+	}
+}
+
+// rest waits while nobody needs the subscription.
+func (s *Subscriber) rest(ctx context.Context, rest resting) {
+	timer := time.NewTimer(time.Until(rest.until))
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-s.cfg.Demand.raised:
+			timer.Reset(time.Until(rest.demanded))
 		}
 	}
 }
@@ -170,7 +203,10 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 var errNacked = errors.New("batch was not applied")
 
 // resting ends a subscription that nobody waits for.
-type resting struct{ until time.Time }
+type resting struct {
+	until    time.Time
+	demanded time.Time // until when, if somebody waits after all
+}
 
 func (resting) Error() string { return "the subscription rests" }
 
@@ -204,10 +240,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 func (s *Subscriber) deliverAll(
 	ctx context.Context, from Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
-	batches := batcher{
-		size: s.cfg.BatchSize, patient: s.cfg.Patient, minPatience: s.cfg.MinPatience, maxPatience: s.cfg.MaxPatience,
-		room: room, position: from,
-	}
+	batches := batcher{SubscriberConfig: s.cfg, room: room, position: from}
 	var rest resting // in which the next event ends the subscription
 	live := false
 	for {
@@ -215,14 +248,19 @@ func (s *Subscriber) deliverAll(
 		if !ok {
 			return progressed, nil
 		}
-		if s.cfg.Rests && live && len(batch.Events) > 0 && time.Now().Before(rest.until) {
-			return progressed, rest
+		if s.cfg.Rests && live && len(batch.Events) > 0 {
+			if s.cfg.Demand.includes(batch.Events[0].Position) {
+				rest.until = rest.demanded
+			}
+			if time.Now().Before(rest.until) {
+				return progressed, rest
+			}
 		}
 		if err := deliver(ctx, out, batch); err != nil {
 			return progressed, err
 		}
 		progressed, live = true, live || batch.CaughtUp
-		rest.until = batches.due(time.Now())
+		rest.until, rest.demanded = batches.due(time.Now()), batches.demandedDue(time.Now())
 	}
 }
 

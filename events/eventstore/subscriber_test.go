@@ -148,6 +148,29 @@ func TestRest(t *testing.T) {
 	}
 }
 
+// A rest ends for who waits, whether that was known before the event came or after it.
+func TestDemandEndsARest(t *testing.T) {
+	t.Parallel()
+	for _, before := range []bool{false, true} {
+		store, demand := eventstoretest.New(t), eventstore.NewDemand()
+		appendNumbers(t, store, 0, 10)
+		var r reader
+		messages := r.follow(t, store, eventstore.SubscriberConfig{Rests: true, Demand: demand, MinPatience: time.Hour, MaxPatience: time.Hour})
+		for caughtUp := false; !caughtUp; {
+			m := <-messages
+			caughtUp = eventstore.BatchOf(m).CaughtUp
+			r.apply(t, eventstore.BatchOf(m))
+			m.Ack()
+		}
+		if before {
+			demand.Raise(1 << 62)
+		}
+		appendNumbers(t, store, 10, 12)
+		demand.Raise(1 << 62)
+		r.until(t, messages, 12)
+	}
+}
+
 func TestBatchesAreBounded(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)

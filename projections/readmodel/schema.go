@@ -28,7 +28,7 @@ const Changed = "changed "
 const Everything = "*"
 
 // ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election may have another
-// outcome now. The payload is the name of the projection.
+// outcome now: then the payload is the name of the projection. "<projection> <position>" tells that somebody waits for it.
 const ControlChannel = "linkledger_control"
 
 // schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".

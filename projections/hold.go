@@ -1,0 +1,51 @@
+package projections
+
+import (
+	"context"
+
+	"linkledger/events/eventstore"
+)
+
+// Bounds of what is held.
+const (
+	mostHeld     = 64 << 20 // bytes of the events: what has to be read again after a crash
+	mostHeldRows = 50_000   // some 200 bytes each
+)
+
+// mayHold tells whether events that nobody waits for may be committed later.
+func (p *projector) mayHold() bool {
+	return p.held != nil && len(p.parked) == 0 && !p.apart.After(p.at.position)
+}
+
+func heldByLinks(f fold) int { return f.(*noteFold).fold.(*linkFold).counts.size() }
+
+func heldByDimensions(f fold) int { return f.(*dimensionFold).counts.size() }
+
+// hold folds events that nobody waits for. They are committed with those that follow: many clicks of a link are one change
+// of its counters by then, and take no more room than one. After a failure the subscription begins anew at the checkpoint.
+func (p *projector) hold(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
+	defer func() { p.letGo(to, err) }()
+	defer recovered(&err)
+	facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false })
+	if err != nil {
+		return err
+	}
+	if p.gathered == nil {
+		p.gathered = &gathered{fold: p.fold()}
+	}
+	if err := p.gathered.add(recorded, facts, to); err != nil {
+		return err
+	}
+	if p.gathered.size < mostHeld && p.held(p.gathered.fold) < mostHeldRows {
+		return nil
+	}
+	return p.commit(ctx, nil, to)
+}
+
+// letGo forgets what was held where something failed. Up to there nothing is held any more: an event that can't be applied is
+// found, and what takes too long goes on in smaller batches.
+func (p *projector) letGo(to eventstore.Position, err error) {
+	if err != nil {
+		p.gathered, p.apart = nil, to
+	}
+}

@@ -1,0 +1,179 @@
+package projections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"pgregory.net/rapid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/readmodel"
+)
+
+// drawClicks returns a log of clicks, each event in a stream of its own.
+func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
+	links := []string{uuid.NewString(), uuid.NewString()}
+	for i := range rapid.IntRange(1, 8).Draw(t, "events") {
+		log = record(log, fmt.Sprint(events.StreamClicks, i), 0, events.ClicksRecorded{Clicks: []events.Click{{
+			URLID: rapid.SampledFrom(links).Draw(t, "link"), Visitor: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "visitor"), At: noon,
+		}}})
+	}
+	return log
+}
+
+// followHeld delivers what comes after the checkpoint as a subscriber that holds it back does, again after each failure, and
+// returns the last one where that comes to no end.
+func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstore.Recorded) error {
+	var err error
+	for range 5 {
+		var from eventstore.Position
+		p.retryAt = p.retryAt.AddDate(-1, 0, 0) // do not rest
+		if from, err = p.checkpoint(ctx); err != nil {
+			return err
+		}
+		if err = deliverHeld(ctx, p, slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(from) })); err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+func deliverHeld(ctx context.Context, p *projector, log []eventstore.Recorded) error {
+	for i := range log {
+		batch := batchOf(log[i : i+1])
+		batch.Held = i < len(log)-1
+		if err := p.applyBatch(ctx, batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestHeldFailure has an event among those that are held back that can't be applied. It is found, what precedes it is applied,
+// and where it may be parked, so is what follows.
+func TestHeldFailure(t *testing.T) {
+	t.Parallel()
+	w := newWorkshop(t, Links)
+	rapid.Check(t, func(t *rapid.T) {
+		ctx := context.Background()
+		log := drawClicks(t)
+		poison := rapid.IntRange(0, len(log)-1).Draw(t, "poison")
+		park := rapid.Bool().Draw(t, "park")
+		applied := slices.Clone(log[:poison])
+		if park {
+			applied = append(applied, log[poison+1:]...)
+		}
+		mustHandle(ctx, t, w.empty(ctx, t), applied)
+		want := w.dump(ctx, t)
+		w.drop(ctx, t)
+
+		p := w.empty(ctx, t)
+		p.projection = w.poisoned(log[poison].Position, rapid.Bool().Draw(t, "panics")).projection
+		p.held = func(fold) int { return 0 }
+		if park {
+			p.policy = Park
+		}
+		err := w.followHeld(ctx, p, log)
+		if failed, ok := errors.AsType[*EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
+			t.Fatalf("failed with %v, want event %d, at %s, to be parked: %t", err, poison, log[poison].Position, park)
+		}
+		if got := w.dump(ctx, t); got != want {
+			t.Fatalf("tables\n%s, want\n%s", got, want)
+		}
+		w.drop(ctx, t)
+	})
+}
+
+// TestDemand has clicks held back for an hour, and a reader of another process who waits for them.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	progress := newProgressLog()
+	k := newKeeper(Config{DB: db, Store: store, OnCommit: progress.advance}.withDefaults())
+	for _, name := range []string{Links, Dimensions} {
+		patient := k.projections[name]
+		patient.minPatience, patient.maxPatience = time.Hour, time.Hour
+		k.projections[name] = patient
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- k.run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	w, link := newWriter(t, store), uuid.New()
+	first := w.click("a", link, "v")
+	progress.wait(t, first, Links, Dimensions) // nothing came for a long time
+	for range 3 {
+		position := w.click("a", link, "v")
+		for _, name := range []string{Links, Dimensions} {
+			stop := repeatedly(t, func(ctx context.Context) error { // the keeper may not listen yet
+				_, err := db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position)).Exec(ctx)
+				return err
+			})
+			progress.wait(t, position, name)
+			stop()
+		}
+	}
+}
+
+// repeatedly does something until it is stopped.
+func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	var doing sync.WaitGroup
+	doing.Go(func() {
+		for ctx.Err() == nil {
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				t.Error(err)
+				return
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	})
+	return func() { cancel(); doing.Wait() }
+}
+
+// TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and drops what was held by
+// then.
+func TestHeldIsBounded(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	for _, name := range []string{Links, Dimensions} {
+		w := newWorkshop(t, name)
+		p := w.projector(ctx, t)
+		var log []eventstore.Recorded
+		for i := range 1 + mostHeldRows/2000 {
+			clicks := make([]events.Click, 2000)
+			for j := range clicks {
+				clicks[j] = events.Click{URLID: uuid.NewString(), Visitor: "v", At: noon, Device: "desktop"}
+			}
+			log = record(log, events.StreamClicks+"x", eventstore.Revision(i), events.ClicksRecorded{Clicks: clicks})
+			batch := batchOf(log[i:])
+			batch.Held = true
+			if err := p.applyBatch(ctx, batch); err != nil {
+				t.Fatal(err)
+			}
+			if g := p.gathered; g != nil && p.held(g.fold) >= mostHeldRows {
+				t.Fatalf("%s holds %d rows", name, p.held(g.fold))
+			}
+		}
+		if p.at.position == (eventstore.Position{}) {
+			t.Errorf("%s has committed nothing", name)
+		}
+	}
+}
