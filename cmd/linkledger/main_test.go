@@ -67,6 +67,24 @@ func startDev(t *testing.T, folder string, flags ...string) *dev {
 	return startDevProgram(t, program, folder, flags...)
 }
 
+// removeAll removes the folder of a process that was killed. Its PostgreSQL ends by itself, and may write until then.
+func removeAll(t *testing.T, folder string) {
+	t.Helper()
+	late := time.After(startTimeout)
+	for {
+		err := os.RemoveAll(folder)
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-late:
+			t.Errorf("remove the data of dev: %v", err)
+			return
+		}
+	}
+}
+
 // startDevProgram starts another build of the program.
 func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev {
 	t.Helper()
@@ -95,7 +113,11 @@ func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev
 		_ = d.process.Wait() // how it ended is for the test to judge
 		close(d.ended)
 	}()
-	t.Cleanup(func() { d.kill() })
+	t.Cleanup(func() {
+		d.kill()
+		<-d.ended
+		removeAll(t, folder)
+	})
 	select {
 	case d.greeting = <-ready:
 	case <-d.ended:

@@ -11,9 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -40,6 +40,7 @@ type child struct {
 	process *exec.Cmd
 	ended   chan struct{}
 	output  bytes.Buffer // valid once ended
+	memory  atomic.Int64 // most that was resident so far, in kB
 }
 
 func startChild(t *testing.T, program string, args ...string) *child {
@@ -60,8 +61,28 @@ func startChildIn(t *testing.T, environment []string, program string, args ...st
 		_ = c.process.Wait() // how it ended is for the test to judge
 		close(c.ended)
 	}()
+	go c.watch()
 	t.Cleanup(c.kill)
 	return c
+}
+
+// watch looks at the memory until the process ends. What the system tells afterwards includes that of the test, which the
+// process was for a moment.
+func (c *child) watch() {
+	for {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid)) // an error means that it has ended
+		if _, peak, ok := strings.Cut(string(status), "VmHWM:"); ok {
+			var kB int64
+			if _, err := fmt.Sscan(peak, &kB); err == nil {
+				c.memory.Store(kB)
+			}
+		}
+		select {
+		case <-c.ended:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 func (c *child) kill() {
@@ -69,10 +90,8 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// peak returns the most resident memory, in MB, that the process had until it ended.
-func (c *child) peak() int64 {
-	return c.process.ProcessState.SysUsage().(*syscall.Rusage).Maxrss * 1024 / 1e6
-}
+// peak returns the most resident memory, in MB, that the process has had.
+func (c *child) peak() int64 { return c.memory.Load() * 1024 / 1e6 }
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
