@@ -20,6 +20,9 @@ import (
 // without the connection noticing.
 const fallbackInterval = 2 * time.Second
 
+// tellInterval is after how long a demand is told again.
+const tellInterval = 250 * time.Millisecond
+
 // Freshness tells when the read models have caught up with a write. It learns of progress from Committed, when the
 // projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
 // concurrent use; a waiter costs nothing until its position is reached.
@@ -114,14 +117,26 @@ func (f *Freshness) Demand(ctx context.Context, projection string, position uint
 	if !f.want(projection, position) {
 		return f.Wait(ctx, projection, position)
 	}
-	err := f.tell(ctx, projection)
-	if err == nil {
-		err = f.Wait(ctx, projection, position)
-	}
+	err := f.tellUntil(ctx, projection, position)
 	if f.wantsMore(projection) && err == nil {
 		err = f.tell(ctx, projection)
 	}
 	return err
+}
+
+// tellUntil tells until the projection has committed everything up to the position: a projector that takes over knows of nothing.
+func (f *Freshness) tellUntil(ctx context.Context, projection string, position uint64) error {
+	for {
+		if err := f.tell(ctx, projection); err != nil {
+			return err
+		}
+		waiting, cancel := context.WithTimeout(ctx, tellInterval)
+		err := f.Wait(waiting, projection, position)
+		cancel()
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // want notes what is demanded, and returns whether the caller is to tell of it.

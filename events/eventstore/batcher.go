@@ -127,7 +127,7 @@ func (b *batcher) due(applied time.Time) time.Time {
 
 // demandedDue is when it is to be sent if somebody waits after all.
 func (b *batcher) demandedDue(applied time.Time) time.Time {
-	return b.sent.Add(min(demandedShare*applied.Sub(b.sent), b.MaxPatience))
+	return b.sent.Add(min(demandedShare*applied.Sub(b.sent), b.MaxPatience, maxDemanded))
 }
 
 // finish ends a batch.

@@ -173,7 +173,7 @@ func TestPartsOfACatchUp(t *testing.T) {
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const took = 5 * time.Second
+		const took = maxDemanded / demandedShare
 		w := newWorkbench(t, SubscriberConfig{BatchSize: 10})
 		at := time.Duration(0)
 		batch := func(waits time.Duration) {
@@ -188,7 +188,7 @@ func TestDemand(t *testing.T) {
 		batch((patientShare - 1) * took)
 		next := w.position + 1
 		go func() {
-			time.Sleep(time.Second)
+			time.Sleep(took / 2)
 			w.batcher.Demand.Raise(next)
 		}()
 		batch((demandedShare - 1) * took)
