@@ -94,6 +94,7 @@ func FuzzClicks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { readAlike(t, body) })
 }
 
+// The control is encoding/json.
 func BenchmarkClicks(b *testing.B) {
 	bare := Click{
 		URLID: "01935f6e-0000-7000-8000-00000000000b", Visitor: "5b41362bc82b7f3d56edc5a306db2210",
@@ -111,19 +112,27 @@ func BenchmarkClicks(b *testing.B) {
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(e.Clicks)), "ns/click")
 			b.ReportMetric(float64(len(body))/float64(len(e.Clicks)), "B/click")
 		}
-		b.Run("encode/"+name, func(b *testing.B) {
-			for b.Loop() {
-				_, _ = Encode(e) // as above
-			}
-			report(b)
-		})
-		b.Run("decode/"+name, func(b *testing.B) {
-			for b.Loop() {
-				if _, err := Decode(e.EventType(), body); err != nil {
-					b.Fatal(err)
+		for codec, of := range map[string]struct {
+			encode func(Event) ([]byte, error)
+			decode func(string, []byte) (Event, error)
+		}{
+			"own":  {Encode, Decode},
+			"json": {func(e Event) ([]byte, error) { return json.Marshal(e) }, func(_ string, b []byte) (Event, error) { return decode[ClicksRecorded](b) }},
+		} {
+			b.Run("encode/"+name+"/"+codec, func(b *testing.B) {
+				for b.Loop() {
+					_, _ = of.encode(e) // as above
 				}
-			}
-			report(b)
-		})
+				report(b)
+			})
+			b.Run("decode/"+name+"/"+codec, func(b *testing.B) {
+				for b.Loop() {
+					if _, err := of.decode(e.EventType(), body); err != nil {
+						b.Fatal(err)
+					}
+				}
+				report(b)
+			})
+		}
 	}
 }

@@ -94,13 +94,13 @@ func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click e
 }
 
 func (c *clickFold) addToDay(key linkDay, at time.Time) {
-	place, ok := c.place[key]
+	i, ok := c.place[key]
 	if !ok {
-		place = len(c.days)
-		c.place[key] = place
+		i = len(c.days)
+		c.place[key] = i
 		c.days = append(c.days, dayClicks{linkDay: key, last: at.UnixMicro()})
 	}
-	clicks := &c.days[place]
+	clicks := &c.days[i]
 	clicks.total++
 	clicks.last = max(clicks.last, at.UnixMicro())
 }
@@ -140,9 +140,9 @@ func (c *clickFold) write(s *statements) {
 	c.rotated.after(s)
 }
 
-// count does everything in one statement: the visitors that were not there yet are the unique clicks. The batch
-// has each of them once and nobody else inserts any meanwhile, so there is no conflict: ON CONFLICT would first insert each
-// on approval, and all this takes a sixth longer then.
+// count does everything in one statement: the visitors that were not there yet are the unique clicks. The batch has each of
+// them once and nobody else inserts any meanwhile, so there is no conflict: ON CONFLICT would first insert each on approval,
+// and all this takes a sixth longer then.
 func (c *clickFold) count(s *statements) {
 	slices.SortFunc(c.visitors, func(a, b linkVisit) int {
 		return cmp.Or(compareIDs(a.link, b.link), strings.Compare(a.visitor, b.visitor))

@@ -58,7 +58,8 @@ func transient(err error) bool {
 	return false
 }
 
-// applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what precedes it is committed.
+// applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what precedes it is committed;
+// where something is held, only once it has come again.
 func (p *projector) applyAll(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
 	holding := p.gathered != nil
 	err := p.commit(ctx, recorded, to)

@@ -190,14 +190,14 @@ func (k *keeper) listenOnce(ctx context.Context, connected func()) (err error) {
 		err = errors.Join(err, conn.Close(closing))
 	}()
 	connected()
+	k.again() // an announcement may have gone out before
 	for {
-		k.again() // also at first: an announcement may have gone out before
 		announcement, err := readmodel.NextNotification(ctx, conn)
-		for err == nil && k.demand(announcement) {
-			announcement, err = readmodel.NextNotification(ctx, conn)
-		}
 		if err != nil {
 			return err
+		}
+		if !k.demand(announcement) {
+			k.again()
 		}
 	}
 }

@@ -36,7 +36,8 @@ type projection struct {
 	fold   func() fold
 	raw    bool // the fold takes facts without their bodies
 	keeps  bool // the fold puts into bulk what it changes, and finds it there
-	// held is about how many rows a fold holds that takes in facts which nobody waits for without read; nil: it can't.
+	// held tells about how many rows a fold has to write. It may be given facts that nobody waits for without read; nil: it
+	// may not, and its events are never held.
 	held func(fold) int
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
 	patient                  func(eventstore.Recorded) bool

@@ -38,7 +38,7 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: !row.Built,
 		notes: noteKeys{master: cfg.DB.MasterKey},
 	}
-	if t.projector.building && (p.keeps || p.held == nil) { // or else it holds what is more by far than it could gather
+	if t.projector.building && (p.keeps || p.held == nil) { // what holds gathers more by itself
 		t.projector.bulk = newBulk()
 	}
 	return t

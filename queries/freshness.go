@@ -20,9 +20,6 @@ import (
 // without the connection noticing.
 const fallbackInterval = 2 * time.Second
 
-// tellInterval is after how long a demand is told again.
-const tellInterval = 250 * time.Millisecond
-
 // Freshness tells when the read models have caught up with a write. It learns of progress from Committed, when the
 // projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
 // concurrent use; a waiter costs nothing until its position is reached.
@@ -46,8 +43,7 @@ type Freshness struct {
 type progress struct {
 	position uint64
 	told     uint64 // up to here those who keep copies know what has changed
-	wanted   uint64 // up to here somebody has demanded it
-	telling  bool   // whoever tells of that waits
+	demanded demanded
 	waiters  waiters
 }
 
@@ -109,67 +105,6 @@ func (f *Freshness) Wait(ctx context.Context, projection string, position uint64
 	}
 	heap.Remove(&f.progress(projection).waiters, w.place)
 	return ctx.Err()
-}
-
-// Demand is Wait for what the projector holds back while nobody waits for it: it is told that somebody does, wherever it runs.
-// Of those who demand at the same time one tells for all.
-func (f *Freshness) Demand(ctx context.Context, projection string, position uint64) error {
-	if !f.want(projection, position) {
-		return f.Wait(ctx, projection, position)
-	}
-	err := f.tellUntil(ctx, projection, position)
-	if f.wantsMore(projection) && err == nil {
-		err = f.tell(ctx, projection)
-	}
-	return err
-}
-
-// tellUntil tells until the projection has committed everything up to the position: a projector that takes over knows of nothing.
-func (f *Freshness) tellUntil(ctx context.Context, projection string, position uint64) error {
-	for {
-		if err := f.tell(ctx, projection); err != nil {
-			return err
-		}
-		waiting, cancel := context.WithTimeout(ctx, tellInterval)
-		err := f.Wait(waiting, projection, position)
-		cancel()
-		if err == nil || ctx.Err() != nil {
-			return err
-		}
-	}
-}
-
-// want notes what is demanded, and returns whether the caller is to tell of it.
-func (f *Freshness) want(projection string, position uint64) (tell bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p := f.progress(projection)
-	if position <= p.position {
-		return false
-	}
-	p.wanted = max(p.wanted, position)
-	tell, p.telling = !p.telling, true
-	return tell
-}
-
-// wantsMore ends the turn of whoever tells, and returns whether more was demanded meanwhile.
-func (f *Freshness) wantsMore(projection string) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	p := f.progress(projection)
-	p.telling = false
-	return p.wanted > p.position
-}
-
-// tell tells the projectors what is demanded.
-func (f *Freshness) tell(ctx context.Context, projection string) error {
-	f.mu.Lock()
-	wanted := f.progress(projection).wanted
-	f.mu.Unlock()
-	if _, err := f.db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(projection, " ", wanted)).Exec(ctx); err != nil {
-		return fmt.Errorf("demand %s: %w", projection, err)
-	}
-	return nil
 }
 
 // Overtake returns nil as soon as the projection has committed what others are known to have, or the error of ctx when that

@@ -69,56 +69,6 @@ func TestFreshnessHearsOtherProcesses(t *testing.T) {
 	}
 }
 
-// Who demands what a projector may hold back tells the projectors, and waits. Those who come meanwhile wait too, and are told
-// of once the first one is done; nobody is told of what is there already.
-func TestDemand(t *testing.T) {
-	t.Parallel()
-	db, ctx := openDatabase(t), withPatience(t)
-	projector, err := db.Listen(ctx, readmodel.ControlChannel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = projector.Close(ctx) }()
-	f := NewFreshness(db)
-	f.Committed("links", 7, nil)
-	if err := f.Demand(ctx, "links", 7); err != nil {
-		t.Error(err)
-	}
-	var readers sync.WaitGroup
-	demand := func(position uint64) {
-		readers.Go(func() {
-			if err := f.Demand(ctx, "links", position); err != nil {
-				t.Errorf("links at %d: %v", position, err)
-			}
-		})
-	}
-	told := func(want string) {
-		t.Helper()
-		for announcement := ""; announcement != want; { // what was told before may be told again
-			if announcement, err = readmodel.NextNotification(ctx, projector); err != nil {
-				t.Fatalf("told %v, want %q", err, want)
-			}
-		}
-	}
-	demand(8)
-	told("links 8")
-	demand(9)
-	demand(10)
-	for f.wants("links") < 10 {
-		runtime.Gosched()
-	}
-	f.Committed("links", 8, nil)
-	told("links 10")
-	f.Committed("links", 10, nil)
-	readers.Wait()
-}
-
-func (f *Freshness) wants(projection string) uint64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.progress(projection).wanted
-}
-
 func TestFreshnessReconnects(t *testing.T) {
 	t.Parallel()
 	db := openDatabase(t)

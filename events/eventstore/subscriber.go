@@ -244,8 +244,8 @@ func (s *Subscriber) deliverAll(
 ) (progressed bool, err error) {
 	batches := batcher{SubscriberConfig: s.cfg, room: room, position: from}
 	var rest resting // in which the next event ends the subscription
-	live := false
 	for {
+		live := batches.live // before this batch
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
 			return progressed, nil
@@ -261,7 +261,7 @@ func (s *Subscriber) deliverAll(
 		if err := deliver(ctx, out, batch); err != nil {
 			return progressed, err
 		}
-		progressed, live = true, live || batch.CaughtUp
+		progressed = true
 		rest.until, rest.demanded = batches.due(time.Now()), batches.demandedDue(time.Now())
 	}
 }
