@@ -20,8 +20,8 @@ var manyLinks = flag.Int("links", 1_000_000, "links of the account in BenchmarkL
 
 // loadLinks makes an account with many links. Half of them are visited; every link has one of a hundred tags and one of
 // four others.
-func loadLinks(b *testing.B, db *readmodel.DB, account uuid.UUID) {
-	b.Helper()
+func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
+	t.Helper()
 	load := []string{
 		"SET LOCAL statement_timeout = 0",
 		`INSERT INTO linkledger.tags SELECT md5('tag' || n)::uuid, ?account, 'tag' || n, now(), n FROM generate_series(0, 103) n`,
@@ -35,14 +35,14 @@ func loadLinks(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 		`INSERT INTO ?schema.link_stats SELECT md5('link' || n)::uuid, ?account, n, CASE WHEN n % 2 = 1 THEN n::bigint * 7907 % 10007 ELSE 0 END,
 			n % 2, NULL, n % 2 = 1 FROM generate_series(0, ?links - 1) n`,
 	}
-	fillGeneration(b, db, "links", load, account)
+	fillGeneration(t, db, "links", load, account, links)
 }
 
 // fillGeneration makes a generation of a projection that serves, from statements about the links of an account.
-func fillGeneration(b *testing.B, db *readmodel.DB, projection string, load []string, account uuid.UUID) {
-	b.Helper()
+func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []string, account uuid.UUID, links int) {
+	t.Helper()
 	const generation = 2
-	err := db.RunInTx(b.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
+	err := db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
 		if err := readmodel.CreateBareTables(ctx, tx, projection, generation); err != nil {
 			return err
 		}
@@ -51,17 +51,17 @@ func fillGeneration(b *testing.B, db *readmodel.DB, projection string, load []st
 				Schema  bun.Ident
 				Account uuid.UUID
 				Links   int
-			}{bun.Ident(readmodel.GenerationSchema(projection, generation)), account, *manyLinks}).Exec(ctx); err != nil {
+			}{bun.Ident(readmodel.GenerationSchema(projection, generation)), account, links}).Exec(ctx); err != nil {
 				return err
 			}
 		}
 		return readmodel.Serve(ctx, tx, projection, 1, generation)
 	})
 	for range 2 { // what the first finds may be too young for it
-		err = errors.Join(err, readmodel.Complete(b.Context(), db.DB, projection, generation, func(context.Context, bun.Tx) error { return nil }))
+		err = errors.Join(err, readmodel.Complete(t.Context(), db.DB, projection, generation, func(context.Context, bun.Tx) error { return nil }))
 	}
 	if err != nil {
-		b.Fatal(err)
+		t.Fatal(err)
 	}
 }
 
@@ -69,7 +69,7 @@ func fillGeneration(b *testing.B, db *readmodel.DB, projection string, load []st
 func BenchmarkLinks(b *testing.B) {
 	db := openDatabase(b)
 	q, account := New(db), uuid.New()
-	loadLinks(b, db, account)
+	loadLinks(b, db, account, *manyLinks)
 	half := *manyLinks / 2
 	for _, list := range []struct {
 		name string

@@ -46,8 +46,12 @@ type Page struct {
 	Total int64 // links that the selection matches, on all pages
 }
 
-// fewSearched is how many links at most are searched one by one.
-const fewSearched = 10_000
+const (
+	// fewSearched is how many links at most are searched one by one.
+	fewSearched = 10_000
+	// sampled is how many of more links tell whether a text is in most of them.
+	sampled = 64
+)
 
 // indexed is the length of the shortest text that an index finds. For a shorter one every text is read, byte by byte, which
 // takes less than to look for it with LIKE.
@@ -104,30 +108,53 @@ func (q *DB) hashed(ctx context.Context, list ListLinks, met linkSet) (linkSet, 
 
 // found keeps the links that a search finds.
 func (q *DB) found(ctx context.Context, list ListLinks, met linkSet) (linkSet, error) {
+	at, text := momentOf(list.At), readmodel.SearchText(list.Search)
+	few := met.count() < fewSearched
+	if !few && !strings.Contains(text, "\n") {
+		if common, err := q.common(ctx, list.Account, at, text, met); err != nil {
+			return nil, err
+		} else if common {
+			missed, err := q.words(ctx, list.Account, q.db.NewSelect().TableExpr(at.texts()).
+				Where("text NOT LIKE ?", containing(text)).Where(at.lasting())) // in this order: few are left for the rest
+			return met.minus(missed), err
+		}
+	}
 	search := q.search(list)
 	if list.Hashes != nil || list.Tags != nil {
-		search = met.keep(search, met.count() < fewSearched)
+		search = met.keep(search, few)
 	}
+	return q.words(ctx, list.Account, search)
+}
+
+// common tells whether more than half of some links have a text in them. Then it takes less to gather the others.
+func (q *DB) common(ctx context.Context, account uuid.UUID, at moment, text string, links linkSet) (bool, error) {
+	var found int
+	err := q.texts(at).ColumnExpr("count(*)").Where("account_id = ?", account).
+		Where("number = ANY(?::integer[])", pgdialect.Array(links.sample(sampled))).
+		Where("text LIKE ?", containing(text)).Scan(ctx, &found)
+	return found > sampled/2, err
+}
+
+// words returns the set of an account's links that a question is about.
+func (q *DB) words(ctx context.Context, account uuid.UUID, links *bun.SelectQuery) (linkSet, error) {
 	var rows []struct {
 		Word int   `bun:"word"`
 		Bits int64 `bun:"bits"`
 	}
-	if err := search.Scan(ctx, &rows); err != nil {
-		return nil, err
-	}
+	err := links.ColumnExpr("word, bit_or(1::bigint << (63 - number % 64)) AS bits").Where("account_id = ?", account).
+		GroupExpr("word").Scan(ctx, &rows)
 	var set linkSet
 	for _, row := range rows {
 		set = set.grown(row.Word + 1)
 		binary.BigEndian.PutUint64(set[row.Word*wordBits/8:], uint64(row.Bits)) //nolint:gosec // its bits
 	}
-	return set, nil
+	return set, err
 }
 
-// search returns the question for the words of the set of what a search finds.
+// search returns the question for what a search finds.
 func (q *DB) search(list ListLinks) *bun.SelectQuery {
 	at := momentOf(list.At)
-	search := q.texts(at).ColumnExpr("word, bit_or(1::bigint << (63 - number % 64)) AS bits").
-		Where("account_id = ?", list.Account).GroupExpr("word")
+	search := q.texts(at)
 	if text := readmodel.SearchText(list.Search); utf8.RuneCountInString(text) < indexed {
 		search = search.Where("position(?::bytea IN textsend(text)) > 0", []byte(text))
 	} else {

@@ -74,6 +74,16 @@ func (s linkSet) numbers(offset, limit int, upwards bool) []int {
 	return found
 }
 
+// sample returns n links of a set that has more, evenly spread.
+func (s linkSet) sample(n int) []int {
+	step := s.count() / n
+	chosen := make([]int, 0, n)
+	for i := range n {
+		chosen = append(chosen, s.numbers(i*step, 1, true)...)
+	}
+	return chosen
+}
+
 // keep keeps the links of the set, which a few are looked up by, and many are met on the way.
 func (s linkSet) keep(links *bun.SelectQuery, few bool) *bun.SelectQuery {
 	if few {

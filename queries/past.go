@@ -45,7 +45,12 @@ func (m moment) time() time.Time { return time.Unix(0, m.at).UTC() }
 func (m moment) day() time.Time { return m.time().Add(-time.Nanosecond).Truncate(24 * time.Hour) }
 
 // lasting is the condition of what began by then and went on.
-func (m moment) lasting() string { return fmt.Sprintf("since <= %d AND until > %[1]d", m.at) }
+func (m moment) lasting() string {
+	if !m.past {
+		return "true"
+	}
+	return fmt.Sprintf("since <= %d AND until > %[1]d", m.at)
+}
 
 // sets returns name, block and bits of the sets as they were, from the rows that meet a condition on names and blocks.
 func (m moment) sets(condition string) string {
@@ -78,12 +83,17 @@ const faces = `(
 	SELECT account_id, number, word, hash, text, since, until FROM linkledger.link_faces UNION ALL
 	SELECT account_id, number, word, hash, text, since, until FROM linkledger.former_faces) AS link`
 
+// texts returns the table of what a search looks at, and lasting tells of its rows which ones count.
+func (m moment) texts() string {
+	if !m.past {
+		return "linkledger.link_texts AS link"
+	}
+	return faces
+}
+
 // texts returns the question for what a search looks at.
 func (q *DB) texts(at moment) *bun.SelectQuery {
-	if !at.past {
-		return q.db.NewSelect().TableExpr("linkledger.link_texts AS link")
-	}
-	return q.standing(at)
+	return q.db.NewSelect().TableExpr(at.texts()).Where(at.lasting())
 }
 
 // standing returns the question for the live links by their hashes.
@@ -91,7 +101,7 @@ func (q *DB) standing(at moment) *bun.SelectQuery {
 	if !at.past {
 		return q.db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
 	}
-	return q.db.NewSelect().TableExpr(faces).Where(at.lasting())
+	return q.texts(at)
 }
 
 // modified returns the question for the live links by their modifications.

@@ -12,8 +12,8 @@ import (
 
 // loadHistory makes the history of an account with many links, five events each: a link is created every ten seconds, and
 // archived, taken back, noted and put into the report on the following days.
-func loadHistory(b *testing.B, db *readmodel.DB, account uuid.UUID) {
-	b.Helper()
+func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
+	t.Helper()
 	load := []string{
 		"SET LOCAL statement_timeout = 0; SET LOCAL work_mem = '128MB'",
 		`INSERT INTO ?schema.account_clocks VALUES (?account, 0, 0, ?links)`,
@@ -50,14 +50,14 @@ func loadHistory(b *testing.B, db *readmodel.DB, account uuid.UUID) {
 						('archived', 1), ('archived', 2), ('email_stats', 4)) AS sets (name, change)) AS changes) AS placed
 			GROUP BY name, block, page`,
 	}
-	fillGeneration(b, db, "history", load, account)
+	fillGeneration(t, db, "history", load, account, links)
 }
 
 // BenchmarkPast asks for pages as they were when half of the links had been created, and as they are.
 func BenchmarkPast(b *testing.B) {
 	db := openDatabase(b)
 	q, account := New(db), uuid.New()
-	loadHistory(b, db, account)
+	loadHistory(b, db, account, *manyLinks)
 	halfway := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(*manyLinks/2) * 10 * time.Second)
 	for _, at := range []struct {
 		name string
