@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"syscall"
+
+	"github.com/KimMachineGun/automemlimit/memlimit"
 )
 
 const (
@@ -25,7 +27,6 @@ const (
 	// GMT is the one time zone that needs no time zone files.
 	settings = `
 # Settings of Linkledger. They may be edited; changes count from the next start.
-shared_buffers = 128MB
 max_connections = 100
 synchronous_commit = on
 wal_level = minimal
@@ -38,6 +39,19 @@ timezone = 'GMT'
 log_timezone = 'GMT'
 `
 )
+
+// sharedBuffers returns the megabytes that the server keeps pages in, of so many bytes of memory: PostgreSQL passes tables by
+// that are larger than a quarter of it.
+func sharedBuffers(memory uint64) uint64 { return min(max(memory>>20/8, 128), 1024) }
+
+// memory returns the bytes that this process and its children may use; 0: nobody knows.
+func memory() uint64 {
+	limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
+	if err != nil {
+		return 0
+	}
+	return limit
+}
 
 // serverArgs are the settings that no postgresql.conf may change.
 func serverArgs(f *folder, unsafe bool) []string {
@@ -147,7 +161,7 @@ func configure(cluster string) error {
 	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
-	_, err = file.WriteString(settings)
+	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, sharedBuffers(memory()))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -104,6 +105,15 @@ func wantNote(t *testing.T, dsn string) {
 	}
 }
 
+func TestSharedBuffers(t *testing.T) {
+	t.Parallel()
+	for memory, want := range map[uint64]uint64{0: 128, 1 << 30: 128, 2 << 30: 256, 24 << 30: 1024} {
+		if got := sharedBuffers(memory); got != want {
+			t.Errorf("%d MB of %d bytes, want %d", got, memory, want)
+		}
+	}
+}
+
 func TestFirstStart(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(dataDir(t), "data", "postgres")
@@ -115,6 +125,10 @@ func TestFirstStart(t *testing.T) {
 		if got := query(t, s.DSN(), "SHOW "+setting); got != want {
 			t.Errorf("%s is %q, want %q", setting, got, want)
 		}
+	}
+	buffers := strconv.FormatUint(sharedBuffers(memory())<<20, 10)
+	if got := query(t, s.DSN(), "SELECT pg_size_bytes(current_setting('shared_buffers'))::text"); got != buffers {
+		t.Errorf("%s bytes of shared buffers, want %s", got, buffers)
 	}
 	if got := query(t, s.DSN(), "SELECT current_user || '@' || current_database()"); got != "linkledger@linkledger" {
 		t.Errorf("connected as %s", got)
