@@ -118,25 +118,6 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-func TestSearchUsesTheIndex(t *testing.T) {
-	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	if _, err := w.db.NewRaw(`INSERT INTO linkledger.link_texts
-		SELECT ?, n, n / 64, md5(n::text) FROM generate_series(100, ?) n`, w.account, 20_000).Exec(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.db.ExecContext(ctx, "VACUUM ANALYZE links_g1.link_texts"); err != nil { // brings the index in order
-		t.Fatal(err)
-	}
-	var plan []string
-	if err := w.db.NewRaw("EXPLAIN ?", w.q.search(ListLinks{Account: w.account, Search: "c4ca4238"})).Scan(ctx, &plan); err != nil {
-		t.Fatal(err)
-	}
-	if text := fmt.Sprint(plan); !strings.Contains(text, "link_texts_search") {
-		t.Errorf("a search is planned without its index: %s", text)
-	}
-}
-
 // drawn is an expression with what it means, in the plainest way.
 type drawn struct {
 	text  string

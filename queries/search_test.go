@@ -1,7 +1,9 @@
 package queries
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,18 +20,27 @@ func TestSearchOfManyLinks(t *testing.T) {
 	q := New(db)
 	loadLinks(t, db, account, links)
 	loadHistory(t, db, account, links)
+	for _, note := range []string{
+		`UPDATE history_g2.link_versions SET note = E'50% Ünï \\303' WHERE number % 100 = 5 AND revision >= 3`,
+		`UPDATE history_g2.link_faces SET text = lower(long_url || E'\n' || v.note || E'\n' || v.hash COLLATE "default")
+			FROM history_g2.link_versions AS v WHERE v.number = link_faces.number AND v.number % 100 = 5 AND v.revision = 3`,
+	} {
+		if _, err := db.NewRaw(note).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	allButOneTag, err := tagexpr.Parse("~tag7")
 	if err != nil {
 		t.Fatal(err)
 	}
 	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, at := range []time.Time{{}, created.Add(links * 11 / 12 * 10 * time.Second), created.AddDate(50, 0, 0)} {
-		for _, text := range []string{"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s"} {
+		for _, text := range []string{"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s", "Ü", "ünï", "% ü", "303", `ï \3`, `\303`, `\`} {
 			for _, tags := range []*tagexpr.Expr{nil, allButOneTag} {
 				var want []int
 				then := momentOf(at)
 				if err := db.NewSelect().TableExpr(then.links()+" AS link").ColumnExpr("number").
-					Where("strpos(lower(long_url || chr(10) || note || chr(10) || hash), lower(?)) > 0", text).
+					Where("strpos(lower(long_url || chr(10) || note || chr(10) || hash COLLATE \"default\"), lower(?)) > 0", text).
 					Where("? OR md5('tag7')::uuid <> ALL(tag_ids)", tags == nil).OrderExpr("number").
 					Scan(t.Context(), &want); err != nil {
 					t.Fatal(err)
@@ -51,6 +62,29 @@ func TestSearchOfManyLinks(t *testing.T) {
 					t.Errorf("%q at %s, %v: %d links, want %d", text, at, tags, len(numbers), len(want))
 				}
 			}
+		}
+	}
+}
+
+func TestSearchUsesTheIndex(t *testing.T) {
+	t.Parallel()
+	db, ctx, account := openDatabase(t), withPatience(t), uuid.New()
+	q := New(db)
+	for projection, fill := range map[string]string{
+		"links": `INSERT INTO ?schema.link_texts SELECT ?account, n, n / 64, md5(n::text) FROM generate_series(1, ?links) n`,
+		"history": `INSERT INTO ?schema.link_faces SELECT md5(n::text)::uuid, n, 9223372036854775807, ?account, n, n / 64, md5(n::text),
+			md5(n::text) FROM generate_series(1, ?links) n`,
+	} {
+		fillGeneration(t, db, projection, []string{fill}, account, 20_000)
+	}
+	for index, at := range map[string]moment{"link_texts_search": now, "link_faces_search": momentOf(noon)} {
+		var plan []string
+		question := q.having(account, at, "c4ca4238").ColumnExpr("number")
+		if err := db.NewRaw("EXPLAIN ?", question).Scan(ctx, &plan); err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(plan); !strings.Contains(text, index) {
+			t.Errorf("a search is planned without %s: %s", index, text)
 		}
 	}
 }
