@@ -105,6 +105,7 @@ func (r redirecting) inFolder(spool string) redirecting {
 type projecting struct {
 	PoisonEvents projections.Policy `help:"What becomes of an event that a projection can't apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
 	ReadyMaxLag  time.Duration      `help:"Not ready while a projection lags behind the log by more than this." default:"30s" validate:"min=1s"`
+	WaitTimeout  time.Duration      `help:"Most that a call waits for the read models to show what was written; then it is answered without." default:"1s" validate:"min=1ms,max=8s"`
 }
 
 // role is a part of the service that a process takes on.

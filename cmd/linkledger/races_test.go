@@ -23,6 +23,7 @@ type cluster struct {
 
 func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
+	flags = append(flags, "--wait-timeout=8s") // a busy machine may take more than a second to show what was written
 	c := &cluster{installation: install(t, flags...)}
 	public, admin := freeAddress(t), freeAddress(t)
 	c.second = startChild(t, program, slices.Concat([]string{

@@ -168,7 +168,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
-		Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
+		Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans:      cfg.plans.byName,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,

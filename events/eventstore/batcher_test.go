@@ -175,6 +175,7 @@ func TestDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const took = maxDemanded / demandedShare
 		w := newWorkbench(t, SubscriberConfig{BatchSize: 10})
+		patience := max(patientShare*took, w.batcher.MinPatience) - took
 		at := time.Duration(0)
 		batch := func(waits time.Duration) {
 			t.Helper()
@@ -185,7 +186,7 @@ func TestDemand(t *testing.T) {
 			at += took
 		}
 		batch(0)
-		batch((patientShare - 1) * took)
+		batch(patience)
 		next := w.position + 1
 		go func() {
 			time.Sleep(took / 2)
@@ -195,6 +196,6 @@ func TestDemand(t *testing.T) {
 		w.batcher.Demand.Raise(w.position + 1)
 		batch((demandedShare - 1) * took)
 		w.batcher.Demand.Raise(1) // long met
-		batch((patientShare - 1) * took)
+		batch(patience)
 	})
 }

@@ -29,7 +29,7 @@ const (
 	// demandedShare is the same of such events that somebody demands.
 	demandedShare = 2
 	// maxDemanded is the most time between two batches that are demanded.
-	maxDemanded = 300 * time.Millisecond
+	maxDemanded = 100 * time.Millisecond
 	// DefaultMinPatience is the least time between two batches of patient events where the configuration does not say.
 	DefaultMinPatience = 10 * time.Millisecond
 	// DefaultMaxPatience is the most of that time where the configuration does not say.
