@@ -74,7 +74,7 @@ func (s linkSet) numbers(offset, limit int, upwards bool) []int {
 	return found
 }
 
-// sample returns n links of a set that has more, evenly spread.
+// sample returns n links of a set that has at least so many, evenly spread.
 func (s linkSet) sample(n int) []int {
 	step := s.count() / n
 	chosen := make([]int, 0, n)

@@ -44,7 +44,7 @@ func (m moment) time() time.Time { return time.Unix(0, m.at).UTC() }
 // day is the last one whose clicks count.
 func (m moment) day() time.Time { return m.time().Add(-time.Nanosecond).Truncate(24 * time.Hour) }
 
-// lasting is the condition of what began by then and went on.
+// lasting is the condition of what began by then and went on; now it is met by all that there is.
 func (m moment) lasting() string {
 	if !m.past {
 		return "true"
@@ -83,7 +83,7 @@ const faces = `(
 	SELECT account_id, number, word, hash, text, since, until FROM linkledger.link_faces UNION ALL
 	SELECT account_id, number, word, hash, text, since, until FROM linkledger.former_faces) AS link`
 
-// texts returns the table of what a search looks at, and lasting tells of its rows which ones count.
+// texts returns the table of what a search looks at, of which the rows that are lasting count.
 func (m moment) texts() string {
 	if !m.past {
 		return "linkledger.link_texts AS link"
@@ -91,17 +91,12 @@ func (m moment) texts() string {
 	return faces
 }
 
-// texts returns the question for what a search looks at.
-func (q *DB) texts(at moment) *bun.SelectQuery {
-	return q.db.NewSelect().TableExpr(at.texts()).Where(at.lasting())
-}
-
 // standing returns the question for the live links by their hashes.
 func (q *DB) standing(at moment) *bun.SelectQuery {
 	if !at.past {
 		return q.db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
 	}
-	return q.texts(at)
+	return q.db.NewSelect().TableExpr(faces).Where(at.lasting())
 }
 
 // modified returns the question for the live links by their modifications.

@@ -26,7 +26,8 @@ const (
 // found keeps the links that a search finds.
 func (q *DB) found(ctx context.Context, list ListLinks, met linkSet) (linkSet, error) {
 	at, text := momentOf(list.At), readmodel.SearchText(list.Search)
-	few, inNotes := met.count() < fewSearched, strings.Contains(text, "\n") // or else it could lie across two fields
+	few := met.count() < fewSearched
+	inNotes := strings.Contains(text, "\n") // which only notes have; or else it could lie across two fields
 	if !few && !inNotes {
 		lacking := q.lacking(list.Account, at, text)
 		common, err := isCommon(ctx, lacking.Clone(), met)
@@ -51,14 +52,15 @@ func (q *DB) found(ctx context.Context, list ListLinks, met linkSet) (linkSet, e
 
 // having returns the question for the links of an account with a text.
 func (q *DB) having(account uuid.UUID, at moment, text string) *bun.SelectQuery {
-	links := q.texts(at).Where("account_id = ?", account)
+	links := q.db.NewSelect().TableExpr(at.texts()).Where(at.lasting()).Where("account_id = ?", account)
 	if utf8.RuneCountInString(text) < indexed {
 		return links.Where("position(?::bytea IN textsend(text)) > 0", []byte(text))
 	}
 	return links.Where("text LIKE ?", containing(text))
 }
 
-// lacking returns the question for the links without a text that most have. That comes first: it leaves little for the rest.
+// lacking returns the question for the links of an account without a text that most have. That condition comes first: it leaves
+// little for the others.
 func (q *DB) lacking(account uuid.UUID, at moment, text string) *bun.SelectQuery {
 	return q.db.NewSelect().TableExpr(at.texts()).Where("text NOT LIKE ?", containing(text)).
 		Where(at.lasting()).Where("account_id = ?", account)

@@ -35,7 +35,9 @@ func TestSearchOfManyLinks(t *testing.T) {
 	}
 	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, at := range []time.Time{{}, created.Add(links * 11 / 12 * 10 * time.Second), created.AddDate(50, 0, 0)} {
-		for _, text := range []string{"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s", "Ü", "ünï", "% ü", "303", `ï \3`, `\303`, `\`} {
+		for _, text := range []string{
+			"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s", "Ü", "ünï", "% ü", "303", `ï \3`, `\303`, `\`,
+		} {
 			for _, tags := range []*tagexpr.Expr{nil, allButOneTag} {
 				var want []int
 				then := momentOf(at)

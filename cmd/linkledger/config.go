@@ -101,7 +101,7 @@ func (r redirecting) inFolder(spool string) redirecting {
 	return r
 }
 
-// projecting is how the read models are kept.
+// projecting is how the read models are kept and waited for.
 type projecting struct {
 	PoisonEvents projections.Policy `help:"What becomes of an event that a projection can't apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
 	ReadyMaxLag  time.Duration      `help:"Not ready while a projection lags behind the log by more than this." default:"30s" validate:"min=1s"`

@@ -28,7 +28,7 @@ const (
 	patientShare = 10
 	// demandedShare is the same of such events that somebody demands.
 	demandedShare = 2
-	// maxDemanded is the most time between two batches that are demanded.
+	// maxDemanded is the most time between two such batches, however long they take.
 	maxDemanded = 100 * time.Millisecond
 	// DefaultMinPatience is the least time between two batches of patient events where the configuration does not say.
 	DefaultMinPatience = 10 * time.Millisecond

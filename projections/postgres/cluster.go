@@ -40,8 +40,8 @@ log_timezone = 'GMT'
 `
 )
 
-// sharedBuffers returns the megabytes that the server keeps pages in, of so many bytes of memory: PostgreSQL passes tables by
-// that are larger than a quarter of it.
+// sharedBuffers returns how many megabytes of pages the server keeps, on a machine with so many bytes of memory. Scans of a
+// table that is larger than a quarter of them keep nothing of it.
 func sharedBuffers(memory uint64) uint64 { return min(max(memory>>20/8, 128), 1024) }
 
 // memory returns the bytes that this process and its children may use; 0: nobody knows.
