@@ -55,7 +55,7 @@ func (s *server) moment(e *exchange, query url.Values) (time.Time, error) {
 func (s *server) awaitHistory(e *exchange) {
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
-	if err := s.cfg.Overtake(ctx, projectionHistory, projectionAccounts, projectionTags); err != nil {
+	if err := s.cfg.Overtake(ctx, projectionHistory, projectionLinks, projectionTags, projectionAccounts); err != nil {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the history shows all changes",
 			slog.String("request", e.id), slog.Any("error", err))
 	}

@@ -67,7 +67,7 @@ func (s *server) settle(e *exchange, w written) {
 	for _, target := range []struct {
 		projection string
 		position   uint64
-	}{{projectionLinks, w.urls}, {projectionAccounts, w.urls}, {projectionTags, w.tags}} {
+	}{{projectionLinks, w.urls}, {projectionTags, w.tags}} {
 		if target.position == 0 {
 			continue
 		}

@@ -24,14 +24,14 @@ const (
 // they were created. What a transaction writes is known at least until it is in the tables.
 type bulk struct {
 	links   recent[uuid.UUID, *readmodel.Link]
-	numbers recent[uuid.UUID, int64] // of the next links of accounts
-	touched int                      // bytes of the rows that are to be written
+	tallies recent[uuid.UUID, tally]
+	touched int // bytes of the rows that are to be written
 }
 
 func newBulk() *bulk {
 	return &bulk{
 		links:   recent[uuid.UUID, *readmodel.Link]{weigh: weighLink},
-		numbers: recent[uuid.UUID, int64]{weigh: func(int64) int { return place }},
+		tallies: recent[uuid.UUID, tally]{weigh: func(tally) int { return place + int(unsafe.Sizeof(tally{})) }},
 	}
 }
 
@@ -42,7 +42,7 @@ func weighLink(row *readmodel.Link) int {
 // begin makes room for what the next transaction writes. What the one before wrote is in the tables by now.
 func (b *bulk) begin() {
 	b.links.age()
-	b.numbers.age()
+	b.tallies.age()
 	b.touched = 0
 }
 

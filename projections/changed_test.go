@@ -19,23 +19,26 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	var told []string
 	p.onCommit = func(_ string, _ uint64, changed []string) { told = changed }
 	p.told = true
-	link, note, yes, date, limit := uuid.NewString(), "note", true, "2030-01-31", int64(3)
-	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: uuid.NewString(), Hash: "a", LongURL: "x", At: noon})
+	link, account, note, yes, date, limit := uuid.NewString(), uuid.NewString(), "note", true, "2030-01-31", int64(3)
+	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: account, Hash: "a", LongURL: "x", At: noon})
 	mustHandle(ctx, t, p, log)
+	if !slices.Equal(told, []string{"a"}) {
+		t.Errorf("the creation tells of %q", told)
+	}
 	for _, step := range []struct {
 		event events.Event
 		want  string
 	}{
-		{events.URLSettingsChanged{Note: &note, Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes, At: noon}, ""},
-		{events.URLTagged{Tags: []string{uuid.NewString()}, At: noon}, ""},
+		{events.URLSettingsChanged{Note: &note, Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes, At: noon}, "."},
+		{events.URLTagged{Tags: []string{uuid.NewString()}, At: noon}, "."},
 		{events.URLSettingsChanged{ExpirationDate: &date, At: noon}, "a"},
 		{events.URLSettingsChanged{MaxClicks: &limit, At: noon}, "a"},
 		{events.URLRetargeted{LongURL: "y", At: noon}, "a"},
 		{events.URLRenamed{From: "a", To: "b", At: noon}, "a b"},
 		{events.URLStatsReset{At: noon}, "b"},
 		{events.URLStatsRestored{At: noon}, "b"},
-		{events.URLDeleted{Hash: "b", At: noon}, "b"},
-		{events.URLRestored{Hash: "c", At: noon}, "b c"},
+		{events.URLDeleted{Account: account, Hash: "b", At: noon}, "b"},
+		{events.URLRestored{Account: account, Hash: "c", At: noon}, "b c"},
 	} {
 		before := len(log)
 		log = record(log, events.StreamURL+link, log[before-1].Revision+1, step.event)
@@ -44,5 +47,11 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 		if got := strings.Join(told, " "); got != step.want {
 			t.Errorf("%T tells of %q, want %q", step.event, got, step.want)
 		}
+	}
+	mustHandle(ctx, t, p, record(log, events.StreamClicks+"x", 0, events.ClicksRecorded{
+		Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}},
+	})[len(log):])
+	if len(told) > 0 {
+		t.Errorf("a click tells of %q", told)
 	}
 }

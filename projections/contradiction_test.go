@@ -31,6 +31,7 @@ func TestImpossibleEvents(t *testing.T) {
 	ancient := link
 	ancient.At = time.Date(0, 6, 1, 0, 0, 0, 0, time.UTC)
 	badDate := "2026-02-30"
+	gone := events.URLDeleted{Account: link.Account, At: noon}
 
 	for name, tc := range map[string]struct {
 		projection string
@@ -49,7 +50,7 @@ func TestImpossibleEvents(t *testing.T) {
 		"past of a link":        {History, accounts, []events.Event{open}, link},
 		"edit of no link":       {Links, url, nil, events.URLRetargeted{At: noon}},
 		"created twice":         {Links, url, []events.Event{link}, link},
-		"edit of a deleted one": {Links, url, []events.Event{link, events.URLDeleted{At: noon}}, events.URLRetargeted{At: noon}},
+		"edit of a deleted one": {Links, url, []events.Event{link, gone}, events.URLRetargeted{At: noon}},
 		"restore of a live one": {Links, url, []events.Event{link}, events.URLRestored{At: noon}},
 		"no such date":          {Links, url, nil, date(badDate)},
 		"year zero":             {Links, url, nil, date("0000-01-01")},
@@ -80,7 +81,8 @@ func TestImpossibleEvents(t *testing.T) {
 		"tag without id":        {Tags, tags, nil, events.TagCreated{At: noon}},
 		"rename without id":     {Tags, tags, nil, events.TagRenamed{At: noon}},
 		"foreign in tags":       {Tags, tags, nil, open},
-		"link of no account":    {Accounts, url, nil, link},
+		"link among accounts":   {Accounts, url, nil, link},
+		"restored of nobody":    {Links, url, []events.Event{link, gone}, events.URLRestored{At: noon}},
 		"opened twice":          {Accounts, accounts, []events.Event{open}, open},
 		"opened without time":   {Accounts, accounts, nil, events.AccountOpened{}},
 		"change of no account":  {Accounts, accounts, nil, events.AccountDeactivated{At: noon}},

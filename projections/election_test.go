@@ -127,12 +127,12 @@ func TestHandOver(t *testing.T) {
 	board := &Board{}
 	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", lease: time.Hour})
 	_, at := w.link(account, "a")
-	first.wait(t, at, Links, Accounts)
+	first.wait(t, at, Links)
 	run(t, Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", lease: time.Hour, Board: board})
 	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving && s.Err == nil })
 	stop()
 	_, at = w.link(account, "b")
-	second.wait(t, at, Links, Accounts, Tree, History)
+	second.wait(t, at, Links, Tree, History)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'second' AND epoch = 2"); n != int64(len(Names())) {
 		t.Errorf("the second process owns %d projections", n)
 	}

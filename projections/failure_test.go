@@ -181,12 +181,12 @@ func TestPauseAndOverview(t *testing.T) {
 	awaitStatus(t, board, func(s Status) bool { return s.Owned })
 	account := w.account()
 	_, at := w.link(account, "a")
-	progress.wait(t, at, Links, Accounts)
+	progress.wait(t, at, Links)
 	if err := Pause(ctx, db, Links); err != nil {
 		t.Fatal(err)
 	}
 	_, at = w.link(account, "b")
-	progress.wait(t, at, Accounts, Tree, History)
+	progress.wait(t, at, Tree, History)
 	overviews, err := Overviews(ctx, db, store)
 	if err != nil || len(overviews) != len(Names()) {
 		t.Fatalf("%+v, %v", overviews, err)

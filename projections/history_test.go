@@ -34,7 +34,6 @@ type expectedAccount struct {
 	active          bool
 	expires         string
 	urls, deletions int64
-	months          map[string]int64
 	tags            []uuid.UUID
 	labels          map[uuid.UUID]string
 	everLabels      []string
@@ -117,7 +116,7 @@ func (h *history) text() string {
 func (h *history) openAccount() {
 	a := &expectedAccount{
 		id: h.id(), plan: h.text(), key: h.text(), active: true,
-		months: make(map[string]int64), labels: make(map[uuid.UUID]string),
+		labels: make(map[uuid.UUID]string),
 	}
 	h.accounts = append(h.accounts, a)
 	h.append(events.StreamAccount+a.id.String(), events.AccountOpened{
@@ -197,7 +196,6 @@ func (h *history) createLink() {
 	at := h.at()
 	h.links = append(h.links, l)
 	a.urls++
-	a.months[at.Format("2006-01")]++
 	h.appendTo(l, events.URLCreated{
 		URLID: l.id.String(), Account: a.id.String(), Hash: l.hash, LongURL: l.longURL, Note: l.note, Tags: tags,
 		ExpirationDate: rapid.SampledFrom([]string{"", "0001-01-01", "2028-02-29", "9999-12-31"}).Draw(h.t, "expires"),

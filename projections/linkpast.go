@@ -1,6 +1,8 @@
 package projections
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -115,7 +117,10 @@ func readLinkPasts(s *statements, links uuidColumn, into map[uuid.UUID]*linkPast
 func writeLinkPasts(s *statements, links map[uuid.UUID]*linkPast) {
 	var newVersions, versions []*linkVersion
 	var newFaces, faces, former []writtenFace
-	for _, l := range links {
+	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkPast) int { // of creation, as the indexes are
+		return bytes.Compare(a.versions[0].ID[:], b.versions[0].ID[:])
+	})
+	for _, l := range inOrder {
 		toVersions, toFaces := &versions, &faces
 		if l.created {
 			toVersions, toFaces = &newVersions, &newFaces

@@ -63,6 +63,9 @@ func (r *copyRow) settings(row *readmodel.Link) {
 }
 
 func insertLinks(s *statements, rows []*readmodel.Link) {
+	if len(rows) == 0 {
+		return
+	}
 	c := tableOf(rows)
 	s.queue(`
 		INSERT INTO ?schema.links (id, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
@@ -85,6 +88,9 @@ const foldedColumns = `
 	modified_at = folded.modified_at, revision = folded.revision, deleted_at = folded.deleted_at`
 
 func updateLinks(s *statements, rows []*readmodel.Link) {
+	if len(rows) == 0 {
+		return
+	}
 	s.queue(`
 		UPDATE ?schema.links AS link SET `+foldedColumns+`
 		FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::bool[], $6::bool[], $7::bool[], $8::bool[],

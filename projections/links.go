@@ -22,14 +22,14 @@ type linkFold struct {
 	were    []readmodel.Link  // what the found ones were before the facts; a build does not know
 	created []*readmodel.Link // by the facts, in their order
 	counted []*readmodel.Link // those whose clicks became others, otherwise than by clicks
-	numbers numberFold        // of the accounts that get links
+	tallies tallyFold
 	counts  countFold
 	batches map[linkBatch]struct{} // by which the links were changed
 }
 
 func newLinkFold() fold {
 	return &linkFold{
-		rows: make(map[uuid.UUID]*readmodel.Link), numbers: make(numberFold), batches: make(map[linkBatch]struct{}),
+		rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold), batches: make(map[linkBatch]struct{}),
 		counts: countFold{begin: newClickFold, reset: resetCounts, restore: restoreCounts},
 	}
 }
@@ -68,7 +68,7 @@ func (l *linkFold) read(s *statements, facts []fact) {
 			max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at
 			FROM ?schema.links WHERE id = ANY($1::uuid[])`, ids).Query(l.scan)
 	}
-	l.numbers.read(s, facts)
+	l.tallies.read(s, facts)
 }
 
 func (l *linkFold) scan(rows pgx.Rows) error {
@@ -122,8 +122,12 @@ func (l *linkFold) stepLink(f fact) error {
 	if err != nil {
 		return err
 	}
+	number, err := l.tallies.step(f)
+	if err != nil {
+		return err
+	}
 	if row == nil {
-		after.Number = l.numbers.next(after.AccountID)
+		after.Number = number
 		l.rows[id] = after
 		l.created = append(l.created, after)
 	}
@@ -262,17 +266,23 @@ func attach(attached, tags []uuid.UUID) []uuid.UUID {
 	return attached
 }
 
+// manyCreated is from how many new links on it takes less to copy their rows than to insert them.
+const manyCreated = 32
+
 func (l *linkFold) write(s *statements) []string {
 	if s.bulk != nil {
 		l.writeBulk(s)
 		return nil
 	}
-	if len(l.created) > 0 {
+	if len(l.created) < manyCreated {
 		insertLinks(s, l.created)
+		writeTexts(s, l.created)
+	} else {
+		s.copy("links", linkColumns, len(l.created), func(r *copyRow, i int) { r.link(l.created[i]) })
+		copyTexts(s, l.created)
 	}
-	if len(l.found) > 0 {
-		updateLinks(s, l.found)
-	}
+	updateLinks(s, l.found)
+	writeTexts(s, l.found)
 	l.writeSets(s)
 	l.writeRest(s)
 	return l.changed()
@@ -288,12 +298,12 @@ func (l *linkFold) writeBulk(s *statements) {
 	for _, row := range l.rows {
 		s.bulk.links.put(row.ID, row)
 	}
+	writeTexts(s, append(l.found, l.created...))
 	l.writeRest(s)
 }
 
 func (l *linkFold) writeRest(s *statements) {
-	writeTexts(s, append(l.found, l.created...))
-	l.numbers.write(s)
+	l.tallies.write(s)
 	l.writeBatches(s)
 	l.counts.write(s)
 }
@@ -311,6 +321,9 @@ func (l *linkFold) changed() []string {
 	}
 	for _, row := range slices.Concat(l.created, l.counted) {
 		hashes = append(hashes, row.Hash)
+	}
+	if len(hashes) == 0 && len(l.found) > 0 {
+		return []string{readmodel.Unkept}
 	}
 	return hashes
 }

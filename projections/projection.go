@@ -64,7 +64,7 @@ func all() []projection {
 			fold: withNotes(Links, newLinkFold), held: heldByLinks, patient: isClicks, maxPatience: clickPatience,
 		},
 		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
-		{name: Accounts, filter: streams(events.StreamAccount, events.StreamURL), fold: newAccountFold},
+		{name: Accounts, filter: streams(events.StreamAccount), fold: newAccountFold},
 		{
 			name: Dimensions, fold: newDimensionFold, held: heldByDimensions,
 			filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),

@@ -135,14 +135,14 @@ func TestInterruptedRebuild(t *testing.T) {
 	ctx, cancel := context.WithCancel(withPatience(t))
 	defer cancel()
 	cfg := Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
-	if err := Rebuild(ctx, cfg, []string{Accounts}, func([]Progress) { cancel() }); err != nil && !errors.Is(err, context.Canceled) {
+	if err := Rebuild(ctx, cfg, []string{Links}, func([]Progress) { cancel() }); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	rebuild(t, db, store, newProgressLog(), Accounts)
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'accounts' AND generation = 2 AND serving"); n != 1 {
+	rebuild(t, db, store, newProgressLog(), Links)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'links' AND generation = 2 AND serving"); n != 1 {
 		t.Error("the second rebuild did not end what the first one began")
 	}
-	if n := count(t, db, "SELECT urls FROM linkledger.accounts"); n != 300 {
+	if n := count(t, db, "SELECT created FROM linkledger.link_tallies"); n != 300 {
 		t.Errorf("%d links are counted, want 300", n)
 	}
 }

@@ -103,10 +103,11 @@ func TestRunFollowsTheLog(t *testing.T) {
 	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
 
 	link, position := w.link(account, "first")
-	progress.wait(t, position, Links, Accounts)
+	progress.wait(t, position, Links)
 	url := events.StreamURL + link.String()
 	w.append(url, events.URLRenamed{From: "first", To: "second", At: noon})
 	tag := uuid.New().String()
+	planned := w.append(events.StreamAccount+account.String(), events.PlanChanged{Plan: "pro", At: noon})
 	tagged := w.append(events.StreamTags+account.String(), events.TagCreated{TagID: tag, Account: account.String(), Label: "news", At: noon})
 	w.append(url, events.URLTagged{Tags: []string{tag}, At: noon})
 	w.click("a", link, "v1")
@@ -114,6 +115,7 @@ func TestRunFollowsTheLog(t *testing.T) {
 	position = w.click("b", link, "v2")
 	progress.wait(t, position, Links, Dimensions, Tree)
 	progress.wait(t, tagged, Tags, History)
+	progress.wait(t, planned, Accounts)
 	if n := count(t, db, `SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats s ON s.url_id = id
 		JOIN linkledger.tags g ON g.id = ANY(tag_ids)
 		WHERE hash = 'second' AND total_clicks = 3 AND unique_clicks = 2 AND label = 'news'`); n != 1 {
@@ -124,12 +126,9 @@ func TestRunFollowsTheLog(t *testing.T) {
 	w.append(events.StreamTags+account.String(), events.TagDeleted{TagID: tag, At: noon})
 	position = w.append(url, events.URLDeleted{Account: account.String(), Hash: "second", At: noon})
 	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
-	progress.wait(t, position, Links, Accounts)
+	progress.wait(t, position, Links)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.links WHERE deleted_at IS NOT NULL"); n != 1 {
 		t.Errorf("%d deleted links, want 1", n)
-	}
-	if n := count(t, db, "SELECT urls FROM linkledger.accounts"); n != 0 {
-		t.Errorf("the account has %d links, want none", n)
 	}
 	for _, s := range board.All() {
 		if s.Err != nil || s.Events == 0 || s.LastEvent.IsZero() {
@@ -217,10 +216,10 @@ func TestUnreadableEventStopsItsProjection(t *testing.T) {
 				events.TagCreated{TagID: uuid.New().String(), Account: account.String(), Label: "l", At: noon})
 
 			board := &Board{}
-			followers := []string{Links, Accounts, History}
+			followers := []string{Links, History}
 			stopped := func(s Status) bool { return s.Stopped == slices.Contains(followers, s.Projection) }
 			run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
-			progress.wait(t, before, Links, Accounts)
+			progress.wait(t, before, Links)
 			progress.wait(t, tagged, Tags)
 			awaitStatus(t, board, stopped)
 			if err := Resume(withPatience(t), db, Links); err != nil { // it tries again, and stops again
@@ -277,9 +276,9 @@ func TestInterruption(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, last := w.link(w.account(), "h")
-	progress.wait(t, last, Links, Accounts)
+	progress.wait(t, last, Links)
 	for _, s := range board.All() {
-		if s.Err != nil && (s.Projection == Links || s.Projection == Accounts) { // the others may have nothing to do yet
+		if s.Err != nil && s.Projection == Links { // the others may have nothing to do yet
 			t.Errorf("status %+v", s)
 		}
 	}

@@ -4,10 +4,6 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-
-	"linkledger/events"
 	"linkledger/projections/readmodel"
 )
 
@@ -132,6 +128,18 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 	}
 }
 
+// copyTexts copies the same of new links.
+func copyTexts(s *statements, created []*readmodel.Link) {
+	live := slices.DeleteFunc(slices.Clone(created), func(row *readmodel.Link) bool { return !row.DeletedAt.IsZero() })
+	s.copy("link_texts", []string{"account_id", "number", "word", "text"}, len(live), func(r *copyRow, i int) {
+		row := live[i]
+		r.uuid(row.AccountID)
+		r.integer(row.Number)
+		r.integer(row.Number / 64)
+		r.text(readmodel.SearchText(row.LongURL, row.Note, row.Hash))
+	})
+}
+
 func isASCII(text string) bool {
 	for i := range len(text) {
 		if text[i] >= utf8.RuneSelf {
@@ -139,71 +147,4 @@ func isASCII(text string) bool {
 		}
 	}
 	return true
-}
-
-// numberFold holds the number of the next link of each account that gets some.
-type numberFold map[uuid.UUID]int64
-
-// read asks for the numbers; the first link of an account gets 0.
-func (n numberFold) read(s *statements, facts []fact) {
-	var accounts uuidColumn
-	for _, f := range facts {
-		e, ok := f.body.(events.URLCreated)
-		if !ok {
-			continue
-		}
-		account, err := parseID(e.Account)
-		if err != nil {
-			continue // step names the fact
-		}
-		if _, ok := n[account]; ok {
-			continue
-		}
-		n[account] = 0
-		if s.bulk != nil {
-			if next, ok := s.bulk.numbers.get(account); ok {
-				n[account] = next
-				continue
-			}
-		}
-		accounts = append(accounts, toUUID(account))
-	}
-	if len(accounts) > 0 {
-		s.queue("SELECT account_id, next FROM ?schema.link_numbers WHERE account_id = ANY($1::uuid[])", accounts).Query(n.scan)
-	}
-}
-
-func (n numberFold) scan(rows pgx.Rows) error {
-	for rows.Next() {
-		var account uuid.UUID
-		var next int64
-		if err := rows.Scan(&account, &next); err != nil {
-			return err
-		}
-		n[account] = next
-	}
-	return rows.Err()
-}
-
-// next returns the number of an account's next link.
-func (n numberFold) next(account uuid.UUID) int {
-	number := n[account]
-	n[account]++
-	return int(number)
-}
-
-func (n numberFold) write(s *statements) {
-	if len(n) == 0 {
-		return
-	}
-	var accounts uuidColumn
-	var numbers []int64
-	for account, next := range n {
-		accounts, numbers = append(accounts, toUUID(account)), append(numbers, next)
-		if s.bulk != nil {
-			s.bulk.numbers.put(account, next)
-		}
-	}
-	s.queue(`INSERT INTO ?schema.link_numbers (account_id, next) SELECT * FROM unnest($1::uuid[], $2::integer[])
-		ON CONFLICT (account_id) DO UPDATE SET next = EXCLUDED.next`, accounts, numbers)
 }

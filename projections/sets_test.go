@@ -37,8 +37,9 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 			SELECT 'derived ' || d::text FROM (TABLE ?schema.link_sets EXCEPT TABLE kept) d UNION ALL
 			SELECT 'found ' || f::text FROM (TABLE found EXCEPT TABLE searched) f UNION ALL
 			SELECT 'searched ' || s::text FROM (TABLE searched EXCEPT TABLE found) s UNION ALL
-			SELECT 'numbers of ' || account_id FROM ?schema.links JOIN ?schema.link_numbers USING (account_id)
-				GROUP BY account_id, next HAVING count(*) <> next OR count(DISTINCT number) <> next OR max(number) <> next - 1 UNION ALL
+			SELECT 'numbers of ' || account_id FROM ?schema.links JOIN ?schema.link_tallies USING (account_id)
+				GROUP BY account_id, created
+				HAVING count(*) <> created OR count(DISTINCT number) <> created OR max(number) <> created - 1 UNION ALL
 			SELECT 'counters of ' || id FROM ?schema.links AS l LEFT JOIN ?schema.link_stats AS s ON s.url_id = id
 				WHERE (s.account_id, s.number) IS DISTINCT FROM (l.account_id, l.number)`, names).Scan(ctx, &wrong); err != nil {
 			return err

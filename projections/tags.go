@@ -124,5 +124,5 @@ func (t *tagFold) write(s *statements) []string {
 			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bigint[])
 			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`, id, account, label, created, position)
 	}
-	return nil
+	return []string{readmodel.Unkept}
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"linkledger/projections/readmodel"
 )
 
 // Counters are what an account's limits apply to.
@@ -16,12 +19,42 @@ type Counters struct {
 // AccountCounters returns the counters of an account in the month of now; else ErrNotFound.
 func (q *DB) AccountCounters(ctx context.Context, account uuid.UUID, now time.Time) (Counters, error) {
 	var counters Counters
-	err := q.db.NewSelect().TableExpr("linkledger.accounts AS account").
-		ColumnExpr("account.urls, coalesce(month.urls, 0) AS month_urls").
-		Join("LEFT JOIN linkledger.account_months AS month ON month.account_id = account.id AND month.month = ?::date", firstOf(now)).
+	err := q.tallies(now).ColumnExpr("coalesce(tally.created + tally.restorations - tally.deletions, 0) AS urls").
 		Where("account.id = ?", account).Scan(ctx, &counters)
 	if err != nil {
 		return Counters{}, failed("account counters", err)
 	}
 	return counters, nil
+}
+
+// Existing is what there is of an account's links, as of a position of the log.
+type Existing struct {
+	Created         int64 `bun:"created"`    // links so far, and restorations of deleted ones
+	Deleted         int64 `bun:"deleted"`    // of these
+	Month           int64 `bun:"month_urls"` // links created in the month of now, also those deleted since
+	Commit, Prepare uint64
+}
+
+// Existing counts the links of an account; else ErrNotFound.
+func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Existing, error) {
+	var existing Existing
+	err := q.tallies(now).
+		ColumnExpr("coalesce(tally.created + tally.restorations, 0) AS created, coalesce(tally.deletions, 0) AS deleted").
+		ColumnExpr("at.commit_pos AS commit, at.prepare_pos AS prepare").
+		Join("JOIN linkledger.generations AS at ON at.name = 'links' AND at.serving").
+		Where("account.id = ?::uuid", account).Scan(ctx, &existing)
+	if err != nil {
+		return Existing{}, failed("links of an account", err)
+	}
+	return existing, nil
+}
+
+// tallies returns the question for accounts with their tallies, and how many links they have created in the month of now: those in
+// the sets of its days.
+func (q *DB) tallies(now time.Time) *bun.SelectQuery {
+	month := readmodel.BeforeDays + now.UTC().Format("2006-01")
+	return q.db.NewSelect().TableExpr("linkledger.accounts AS account").
+		Join("LEFT JOIN linkledger.link_tallies AS tally ON tally.account_id = account.id").
+		ColumnExpr(`(SELECT coalesce(sum(bit_count(bits)), 0) FROM linkledger.link_sets
+			WHERE account_id = account.id AND name > ? AND name < ?) AS month_urls`, month, month+"~")
 }

@@ -43,6 +43,7 @@ type Freshness struct {
 type progress struct {
 	position uint64
 	told     uint64 // up to here those who keep copies know what has changed
+	changed  uint64 // here or before lies the last change of a key
 	demanded demanded
 	waiters  waiters
 }
@@ -66,14 +67,20 @@ func (f *Freshness) Committed(projection string, position uint64, changed []stri
 	defer f.mu.Unlock()
 	p := f.progress(projection)
 	p.told = max(p.told, position)
+	if len(changed) > 0 {
+		p.changed = max(p.changed, position)
+	}
 	p.advance(position)
 }
 
-// advance notes that a projection has got to a position. One that is behind what is known is ignored.
+// advance notes that a projection has got to a position, and has perhaps changed something. One that is behind what is known is
+// ignored.
 func (f *Freshness) advance(projection string, position uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.progress(projection).advance(position)
+	p := f.progress(projection)
+	p.changed = max(p.changed, position)
+	p.advance(position)
 }
 
 func (p *progress) advance(position uint64) {
@@ -107,13 +114,13 @@ func (f *Freshness) Wait(ctx context.Context, projection string, position uint64
 	return ctx.Err()
 }
 
-// Overtake returns nil as soon as the projection has committed what others are known to have, or the error of ctx when that
-// ends first.
+// Overtake returns nil as soon as the projection has committed the changes of keys that others are known to have, or the error
+// of ctx when that ends first.
 func (f *Freshness) Overtake(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	f.mu.Lock()
 	for _, other := range others {
-		position = max(position, f.progress(other).position)
+		position = max(position, f.progress(other).changed)
 	}
 	f.mu.Unlock()
 	return f.Wait(ctx, projection, position)

@@ -190,14 +190,15 @@ func TestOvertake(t *testing.T) {
 	t.Parallel()
 	f := NewFreshness(openDatabase(t))
 	ctx := withPatience(t)
-	if err := f.Overtake(ctx, "history", "accounts", "tags"); err != nil {
+	if err := f.Overtake(ctx, "history", "links", "tags"); err != nil {
 		t.Errorf("nothing is known: %v", err)
 	}
-	f.advance("accounts", 5)
-	f.advance("tags", 7)
+	f.Committed("links", 5, []string{"hash"})
+	f.Committed("links", 9, nil) // clicks
+	f.Committed("tags", 7, []string{readmodel.Unkept})
 	f.advance("history", 6)
 	overtaken := make(chan error, 1)
-	go func() { overtaken <- f.Overtake(ctx, "history", "accounts", "tags") }()
+	go func() { overtaken <- f.Overtake(ctx, "history", "links", "tags") }()
 	for !f.awaited() {
 		runtime.Gosched()
 	}

@@ -132,11 +132,12 @@ func newWorld(t testing.TB) *world {
 		&readmodel.LinkStats{URLID: w.full.ID, TotalClicks: 5, UniqueClicks: 2, LastVisit: noon, Visited: true},
 		&readmodel.LinkDay{URLID: w.full.ID, Day: noon, TotalClicks: 2, UniqueClicks: 0},
 		&readmodel.LinkDay{URLID: w.full.ID, Day: noon.AddDate(0, 0, -1), TotalClicks: 3, UniqueClicks: 2},
-		&readmodel.Account{
-			ID: w.account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: noon, URLs: 2,
-		},
-		&readmodel.Account{ID: w.other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: noon, URLs: 1},
-		&readmodel.AccountMonth{AccountID: w.account, Month: time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), URLs: 3},
+		&readmodel.Account{ID: w.account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: noon},
+		&readmodel.Account{ID: w.other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: noon},
 	)
+	if _, err := db.NewRaw("INSERT INTO linkledger.link_tallies (account_id, created, restorations, deletions) VALUES (?, 3, 1, 2)",
+		w.account).Exec(withPatience(t)); err != nil {
+		t.Fatalf("tallies: %v", err)
+	}
 	return w
 }

@@ -201,6 +201,14 @@ func TestAccountCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, counters, Counters{URLs: 2, MonthURLs: tc.month})
+		existing, err := w.q.Existing(ctx, w.account.String(), tc.now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		same(t, existing, Existing{Created: 4, Deleted: 2, Month: tc.month})
+	}
+	if counters, err := w.q.AccountCounters(ctx, w.other, noon); err != nil || counters != (Counters{MonthURLs: 1}) {
+		t.Errorf("without a tally: %+v, %v", counters, err)
 	}
 	if _, err := w.q.AccountCounters(ctx, uuid.New(), noon); !errors.Is(err, ErrNotFound) {
 		t.Errorf("counters of nobody: %v", err)

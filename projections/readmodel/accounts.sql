@@ -7,16 +7,7 @@ CREATE TABLE ?schema.accounts (
     active          boolean     NOT NULL,
     expiration_date date,                  -- the last day of its use, UTC
     erased          boolean     NOT NULL,  -- its notes are gone, and nobody uses it any more
-    created_at      timestamptz NOT NULL,
-    urls            bigint      NOT NULL,  -- links that are not deleted
-    deletions       bigint      NOT NULL   -- of links
+    created_at      timestamptz NOT NULL
 ) WITH (fillfactor = 70);
 
 CREATE INDEX accounts_username ON ?schema.accounts (username);
-
-CREATE TABLE ?schema.account_months (
-    account_id uuid   NOT NULL,
-    month      date   NOT NULL,  -- its first day, UTC
-    urls       bigint NOT NULL,  -- links created in it, also those deleted since
-    PRIMARY KEY (account_id, month)
-) WITH (fillfactor = 70);

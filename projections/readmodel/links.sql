@@ -30,9 +30,12 @@ CREATE INDEX links_modified ON ?schema.links (account_id, modified_at, number) W
 CREATE INDEX links_long_url ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
     WHERE deleted_at IS NULL;
 
-CREATE TABLE ?schema.link_numbers (
-    account_id uuid    PRIMARY KEY,
-    next       integer NOT NULL  -- number of its next link
+-- How many links an account has had so far.
+CREATE TABLE ?schema.link_tallies (
+    account_id   uuid    PRIMARY KEY,
+    created      integer NOT NULL,  -- also the number of its next link
+    restorations bigint  NOT NULL,  -- of deleted ones
+    deletions    bigint  NOT NULL
 ) WITH (fillfactor = 50);
 
 -- Sets of an account's links: those that are live, have a flag or a tag, or were created on a day. A set is cut into

@@ -129,17 +129,6 @@ type Account struct {
 	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
 	Erased         bool       `bun:"erased"`          // nobody uses it any more
 	CreatedAt      time.Time  `bun:"created_at"`
-	URLs           int64      `bun:"urls"`      // links that are not deleted
-	Deletions      int64      `bun:"deletions"` // of links
-}
-
-// AccountMonth is a row of account_months.
-type AccountMonth struct {
-	bun.BaseModel `bun:"table:linkledger.account_months,alias:account_month"`
-
-	AccountID uuid.UUID `bun:"account_id,pk,type:uuid"`
-	Month     time.Time `bun:"month,pk"` // its first day, UTC
-	URLs      int64     `bun:"urls"`     // links created in it, also those deleted since
 }
 
 // TreeTile is a row of tree_tiles.

@@ -27,6 +27,9 @@ const Changed = "changed "
 // Everything stands for all keys of a projection in a list of changed ones.
 const Everything = "*"
 
+// Unkept stands for changes of what nobody keeps copies of in such a list. Clicks are not even that.
+const Unkept = "."
+
 // ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election may have another
 // outcome now: then the payload is the name of the projection. "<projection> <position>" tells that somebody waits for it.
 const ControlChannel = "linkledger_control"

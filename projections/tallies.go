@@ -1,0 +1,109 @@
+package projections
+
+import (
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+)
+
+// tally is how many links an account has had so far.
+type tally struct {
+	created      int64 // also the number of the next one
+	restorations int64 // of deleted ones
+	deletions    int64
+}
+
+// tallyFold holds the tallies of the accounts whose links come and go in a batch.
+type tallyFold map[uuid.UUID]*tally
+
+// accountCounting returns the account whose tally a fact changes; false: it changes none.
+func accountCounting(f fact) (uuid.UUID, bool, error) {
+	var text string
+	switch e := f.body.(type) {
+	case events.URLCreated:
+		text = e.Account
+	case events.URLDeleted:
+		text = e.Account
+	case events.URLRestored:
+		text = e.Account
+	default:
+		return uuid.Nil, false, nil
+	}
+	id, err := parseID(text)
+	return id, err == nil, err
+}
+
+// read asks for the tallies. An account has none before its first link.
+func (t tallyFold) read(s *statements, facts []fact) {
+	var asked uuidColumn
+	for _, f := range facts {
+		account, ok, _ := accountCounting(f) // an error comes up again in step, which names the fact
+		if !ok || t[account] != nil {
+			continue
+		}
+		t[account] = &tally{}
+		if s.bulk != nil {
+			if known, ok := s.bulk.tallies.get(account); ok {
+				*t[account] = known
+				continue
+			}
+		}
+		asked = append(asked, toUUID(account))
+	}
+	if len(asked) > 0 {
+		s.queue("SELECT account_id, created, restorations, deletions FROM ?schema.link_tallies WHERE account_id = ANY($1::uuid[])",
+			asked).Query(t.scan)
+	}
+}
+
+func (t tallyFold) scan(rows pgx.Rows) error {
+	for rows.Next() {
+		var account uuid.UUID
+		found := &tally{}
+		if err := rows.Scan(&account, &found.created, &found.restorations, &found.deletions); err != nil {
+			return err
+		}
+		t[account] = found
+	}
+	return rows.Err()
+}
+
+// step counts a fact, and returns the number of the link where it is a creation.
+func (t tallyFold) step(f fact) (number int, err error) {
+	account, ok, err := accountCounting(f)
+	if !ok {
+		return 0, err
+	}
+	counted := t[account]
+	switch f.body.(type) {
+	case events.URLCreated:
+		number = int(counted.created)
+		counted.created++
+	case events.URLRestored:
+		counted.restorations++
+	case events.URLDeleted:
+		counted.deletions++
+	}
+	return number, nil
+}
+
+func (t tallyFold) write(s *statements) {
+	if len(t) == 0 {
+		return
+	}
+	var account uuidColumn
+	var created, restorations, deletions []int64
+	for id, counted := range t {
+		account, created = append(account, toUUID(id)), append(created, counted.created)
+		restorations, deletions = append(restorations, counted.restorations), append(deletions, counted.deletions)
+		if s.bulk != nil {
+			s.bulk.tallies.put(id, *counted)
+		}
+	}
+	s.queue(`INSERT INTO ?schema.link_tallies (account_id, created, restorations, deletions)
+		SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[])
+		ON CONFLICT (account_id) DO UPDATE
+			SET created = EXCLUDED.created, restorations = EXCLUDED.restorations, deletions = EXCLUDED.deletions`,
+		account, created, restorations, deletions)
+}
