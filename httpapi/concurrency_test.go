@@ -144,13 +144,13 @@ func TestWriteWaitsForItsReaders(t *testing.T) {
 	})
 	c := s.client(t, "alice")
 	for _, step := range []struct{ method, path, body, want string }{
-		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, "links accounts"},
-		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":["t"]}]}`, "links accounts tags"},
+		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, "links"},
+		{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","tags":["t"]}]}`, "links tags"},
 		{"POST", "/v3/urls", `{"urls":[{"long_url":"x"}]}`, ""},
 		{"POST", "/v3/tags", `{"label":"u"}`, "tags"},
 		{"PATCH", "/v3/tags/u", `{"label":"v"}`, "tags"},
 		{"DELETE", "/v3/tags/v", "", "tags"},
-		{"DELETE", "/v3/urls/one", "", "links accounts"},
+		{"DELETE", "/v3/urls/one", "", "links"},
 		{"GET", "/v3/urls", "", ""},
 	} {
 		mu.Lock()

@@ -58,6 +58,7 @@ func BenchmarkPast(b *testing.B) {
 	db := openDatabase(b)
 	q, account := New(db), uuid.New()
 	loadHistory(b, db, account, *manyLinks)
+	benchmarkControls(b, db, account, "link_faces")
 	halfway := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(*manyLinks/2) * 10 * time.Second)
 	for _, at := range []struct {
 		name string
