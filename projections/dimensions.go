@@ -2,12 +2,17 @@ package projections
 
 import (
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
 	"linkledger/events"
 	"linkledger/projections/readmodel"
 )
+
+// dimensionPatience is how long clicks wait to be counted by dimension when there are very many: then most of them meet in
+// the same rows.
+const dimensionPatience = 5 * time.Second
 
 // dimensionFold counts clicks by what they tell of their visitors. It follows the same clicks and resets as the counters
 // of links, apart from them, so that these have no more to do.

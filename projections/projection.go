@@ -26,8 +26,8 @@ const (
 // now, waits for it.
 const restPatience = 100 * time.Millisecond
 
-// clickPatience is how long clicks wait to be counted when there are very many: then most of them meet in the same rows.
-const clickPatience = 5 * time.Second
+// clickPatience is how long clicks wait to be counted when there are very many: then they meet in fewer rows.
+const clickPatience = 2 * time.Second
 
 // projection is one read model: what it follows and how a batch gets into its tables.
 type projection struct {
@@ -68,7 +68,7 @@ func all() []projection {
 		{
 			name: Dimensions, fold: newDimensionFold, held: heldByDimensions,
 			filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
-			rests:  true, minPatience: restPatience, maxPatience: clickPatience,
+			rests:  true, minPatience: restPatience, maxPatience: dimensionPatience,
 		},
 		{name: Tree, fold: newTreeFold, raw: true, rests: true, minPatience: treePatience},
 		{
