@@ -11,7 +11,8 @@ import (
 )
 
 // loadHistory makes the history of an account with many links, five events each: a link is created every ten seconds, and
-// archived, taken back, noted and put into the report on the following days.
+// archived, taken back, noted and put into the report on the following days. Rows lie in the order of time, as the projection
+// writes them.
 func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
 	load := []string{
@@ -27,15 +28,15 @@ func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 				CASE WHEN change < 3 THEN '' ELSE 'note ' || n % 1000 END, change = 4, false, n % 100 = 0, change = 1, NULL, 0,
 				ARRAY[md5('tag' || n % 100)::uuid, md5('tag' || 100 + n % 4)::uuid], to_timestamp(moment(n, 0) / 1000000000),
 				to_timestamp(moment(n, change) / 1000000000), change, NULL
-			FROM generate_series(0, ?links - 1) n, generate_series(0, 4) change`,
+			FROM generate_series(0, ?links - 1) n, generate_series(0, 4) change ORDER BY 3`,
 		`INSERT INTO ?schema.former_faces
 			SELECT id, since, moment(number, 3), account_id, number, number / 64, hash,
 				lower(long_url || E'\n' || note || E'\n' || hash)
-			FROM ?schema.link_versions WHERE revision = 0`,
+			FROM ?schema.link_versions WHERE revision = 0 ORDER BY 3`,
 		`INSERT INTO ?schema.link_faces
 			SELECT id, since, 9223372036854775807, account_id, number, number / 64, hash,
 				lower(long_url || E'\n' || note || E'\n' || hash)
-			FROM ?schema.link_versions WHERE revision = 3`,
+			FROM ?schema.link_versions WHERE revision = 3 ORDER BY 2`,
 		`INSERT INTO ?schema.set_pages
 			SELECT ?account, name, block, min(moment), max(moment),
 				bit_xor(bit_xor(set_bit(repeat('0', 2048)::bit(2048), number, 1))) OVER (PARTITION BY name, block ORDER BY page),
