@@ -62,6 +62,10 @@ func (r *copyRow) settings(row *readmodel.Link) {
 	r.uuids(row.TagIDs)
 }
 
+func copyLinks(s *statements, rows []*readmodel.Link) {
+	s.copy("links", linkColumns, len(rows), func(r *copyRow, i int) { r.link(rows[i]) })
+}
+
 func insertLinks(s *statements, rows []*readmodel.Link) {
 	if len(rows) == 0 {
 		return

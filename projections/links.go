@@ -269,17 +269,20 @@ func attach(attached, tags []uuid.UUID) []uuid.UUID {
 // manyCreated is from how many new links on it takes less to copy their rows than to insert them.
 const manyCreated = 32
 
+// copies tells whether the rows of new links are copied.
+func (l *linkFold) copies(s *statements) bool { return s.bulk != nil || len(l.created) >= manyCreated }
+
 func (l *linkFold) write(s *statements) []string {
 	if s.bulk != nil {
 		l.writeBulk(s)
 		return nil
 	}
-	if len(l.created) < manyCreated {
+	if l.copies(s) {
+		copyLinks(s, l.created)
+		copyTexts(s, l.created)
+	} else {
 		insertLinks(s, l.created)
 		writeTexts(s, l.created)
-	} else {
-		s.copy("links", linkColumns, len(l.created), func(r *copyRow, i int) { r.link(l.created[i]) })
-		copyTexts(s, l.created)
 	}
 	updateLinks(s, l.found)
 	writeTexts(s, l.found)
@@ -290,7 +293,7 @@ func (l *linkFold) write(s *statements) []string {
 
 // writeBulk leaves out what readmodel.Complete makes.
 func (l *linkFold) writeBulk(s *statements) {
-	s.copy("links", linkColumns, len(l.created), func(r *copyRow, i int) { r.link(l.created[i]) })
+	copyLinks(s, l.created)
 	if len(l.found) > 0 {
 		s.stage("links", linkColumns, len(l.found), func(r *copyRow, i int) { r.link(l.found[i]) })
 		s.queue(`UPDATE ?schema.links AS link SET ` + foldedColumns + ` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`)

@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events"
+	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
 
@@ -66,5 +68,39 @@ func TestClicksBeforeTheirLink(t *testing.T) {
 	w.checkSets(ctx, t)
 	if dump := w.dump(ctx, t); !strings.Contains(dump, ",clicked,0,1") || !strings.Contains(dump, ",visited,0,1") {
 		t.Errorf("the link is not in the sets of its clicks:\n%s", dump)
+	}
+}
+
+// TestManyNewLinks has new links copied. One of them is deleted in the same batch, as is one of those before; their notes have
+// letters that PostgreSQL may write otherwise in lower case.
+func TestManyNewLinks(t *testing.T) {
+	t.Parallel()
+	ctx, w := withPatience(t), newWorkshop(t, Links)
+	p, account := w.empty(ctx, t), uuid.NewString()
+	var log []eventstore.Recorded
+	var urls []string
+	create := func(n int) {
+		for range n {
+			urls = append(urls, uuid.NewString())
+			at := fmt.Sprint(len(urls))
+			log = record(log, events.StreamURL+urls[len(urls)-1], 0, events.URLCreated{
+				URLID: urls[len(urls)-1], Account: account, Hash: "h" + at, LongURL: "https://example.com/" + at, Note: "GRÜSSE " + at, At: noon,
+			})
+		}
+	}
+	create(2)
+	mustHandle(ctx, t, p, log)
+	before := len(log)
+	log = record(log, events.StreamURL+urls[0], 1, events.URLDeleted{Account: account, Hash: "h1", At: noon})
+	create(manyCreated)
+	log = record(log, events.StreamURL+urls[5], 1, events.URLDeleted{Account: account, Hash: "h6", At: noon})
+	mustHandle(ctx, t, p, log[before:])
+	w.checkSets(ctx, t)
+	schema := readmodel.GenerationSchema(Links, w.generation)
+	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != manyCreated+2 {
+		t.Errorf("%d links, want %d", n, manyCreated+2)
+	}
+	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE text LIKE '%grüsse%'", bun.Ident(schema)); n != manyCreated {
+		t.Errorf("%d texts, want %d", n, manyCreated)
 	}
 }

@@ -73,13 +73,15 @@ func (f *Freshness) Committed(projection string, position uint64, changed []stri
 	p.advance(position)
 }
 
-// advance notes that a projection has got to a position, and has perhaps changed something. One that is behind what is known is
-// ignored.
+// advance notes that a projection has got to a position, and has perhaps changed something on the way. One that is known
+// already is ignored.
 func (f *Freshness) advance(projection string, position uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := f.progress(projection)
-	p.changed = max(p.changed, position)
+	if position > p.position {
+		p.changed = position
+	}
 	p.advance(position)
 }
 

@@ -11,7 +11,7 @@ import (
 const assumedPages = 10
 
 // earlyStatistics is how much the planner learns of a table that grows: of 3000 rows. Autovacuum looks at ten times as many,
-// which would take a tenth of the time of those who create links on a new database.
+// which took more than a tenth of what PostgreSQL did while links were created on a new database.
 const earlyStatistics = 10
 
 // Analyze has the planner learn of the tables of a generation that are more than twice as large as it knows. Autovacuum
