@@ -124,8 +124,9 @@ func TestHandOver(t *testing.T) {
 	w := newWriter(t, store)
 	account := w.account()
 	first, second := newProgressLog(), newProgressLog()
-	board := &Board{}
-	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", lease: time.Hour})
+	former, board := &Board{}, &Board{}
+	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", lease: time.Hour, Board: former})
+	awaitStatus(t, former, func(s Status) bool { return s.Owned }) // or else the second one takes what is left
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
 	run(t, Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", lease: time.Hour, Board: board})
