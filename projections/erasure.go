@@ -39,7 +39,8 @@ var erasures = map[string][]string{
 	},
 }
 
-const eraseText = `text = regexp_replace(text, E'\n.+\n', E'\n` + events.Erased + `\n') WHERE account_id = $1 AND text ~ E'\n.+\n'`
+const eraseText = `text = convert_to(regexp_replace(linkledger.utf8(text), E'\n.+\n', E'\n` + events.Erased + `\n'), 'UTF8')
+	WHERE account_id = $1 AND linkledger.utf8(text) ~ E'\n.+\n'`
 
 // erase queues what erases the notes of an account, which may take as long as it takes.
 func erase(s *statements, projection string, account uuid.UUID) {

@@ -100,13 +100,14 @@ func readLinkPasts(s *statements, links uuidColumn, into map[uuid.UUID]*linkPast
 			ORDER BY since DESC LIMIT 1) AS version`, links).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			v, face := &linkVersion{span: span{until: readmodel.Forever}}, linkFace{}
+			var text []byte
 			var deleted pgtype.Timestamptz
-			if err := rows.Scan(&face.since, &face.until, &face.hash, &face.text, &v.since, &v.ID, &v.AccountID, &v.Number,
+			if err := rows.Scan(&face.since, &face.until, &face.hash, &text, &v.since, &v.ID, &v.AccountID, &v.Number,
 				&v.Hash, &v.LongURL, &v.Note, &v.EmailStats, &v.Ping, &v.Protected, &v.Archived, &v.ExpirationDate, &v.MaxClicks,
 				&v.TagIDs, &v.CreatedAt, &v.ModifiedAt, &v.Revision, &deleted); err != nil {
 				return err
 			}
-			v.DeletedAt = deleted.Time
+			v.DeletedAt, face.text = deleted.Time, string(text)
 			into[v.ID] = &linkPast{versions: []*linkVersion{v}, face: face}
 		}
 		return rows.Err()
@@ -201,33 +202,31 @@ type writtenFace struct {
 }
 
 // faceColumns are those of copyRow.face.
-var faceColumns = []string{"link_id", "since", "until", "account_id", "number", "word", "hash", "text"}
+var faceColumns = []string{"account_id", "since", "until", "number", "text", "hash", "link_id"}
 
 func (r *copyRow) face(f writtenFace) {
-	r.uuid(f.link.ID)
+	r.uuid(f.link.AccountID)
 	r.bigint(f.since)
 	r.bigint(f.until)
-	r.uuid(f.link.AccountID)
 	r.integer(f.link.Number)
-	r.integer(f.link.Number / 64)
+	r.text(f.text) // bytes look alike
 	r.text(f.hash)
-	r.text(f.text)
+	r.uuid(f.link.ID)
 }
 
 func upsertFaces(s *statements, faces []writtenFace) {
 	var link, account uuidColumn
 	var since, until, number []int64
-	var hash, text []string
+	var text [][]byte
+	var hash []string
 	for _, f := range faces {
 		link, account = append(link, toUUID(f.link.ID)), append(account, toUUID(f.link.AccountID))
 		since, until, number = append(since, f.since), append(until, f.until), append(number, int64(f.link.Number))
-		hash, text = append(hash, f.hash), append(text, f.text)
+		text, hash = append(text, []byte(f.text)), append(hash, f.hash)
 	}
-	s.queue(`INSERT INTO ?schema.link_faces (link_id, since, until, account_id, number, word, hash, text)
-		SELECT link_id, since, until, account_id, number, number / 64, hash, text
-		FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::uuid[], $5::integer[], $6::text[], $7::text[])
-			AS folded (link_id, since, until, account_id, number, hash, text)
+	s.queue(`INSERT INTO ?schema.link_faces (account_id, since, until, number, text, hash, link_id)
+		SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::integer[], $5::bytea[], $6::text[], $7::uuid[])
 		ON CONFLICT (link_id) DO UPDATE SET
 			since = EXCLUDED.since, until = EXCLUDED.until, hash = EXCLUDED.hash, text = EXCLUDED.text`,
-		link, since, until, account, number, hash, text)
+		account, since, until, number, text, hash, link)
 }

@@ -98,7 +98,7 @@ func (l *linkFold) writeSets(to *statements) {
 // writeTexts queues what a search looks at. In bulk these are the texts that PostgreSQL may write in lower case otherwise
 // than readmodel.SearchText does; readmodel.Complete sees to all others.
 func writeTexts(s *statements, rows []*readmodel.Link) {
-	var texts []string
+	var texts [][]byte
 	var live, deleted struct {
 		account uuidColumn
 		number  []int64
@@ -109,7 +109,7 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 		}
 		to := &live
 		if row.DeletedAt.IsZero() {
-			texts = append(texts, readmodel.SearchText(row.LongURL, row.Note, row.Hash))
+			texts = append(texts, []byte(readmodel.SearchText(row.LongURL, row.Note, row.Hash)))
 		} else {
 			to = &deleted
 		}
@@ -120,9 +120,8 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 			WHERE t.account_id = gone.account_id AND t.number = gone.number`, deleted.account, deleted.number)
 	}
 	if len(texts) > 0 {
-		s.queue(`INSERT INTO ?schema.link_texts AS t (account_id, number, word, text)
-			SELECT account_id, number, number / 64, text
-			FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS live (account_id, number, text)
+		s.queue(`INSERT INTO ?schema.link_texts AS t (account_id, number, text)
+			SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bytea[])
 			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text WHERE t.text <> EXCLUDED.text`,
 			live.account, live.number, texts)
 	}
@@ -131,11 +130,10 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 // copyTexts copies the same of new links.
 func copyTexts(s *statements, created []*readmodel.Link) {
 	live := slices.DeleteFunc(slices.Clone(created), func(row *readmodel.Link) bool { return !row.DeletedAt.IsZero() })
-	s.copy("link_texts", []string{"account_id", "number", "word", "text"}, len(live), func(r *copyRow, i int) {
+	s.copy("link_texts", []string{"account_id", "number", "text"}, len(live), func(r *copyRow, i int) {
 		row := live[i]
 		r.uuid(row.AccountID)
 		r.integer(row.Number)
-		r.integer(row.Number / 64)
 		r.text(readmodel.SearchText(row.LongURL, row.Note, row.Hash))
 	})
 }

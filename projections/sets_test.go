@@ -31,9 +31,9 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 			return err
 		}
 		if err := tx.NewRaw(`
-			WITH found AS (SELECT account_id, number, word, text FROM ?schema.link_texts),
+			WITH found AS (SELECT account_id, number, linkledger.utf8(text) FROM ?schema.link_texts),
 			searched AS (
-				SELECT account_id, number, number / 64, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default")
+				SELECT account_id, number, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default")
 				FROM ?schema.links WHERE deleted_at IS NULL)
 			SELECT 'kept ' || k::text FROM (TABLE kept EXCEPT TABLE ?schema.link_sets) k UNION ALL
 			SELECT 'derived ' || d::text FROM (TABLE ?schema.link_sets EXCEPT TABLE kept) d UNION ALL
@@ -100,7 +100,7 @@ func TestManyNewLinks(t *testing.T) {
 	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != manyCreated+2 {
 		t.Errorf("%d links, want %d", n, manyCreated+2)
 	}
-	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE text LIKE '%grüsse%'", bun.Ident(schema)); n != manyCreated {
+	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema)); n != manyCreated {
 		t.Errorf("%d texts, want %d", n, manyCreated)
 	}
 }

@@ -67,7 +67,7 @@ func (c column) otherwise() string {
 	case "text":
 		return "coalesce(" + c.Name + ", '') || 'x'"
 	case "bytea":
-		return c.Name + ` || '\x00'`
+		return c.Name + ` || '\x01'`
 	case "uuid":
 		return "gen_random_uuid()"
 	case "ARRAY":

@@ -79,8 +79,8 @@ func derive(t testing.TB, db *readmodel.DB) {
 		if err := readmodel.Derive(ctx, tx, "links", "links_g1"); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO links_g1.link_texts AS t (account_id, number, word, text)
-			SELECT account_id, number, number / 64, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default")
+		_, err = tx.ExecContext(ctx, `INSERT INTO links_g1.link_texts AS t (account_id, number, text)
+			SELECT account_id, number, convert_to(lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default"), 'UTF8')
 			FROM links_g1.links WHERE deleted_at IS NULL
 			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text`)
 		return err

@@ -76,10 +76,15 @@ func (s linkSet) numbers(offset, limit int, upwards bool) []int {
 
 // sample returns n links of a set that has at least so many, evenly spread.
 func (s linkSet) sample(n int) []int {
-	step := s.count() / n
+	step, passed := s.count()/n, 0
 	chosen := make([]int, 0, n)
-	for i := range n {
-		chosen = append(chosen, s.numbers(i*step, 1, true)...)
+	for at := range s.words() {
+		count := bits.OnesCount64(s.word(at))
+		for len(chosen) < n && len(chosen)*step < passed+count {
+			here := s[at*wordBits/8:].numbers(len(chosen)*step-passed, 1, true)
+			chosen = append(chosen, at*wordBits+here[0])
+		}
+		passed += count
 	}
 	return chosen
 }

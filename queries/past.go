@@ -80,15 +80,22 @@ func (m moment) links() string {
 // faces is what live links have been found by. The planner walks its indexes in their order as long as no part has a
 // condition of its own.
 const faces = `(
-	SELECT account_id, number, word, hash, text, since, until FROM linkledger.link_faces UNION ALL
-	SELECT account_id, number, word, hash, text, since, until FROM linkledger.former_faces) AS link`
+	SELECT account_id, number, hash, since, until FROM linkledger.link_faces UNION ALL
+	SELECT account_id, number, hash, since, until FROM linkledger.former_faces) AS link`
 
-// texts returns the table of what a search looks at, of which the rows that are lasting count.
-func (m moment) texts() string {
+// texts returns the table of what a search looks at, for one that looks at all of an account or at some. Of links that do not
+// live it may have something too: the last face of one that lives lasts since it began.
+func (m moment) texts(all bool) string {
 	if !m.past {
 		return "linkledger.link_texts AS link"
 	}
-	return faces
+	since := "since"
+	if !all {
+		since += " + 0" // which keeps the index of times out: its pages would be read as a whole for a few rows
+	}
+	return fmt.Sprintf(`(
+		SELECT account_id, number, text FROM linkledger.link_faces WHERE %s <= %d UNION ALL
+		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, since, m.at, m.lasting())
 }
 
 // standing returns the question for the live links by their hashes.

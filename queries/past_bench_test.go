@@ -30,12 +30,12 @@ func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 				to_timestamp(moment(n, change) / 1000000000), change, NULL
 			FROM generate_series(0, ?links - 1) n, generate_series(0, 4) change ORDER BY 3`,
 		`INSERT INTO ?schema.former_faces
-			SELECT id, since, moment(number, 3), account_id, number, number / 64, hash,
-				lower(long_url || E'\n' || note || E'\n' || hash)
+			SELECT account_id, since, moment(number, 3), number, convert_to(lower(long_url || E'\n' || note || E'\n' || hash), 'UTF8'),
+				hash, id
 			FROM ?schema.link_versions WHERE revision = 0 ORDER BY 3`,
 		`INSERT INTO ?schema.link_faces
-			SELECT id, since, 9223372036854775807, account_id, number, number / 64, hash,
-				lower(long_url || E'\n' || note || E'\n' || hash)
+			SELECT account_id, since, 9223372036854775807, number, convert_to(lower(long_url || E'\n' || note || E'\n' || hash), 'UTF8'),
+				hash, id
 			FROM ?schema.link_versions WHERE revision = 3 ORDER BY 2`,
 		`INSERT INTO ?schema.set_pages
 			SELECT ?account, name, block, min(moment), max(moment),

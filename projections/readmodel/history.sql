@@ -58,37 +58,34 @@ CREATE INDEX link_versions_modified ON ?schema.link_versions (account_id, modifi
 -- What a link is found by: the last one that it has, or had when it was deleted. Beside the versions, of which there are
 -- many more.
 CREATE TABLE ?schema.link_faces (
-    link_id    uuid    PRIMARY KEY,
+    account_id uuid    NOT NULL,
     since      bigint  NOT NULL,
     until      bigint  NOT NULL,
-    account_id uuid    NOT NULL,
     number     integer NOT NULL,
-    word       integer NOT NULL,  -- number / 64: what is found is told in words of 64 bits
+    text       bytea   NOT NULL,  -- see SearchText
     hash       text    COLLATE "C" NOT NULL,
-    text       text    COLLATE "C" NOT NULL  -- see SearchText
+    link_id    uuid    PRIMARY KEY
 );
-ALTER TABLE ?schema.link_faces ALTER word SET (n_distinct = -0.015625);
 CREATE INDEX link_faces_number ON ?schema.link_faces (account_id, number);
 CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number) INCLUDE (since, until);
-CREATE INDEX link_faces_search ON ?schema.link_faces USING gin (text gin_trgm_ops);
+CREATE INDEX link_faces_search ON ?schema.link_faces USING gin (linkledger.utf8(text) gin_trgm_ops);
 -- Rows come in about the order of time: a search passes by the pages of what was not yet there at its moment.
 CREATE INDEX link_faces_since ON ?schema.link_faces USING brin (since) WITH (pages_per_range = 16, autosummarize = on);
 
 -- Those before.
 CREATE TABLE ?schema.former_faces (
-    link_id    uuid    NOT NULL,
+    account_id uuid    NOT NULL,
     since      bigint  NOT NULL,
     until      bigint  NOT NULL,
-    account_id uuid    NOT NULL,
     number     integer NOT NULL,
-    word       integer NOT NULL,
+    text       bytea   NOT NULL,
     hash       text    COLLATE "C" NOT NULL,
-    text       text    COLLATE "C" NOT NULL,
+    link_id    uuid    NOT NULL,
     PRIMARY KEY (link_id, since)
 );
 CREATE INDEX former_faces_number ON ?schema.former_faces (account_id, number);
 CREATE INDEX former_faces_hash ON ?schema.former_faces (account_id, hash, number) INCLUDE (since, until);
-CREATE INDEX former_faces_search ON ?schema.former_faces USING gin (text gin_trgm_ops);
+CREATE INDEX former_faces_search ON ?schema.former_faces USING gin (linkledger.utf8(text) gin_trgm_ops);
 -- They come in about the order in which they were given up: a search passes by those that were gone at its moment too.
 CREATE INDEX former_faces_time ON ?schema.former_faces USING brin (since, until)
     WITH (pages_per_range = 16, autosummarize = on);

@@ -4,8 +4,8 @@
 -- Texts with letters that lower() may take otherwise than SearchText does are not among them: a locale has its say there.
 DELETE FROM ?schema.link_texts AS t USING ?schema.links AS link
     WHERE t.account_id = link.account_id AND t.number = link.number AND link.deleted_at IS NOT NULL;
-INSERT INTO ?schema.link_texts AS t (account_id, number, word, text)
-    SELECT account_id, number, number / 64, lower(long_url || E'\n' || note || E'\n' || hash COLLATE "C")
+INSERT INTO ?schema.link_texts AS t (account_id, number, text)
+    SELECT account_id, number, convert_to(lower(long_url || E'\n' || note || E'\n' || hash COLLATE "C"), 'UTF8')
     FROM ?schema.links
     WHERE deleted_at IS NULL AND octet_length(long_url || note || hash) = char_length(long_url || note || hash)
     ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text WHERE t.text <> EXCLUDED.text;

@@ -48,18 +48,15 @@ CREATE TABLE ?schema.link_sets (
     PRIMARY KEY (account_id, name, block)
 ) WITH (fillfactor = 70);
 
--- What a search looks at, of live links: long URL, note and hash in lower case, with line breaks between them. Beside the
+-- What a search looks at, of live links: long URL, note and hash in lower case, with line breaks between them, in UTF-8. Beside the
 -- links, so that a scan reads nothing else and an edit that changes no text leaves the index alone.
 CREATE TABLE ?schema.link_texts (
     account_id uuid    NOT NULL,
     number     integer NOT NULL,
-    word       integer NOT NULL,  -- number / 64: what is found is told in words of 64 bits
-    text       text    COLLATE "C" NOT NULL,
+    text       bytea   NOT NULL,
     PRIMARY KEY (account_id, number)
 );
--- The planner takes more than one process for a search that finds much, once it knows that words are few.
-ALTER TABLE ?schema.link_texts ALTER word SET (n_distinct = -0.015625);
-CREATE INDEX link_texts_search ON ?schema.link_texts USING gin (text gin_trgm_ops);
+CREATE INDEX link_texts_search ON ?schema.link_texts USING gin (linkledger.utf8(text) gin_trgm_ops);
 
 -- Counters lie beside the links, in narrow rows, so that counting a click rewrites no index of theirs.
 CREATE TABLE ?schema.link_stats (
