@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -66,61 +67,94 @@ func appendStored(line []byte, name string, stored []byte) []byte {
 
 // Verbatim tells whether stored bytes can lie in a line as they are, and be read from it exactly.
 func Verbatim(stored []byte) bool {
-	return isFlat(stored) ||
+	return isPlain(stored) ||
 		!bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && len(bytes.TrimSpace(stored)) == len(stored)
 }
 
-// isFlat tells of most events that they are verbatim in a fraction of the time: an object of texts without escapes, whole
-// numbers and truths, without spaces between them.
-func isFlat(stored []byte) bool {
-	rest, ok := bytes.CutPrefix(stored, []byte("{"))
-	for ok {
-		if rest, ok = behindText(rest); !ok {
-			return false
-		}
-		if rest, ok = bytes.CutPrefix(rest, []byte(":")); !ok {
-			return false
-		}
-		if rest, ok = behindValue(rest); !ok {
-			return false
-		}
-		if len(rest) == 1 && rest[0] == '}' {
-			return true
-		}
-		rest, ok = bytes.CutPrefix(rest, []byte(","))
+// isPlain tells of most events that they are verbatim in a fraction of the time: an object of texts without escapes, whole
+// numbers, truths, and of such objects and arrays, without spaces between them.
+func isPlain(stored []byte) bool {
+	if len(stored) == 0 || stored[0] != '{' || !isUnescaped(stored) {
+		return false
 	}
-	return false
+	rest, ok := behindValue(stored, deepest)
+	return ok && len(rest) == 0
+}
+
+// deepest is how many plain objects and arrays may lie in each other.
+const deepest = 4
+
+// isUnescaped tells that there is neither a control character nor the beginning of an escape.
+func isUnescaped(stored []byte) bool {
+	const ones, size = 0x0101010101010101, 8
+	rest := stored
+	for ; len(rest) >= size; rest = rest[size:] {
+		word := binary.LittleEndian.Uint64(rest)
+		if (word-ones*' ')&^word&(ones*0x80) != 0 { // a byte of the word is less than a space
+			return false
+		}
+	}
+	for _, c := range rest {
+		if c < ' ' {
+			return false
+		}
+	}
+	return bytes.IndexByte(stored, '\\') < 0
+}
+
+// behindValue returns what follows a value. Texts are known to be without escapes.
+func behindValue(line []byte, depth int) (rest []byte, ok bool) {
+	if len(line) == 0 {
+		return nil, false
+	}
+	switch line[0] {
+	case '"':
+		return behindText(line)
+	case '{':
+		return behindMembers(line[1:], true, '}', depth-1)
+	case '[':
+		return behindMembers(line[1:], false, ']', depth-1)
+	case 't':
+		return bytes.CutPrefix(line, []byte("true"))
+	case 'f':
+		return bytes.CutPrefix(line, []byte("false"))
+	}
+	digits := 0
+	for digits < len(line) && '0' <= line[digits] && line[digits] <= '9' {
+		digits++
+	}
+	return line[digits:], digits == 1 || digits > 1 && line[0] != '0'
+}
+
+// behindMembers returns what follows the members of an object, which are named, or of an array. There is one at least.
+func behindMembers(line []byte, named bool, end byte, depth int) (rest []byte, ok bool) {
+	for depth >= 0 {
+		if named {
+			if line, ok = behindText(line); !ok || len(line) == 0 || line[0] != ':' {
+				return nil, false
+			}
+			line = line[1:]
+		}
+		if line, ok = behindValue(line, depth); !ok || len(line) == 0 || line[0] != ',' && line[0] != end {
+			return nil, false
+		}
+		if line[0] == end {
+			return line[1:], true
+		}
+		line = line[1:]
+	}
+	return nil, false
 }
 
 func behindText(line []byte) (rest []byte, ok bool) {
 	if len(line) == 0 || line[0] != '"' {
 		return nil, false
 	}
-	for i, c := range line[1:] {
-		if c == '"' {
-			return line[i+2:], true
-		}
-		if c == '\\' || c < ' ' {
-			return nil, false
-		}
+	length := bytes.IndexByte(line[1:], '"')
+	if length < 0 {
+		return nil, false
 	}
-	return nil, false
-}
-
-func behindValue(line []byte) (rest []byte, ok bool) {
-	for _, truth := range []string{"true", "false"} {
-		if rest, ok := bytes.CutPrefix(line, []byte(truth)); ok {
-			return rest, true
-		}
-	}
-	digits := 0
-	for digits < len(line) && '0' <= line[digits] && line[digits] <= '9' {
-		digits++
-	}
-	if digits == 1 || digits > 1 && line[0] != '0' {
-		return line[digits:], true
-	}
-	return behindText(line)
+	return line[1+length+1:], true
 }
 
 // Hasher hashes events. It keeps the room for a line from one event to the next.
