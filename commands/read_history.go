@@ -30,6 +30,9 @@ func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error
 	claims := loaded.stored()
 	links := claimants(claims, of.Account)
 	if len(links) == 0 {
+		if of.Account != "" {
+			return HashHistory{}, refuse(URLNotFound, "The account never had a URL with the hash %q", of.Hash)
+		}
 		return HashHistory{}, refuse(URLNotFound, "There never was a URL with the hash %q", of.Hash)
 	}
 	history := HashHistory{Hash: of.Hash, Links: []LinkLife{}}

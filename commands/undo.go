@@ -156,6 +156,12 @@ func (b *batchEffect) undo() (was URL, resets []eventstore.Revision, err error) 
 		}
 		return was, nil, nil
 	}
+	if b.final {
+		return was, nil, &Error{
+			Kind: URLChanged, Fields: []string{fieldStats},
+			Details: "Nothing of this URL was undone: clicks that count again can't be taken back, reset the stats instead",
+		}
+	}
 	resets, conflicts := b.lastResets()
 	now := fieldsOf(b.url)
 	undone := len(resets) > 0
@@ -180,9 +186,6 @@ func (b *batchEffect) undo() (was URL, resets []eventstore.Revision, err error) 
 
 // lastResets returns the batch's resets of the stats. Only the last one can be undone, and then the one before it.
 func (b *batchEffect) lastResets() (resets []eventstore.Revision, conflicts []string) {
-	if b.final {
-		return nil, []string{fieldStats}
-	}
 	last := true
 	for _, reset := range slices.Backward(b.resets) {
 		switch {

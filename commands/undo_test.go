@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -177,7 +178,11 @@ func TestUndoStatsReset(t *testing.T) {
 		}
 		undoing.Command = uuid.New()
 	}
-	wantChanged(t, s.undo(t, undoing.Batch, made.ID), "stats")
+	redone := s.undo(t, undoing.Batch, made.ID)
+	wantChanged(t, redone, "stats")
+	if text := redone.Err.Error(); strings.Contains(text, "since") {
+		t.Errorf("nothing was changed since: %s", text)
+	}
 	loaded, err := s.load(t.Context(), events.StreamURL+made.ID)
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,11 @@ func (s *server) restoreURL(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	for name := range body.values {
+		if name != "version" { // a version that is misspelled would undo a deletion instead
+			return nil, wrongInput("A restore takes a version, not %q", name)
+		}
+	}
 	restore := commands.RestoreURL{Hash: hash, Version: body.integer("version")}
 	if body.err != nil {
 		return nil, body.err

@@ -57,6 +57,7 @@ func TestRestore(t *testing.T) {
 	equal(t, "clicks", first.TotalClicks, 2)
 
 	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":99}`).is(http.StatusBadRequest, codeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"revision":0}`).is(http.StatusBadRequest, codeWrongInput)
 	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(http.StatusBadRequest, codeWrongInput)
 	c.call(http.MethodPost, "/v3/urls/none/restore", "").is(http.StatusNotFound, codeURLNotFound)
 	c.call(http.MethodPost, "/v3/urls/n.n/restore", "").is(http.StatusBadRequest, codeInvalidHash)

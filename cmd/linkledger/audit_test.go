@@ -47,7 +47,8 @@ func TestAuditHistory(t *testing.T) {
 		}
 	}
 	rows, err := csv.NewReader(strings.NewReader(operator(t, folder, "audit", "history", "two", "--format", "csv", "--clicks"))).ReadAll()
-	if err != nil || len(rows) < 6 || rows[0][12] != "field" || rows[len(rows)-1][5] != "clicks.recorded.v1" {
+	if err != nil || len(rows) < 6 || rows[0][14] != "field" || rows[0][11] != "visitor" ||
+		rows[len(rows)-1][5] != "clicks.recorded.v1" || rows[len(rows)-1][11] == "" {
 		t.Errorf("csv: %v, %v", rows, err)
 	}
 	lines := strings.Split(strings.TrimSpace(operator(t, folder, "audit", "history", "two", "--format", "ndjson")), "\n")
@@ -173,6 +174,9 @@ func TestAuditExport(t *testing.T) {
 	of := operator(t, folder, "audit", "export", "--account", demoUser, "--from", "2026-01-01", "--to", "9999-01-01T00:00:00Z")
 	if !strings.Contains(of, `"url.created.v1"`) || !strings.Contains(of, `"root":`) || strings.Contains(of, "root hash") {
 		t.Errorf("to standard output:\n%s", of)
+	}
+	if out := refused("export", "--data", folder, "--from", "2026-01-02", "--to", "2026-01-02"); !strings.Contains(out, "must be later") {
+		t.Errorf("no range: %s", out)
 	}
 	if out := refused("export", "--data", folder, "--from", "yesterday"); !strings.Contains(out, "2026-01-31") {
 		t.Errorf("no time: %s", out)

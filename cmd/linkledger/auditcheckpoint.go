@@ -115,6 +115,9 @@ func (t *trusted) heads(files []string) ([]proof.Head, error) {
 			return nil, usageError{err}
 		}
 		read, err := proof.Heads(text, t.PublicKey)
+		if errors.Is(err, proof.ErrNoKey) {
+			return nil, usageError{err}
+		}
 		if err != nil {
 			return nil, usage("%s: %w", name, err)
 		}

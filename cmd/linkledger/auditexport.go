@@ -44,6 +44,9 @@ func (c *auditExport) Run(ctx context.Context, p *process) error {
 	if c.Resume != "" && (c.Output != "" || c.Account != "" || !c.From.IsZero() || !c.To.IsZero()) {
 		return usage("what --resume goes on with stands in its file: leave out --output, --account, --from and --to")
 	}
+	if !c.To.IsZero() && !c.From.Before(c.To.Time) {
+		return usage("there is nothing between --from and --to: --to must be later")
+	}
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
 		out, file, err := c.open(p)
 		if err != nil {

@@ -62,7 +62,7 @@ func (p historyPrinter) json(told toldHistory, all entries) error {
 func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
 	err := lines.Write([]string{
-		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key", "request", "batch",
+		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key", "address", "visitor", "request", "batch",
 		"field", "before", "after",
 	})
 	if err != nil {
@@ -71,7 +71,7 @@ func (p historyPrinter) csv(all entries) error {
 	err = all(func(e commands.HistoryEntry) error {
 		event := []string{
 			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream, strconv.FormatInt(int64(e.Revision), 10),
-			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Request, e.Batch,
+			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
 			return lines.Write(append(event, "", "", ""))

@@ -60,7 +60,13 @@ func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventsto
 	if err != nil {
 		return proof.Head{}, err
 	}
-	return heads[len(heads)-1], nil
+	head := heads[len(heads)-1]
+	tree, err := queries.New(db).Tree(ctx)
+	if err == nil && head.N > tree.Size {
+		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or the log was cut off, or the head is of another one: "+
+			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, c.Checkpoint)
+	}
+	return head, err
 }
 
 // recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored.

@@ -125,6 +125,8 @@ func explainAlteration(a *proof.Alteration) error {
 		return nil
 	case a.Of == proof.KeptTree:
 		return fmt.Errorf("the tree in PostgreSQL was altered from %s on; the log is as a signed head says: projections rebuild tree builds it anew", placeText(a.First))
+	case a.Of == proof.OddHead:
+		return fmt.Errorf("a head of %d events is not of this log, which is sound: a later head fits. It is of another log, or there were two of them when it was signed", a.Head.N)
 	case a.Of == proof.Either:
 		return fmt.Errorf("log and tree differ from %s on, and no signed head was given that goes so far: one of them was altered", placeText(a.First))
 	case a.First == a.Last:

@@ -22,7 +22,9 @@ import (
 
 const (
 	demoUser = "demo"
-	freePlan = "free"
+	// defaultData is the default of --data.
+	defaultData = "./data"
+	freePlan    = "free"
 )
 
 // devCommand runs everything in one process, on one folder.
@@ -144,8 +146,12 @@ func (c *devCommand) greet(ctx context.Context, p *process, s *service, head eve
 	if err := s.fresh.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
 		return fmt.Errorf("wait for the demo account: %w", err)
 	}
+	of := "" // where commands find this dev, if not by themselves
+	if c.Data != defaultData {
+		of = " --data " + c.Data
+	}
 	return greeting.Execute(p.stdout, map[string]string{
 		"Base": base, "Admin": "http://" + clientAddress(open.admin), "Store": "esdb://" + clientAddress(open.events) + "?tls=false",
-		"Data": c.Data, "User": demoUser, "Key": demo.Key,
+		"Data": c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
 	})
 }

@@ -15,7 +15,7 @@ Linkledger is ready.
 {{if .Key}}
   user name      {{.User}}
   API key        {{.Key}}
-                 (shown once; ./linkledger account rotate-key --username {{.User}} makes a new one)
+                 (shown once; ./linkledger account rotate-key --username {{.User}}{{.Of}} makes a new one)
 
 Try it, in another terminal:
 
@@ -37,7 +37,7 @@ Try it, in another terminal:
 {{else}}
   user name      {{.User}}
   API key        as printed on the first start
-                 (./linkledger account rotate-key --username {{.User}} makes a new one)
+                 (./linkledger account rotate-key --username {{.User}}{{.Of}} makes a new one)
 {{end}}
 Ctrl-C stops everything; the data stays.
 `))

@@ -38,6 +38,7 @@ const (
 	Log      Suspect = "log"
 	KeptTree Suspect = "tree"        // in PostgreSQL: a signed head vouches for the log
 	Either   Suspect = "log or tree" // no head goes as far as to tell which
+	OddHead  Suspect = "head"        // a later one that fits vouches for the log
 )
 
 // Alteration is where the log is not what it was.
@@ -170,15 +171,22 @@ func (a *Audit) end() Place {
 }
 
 func (a *Audit) alteration() *Alteration {
-	unfit := slices.Index(a.log.fits, false)
+	sound := int64(0) // so many events are as they were
+	for i, head := range a.log.heads {
+		if a.log.fits[i] {
+			sound = head.N
+		}
+	}
+	odd := slices.Index(a.log.fits, false)
+	unfit := slices.IndexFunc(a.log.heads, func(h Head) bool { return h.N > sound })
 	if unfit < 0 {
-		return a.departure()
+		if departure := a.departure(); departure != nil || odd < 0 {
+			return departure
+		}
+		head := &a.log.heads[odd]
+		return &Alteration{Of: OddHead, First: a.ends[head.N], Last: a.ends[head.N], Head: head}
 	}
 	head := &a.log.heads[unfit]
-	sound := int64(0) // so many events are as they were
-	if unfit > 0 {
-		sound = a.log.heads[unfit-1].N
-	}
 	if a.departed != nil && a.other.fits[unfit] {
 		return &Alteration{Of: Log, First: *a.departed, Last: *a.departed, Head: head}
 	}

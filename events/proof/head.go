@@ -12,6 +12,9 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
+// ErrNoKey means that what is given as a key is none.
+var ErrNoKey = errors.New("it is none as linkledger audit key makes it")
+
 // ErrUnsigned means that a head is not signed with the key, or that it is none.
 var ErrUnsigned = errors.New("no head that is signed with the key")
 
@@ -35,7 +38,7 @@ func NewKey(name string) (private, public string, err error) {
 func Sign(tree tlog.Tree, private string) (Head, error) {
 	signer, err := note.NewSigner(private)
 	if err != nil {
-		return Head{}, fmt.Errorf("signing key: %w", err)
+		return Head{}, fmt.Errorf("signing key: %w: %w", ErrNoKey, err)
 	}
 	signed, err := note.Sign(&note.Note{Text: headText(signer.Name(), tree)}, signer)
 	if err != nil {
@@ -54,7 +57,7 @@ func headText(origin string, tree tlog.Tree) string {
 func Heads(text []byte, public string) ([]Head, error) {
 	verifier, err := note.NewVerifier(public)
 	if err != nil {
-		return nil, fmt.Errorf("public key: %w", err)
+		return nil, fmt.Errorf("public key: %w: %w", ErrNoKey, err)
 	}
 	var heads []Head
 	for number := 1; ; number++ {
