@@ -185,14 +185,23 @@ func (h *Handler) Username(ctx context.Context, account string) (string, error) 
 	return foldAccount(loaded.events).Username, nil
 }
 
-// RotateKey replaces the API key of an account. It refuses with AccountNotFound.
+// RotateKey replaces the API key of an account. It refuses with AccountNotFound and AccountGone.
 func (h *Handler) RotateKey(ctx context.Context, r Request, username string) (AccountOutcome, error) {
 	key := newAPIKey()
-	outcome, err := h.changeAccount(ctx, r, username, func(Account) []events.Event {
+	outcome, err := h.changeAccount(ctx, r, username, func(a Account) []events.Event {
+		if a.Erased {
+			return nil
+		}
 		return []events.Event{events.KeyRotated{KeyID: key.id, KeyHash: key.hash, At: h.now()}}
 	})
+	if err == nil && outcome.Account.Erased {
+		err = refuse(AccountGone, "The account %q has been erased: no key opens it", username)
+	}
+	if err != nil {
+		return AccountOutcome{}, err
+	}
 	outcome.Key = key.key
-	return outcome, err
+	return outcome, nil
 }
 
 // DeactivateAccount bars an account from the API and stops its links. It refuses with AccountNotFound.

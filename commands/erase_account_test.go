@@ -99,6 +99,9 @@ func TestEraseAccount(t *testing.T) {
 	if key, ok := keys.keys[account]; key != nil || !ok {
 		t.Error("the key is still there")
 	}
+	if outcome, err := s.RotateKey(t.Context(), request(""), "erin"); kind(err) != AccountGone || outcome.Key != "" {
+		t.Errorf("an erased account has a new key: %+v, %v", outcome, err)
+	}
 	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
 	for name, s := range map[string]*stack{"who remembers the key": s, "who does not": fresh} {
 		entries := s.history(t, HistoryOf{Hash: "one", Account: account}).Entries[1:]
