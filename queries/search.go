@@ -25,7 +25,7 @@ const (
 
 // The conditions of a search.
 const (
-	having  = "position(?::bytea IN text) > 0" // bytes are compared in half the time that LIKE takes
+	having  = "position(?::bytea IN text) > 0" // which takes two thirds of the time of LIKE
 	lacking = "position(?::bytea IN text) = 0"
 	indexes = "linkledger.utf8(text) LIKE ?" // asks the index for candidates
 )
