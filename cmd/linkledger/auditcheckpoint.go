@@ -75,6 +75,9 @@ func (s *signing) head(ctx context.Context, db *readmodel.DB, store *eventstore.
 		return proof.Head{}, err
 	}
 	head, err := proof.Sign(tlog.Tree{N: tree.Size, Hash: root}, string(s.SigningKey))
+	if errors.Is(err, proof.ErrNoKey) {
+		return proof.Head{}, usage("%w: give what linkledger audit key has written to its file", err)
+	}
 	if err != nil {
 		return proof.Head{}, usageError{err}
 	}
@@ -116,7 +119,7 @@ func (t *trusted) heads(files []string) ([]proof.Head, error) {
 		}
 		read, err := proof.Heads(text, t.PublicKey)
 		if errors.Is(err, proof.ErrNoKey) {
-			return nil, usageError{err}
+			return nil, usage("%w: give the one that linkledger audit key has printed", err)
 		}
 		if err != nil {
 			return nil, usage("%s: %w", name, err)

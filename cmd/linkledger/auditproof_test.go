@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"linkledger/events/proof"
 )
 
 // An auditor keeps heads elsewhere, and finds what somebody alters who owns the machine: the event store's files first, then
@@ -101,7 +104,7 @@ func TestAuditProofRefusals(t *testing.T) {
 		"LINKLEDGER_PUBLIC": {"verify-proof", file},
 		"nothing is to be":  {"prove"},
 		"no head that":      {"verify", "--checkpoint", file, "--public-key", public},
-		"public key":        {"verify", "--checkpoint", file, "--public-key", "x"},
+		"has printed":       {"verify", "--checkpoint", file, "--public-key", "x"},
 	} {
 		if _, log, code := command(t, append([]string{"audit"}, args...)...); code != exitUsage || !strings.Contains(log, want) {
 			t.Errorf("%v: %d, %s", args, code, log)
@@ -114,6 +117,27 @@ func TestAuditProofRefusals(t *testing.T) {
 	}
 	if _, log, code := command(t, "audit", "checkpoint", "--data", folder, "--signing-key", "secret-of-mine"); code != exitUsage || strings.Contains(log, "secret-of-mine") {
 		t.Errorf("with a wrong key: %d, %s", code, log)
+	}
+	private, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, heads := strings.TrimSpace(string(private)), file+".heads"
+	signed := operator(t, folder, "audit", "checkpoint", "--signing-key", key)
+	for size, want := range map[int64]string{1: "deny each other", 1000: "the head is of 1000 events"} {
+		foreign, err := proof.Sign(tlog.Tree{N: size}, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, heads, signed+foreign.Signed)
+		args := []string{"audit", "verify"}
+		if size > 1 {
+			args = []string{"audit", "prove", "--since", heads}
+		}
+		args = append(args, "--checkpoint", heads, "--public-key", public, "--data", folder)
+		if _, log, code := command(t, args...); code != exitFailed || !strings.Contains(log, want) {
+			t.Errorf("a head of another log: %d, %s", code, log)
+		}
 	}
 	d.interrupt()
 }

@@ -71,7 +71,7 @@ type auditUndo struct {
 // undoneView is an undone batch as it is printed.
 type undoneView struct {
 	Batch   string        `json:"batch"`
-	By      string        `json:"undone_by,omitempty"` // the batch that can be undone in turn; absent: nothing was to be changed
+	By      string        `json:"undone_by"` // the batch that can be undone in turn
 	Undone  int           `json:"undone"`
 	Refused []refusedView `json:"refused"`
 }
@@ -106,10 +106,6 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 		}
 		if view.Undone+len(view.Refused) == 0 {
 			return usage("there is no link that a batch with the id %s changed", batch)
-		}
-		if last == (eventstore.Position{}) {
-			view.By = ""
-			return c.print(p, view)
 		}
 		ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 		defer cancel()
@@ -163,12 +159,8 @@ func (c *auditUndo) print(p *process, view undoneView) error {
 		if len(rows) > 0 {
 			err = printTable(p.stdout, table.Row{"hash", "left as it is", "link"}, rows)
 		}
-		by := ", by batch " + view.By
-		if view.By == "" {
-			by = " already"
-		}
 		if err == nil {
-			_, err = fmt.Fprintf(p.stdout, "%d links are as they were%s\n", view.Undone, by)
+			_, err = fmt.Fprintf(p.stdout, "%d links are as they were, by batch %s\n", view.Undone, view.By)
 		}
 	}
 	if err == nil && len(view.Refused) > 0 {

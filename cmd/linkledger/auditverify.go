@@ -82,6 +82,8 @@ type alterationView struct {
 	First placeView     `json:"first"`
 	Last  placeView     `json:"last"`
 	Head  *int64        `json:"head"` // that does not fit
+	// DeniedBy is the size of a head that goes as far and fits: see proof.Alteration.
+	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
 
 type placeView struct {
@@ -107,6 +109,9 @@ func (c *auditVerify) print(p *process, found proof.Findings) error {
 		if a.Head != nil {
 			view.Alteration.Head = &a.Head.N
 		}
+		if a.DeniedBy != nil {
+			view.Alteration.DeniedBy = &a.DeniedBy.N
+		}
 	}
 	var err error
 	if c.JSON {
@@ -125,10 +130,12 @@ func explainAlteration(a *proof.Alteration) error {
 		return nil
 	case a.Of == proof.KeptTree:
 		return fmt.Errorf("the tree in PostgreSQL was altered from %s on; the log is as a signed head says: projections rebuild tree builds it anew", placeText(a.First))
-	case a.Of == proof.OddHead:
-		return fmt.Errorf("a head of %d events is not of this log, which is sound: a later head fits. It is of another log, or there were two of them when it was signed", a.Head.N)
 	case a.Of == proof.Either:
 		return fmt.Errorf("log and tree differ from %s on, and no signed head was given that goes so far: one of them was altered", placeText(a.First))
+	case a.DeniedBy != nil:
+		return fmt.Errorf("two signed heads deny each other: that of %d events fits, that of %d does not. "+
+			"The log was altered from %s to %s before the former was signed, or the latter is of another log",
+			a.DeniedBy.N, a.Head.N, placeText(a.First), placeText(a.Last))
 	case a.First == a.Last:
 		return fmt.Errorf("the log was altered: the first event that does not fit the head of %d events is %s", a.Head.N, placeText(a.First))
 	}

@@ -38,7 +38,6 @@ const (
 	Log      Suspect = "log"
 	KeptTree Suspect = "tree"        // in PostgreSQL: a signed head vouches for the log
 	Either   Suspect = "log or tree" // no head goes as far as to tell which
-	OddHead  Suspect = "head"        // a later one that fits vouches for the log
 )
 
 // Alteration is where the log is not what it was.
@@ -47,6 +46,9 @@ type Alteration struct {
 	First Place // the first event that does not fit, or where it can't be told the first of those that one is among
 	Last  Place // the last of these
 	Head  *Head // that does not fit; nil: none
+	// DeniedBy is a head of as many events or more that fits: the log was altered before that one was signed, or one of the two
+	// is of another log. Nil: none.
+	DeniedBy *Head
 }
 
 // Findings are what an Audit has found.
@@ -171,22 +173,27 @@ func (a *Audit) end() Place {
 }
 
 func (a *Audit) alteration() *Alteration {
-	sound := int64(0) // so many events are as they were
-	for i, head := range a.log.heads {
-		if a.log.fits[i] {
-			sound = head.N
-		}
-	}
-	odd := slices.Index(a.log.fits, false)
-	unfit := slices.IndexFunc(a.log.heads, func(h Head) bool { return h.N > sound })
+	unfit := slices.Index(a.log.fits, false)
 	if unfit < 0 {
-		if departure := a.departure(); departure != nil || odd < 0 {
-			return departure
-		}
-		head := &a.log.heads[odd]
-		return &Alteration{Of: OddHead, First: a.ends[head.N], Last: a.ends[head.N], Head: head}
+		return a.departure()
 	}
+	found := a.alterationBefore(unfit)
+	for i := range a.log.heads {
+		if a.log.fits[i] && a.log.heads[i].N >= found.Head.N {
+			found.DeniedBy = &a.log.heads[i]
+			break
+		}
+	}
+	return found
+}
+
+// alterationBefore tells what was altered before the first head that does not fit.
+func (a *Audit) alterationBefore(unfit int) *Alteration {
 	head := &a.log.heads[unfit]
+	sound := int64(0) // so many events are as they were
+	if unfit > 0 {
+		sound = a.log.heads[unfit-1].N
+	}
 	if a.departed != nil && a.other.fits[unfit] {
 		return &Alteration{Of: Log, First: *a.departed, Last: *a.departed, Head: head}
 	}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// ErrNoKey means that what is given as a key is none.
-var ErrNoKey = errors.New("it is none as linkledger audit key makes it")
+// ErrNoKey means that what is given as a key is none that NewKey could have made.
+var ErrNoKey = errors.New("no key for heads")
 
 // ErrUnsigned means that a head is not signed with the key, or that it is none.
 var ErrUnsigned = errors.New("no head that is signed with the key")
@@ -34,7 +34,7 @@ func NewKey(name string) (private, public string, err error) {
 	return note.GenerateKey(rand.Reader, name)
 }
 
-// Sign signs a head with a private key.
+// Sign signs a head with a private key. Errors: ErrNoKey.
 func Sign(tree tlog.Tree, private string) (Head, error) {
 	signer, err := note.NewSigner(private)
 	if err != nil {
@@ -52,8 +52,7 @@ func headText(origin string, tree tlog.Tree) string {
 }
 
 // Heads reads the heads of a text, one after the other, as they were appended to a file. Each must be signed with the key;
-// lines that other formats of heads add, and signatures of others, are passed over. Errors: ErrUnsigned, and that of a
-// malformed key.
+// lines that other formats of heads add, and signatures of others, are passed over. Errors: ErrUnsigned and ErrNoKey.
 func Heads(text []byte, public string) ([]Head, error) {
 	verifier, err := note.NewVerifier(public)
 	if err != nil {
