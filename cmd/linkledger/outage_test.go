@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections/postgres"
 )
 
@@ -93,12 +93,10 @@ func (c *child) kill() {
 // peak returns the most resident memory, in MB, that the process has had.
 func (c *child) peak() int64 { return c.memory.Load() * 1024 / 1e6 }
 
+// freeAddress is where a process can listen that the test starts, and starts again.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	listener := eventstoretest.Listen(t)
 	defer func() { _ = listener.Close() }()
 	return listener.Addr().String()
 }

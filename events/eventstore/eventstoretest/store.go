@@ -34,8 +34,9 @@ func ServeFolder(t testing.TB, folder string) *Server {
 // ServeConfig starts an event store of a certain configuration for the length of the test.
 func ServeConfig(t testing.TB, config embedded.Config) *Server {
 	t.Helper()
-	s := &Server{t: t, config: config, address: "127.0.0.1:0"}
-	s.Start()
+	listener := Listen(t)
+	s := &Server{t: t, config: config, address: listener.Addr().String()}
+	s.serve(listener)
 	t.Cleanup(s.Stop)
 	return s
 }
@@ -49,15 +50,21 @@ func (s *Server) URL() string { return "esdb://" + s.address + "?tls=false" }
 // Start starts a stopped server at its address, with the data it had.
 func (s *Server) Start() {
 	s.t.Helper()
-	store, err := embedded.Open(s.config)
-	if err != nil {
-		s.t.Fatal(err)
-	}
 	listener, err := net.Listen("tcp", s.address)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.address, s.store, s.served = listener.Addr().String(), store, make(chan error, 1)
+	s.serve(listener)
+}
+
+func (s *Server) serve(listener net.Listener) {
+	s.t.Helper()
+	store, err := embedded.Open(s.config)
+	if err != nil {
+		_ = listener.Close()
+		s.t.Fatal(err)
+	}
+	s.store, s.served = store, make(chan error, 1)
 	go func(served chan<- error) { served <- store.Serve(listener) }(s.served)
 }
 
