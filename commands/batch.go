@@ -103,5 +103,5 @@ func (h *Handler) commit(ctx context.Context, r Request, url URL, loaded history
 	if before.Live() && (url.Deleted || url.Hash != before.Hash) {
 		h.releaseAfter(ctx, r, before.Hash, url.ID)
 	}
-	return URLOutcome{URL: url, Position: appended.Position}, nil
+	return URLOutcome{URL: url, Position: appended.Position, Changed: true}, nil
 }

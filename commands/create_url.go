@@ -33,6 +33,7 @@ type URLOutcome struct {
 	URL      URL
 	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
+	Changed  bool  // by this call; false: the link was so already
 	Err      error // an *Error, or why the command could not be carried out
 }
 
@@ -180,7 +181,7 @@ func (h *Handler) createWithID(ctx context.Context, r Request, id string, item C
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	return URLOutcome{URL: foldURL([]events.Event{created}), Position: appended.Position}, nil
+	return URLOutcome{URL: foldURL([]events.Event{created}), Position: appended.Position, Changed: true}, nil
 }
 
 // creating makes the creation under one hash another append than that under another hash: of two concurrent repeats of

@@ -100,8 +100,11 @@ func TestAuditRestoreAndUndo(t *testing.T) {
 		undone.Refused[0].Hash != "two" || !slices.Equal(undone.Refused[0].Fields, []string{"note"}) {
 		t.Fatalf("undo: %v\n%s", err, out)
 	}
-	if redone := operator(t, folder, "audit", "undo", undone.By); !strings.Contains(redone, "1 links are as they were") {
+	if redone := operator(t, folder, "audit", "undo", undone.By); !strings.Contains(redone, "1 links are as they were, by batch ") {
 		t.Errorf("undo of the undo:\n%s", redone)
+	}
+	if again := operator(t, folder, "audit", "undo", undone.By); again != "1 links are as they were, and were so already\n" {
+		t.Errorf("the same again:\n%s", again)
 	}
 	d.call("DELETE", "/urls/one", "")
 	if restored := operator(t, folder, "audit", "restore", "one", "--revision", "0"); !strings.Contains(restored, "https://example.com/") {

@@ -71,7 +71,7 @@ type auditUndo struct {
 // undoneView is an undone batch as it is printed.
 type undoneView struct {
 	Batch   string        `json:"batch"`
-	By      string        `json:"undone_by"` // the batch that can be undone in turn
+	By      string        `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: all was as before already
 	Undone  int           `json:"undone"`
 	Refused []refusedView `json:"refused"`
 }
@@ -117,7 +117,7 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 // undoBatch undoes a batch, whatever the account. It returns how far in the log it got.
 func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID) (undoneView, eventstore.Position, error) {
 	request := operatorRequest()
-	view := undoneView{Batch: batch.String(), By: request.Batch, Refused: []refusedView{}}
+	view := undoneView{Batch: batch.String(), Refused: []refusedView{}}
 	var last eventstore.Position
 	for after := uuid.Nil; ; {
 		ids, err := q.BatchLinks(ctx, uuid.Nil, batch, after, undoPortion)
@@ -132,6 +132,9 @@ func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, ba
 		for _, outcome := range handler.UndoBatch(ctx, request, batch.String(), texts) {
 			if outcome.Position.After(last) {
 				last = outcome.Position
+			}
+			if outcome.Changed {
+				view.By = request.Batch
 			}
 			refused, ok := errors.AsType[*commands.Error](outcome.Err)
 			switch {
@@ -159,8 +162,12 @@ func (c *auditUndo) print(p *process, view undoneView) error {
 		if len(rows) > 0 {
 			err = printTable(p.stdout, table.Row{"hash", "left as it is", "link"}, rows)
 		}
+		by := "and were so already"
+		if view.By != "" {
+			by = "by batch " + view.By
+		}
 		if err == nil {
-			_, err = fmt.Fprintf(p.stdout, "%d links are as they were, by batch %s\n", view.Undone, view.By)
+			_, err = fmt.Fprintf(p.stdout, "%d links are as they were, %s\n", view.Undone, by)
 		}
 	}
 	if err == nil && len(view.Refused) > 0 {
