@@ -85,6 +85,7 @@ type answer struct {
 	stored     time.Time // when this event store recorded it
 	checkpoint Position  // was reached without an event that matches; zero: none
 	caughtUp   bool
+	missing    bool // there is no such stream
 }
 
 // decode reads a ReadResp. The event keeps parts of it.
@@ -103,6 +104,8 @@ func (d *decoder) decode(received wireBytes) (a answer, err error) {
 				}
 				return nil
 			})
+		case 4: // stream_not_found
+			a.missing = true
 		case 8: // caught_up
 			a.caughtUp = true
 		}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
@@ -28,7 +27,7 @@ const outgoing = 256
 // appender sends the appends of all callers over one BatchAppend call, as the protocol's other official clients do: an
 // append is then one message each way and not a call of its own.
 type appender struct {
-	config *esdb.Configuration
+	node   node
 	cfg    Config
 	ctx    context.Context //nolint:containedctx // ends with close
 	cancel context.CancelFunc
@@ -38,9 +37,9 @@ type appender struct {
 	line *line // the one in use; nil before the first append and after a failure
 }
 
-func newAppender(config *esdb.Configuration, cfg Config) *appender {
+func newAppender(node node, cfg Config) *appender {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &appender{config: config, cfg: cfg, ctx: ctx, cancel: cancel}
+	return &appender{node: node, cfg: cfg, ctx: ctx, cancel: cancel}
 }
 
 func (a *appender) close() {
@@ -231,7 +230,7 @@ func (l *line) failure() error {
 
 // run connects, sends and receives until the line breaks, and says why it did.
 func (l *line) run(a *appender) (err error) {
-	conn, err := a.connect(l.ctx)
+	conn, err := a.node.connect(l.ctx)
 	if err != nil {
 		return err
 	}

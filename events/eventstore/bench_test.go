@@ -1,7 +1,9 @@
 package eventstore_test
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"strings"
 	"sync"
@@ -59,16 +61,13 @@ func onDisk(b *testing.B) string {
 	return "esdb://" + listener.Addr().String() + "?tls=false"
 }
 
-// BenchmarkAppend appends single events of about 300 bytes from 64 callers, and takes turns with the official client's
-// AppendToStream on the same store.
-func BenchmarkAppend(b *testing.B) {
-	const turn = 4096
-	url, ctx := onDisk(b), b.Context()
+// bothClients connects to an event store with our client and with the official one.
+func bothClients(b *testing.B, url string) (*eventstore.Store, *esdb.Client) {
 	store, err := eventstore.Open(eventstore.Config{URL: url})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer store.Close()
+	b.Cleanup(store.Close)
 	config, err := esdb.ParseConnectionString(url)
 	if err != nil {
 		b.Fatal(err)
@@ -78,7 +77,16 @@ func BenchmarkAppend(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer func() { _ = client.Close() }()
+	b.Cleanup(func() { _ = client.Close() })
+	return store, client
+}
+
+// BenchmarkAppend appends single events of about 300 bytes from 64 callers, and takes turns with the official client's
+// AppendToStream on the same store.
+func BenchmarkAppend(b *testing.B) {
+	const turn = 4096
+	url, ctx := onDisk(b), b.Context()
+	store, client := bothClients(b, url)
 	event := events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}
 	body, err := events.Encode(event)
 	if err != nil {
@@ -134,4 +142,48 @@ func BenchmarkCopy(b *testing.B) {
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
 	b.ReportMetric(float64(b.N)/time.Since(began[eventstore.CopyVerifying]).Seconds(), "compared/s")
+}
+
+// BenchmarkLoad loads streams of two events from 64 callers, and takes turns with the official client's ReadStream.
+func BenchmarkLoad(b *testing.B) {
+	const turn, links = 4096, 1000
+	url, ctx := onDisk(b), b.Context()
+	store, client := bothClients(b, url)
+	event := events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}
+	stream := func(i int) string { return fmt.Sprintf("url-%d", i%links) }
+	fromCallers(b, links, func(i int) error {
+		_, err := store.Append(ctx, eventstore.Write{
+			Stream: stream(i), Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{event, event},
+		})
+		return err
+	})
+	var ours, official time.Duration
+	b.ResetTimer()
+	for done := 0; done < b.N; done += turn {
+		n := min(turn, b.N-done)
+		ours += fromCallers(b, n, func(i int) error {
+			loaded, err := store.Load(ctx, stream(i))
+			if err == nil && len(loaded) != 2 {
+				err = fmt.Errorf("%d events", len(loaded))
+			}
+			return err
+		})
+		official += fromCallers(b, n, func(i int) error {
+			reading, err := client.ReadStream(ctx, stream(i), esdb.ReadStreamOptions{}, 500)
+			if err != nil {
+				return err
+			}
+			defer reading.Close()
+			for err == nil {
+				_, err = reading.Recv()
+			}
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		})
+	}
+	b.ReportMetric(float64(b.N)/ours.Seconds(), "loads/s")
+	b.ReportMetric(float64(b.N)/official.Seconds(), "official/s")
+	b.ReportMetric(official.Seconds()/ours.Seconds(), "ratio")
 }

@@ -22,12 +22,18 @@ import (
 // maxMessage is the largest answer that is taken, that of the official client.
 const maxMessage = 17 << 20 // bytes
 
-// connect returns a connection to the node that takes writes: the one that Dial reaches or the connection string names, or
-// the leader that a cluster's gossip names. It is established by its first call.
-func (a *appender) connect(ctx context.Context) (*grpc.ClientConn, error) {
-	config := a.config
-	if a.cfg.Dial != nil {
-		inside := func(ctx context.Context, _ string) (net.Conn, error) { return a.cfg.Dial(ctx) }
+// node is the one that takes writes: that which inside reaches or the connection string names, or the leader that a
+// cluster's gossip names.
+type node struct {
+	config *esdb.Configuration
+	inside func(context.Context) (net.Conn, error) // nil: over the network
+}
+
+// connect returns a connection. It is established by its first call.
+func (n node) connect(ctx context.Context) (*grpc.ClientConn, error) {
+	config := n.config
+	if n.inside != nil {
+		inside := func(ctx context.Context, _ string) (net.Conn, error) { return n.inside(ctx) }
 		return dial(config, config.Address, grpc.WithContextDialer(inside))
 	}
 	if !config.DnsDiscover && len(config.GossipSeeds) == 0 {

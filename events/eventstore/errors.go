@@ -1,13 +1,13 @@
 package eventstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 )
 
@@ -38,49 +38,20 @@ var (
 	ErrClosed = errors.New("event store client is closed")
 )
 
-// classify maps an error of the client to one of this package. The client wraps its errors in some calls and not in
-// others, and drops the status of a refused delete, so both its code and the gRPC status are looked at.
-func classify(err error) error {
-	if err == nil || errors.Is(err, io.EOF) {
+// classify maps an error of a reading to one of this package, by its gRPC status and the exception that its trailer names.
+// What says nothing (Unknown, Internal, a bare EOF while sending) counts as unavailable: reading again is safe.
+func classify(err error, trailer metadata.MD) error {
+	if errors.Is(err, io.EOF) {
 		return err
 	}
-	if esErr, ok := errors.AsType[*esdb.Error](err); ok {
-		if known := sentinelOf(esErr.Code()); known != nil {
-			return fmt.Errorf("%w: %w", known, err)
-		}
-		if esErr.Err() != nil {
-			return fmt.Errorf("%w: %w", statusSentinel(esErr.Err()), err)
-		}
+	sentinel := ErrUnavailable
+	switch code := status.Code(err); {
+	case slices.Contains(trailer.Get("exception"), "stream-deleted"):
+		sentinel = ErrStreamDeleted
+	case code == codes.PermissionDenied, code == codes.Unauthenticated:
+		sentinel = ErrDenied
+	case code == codes.InvalidArgument:
+		sentinel = ErrPositionInvalid
 	}
-	return fmt.Errorf("%w: %w", statusSentinel(err), err)
-}
-
-func sentinelOf(code esdb.ErrorCode) error {
-	switch code { //nolint:exhaustive // the rest is told apart by its gRPC status
-	case esdb.ErrorCodeStreamDeleted:
-		return ErrStreamDeleted
-	case esdb.ErrorCodeUnauthenticated, esdb.ErrorCodeAccessDenied:
-		return ErrDenied
-	case esdb.ErrorCodeResourceNotFound:
-		return ErrNotFound
-	case esdb.ErrorCodeConnectionClosed, esdb.ErrorCodeNotLeader, esdb.ErrorAborted, esdb.ErrorUnavailable,
-		esdb.ErrorCodeDeadlineExceeded:
-		return ErrUnavailable
-	}
-	return nil
-}
-
-// statusSentinel tells what a gRPC status means. What says nothing (Unknown, Internal, a bare EOF while sending)
-// counts as unavailable: the outcome is unknown and the call is safe to repeat.
-func statusSentinel(err error) error {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return ErrUnavailable
-	}
-	switch status.Code(err) { //nolint:exhaustive // the rest is an unknown outcome
-	case codes.PermissionDenied, codes.Unauthenticated:
-		return ErrDenied
-	case codes.InvalidArgument:
-		return ErrPositionInvalid
-	}
-	return ErrUnavailable
+	return fmt.Errorf("%w: %w", sentinel, err)
 }

@@ -23,7 +23,7 @@ const (
 func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.pool.ctx, cancel)()
+	defer context.AfterFunc(s.reads.ctx, cancel)()
 	var handling error
 	_, err := persist(ctx, s.cfg.Logger, func() (struct{}, error) {
 		err := s.readLogOnce(ctx, behind, upTo, func(batch []Recorded) error {

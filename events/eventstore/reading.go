@@ -17,40 +17,56 @@ import (
 // client's default of 32 would cost a round of paging for every 32 events that do not match.
 const searchWindow = 4096
 
-// reading is a read of the log of all streams, or a subscription to it, over a connection of its own. It ends with the
-// context that it was opened with.
+// reading is a read of events, or a subscription to them. It ends with the context that it was opened with.
 type reading struct {
-	conn *grpc.ClientConn
 	call streams.Streams_ReadClient
 	decoder
 }
 
 // openReading asks for events. The first answer shows whether the event store gives them.
-func (s *Store) openReading(ctx context.Context, options *streams.ReadReq_Options) (*reading, error) {
+func openReading(ctx context.Context, conn *grpc.ClientConn, options *streams.ReadReq_Options) (*reading, error) {
 	options.UuidOption = &streams.ReadReq_Options_UUIDOption{
 		Content: &streams.ReadReq_Options_UUIDOption_Structured{Structured: &shared.Empty{}},
 	}
-	conn, err := s.appender.connect(ctx)
-	if err != nil {
-		return nil, err
+	if options.GetFilterOption() == nil {
+		options.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}
 	}
 	call, err := streams.NewStreamsClient(conn).Read(ctx, &streams.ReadReq{Options: options}, grpc.ForceCodecV2(newCodec()))
 	if err != nil {
-		return nil, errors.Join(classify(err), conn.Close())
+		return nil, classify(err, nil)
 	}
-	return &reading{conn: conn, call: call, decoder: newDecoder()}, nil
+	return &reading{call: call, decoder: newDecoder()}, nil
 }
 
 // next waits for the next answer. At the end of a read it returns io.EOF.
 func (r *reading) next() (answer, error) {
 	var received wireBytes
 	if err := r.call.RecvMsg(&received); err != nil {
-		return answer{}, classify(err)
+		return answer{}, classify(err, r.call.Trailer())
 	}
 	return r.decode(received)
 }
 
-func (r *reading) close() { _ = r.conn.Close() } // it is open
+// following is a reading of the log over a connection of its own.
+type following struct {
+	*reading
+	conn *grpc.ClientConn
+}
+
+// follow opens a reading over a connection of its own.
+func (s *Store) follow(ctx context.Context, options *streams.ReadReq_Options) (following, error) {
+	conn, err := s.node.connect(ctx)
+	if err != nil {
+		return following{}, err
+	}
+	reading, err := openReading(ctx, conn, options)
+	if err != nil {
+		return following{}, errors.Join(err, conn.Close())
+	}
+	return following{reading, conn}, nil
+}
+
+func (f following) close() { _ = f.conn.Close() } // it is open
 
 // fromPosition begins at a position, whose event belongs to a read and not to a subscription. The zero position is the
 // start of the log.
@@ -65,23 +81,23 @@ func fromPosition(position Position) *streams.ReadReq_Options_All {
 }
 
 // openLog reads the log from a position on, to its end.
-func (s *Store) openLog(ctx context.Context, from Position) (*reading, error) {
-	return s.openReading(ctx, &streams.ReadReq_Options{
+func (s *Store) openLog(ctx context.Context, from Position) (following, error) {
+	return s.follow(ctx, &streams.ReadReq_Options{
 		StreamOption: fromPosition(from),
 		CountOption:  &streams.ReadReq_Options_Count{Count: math.MaxInt64},
-		FilterOption: &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
 	})
 }
 
 // subscription is a subscription to streams.
 type subscription struct {
-	*reading
+	following
+
 	head Position // of the log before it was opened: once caught up, everything up to there has been delivered
 }
 
 // next waits for the next answer. Of events of the event store itself it tells no more than that they were passed.
 func (s *subscription) next() (answer, error) {
-	a, err := s.reading.next()
+	a, err := s.following.next()
 	if a.isEvent && strings.HasPrefix(a.event.Stream, "$") {
 		a = answer{checkpoint: a.event.Position}
 	}
@@ -105,7 +121,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, filter Filter) (*s
 		CountOption:  &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}},
 	}
 	filter.apply(options)
-	opened, err := s.openReading(ctx, options)
+	opened, err := s.follow(ctx, options)
 	if err == nil {
 		_, err = opened.next() // the confirmation
 		if !patience.Stop() && err == nil {

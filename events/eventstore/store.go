@@ -5,9 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"math"
 	"net"
 	"net/url"
 	"strconv"
@@ -108,8 +106,9 @@ type Config struct {
 
 // Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
 type Store struct {
-	appender *appender // for appends
-	pool     *pool     // for reads
+	node     node
+	appender *appender
+	reads    *reads
 	cfg      Config
 }
 
@@ -131,13 +130,14 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Store{appender: newAppender(config, cfg), pool: newPool(cfg), cfg: cfg}, nil
+	node := node{config: config, inside: cfg.Dial}
+	return &Store{node: node, appender: newAppender(node, cfg), reads: newReads(node, cfg), cfg: cfg}, nil
 }
 
 // Close ends all calls, waits for them, and closes the connections. End subscriptions first, by their contexts.
 func (s *Store) Close() {
 	s.appender.close()
-	s.pool.close()
+	s.reads.close()
 }
 
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
@@ -206,8 +206,7 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 }
 
 func (s *Store) positionOf(ctx context.Context, stream string, revision Revision) (Position, error) {
-	from := esdb.Revision(uint64(revision)) //nolint:gosec // the revision of a stored event is not negative
-	page, err := s.readPage(ctx, stream, esdb.ReadStreamOptions{From: from}, 1)
+	page, err := s.read(ctx, "read", eventsOf(stream, revision, 1))
 	if err != nil {
 		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, err)
 	}
@@ -224,8 +223,7 @@ const loadPage = 500
 func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded
 	for {
-		options := esdb.ReadStreamOptions{From: esdb.Revision(uint64(len(all)))}
-		page, err := s.readPage(ctx, stream, options, loadPage)
+		page, err := s.read(ctx, "read", eventsOf(stream, Revision(len(all)), loadPage))
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil
 		}
@@ -241,7 +239,7 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 
 // Last returns the last event of a stream, or ErrNotFound.
 func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
-	page, err := s.readPage(ctx, stream, esdb.ReadStreamOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
+	page, err := s.read(ctx, "read", lastOf(stream))
 	if err == nil && len(page) == 0 {
 		err = ErrNotFound
 	}
@@ -251,30 +249,9 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 	return page[0], nil
 }
 
-func (s *Store) readPage(ctx context.Context, stream string, options esdb.ReadStreamOptions, count uint64) ([]Recorded, error) {
-	began := time.Now()
-	page, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
-		reading, err := client.ReadStream(ctx, stream, options, count)
-		if err != nil {
-			return nil, err
-		}
-		return drain(reading)
-	})
-	s.cfg.OnCall("read", time.Since(began), err)
-	return page, err
-}
-
 // Head returns the position of the last event of the log.
 func (s *Store) Head(ctx context.Context) (Position, error) {
-	began := time.Now()
-	last, err := call(ctx, s.pool, func(ctx context.Context, client *esdb.Client) ([]Recorded, error) {
-		reading, err := client.ReadAll(ctx, esdb.ReadAllOptions{Direction: esdb.Backwards, From: esdb.End{}}, 1)
-		if err != nil {
-			return nil, err
-		}
-		return drain(reading)
-	})
-	s.cfg.OnCall("head", time.Since(began), err)
+	last, err := s.read(ctx, "head", lastOfLog())
 	if err != nil {
 		return Position{}, fmt.Errorf("head of the log: %w", err)
 	}
@@ -284,33 +261,10 @@ func (s *Store) Head(ctx context.Context) (Position, error) {
 	return last[0].Position, nil
 }
 
-// drain reads to the end. Only the first error counts: after one, the client reports a clean end.
-func drain(reading *esdb.ReadStream) ([]Recorded, error) {
-	defer reading.Close()
-	var all []Recorded
-	for {
-		resolved, err := reading.Recv()
-		if errors.Is(err, io.EOF) {
-			return all, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, record(resolved.OriginalEvent()))
-	}
-}
-
-func record(e *esdb.RecordedEvent) Recorded {
-	r := Recorded{
-		ID:       e.EventID,
-		Stream:   e.StreamID,
-		Revision: Revision(min(e.EventNumber, math.MaxInt64)),
-		Position: Position{Commit: e.Position.Commit, Prepare: e.Position.Prepare},
-		Type:     e.EventType,
-		Time:     e.CreatedDate,
-		Data:     e.Data,
-		Metadata: e.UserMetadata,
-	}
-	r.restoreOrigin()
-	return r
+// read reads one page, and tells Config.OnCall under a name.
+func (s *Store) read(ctx context.Context, name string, wanted *streams.ReadReq_Options) ([]Recorded, error) {
+	began := time.Now()
+	page, err := s.reads.page(ctx, wanted)
+	s.cfg.OnCall(name, time.Since(began), err)
+	return page, err
 }

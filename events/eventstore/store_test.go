@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -131,6 +132,38 @@ func TestTooLarge(t *testing.T) {
 	_, err := store.Append(t.Context(), write("tags-a", eventstore.NoStream, uuid.New(), strings.Repeat("x", eventstore.MaxAppendSize)))
 	if !errors.Is(err, eventstore.ErrTooLarge) {
 		t.Fatal(err)
+	}
+}
+
+func TestLoadOfStreamsThatAreGone(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	store := eventstoretest.Open(t, server.URL())
+	w := write("tags-a", eventstore.NoStream, uuid.New(), "a")
+	if _, err := store.Append(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
+	config, err := esdb.ParseConnectionString(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	client, err := esdb.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if _, err := client.TombstoneStream(t.Context(), w.Stream, esdb.TombstoneStreamOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Load(t.Context(), w.Stream); !errors.Is(err, eventstore.ErrStreamDeleted) {
+		t.Errorf("load of a deleted stream: %v", err)
+	}
+	if _, err := store.Last(t.Context(), "tags-none"); !errors.Is(err, eventstore.ErrNotFound) {
+		t.Errorf("last event of no stream: %v", err)
+	}
+	store.Close()
+	if _, err := store.Load(t.Context(), w.Stream); !errors.Is(err, eventstore.ErrClosed) {
+		t.Errorf("load after close: %v", err)
 	}
 }
 

@@ -1,0 +1,29 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+)
+
+// persist repeats an operation while the event store is unavailable, until ctx ends.
+func persist[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, time.Second
+	for {
+		value, err := op()
+		if !errors.Is(err, ErrUnavailable) {
+			return value, err
+		}
+		delay := wait.NextBackOff()
+		logger.DebugContext(ctx, "event store unavailable, trying again", slog.Any("error", err), slog.Duration("in", delay))
+		select {
+		case <-ctx.Done():
+			return value, err
+		case <-time.After(delay):
+		}
+	}
+}
