@@ -23,9 +23,13 @@ func (q *DB) cut(ctx context.Context, c cut) ([]int, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.walk(ctx, c.chosen(links), "link.modified_at")
+		return q.walk(ctx, c, "link.modified_at", c.chosen(links))
 	case ByHash:
-		return c.walk(ctx, c.chosen(q.standing(momentOf(c.At))), "link.hash")
+		links := q.standing(momentOf(c.At))
+		for _, some := range links {
+			c.chosen(some)
+		}
+		return q.walk(ctx, c, "link.hash", links...)
 	case ClicksFirst:
 		return q.cutByClicks(ctx, c)
 	case NewestFirst:
@@ -54,7 +58,7 @@ func (q *DB) cutByClicks(ctx context.Context, c cut) ([]int, error) {
 	others := rest.met.numbers(rest.Offset, rest.Limit, c.Reverse)
 	clicked.Reverse = !c.Reverse
 	links, key := clicked.stats(q)
-	numbers, err := clicked.walk(ctx, links, key)
+	numbers, err := q.walk(ctx, clicked, key, links)
 	if c.Reverse {
 		return append(others, numbers...), err
 	}
@@ -80,22 +84,31 @@ func (c *cut) stats(q *DB) (links *bun.SelectQuery, key string) {
 		Where("link.total_clicks > 0"), false), "link.total_clicks"
 }
 
-// walk passes over the links before the page in the order of a key, from whichever end is nearer.
-func (c *cut) walk(ctx context.Context, links *bun.SelectQuery, key string) ([]int, error) {
-	offset, limit, order := c.Offset, min(c.Limit, c.total-c.Offset), "?0, link.number"
+// walk passes over the links before the page in the order of a key, from whichever end is nearer. Of several questions,
+// each is asked in that order: of all of them together, PostgreSQL would walk through tables where hardly anything answers.
+func (q *DB) walk(ctx context.Context, c cut, key string, questions ...*bun.SelectQuery) ([]int, error) {
+	offset, limit, order := int64(c.Offset), int64(min(c.Limit, c.total-c.Offset)), "?, link.number"
 	if limit <= 0 { // to bun, no limit would mean everything
 		return nil, nil
 	}
-	fromEnd := offset > c.total/2
+	fromEnd := c.Offset > c.total/2
 	if fromEnd {
-		offset = c.total - offset - limit
+		offset = int64(c.total) - offset - limit
 	}
 	if c.Reverse != fromEnd {
-		order = "?0 DESC, link.number DESC"
+		order = "? DESC, link.number DESC"
+	}
+	for _, links := range questions {
+		links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account)
+		if len(questions) > 1 {
+			links.ColumnExpr("? AS key", bun.Safe(key)).OrderExpr(order, bun.Safe(key)).Limit(offset + limit)
+		}
+	}
+	if len(questions) > 1 {
+		key = "link.key"
 	}
 	var numbers []int
-	err := links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account).OrderExpr(order, bun.Safe(key)).
-		Offset(int64(offset)).Limit(int64(limit)).Scan(ctx, &numbers)
+	err := q.joined(questions).OrderExpr(order, bun.Safe(key)).Offset(offset).Limit(limit).Scan(ctx, &numbers)
 	if fromEnd {
 		slices.Reverse(numbers)
 	}

@@ -84,10 +84,18 @@ func (q *DB) Links(ctx context.Context, list ListLinks) (Page, error) {
 
 // hashed keeps the links that live under the hashes of a list.
 func (q *DB) hashed(ctx context.Context, list ListLinks, met linkSet) (linkSet, error) {
-	var numbers []int
-	err := q.standing(momentOf(list.At)).ColumnExpr("number").Where("account_id = ?", list.Account).
-		Where("hash = ANY(?::text[])", pgdialect.Array(list.Hashes)).Scan(ctx, &numbers)
+	numbers, err := q.under(ctx, list.Account, list.Hashes, momentOf(list.At))
 	return setOf(slices.DeleteFunc(numbers, func(n int) bool { return !met.has(n) })), err
+}
+
+// under returns the numbers of the links of an account that live under hashes.
+func (q *DB) under(ctx context.Context, account uuid.UUID, hashes []string, at moment) (numbers []int, err error) {
+	links := q.standing(at)
+	for _, some := range links {
+		some.ColumnExpr("link.number").Where("account_id = ?", account).Where("hash = ANY(?::text[])", pgdialect.Array(hashes))
+	}
+	err = q.joined(links).Scan(ctx, &numbers)
+	return numbers, err
 }
 
 // numbered returns the live links of those numbers, in the order of the numbers.

@@ -77,39 +77,49 @@ func (m moment) links() string {
 	return "(SELECT * FROM linkledger.link_versions WHERE " + m.lasting() + ")"
 }
 
-// faces is what live links have been found by. The planner walks its indexes in their order as long as no part has a
-// condition of its own.
-const faces = `(
-	SELECT account_id, number, hash, since, until FROM linkledger.link_faces UNION ALL
-	SELECT account_id, number, hash, since, until FROM linkledger.former_faces) AS link`
-
 // texts returns the table of what a search looks at, for one that looks at all of an account or at some. Of links that do not
 // live it may have something too: the last face of one that lives lasts since it began.
 func (m moment) texts(all bool) string {
 	if !m.past {
 		return "linkledger.link_texts AS link"
 	}
-	since := "since"
-	if !all {
-		since += " + 0" // which keeps the index of times out: its pages would be read as a whole for a few rows
+	before := m.lasting()
+	if !all { // which keeps the index of their times out: its pages would be read as a whole for a few rows
+		before = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", m.at)
 	}
 	return fmt.Sprintf(`(
-		SELECT account_id, number, text FROM linkledger.link_faces WHERE %s <= %d UNION ALL
-		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, since, m.at, m.lasting())
+		SELECT account_id, number, text FROM linkledger.link_faces WHERE since <= %d UNION ALL
+		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, m.at, before)
 }
 
-// standing returns the question for the live links by their hashes.
-func (q *DB) standing(at moment) *bun.SelectQuery {
+// standing returns the questions for the live links by their hashes, of which each link answers one.
+func (q *DB) standing(at moment) []*bun.SelectQuery {
 	if !at.past {
-		return q.db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
+		return []*bun.SelectQuery{q.live()}
 	}
-	return q.db.NewSelect().TableExpr(faces).Where(at.lasting())
+	return []*bun.SelectQuery{
+		q.db.NewSelect().TableExpr("linkledger.link_faces AS link").Where(at.lasting()),
+		q.db.NewSelect().TableExpr("linkledger.former_faces AS link").Where(at.lasting()),
+	}
+}
+
+// joined returns one question for several, which all ask for the number of a link.
+func (q *DB) joined(questions []*bun.SelectQuery) *bun.SelectQuery {
+	if len(questions) == 1 {
+		return questions[0]
+	}
+	return q.db.NewSelect().ColumnExpr("link.number").TableExpr("((?) UNION ALL (?)) AS link", questions[0], questions[1])
+}
+
+// live returns the question for the links that live now.
+func (q *DB) live() *bun.SelectQuery {
+	return q.db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
 }
 
 // modified returns the question for the live links by their modifications.
 func (q *DB) modified(ctx context.Context, account uuid.UUID, at moment) (*bun.SelectQuery, error) {
 	if !at.past {
-		return q.standing(at), nil
+		return q.live(), nil
 	}
 	var lead time.Duration
 	if err := q.db.NewRaw("SELECT coalesce(max(lead), 0) FROM linkledger.account_clocks WHERE account_id = ?", account).
@@ -143,8 +153,7 @@ func (q *DB) LinkAt(ctx context.Context, account uuid.UUID, hash string, at time
 		return Link{}, failed("link at", ErrNotFound)
 	}
 	then := momentOf(at)
-	var numbers []int
-	err := q.standing(then).ColumnExpr("number").Where("account_id = ? AND hash = ?", account, hash).Limit(1).Scan(ctx, &numbers)
+	numbers, err := q.under(ctx, account, []string{hash}, then)
 	if err != nil {
 		return Link{}, failed("link at", err)
 	}

@@ -69,8 +69,9 @@ CREATE TABLE ?schema.link_faces (
 CREATE INDEX link_faces_number ON ?schema.link_faces (account_id, number);
 CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number) INCLUDE (since, until);
 CREATE INDEX link_faces_search ON ?schema.link_faces USING gin (linkledger.utf8(text) gin_trgm_ops);
--- Rows come in about the order of time: a search passes by the pages of what was not yet there at its moment.
-CREATE INDEX link_faces_since ON ?schema.link_faces USING brin (since) WITH (pages_per_range = 16, autosummarize = on);
+-- Rows that are replaced leave their places to later ones, so that the place tells nothing of the time (BRIN): a question for
+-- when hardly any of them was there would read all.
+CREATE INDEX link_faces_since ON ?schema.link_faces (since);
 
 -- Those before.
 CREATE TABLE ?schema.former_faces (
