@@ -33,7 +33,7 @@ type URLOutcome struct {
 	URL      URL
 	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
-	Changed  bool  // by this call; false: the link was so already
+	Changed  bool  // by this call; false: the link was so already, perhaps by the call that this one repeats
 	Err      error // an *Error, or why the command could not be carried out
 }
 

@@ -71,7 +71,7 @@ type auditUndo struct {
 // undoneView is an undone batch as it is printed.
 type undoneView struct {
 	Batch   string        `json:"batch"`
-	By      string        `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: all was as before already
+	By      string        `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: nothing was changed
 	Undone  int           `json:"undone"`
 	Refused []refusedView `json:"refused"`
 }
@@ -166,7 +166,7 @@ func (c *auditUndo) print(p *process, view undoneView) error {
 		if view.By != "" {
 			by = "by batch " + view.By
 		}
-		if err == nil {
+		if err == nil && view.Undone > 0 {
 			_, err = fmt.Fprintf(p.stdout, "%d links are as they were, %s\n", view.Undone, by)
 		}
 	}

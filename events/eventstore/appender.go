@@ -13,7 +13,6 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
@@ -221,8 +220,7 @@ func (q question) answer(ctx context.Context) (*streams.BatchAppendResp, error) 
 // repetition will mend, the outcome is unknown.
 func (l *line) failure() error {
 	cause := context.Cause(l.ctx)
-	switch status.Code(cause) { //nolint:exhaustive // all others are outages
-	case codes.Unauthenticated, codes.PermissionDenied:
+	if isDenied(cause) {
 		return fmt.Errorf("%w: %w", ErrDenied, cause)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, cause)

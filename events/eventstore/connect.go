@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"strconv"
 	"time"
@@ -29,8 +30,16 @@ type node struct {
 	inside func(context.Context) (net.Conn, error) // nil: over the network
 }
 
-// connect returns a connection. It is established by its first call.
+// connect returns a connection, or ErrUnavailable or ErrDenied. It is established by its first call.
 func (n node) connect(ctx context.Context) (*grpc.ClientConn, error) {
+	conn, err := n.open(ctx)
+	if err != nil {
+		return nil, classify(err, nil)
+	}
+	return conn, nil
+}
+
+func (n node) open(ctx context.Context) (*grpc.ClientConn, error) {
 	config := n.config
 	if n.inside != nil {
 		inside := func(ctx context.Context, _ string) (net.Conn, error) { return n.inside(ctx) }
@@ -46,6 +55,8 @@ func (n node) connect(ctx context.Context) (*grpc.ClientConn, error) {
 			seeds = append(seeds, seed.String())
 		}
 	}
+	// One that swallows what it gets would else keep all others from being asked, each time.
+	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] }) //nolint:gosec // needs no secrecy
 	var failures []error
 	for _, seed := range seeds {
 		leader, err := askForLeader(ctx, config, seed)
@@ -54,7 +65,7 @@ func (n node) connect(ctx context.Context) (*grpc.ClientConn, error) {
 		}
 		failures = append(failures, fmt.Errorf("ask %s for the leader: %w", seed, err))
 	}
-	return nil, fmt.Errorf("%w: %w", ErrUnavailable, errors.Join(failures...))
+	return nil, errors.Join(failures...)
 }
 
 var errNoLeader = errors.New("the cluster has no leader at the moment")

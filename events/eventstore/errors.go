@@ -39,19 +39,25 @@ var (
 )
 
 // classify maps an error of a reading to one of this package, by its gRPC status and the exception that its trailer names.
-// What says nothing (Unknown, Internal, a bare EOF while sending) counts as unavailable: reading again is safe.
+// What says nothing (Unknown, Internal) counts as unavailable: reading again is safe. The end of a reading stays io.EOF.
 func classify(err error, trailer metadata.MD) error {
 	if errors.Is(err, io.EOF) {
 		return err
 	}
 	sentinel := ErrUnavailable
-	switch code := status.Code(err); {
+	switch {
 	case slices.Contains(trailer.Get("exception"), "stream-deleted"):
 		sentinel = ErrStreamDeleted
-	case code == codes.PermissionDenied, code == codes.Unauthenticated:
+	case isDenied(err):
 		sentinel = ErrDenied
-	case code == codes.InvalidArgument:
+	case status.Code(err) == codes.InvalidArgument:
 		sentinel = ErrPositionInvalid
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
+}
+
+// isDenied tells of an error of gRPC that the credentials do not suffice, which no repetition will mend.
+func isDenied(err error) bool {
+	code := status.Code(err)
+	return code == codes.PermissionDenied || code == codes.Unauthenticated
 }

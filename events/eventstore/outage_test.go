@@ -146,6 +146,31 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	}
 }
 
+// A dead connection is not kept for callers who have no time to wait until it is given up.
+func TestReadsWithLittleTime(t *testing.T) {
+	t.Parallel()
+	n := newNetwork(t, eventstoretest.Serve(t).Address())
+	store, err := eventstore.Open(eventstore.Config{URL: n.url(), AttemptTimeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(store.Close)
+	if _, err := store.Head(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	n.blackHole()
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := store.Head(ctx); !errors.Is(err, eventstore.ErrUnavailable) {
+		t.Fatalf("over a dead connection: %v", err)
+	}
+	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	if _, err := store.Head(ctx); err != nil {
+		t.Fatalf("after one that was not answered: %v", err)
+	}
+}
+
 // No outage leaves anything behind: what did would be found at the end of all tests, see TestMain.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	t.Parallel()

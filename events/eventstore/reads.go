@@ -7,10 +7,13 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // maxReads bounds the reads that are under way at a time. EventStoreDB takes 100 calls over one connection.
@@ -25,8 +28,9 @@ type reads struct {
 
 	closing    sync.Once
 	underWay   chan struct{}                   // holds a token per read
-	connecting chan struct{}                   // holds one while somebody connects, and after close
+	connecting chan struct{}                   // holds one while somebody connects
 	conn       atomic.Pointer[grpc.ClientConn] // nil: none yet, or lost
+	answered   atomic.Int64                    // when a read was answered last, in nanoseconds since 1970
 }
 
 func newReads(node node, cfg Config) *reads {
@@ -37,11 +41,15 @@ func newReads(node node, cfg Config) *reads {
 	}
 }
 
-// close ends all reads.
+// close ends all reads and waits for them.
 func (r *reads) close() {
-	r.cancel()
-	r.closing.Do(func() { r.connecting <- struct{}{} }) // nobody connects after this
-	r.lose(r.conn.Load())
+	r.closing.Do(func() {
+		r.cancel()
+		for range maxReads {
+			r.underWay <- struct{}{} // never taken back: nothing is read after this
+		}
+		r.lose(r.conn.Load())
+	})
 }
 
 // page reads one page, and again while the event store is unavailable, until ctx ends.
@@ -52,13 +60,16 @@ func (r *reads) page(ctx context.Context, wanted *streams.ReadReq_Options) ([]Re
 	return persist(ctx, r.cfg.Logger, func() ([]Recorded, error) { return r.try(ctx, wanted) })
 }
 
-// try reads a page once. A read that is not answered has met a dead connection.
+// try reads a page once. A read that is not answered in its time, while no other is answered either, has met a dead
+// connection.
 func (r *reads) try(ctx context.Context, wanted *streams.ReadReq_Options) ([]Recorded, error) {
 	select {
 	case r.underWay <- struct{}{}:
 		defer func() { <-r.underWay }()
 	case <-ctx.Done():
+		return nil, r.ended(ctx)
 	}
+	began := time.Now().UnixNano()
 	attempt, cancel := context.WithTimeoutCause(ctx, r.cfg.AttemptTimeout, errNoAnswer)
 	defer cancel()
 	conn, err := r.connection(attempt)
@@ -66,13 +77,26 @@ func (r *reads) try(ctx context.Context, wanted *streams.ReadReq_Options) ([]Rec
 		return nil, err
 	}
 	page, err := readPage(attempt, conn, wanted)
-	if errors.Is(err, ErrUnavailable) && ctx.Err() == nil {
+	switch code := status.Code(err); {
+	case err == nil, errors.Is(err, ErrNotFound):
+		r.answered.Store(time.Now().UnixNano())
+	case attempt.Err() != nil:
+		if errors.Is(attempt.Err(), context.DeadlineExceeded) && r.answered.Load() < began {
+			r.lose(conn)
+		}
+		err = r.ended(attempt)
+	case code == codes.Unavailable, code == codes.NotFound: // the latter is a node that leads no more
 		r.lose(conn)
 	}
-	if err != nil && attempt.Err() != nil {
-		err = fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(attempt))
-	}
 	return page, err
+}
+
+// ended says that a context has ended.
+func (r *reads) ended(ctx context.Context) error {
+	if r.ctx.Err() != nil {
+		return ErrClosed
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
 }
 
 // connection returns the connection in use, or opens one.
@@ -84,12 +108,7 @@ func (r *reads) connection(ctx context.Context) (*grpc.ClientConn, error) {
 	case r.connecting <- struct{}{}:
 		defer func() { <-r.connecting }()
 	case <-ctx.Done():
-	}
-	if r.ctx.Err() != nil {
-		return nil, ErrClosed
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUnavailable, context.Cause(ctx))
+		return nil, r.ended(ctx)
 	}
 	if conn := r.conn.Load(); conn != nil { // somebody else was faster
 		return conn, nil

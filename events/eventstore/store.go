@@ -92,7 +92,7 @@ type Appended struct {
 // Config of a Store.
 type Config struct {
 	URL string // esdb://host:2113?tls=false, or a cluster's
-	// Dial connects to the one node that URL names without the network, for appends and subscriptions; nil: over the network.
+	// Dial connects to the one node that URL names without the network; nil: over the network.
 	Dial func(context.Context) (net.Conn, error)
 	// AttemptTimeout bounds one try of a call; 0 means 5 s. A try that takes longer has met a dead connection (a firewall
 	// that swallows packets, a stopped process), and the call goes on over a new one.
