@@ -12,7 +12,7 @@ import (
 
 // loadHistory makes the history of an account with many links, five events each: a link is created every ten seconds,
 // archived and taken back on the following days, and noted and put into the report when all of them are there. Rows lie in
-// the order of time, as the projection writes them.
+// the order of time, as a build of the projection writes them; edits scatter those of link_faces.
 func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
 	load := []string{
