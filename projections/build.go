@@ -14,7 +14,7 @@ import (
 // buildBatch is the most events of one transaction while a generation is built, where the configuration does not say.
 const buildBatch = 4_000
 
-// switchLockTimeout bounds how long readers wait for the views, behind a reader that holds them.
+// switchLockTimeout bounds how long a switch waits for the owners of the generations.
 const switchLockTimeout = "2s"
 
 // build brings a generation that was caught up once to where readers can see it: it is completed, and takes over as soon

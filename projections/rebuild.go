@@ -162,7 +162,8 @@ func progressOf(ctx context.Context, cfg Config) ([]Progress, error) {
 }
 
 // Rollback has readers see the newest generation again that served before, and returns its number. It waits a little
-// for that generation to have what the one that serves has, and fails with ErrBehind where nobody keeps it up to date.
+// for that generation to have what the one that serves has, and for readers who are in the way, and fails with ErrBehind
+// where nobody keeps it up to date.
 func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string) (int, error) {
 	p, err := projectionNamed(name)
 	if err != nil {
@@ -184,12 +185,15 @@ func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, na
 		if taken {
 			return at.generation, nil
 		}
-		if err != nil && ctx.Err() == nil && !errors.Is(err, ErrFenced) { // fenced: its owner has changed meanwhile
+		switch {
+		case err == nil || ctx.Err() != nil:
+			err = ErrBehind
+		case !transient(err):
 			return 0, err
 		}
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("roll back %s to generation %d, at %s: %w", name, at.generation, at.position, ErrBehind)
+			return 0, fmt.Errorf("roll back %s to generation %d, at %s: %w", name, at.generation, at.position, err)
 		case <-time.After(progressInterval / 10):
 		}
 	}

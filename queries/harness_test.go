@@ -38,7 +38,7 @@ func openDatabase(t testing.TB) *readmodel.DB {
 	if err := db.Locked(ctx, db.Migrate); err != nil {
 		t.Fatal(err)
 	}
-	for _, projection := range []string{"links", "tags", "accounts", "dimensions", "tree"} {
+	for _, projection := range []string{"links", "tags", "accounts", "dimensions", "tree", "history"} {
 		err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 			if err := readmodel.CreateTables(ctx, tx, projection, 1); err != nil {
 				return err

@@ -62,9 +62,17 @@ func startChildIn(t *testing.T, environment []string, program string, args ...st
 		close(c.ended)
 	}()
 	go c.watch()
-	t.Cleanup(c.kill)
+	t.Cleanup(func() {
+		c.kill()
+		if said := c.output.Bytes(); t.Failed() && len(said) > 0 {
+			t.Logf("%s said last:\n%s", args, said[max(0, len(said)-mostSaid):])
+		}
+	})
 	return c
 }
+
+// mostSaid is how much of what a process said is told where a test has failed, in bytes.
+const mostSaid = 2000
 
 // watch looks at the memory until the process ends. What the system tells afterwards includes that of the test, which the
 // process was for a moment.
@@ -191,8 +199,7 @@ func (i *installation) eventually(what string, is func() bool) {
 		select {
 		case <-look.C:
 		case <-deadline:
-			i.service.kill()
-			i.t.Fatalf("not in time: %s\n%.2000s", what, &i.service.output)
+			i.t.Fatalf("not in time: %s", what)
 		}
 	}
 }

@@ -155,25 +155,23 @@ func execStatements(ctx context.Context, tx bun.Tx, schema string, statements []
 
 func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) {
 	var tables []string
-	if err := db.NewRaw("SELECT tablename FROM pg_tables WHERE schemaname = ? ORDER BY tablename", schema).
+	if err := db.NewRaw("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' ORDER BY oid", schema).
 		Scan(ctx, &tables); err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", schema, err)
 	}
 	return tables, nil
 }
 
+// patience has PostgreSQL give up what follows in a transaction before it looks for deadlocks.
+const patience = `SELECT set_config('statement_timeout', (setting::integer / 2)::text, true) FROM pg_settings WHERE name = 'deadlock_timeout'`
+
 // Serve points the views of a projection to a generation. A view can't change the type of a column, and tables come and
 // go, so those of the generation before are dropped first; readers wait for the end of the transaction and then see the
-// new ones.
+// new ones. A reader that has one view and waits for another stands in the way of a switch that has this one and waits for
+// that: it is the switch that gives up then, with an error of statement_timeout, and may be tried again.
 func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation int) error {
-	old, err := tablesOf(ctx, tx, GenerationSchema(projection, before))
-	if err != nil {
+	if err := dropViews(ctx, tx, GenerationSchema(projection, before)); err != nil {
 		return err
-	}
-	for _, table := range old {
-		if _, err := tx.NewRaw("DROP VIEW IF EXISTS linkledger.?", bun.Ident(table)).Exec(ctx); err != nil {
-			return fmt.Errorf("view of %s.%s: %w", projection, table, err)
-		}
 	}
 	schema := GenerationSchema(projection, generation)
 	tables, err := tablesOf(ctx, tx, schema)
@@ -185,6 +183,25 @@ func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation
 			bun.Ident(table), bun.Ident(schema)).Exec(ctx); err != nil {
 			return fmt.Errorf("view of %s.%s: %w", schema, table, err)
 		}
+	}
+	return nil
+}
+
+// dropViews drops the views of all tables of a schema, in one statement, for which patience counts as a whole.
+func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
+	tables, err := tablesOf(ctx, tx, schema)
+	if err != nil || len(tables) == 0 {
+		return err
+	}
+	views := make([]bun.Ident, len(tables))
+	for i, table := range tables {
+		views[i] = bun.Ident("linkledger." + table)
+	}
+	if _, err := tx.NewRaw(patience).Exec(ctx); err != nil {
+		return fmt.Errorf("views of %s: %w", schema, err)
+	}
+	if _, err := tx.NewRaw("DROP VIEW IF EXISTS ?", bun.List(views)).Exec(ctx); err != nil {
+		return fmt.Errorf("views of %s: %w", schema, err)
 	}
 	return nil
 }
