@@ -59,15 +59,18 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 		"past list": func(ctx context.Context) (any, error) {
 			return w.q.Links(ctx, ListLinks{Account: w.account, At: noon, Search: "example", Order: ByHash, Limit: 9})
 		},
-		"link":         func(ctx context.Context) (any, error) { return w.q.LinkByHash(ctx, w.account, w.full.Hash) },
-		"past link":    func(ctx context.Context) (any, error) { return w.q.LinkAt(ctx, w.account, w.full.Hash, noon) },
-		"links":        func(ctx context.Context) (any, error) { return w.q.LinksByID(ctx, []uuid.UUID{w.full.ID, w.bare.ID}) },
-		"batch":        func(ctx context.Context) (any, error) { return w.q.BatchLinks(ctx, w.account, uuid.New(), uuid.Nil, 9) },
-		"stats":        func(ctx context.Context) (any, error) { return w.q.StatsByHash(ctx, w.account, w.full.Hash) },
-		"tags":         func(ctx context.Context) (any, error) { return w.q.Tags(ctx, w.account) },
-		"target":       func(ctx context.Context) (any, error) { return w.q.Target(ctx, w.full.Hash) },
-		"counters":     func(ctx context.Context) (any, error) { return w.q.AccountCounters(ctx, w.account, noon) },
-		"past account": func(ctx context.Context) (any, error) { account, _, err := w.q.AccountAt(ctx, w.account, noon); return account, err },
+		"link":      func(ctx context.Context) (any, error) { return w.q.LinkByHash(ctx, w.account, w.full.Hash) },
+		"past link": func(ctx context.Context) (any, error) { return w.q.LinkAt(ctx, w.account, w.full.Hash, noon) },
+		"links":     func(ctx context.Context) (any, error) { return w.q.LinksByID(ctx, []uuid.UUID{w.full.ID, w.bare.ID}) },
+		"batch":     func(ctx context.Context) (any, error) { return w.q.BatchLinks(ctx, w.account, uuid.New(), uuid.Nil, 9) },
+		"stats":     func(ctx context.Context) (any, error) { return w.q.StatsByHash(ctx, w.account, w.full.Hash) },
+		"tags":      func(ctx context.Context) (any, error) { return w.q.Tags(ctx, w.account) },
+		"target":    func(ctx context.Context) (any, error) { return w.q.Target(ctx, w.full.Hash) },
+		"counters":  func(ctx context.Context) (any, error) { return w.q.AccountCounters(ctx, w.account, noon) },
+		"past account": func(ctx context.Context) (any, error) {
+			account, _, err := w.q.AccountAt(ctx, w.account, noon)
+			return account, err
+		},
 		"dimensions": func(ctx context.Context) (any, error) {
 			return w.q.Dimensions(ctx, DimensionsOf{Account: w.account, Hash: w.full.Hash, Limit: 9})
 		},
