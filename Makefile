@@ -28,11 +28,11 @@ build: go ## Build the static binary ./linkledger
 test: go ## Run all tests, with the race detector where a C compiler is found
 	@$(WITH_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
-	go test $$race -timeout 10m ./...
+	go test $$race -timeout 15m ./...
 
 .PHONY: race
 race: go ## Run all tests with the race detector
-	@$(WITH_POSTGRES) go test -race -timeout 10m ./...
+	@$(WITH_POSTGRES) go test -race -timeout 15m ./...
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again

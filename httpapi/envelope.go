@@ -49,8 +49,18 @@ func (f failure) item() *itemError {
 }
 
 // endpoint makes a route of what answers authenticated calls of the API: with a value whose JSON is the whole answer, or
-// with an error.
+// with an error. It refuses a moment: an answer about now, or a change of what is there now, would not be what was asked for.
 func (s *server) endpoint(answer func(e *exchange) (any, error)) bunrouter.HandlerFunc {
+	return s.endpointAt(func(e *exchange) (any, error) {
+		if query, err := parameters(e); err == nil && query.Get("at") != "" {
+			return nil, wrongInput("at is for reading the account and URLs; this call is about now")
+		}
+		return answer(e)
+	})
+}
+
+// endpointAt is endpoint for what can answer as of a moment.
+func (s *server) endpointAt(answer func(e *exchange) (any, error)) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		e := exchangeOf(w, r)
 		if err := s.authenticate(e); err != nil {

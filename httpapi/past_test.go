@@ -114,6 +114,32 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 	}
 }
 
+// TestMomentIsRefused gives one to calls that know none: what they answer, or do, would be about now.
+func TestMomentIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "demo")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["Old"]`)
+	moment := url.QueryEscape(s.moment())
+	for _, call := range []struct{ method, path, body string }{
+		{http.MethodPost, "/v3/urls?", `{"urls":[{"long_url":"https://example.com/"}]}`},
+		{http.MethodPatch, "/v3/urls?tags=Old&", `{"urls":[{"archived":true}]}`},
+		{http.MethodDelete, "/v3/urls?tags=Old&", ""},
+		{http.MethodDelete, "/v3/urls/one?", ""},
+		{http.MethodGet, "/v3/urls/one/dimensions?", ""},
+		{http.MethodGet, "/v3/urls/one/history?", ""},
+		{http.MethodGet, "/v3/stats/one?", ""},
+		{http.MethodDelete, "/v3/stats/one?", ""},
+		{http.MethodGet, "/v3/tags?", ""},
+		{http.MethodDelete, "/v3/tags/Old?", ""},
+	} {
+		c.call(call.method, call.path+"at="+moment, call.body).is(http.StatusBadRequest, codeWrongInput)
+	}
+	list := c.must(http.MethodGet, "/v3/urls?at=", "")
+	equal(t, "links that are there still", list.Page.TotalCount, 1)
+	equal(t, "whether it was archived", list.URLs[0].Archived, false)
+}
+
 func TestPastClicks(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -201,13 +201,13 @@ type route struct {
 
 func (s *server) apiRoutes() []route {
 	return []route{
-		{http.MethodGet, "/v3/account", s.endpoint(s.readAccount)},
+		{http.MethodGet, "/v3/account", s.endpointAt(s.readAccount)},
 
 		{http.MethodPost, "/v3/urls", s.endpoint(s.createURLs)},
-		{http.MethodGet, "/v3/urls", s.endpoint(s.listURLs)},
+		{http.MethodGet, "/v3/urls", s.endpointAt(s.listURLs)},
 		{http.MethodPatch, "/v3/urls", s.endpoint(s.editURLs)},
 		{http.MethodDelete, "/v3/urls", s.endpoint(s.deleteURLs)},
-		{http.MethodGet, "/v3/urls/:hash", s.endpoint(s.readURL)},
+		{http.MethodGet, "/v3/urls/:hash", s.endpointAt(s.readURL)},
 		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
 		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
 		{http.MethodGet, "/v3/urls/:hash/dimensions", s.endpoint(s.readDimensions)},

@@ -13,8 +13,8 @@
 // Another shape of the tables is another generation, as is a rebuild. It is filled beside the one that serves, in bulk:
 // batches are folded into one transaction while PostgreSQL takes in the one before, rows touched of late are known, and
 // there are no indexes. When it has caught up it gets these and what follows from the other tables, and takes over in one
-// transaction as soon as it has everything that readers have seen. The one before is kept up to date for a rollback until
-// it is pruned.
+// transaction as soon as it has everything that readers have seen, and gives way to readers that it would have to wait for
+// too long. The one before is kept up to date for a rollback until it is pruned.
 //
 // Nothing is skipped silently. An event that can't be decoded or applied, or that contradicts what came before it, is
 // found by bisection. It stops its projection right before it, or is set aside with what follows in its stream, by Policy;
