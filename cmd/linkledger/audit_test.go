@@ -181,6 +181,9 @@ func TestAuditExport(t *testing.T) {
 	if out := refused("export", "--data", folder, "--from", "2026-01-02", "--to", "2026-01-02"); !strings.Contains(out, "must be later") {
 		t.Errorf("no range: %s", out)
 	}
+	if out := refused("export", "--data", folder, "--from", "9999-01-01"); !strings.Contains(out, "in the future") {
+		t.Errorf("from what has not been: %s", out)
+	}
 	if out := refused("export", "--data", folder, "--from", "yesterday"); !strings.Contains(out, "2026-01-31") {
 		t.Errorf("no time: %s", out)
 	}

@@ -47,6 +47,9 @@ func (c *auditExport) Run(ctx context.Context, p *process) error {
 	if !c.To.IsZero() && !c.From.Before(c.To.Time) {
 		return usage("there is nothing between --from and --to: --to must be later")
 	}
+	if now := time.Now(); c.From.After(now) {
+		return usage("--from lies in the future, it is %s", now.UTC().Format(time.RFC3339))
+	}
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
 		out, file, err := c.open(p)
 		if err != nil {

@@ -94,6 +94,26 @@ func TestFailedStartShowsLog(t *testing.T) {
 	start(t, config(dir))
 }
 
+// A folder is free once it is released, though a process that was begun meanwhile has its lock for a moment.
+func TestReleaseWhileAProcessStarts(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	f, err := openFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inherited, err := syscall.Dup(int(f.lock.Fd())) // as by fork
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(inherited) })
+	f.release()
+	if f, err = openFolder(dir); err != nil {
+		t.Fatal(err)
+	}
+	f.release()
+}
+
 func TestCancelledStart(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -172,5 +172,7 @@ func (f *folder) release() {
 	if f.temp != "" {
 		removeTemp(f.temp)
 	}
+	// A process that this one is starting has the lock too until it runs its own program, so that closing is not enough.
+	_ = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN)
 	_ = f.lock.Close() // nothing is left to flush
 }
