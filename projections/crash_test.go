@@ -154,11 +154,13 @@ func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 		c.projection.name, readmodel.GenerationSchema(c.projection.name, c.generation)).Scan(ctx, &more); err != nil {
 		t.Fatalf("outcome: %v", err)
 	}
-	c.drop(ctx, t)
 	if c.build {
+		c.drop(ctx, t)
 		c.generation--
 		c.drop(ctx, t)
 		c.generation++
+	} else {
+		c.clear(ctx, t)
 	}
 	return dump + generationNumber.ReplaceAllString(more, "")
 }

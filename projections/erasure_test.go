@@ -176,13 +176,13 @@ func TestErasure(t *testing.T) {
 				if found := w.verify(ctx, t, log); found.Different > 0 {
 					t.Fatalf("verify finds %+v", found.Differences)
 				}
-				w.drop(ctx, t)
+				w.clear(ctx, t)
 				for _, bulk := range []bool{false, true} {
 					w.deliverBadly(ctx, t, log, bulk)
 					if dump := w.dump(ctx, t); dump != live {
 						t.Fatalf("built without keys, in bulk %t:\n%s\nwith keys:\n%s", bulk, dump, live)
 					}
-					w.drop(ctx, t)
+					w.clear(ctx, t)
 				}
 			})
 		})

@@ -82,7 +82,7 @@ func TestBisection(t *testing.T) {
 		poison := rapid.IntRange(0, len(log)-1).Draw(t, "poison")
 		mustHandle(ctx, t, w.empty(ctx, t), log[:poison])
 		want := w.dump(ctx, t)
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 
 		p := w.empty(ctx, t)
 		p.projection = w.poisoned(log[poison].Position, rapid.Bool().Draw(t, "panics")).projection
@@ -93,7 +93,7 @@ func TestBisection(t *testing.T) {
 		if got := w.dump(ctx, t); got != want {
 			t.Fatalf("tables\n%s, want\n%s", got, want)
 		}
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 	})
 }
 

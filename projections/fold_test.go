@@ -62,7 +62,7 @@ func (w *workshop) foldInAllWays(t *rapid.T, h *history) {
 	mustHandle(ctx, t, w.empty(ctx, t), log)
 	whole := w.dump(ctx, t)
 	h.check(ctx, w)
-	w.drop(ctx, t)
+	w.clear(ctx, t)
 	one := w.empty(ctx, t)
 	for i := range log {
 		mustHandle(ctx, t, one, log[i:i+1])
@@ -70,13 +70,13 @@ func (w *workshop) foldInAllWays(t *rapid.T, h *history) {
 	if dump := w.dump(ctx, t); dump != whole {
 		t.Fatalf("one by one:\n%s\nas one batch:\n%s", dump, whole)
 	}
-	w.drop(ctx, t)
+	w.clear(ctx, t)
 	for _, bulk := range []bool{false, true} {
 		w.deliverBadly(ctx, t, log, bulk)
 		if dump := w.dump(ctx, t); dump != whole {
 			t.Fatalf("cut and repeated, in bulk %t:\n%s\nas one batch:\n%s", bulk, dump, whole)
 		}
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 	}
 }
 
@@ -89,7 +89,7 @@ func TestGathering(t *testing.T) {
 		log := w.followed(drawHistory(t).log)
 		mustHandle(ctx, t, w.empty(ctx, t), log)
 		whole := w.dump(ctx, t)
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 		p := w.empty(ctx, t)
 		fillInBulk(p, true)
 		err := w.db.RunInTx(ctx, nil, func(_ context.Context, tx bun.Tx) error {
@@ -106,7 +106,7 @@ func TestGathering(t *testing.T) {
 		if dump := w.dump(ctx, t); dump != whole {
 			t.Fatalf("gathered:\n%s\nas one batch:\n%s", dump, whole)
 		}
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 	})
 }
 

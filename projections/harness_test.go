@@ -59,6 +59,7 @@ type workshop struct {
 	db         *readmodel.DB
 	projection projection
 	generation int
+	spare      bool // there is a schema with empty tables: to make one takes longer than most of what is done with it
 }
 
 func newWorkshop(t testing.TB, name string) *workshop {
@@ -97,7 +98,7 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 		t.Fatalf("shape: %v", err)
 	}
 	err = w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if err := readmodel.CreateTables(ctx, tx, w.projection.name, w.generation); err != nil {
+		if err := w.makeTables(ctx, tx); err != nil {
 			return err
 		}
 		_, err := tx.NewRaw(`DELETE FROM linkledger.generations WHERE name = ?0;
@@ -137,19 +138,45 @@ func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
 	return epoch
 }
 
+func (w *workshop) makeTables(ctx context.Context, tx bun.Tx) error {
+	if !w.spare {
+		return readmodel.CreateTables(ctx, tx, w.projection.name, w.generation)
+	}
+	w.spare = false
+	_, err := tx.NewRaw("ALTER SCHEMA spare RENAME TO ?", bun.Ident(w.schema())).Exec(ctx)
+	return err
+}
+
+func (w *workshop) schema() string {
+	return readmodel.GenerationSchema(w.projection.name, w.generation)
+}
+
 // drop removes the current generation's tables.
 func (w *workshop) drop(ctx context.Context, t fatalf) {
 	t.Helper()
-	schema := readmodel.GenerationSchema(w.projection.name, w.generation)
-	if _, err := w.db.NewRaw("DROP SCHEMA ?0 CASCADE", bun.Ident(schema)).Exec(ctx); err != nil {
-		t.Fatalf("drop %s: %v", schema, err)
+	if _, err := w.db.NewRaw("DROP SCHEMA ? CASCADE", bun.Ident(w.schema())).Exec(ctx); err != nil {
+		t.Fatalf("drop %s: %v", w.schema(), err)
 	}
+}
+
+// clear empties the current generation's tables for the next one. No view may be of them.
+func (w *workshop) clear(ctx context.Context, t fatalf) {
+	t.Helper()
+	var statements string
+	if err := w.db.NewRaw(`SELECT string_agg(format('DELETE FROM %I.%I', schemaname, tablename), ';') FROM pg_tables WHERE schemaname = ?`,
+		w.schema()).Scan(ctx, &statements); err != nil {
+		t.Fatalf("tables of %s: %v", w.schema(), err)
+	}
+	if _, err := w.db.NewRaw(statements+"; ALTER SCHEMA ? RENAME TO spare", bun.Ident(w.schema())).Exec(ctx); err != nil {
+		t.Fatalf("clear %s: %v", w.schema(), err)
+	}
+	w.spare = true
 }
 
 // dump returns all rows of the current generation, as text.
 func (w *workshop) dump(ctx context.Context, t fatalf) string {
 	t.Helper()
-	return dumpSchema(ctx, t, w.db, readmodel.GenerationSchema(w.projection.name, w.generation))
+	return dumpSchema(ctx, t, w.db, w.schema())
 }
 
 func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) string {

@@ -73,7 +73,7 @@ func TestHeldFailure(t *testing.T) {
 		}
 		mustHandle(ctx, t, w.empty(ctx, t), applied)
 		want := w.dump(ctx, t)
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 
 		p := w.empty(ctx, t)
 		p.projection = w.poisoned(log[poison].Position, rapid.Bool().Draw(t, "panics")).projection
@@ -88,7 +88,7 @@ func TestHeldFailure(t *testing.T) {
 		if got := w.dump(ctx, t); got != want {
 			t.Fatalf("tables\n%s, want\n%s", got, want)
 		}
-		w.drop(ctx, t)
+		w.clear(ctx, t)
 	})
 }
 
