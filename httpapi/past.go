@@ -6,6 +6,9 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"linkledger/commands"
+	"linkledger/queries"
 )
 
 // recently is how long a moment is asked for while the read model of the past may not have all of it: that takes in most
@@ -59,4 +62,13 @@ func (s *server) awaitHistory(e *exchange) {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the history shows all changes",
 			slog.String("request", e.id), slog.Any("error", err))
 	}
+}
+
+// gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log knows alone.
+func (s *server) gone(e *exchange, hash string, at time.Time) error {
+	_, err := s.cfg.Commands.URLAt(e.context(), commands.AtQuery{Hash: hash, Time: at, Account: e.account.ID.String()})
+	if refusedAs(err, commands.URLNotFound) {
+		return err
+	}
+	return queries.ErrNotFound // which is so also where the log can't be asked
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 )
@@ -25,6 +26,15 @@ func (c *client) at(path, moment string) *answer {
 	return c.call(http.MethodGet, path+separator+"at="+url.QueryEscape(moment), "")
 }
 
+// isGone demands a refusal that says why there was no URL.
+func (a *answer) isGone(why string) {
+	a.t.Helper()
+	a.is(http.StatusNotFound, codeURLNotFound)
+	if !strings.Contains(a.Error.Details, why) {
+		a.t.Errorf("%q does not say %q", a.Error.Details, why)
+	}
+}
+
 func (i item) to() string { return *i.LongURL }
 
 func TestPast(t *testing.T) {
@@ -44,18 +54,18 @@ func TestPast(t *testing.T) {
 	c.must(http.MethodDelete, "/v3/tags/News", "")
 	deleted := s.moment()
 
-	for _, led := range []struct{ hash, at, to string }{
-		{"one", before, ""},
-		{"one", created, "https://example.com/1 Old"},
-		{"two", created, ""},
-		{"one", edited, ""},
-		{"two", edited, "https://example.com/3 Older News"},
-		{"two", deleted, ""},
-		{"beside", deleted, "https://example.com/2"},
+	for _, led := range []struct{ hash, at, to, gone string }{
+		{"one", before, "", "No URL had lived"},
+		{"one", created, "https://example.com/1 Old", ""},
+		{"two", created, "", "No URL had lived"},
+		{"one", edited, "", `had moved from the hash "one" to "two"`},
+		{"two", edited, "https://example.com/3 Older News", ""},
+		{"two", deleted, "", "had been deleted on"},
+		{"beside", deleted, "https://example.com/2", ""},
 	} {
 		a := c.at("/v3/urls/"+led.hash, led.at)
 		if led.to == "" {
-			a.is(http.StatusNotFound, codeURLNotFound)
+			a.isGone(led.gone)
 			continue
 		}
 		a.is(http.StatusOK, codeOK)
@@ -65,7 +75,7 @@ func TestPast(t *testing.T) {
 		}
 		equal(t, led.hash, to, led.to)
 	}
-	other.at("/v3/urls/two", edited).is(http.StatusNotFound, codeURLNotFound)
+	other.at("/v3/urls/two", deleted).isGone("No URL had lived")
 
 	for _, list := range []struct{ query, at, hashes string }{
 		{"", before, ""},

@@ -153,6 +153,7 @@ func execStatements(ctx context.Context, tx bun.Tx, schema string, statements []
 	return nil
 }
 
+// tablesOf returns the tables of a schema in the order that they were made in.
 func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) {
 	var tables []string
 	if err := db.NewRaw("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' ORDER BY oid", schema).
@@ -187,7 +188,8 @@ func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation
 	return nil
 }
 
-// dropViews drops the views of all tables of a schema, in one statement, for which patience counts as a whole.
+// dropViews drops the views of all tables of a schema, in one statement, for which patience counts as a whole. Most readers
+// ask for the tables in this order too, and do not stand in the way.
 func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	tables, err := tablesOf(ctx, tx, schema)
 	if err != nil || len(tables) == 0 {
@@ -201,7 +203,7 @@ func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 		return fmt.Errorf("views of %s: %w", schema, err)
 	}
 	if _, err := tx.NewRaw("DROP VIEW IF EXISTS ?", bun.List(views)).Exec(ctx); err != nil {
-		return fmt.Errorf("views of %s: %w", schema, err)
+		return fmt.Errorf("views of %s, which readers may hold: %w", schema, err)
 	}
 	return nil
 }
