@@ -110,9 +110,9 @@ func (s *server) readURL(e *exchange) (any, error) {
 		link, err = s.cfg.Queries.LinkByHash(e.context(), e.account.ID, hash)
 	} else {
 		link, err = s.cfg.Queries.LinkAt(e.context(), e.account.ID, hash, at)
-	}
-	if errors.Is(err, queries.ErrNotFound) && !at.IsZero() {
-		return nil, s.gone(e, hash, at)
+		if errors.Is(err, queries.ErrNotFound) {
+			return nil, s.gone(e, hash, at)
+		}
 	}
 	if err != nil {
 		return nil, answered(err)
