@@ -6,6 +6,8 @@ BINARY := linkledger
 VERSION = $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 GOLANGCI_LINT_VERSION := 2.15.0
 GOLANGCI_LINT := .tools/bin/golangci-lint
+GOVULNCHECK_VERSION := 1.9.0
+GOVULNCHECK := .tools/bin/govulncheck
 
 # The folder of PostgreSQL's binaries, or nothing where the program finds them by
 # itself. Installs them where they are missing.
@@ -84,7 +86,16 @@ lint: go tools ## Run go vet and golangci-lint
 	go vet ./...
 	$(GOLANGCI_LINT) run --allow-parallel-runners ./...
 
-# Known vulnerabilities are not looked for: vuln.go.dev can't be reached where Linkledger is developed.
+# The vulnerability database. An offline copy is given as VULNDB=file:///path/of/its/folder.
+VULNDB ?= https://vuln.go.dev
+
+.PHONY: vuln
+vuln: go ## Look for known vulnerabilities in the code that the program calls, by the database VULNDB
+	@if ! go version -m $(GOVULNCHECK) 2>/dev/null | grep -qF 'v$(GOVULNCHECK_VERSION)'; then \
+		GOBIN='$(CURDIR)/.tools/bin' go install golang.org/x/vuln/cmd/govulncheck@v$(GOVULNCHECK_VERSION); \
+	fi
+	$(GOVULNCHECK) -db '$(VULNDB)' -test ./...
+
 .PHONY: licences
 licences: go ## List the licences of the modules, and fail at one that is not allowed
 	go test -count=1 -v -run '^TestLicences$$' ./cmd/linkledger
