@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/url"
 	"strings"
@@ -58,7 +59,8 @@ func (s *server) moment(e *exchange, query url.Values) (time.Time, error) {
 func (s *server) awaitHistory(e *exchange) {
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
-	if err := s.cfg.Overtake(ctx, projectionHistory, projectionLinks, projectionTags, projectionAccounts); err != nil {
+	err := s.cfg.Overtake(ctx, projectionHistory, projectionLinks, projectionTags, projectionAccounts)
+	if err != nil && !errors.Is(err, queries.ErrUnowned) {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the history shows all changes",
 			slog.String("request", e.id), slog.Any("error", err))
 	}

@@ -38,7 +38,8 @@ type Config struct {
 	Calls      *commands.Calls  // for the API, likewise
 	// Plans are the limits of accounts by the names of their plans; the others have none.
 	Plans map[string]commands.Plan
-	// Wait returns when a projection has passed a commit position, or with the error of ctx. For the API.
+	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with queries.ErrUnowned.
+	// For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
 	// Demand is Wait for what the projector may hold back. For the API.
 	Demand func(ctx context.Context, projection string, position uint64) error

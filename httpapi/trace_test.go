@@ -40,7 +40,7 @@ func TestRequestsAreTraced(t *testing.T) {
 		}
 		span, said := spans.Ended()[i], make(map[string]string)
 		for _, attribute := range span.Attributes() {
-			said[string(attribute.Key)] = attribute.Value.Emit()
+			said[string(attribute.Key)] = attribute.Value.String()
 		}
 		equal(t, "span", span.Name(), visit.span)
 		equal(t, "status", said["http.response.status_code"], visit.status)

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"regexp"
 	"strconv"
@@ -9,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/queries"
 )
 
 // The projections that writers and readers wait for.
@@ -71,7 +73,8 @@ func (s *server) settle(e *exchange, w written) {
 		if target.position == 0 {
 			continue
 		}
-		if err := s.cfg.Wait(ctx, target.projection, target.position); err != nil {
+		err := s.cfg.Wait(ctx, target.projection, target.position)
+		if err != nil && !errors.Is(err, queries.ErrUnowned) { // which is logged once, not by each call
 			s.cfg.Logger.WarnContext(e.context(), "write answered before the read models show it",
 				slog.String("request", e.id), slog.String("projection", target.projection),
 				slog.Uint64("position", target.position), slog.Any("error", err))
@@ -87,7 +90,8 @@ func (s *server) awaitClicks(e *exchange, projection string) {
 	}
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
-	if err := s.cfg.Demand(ctx, projection, s.cfg.Clicks.Position()); err != nil {
+	err := s.cfg.Demand(ctx, projection, s.cfg.Clicks.Position())
+	if err != nil && !errors.Is(err, queries.ErrUnowned) {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the read models show all clicks",
 			slog.String("request", e.id), slog.String("projection", projection), slog.Any("error", err))
 	}

@@ -7,8 +7,9 @@
 //
 // However many processes run, each generation of a projection has one owner. It is elected by the database's clock for
 // the term of a lease, which each batch extends, and the number of its election, the epoch, is compared with each
-// checkpoint: what a former owner still has under way is refused by the database. The others stand by, and are told
-// when the owner stops.
+// checkpoint: what a former owner still has under way is refused by the database. The owner also holds a presence lock
+// of its connection, which PostgreSQL releases when the owner is killed. The others stand by, are told when the owner stops,
+// and look several times a second for owners that are gone.
 //
 // Another shape of the tables is another generation, as is a rebuild. It is filled beside the one that serves, in bulk:
 // batches are folded into one transaction while PostgreSQL takes in the one before, rows touched of late are known, and

@@ -12,6 +12,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/readmodel"
 )
 
 // elect takes over the workshop's generation, at once where it has no owner.
@@ -37,6 +38,22 @@ func (w *workshop) elect(ctx context.Context, t fatalf, owner string) *projector
 	return nil
 }
 
+// present holds the presence lock of a process until the test ends or leave is called.
+func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
+	t.Helper()
+	left, err := db.Present(withPatience(t), process)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave = sync.OnceFunc(func() {
+		if err := left(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(leave)
+	return leave
+}
+
 // expire makes the lease run out.
 func (w *workshop) expire(ctx context.Context, t fatalf) {
 	t.Helper()
@@ -51,6 +68,7 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
+	present(t, w.db, "zombie")
 	h := record(nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon})
 	zombie := w.elect(ctx, t, "zombie")
 	ended := make(chan struct{})
@@ -90,13 +108,18 @@ func TestOneIsElected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var owners []string
+	for i := range 6 {
+		owners = append(owners, fmt.Sprint(i))
+		present(t, w.db, owners[i])
+	}
 	for round := range 20 {
 		var elected, failed []error
 		var mu sync.Mutex
 		var processes sync.WaitGroup
-		for i := range 6 {
+		for i := range owners {
 			processes.Go(func() {
-				_, won, err := acquire(ctx, w.db, found[0].Generation, fmt.Sprint(i), leaseTerm)
+				_, won, err := acquire(ctx, w.db, found[0].Generation, owners[i], leaseTerm)
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -157,13 +180,45 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	}
 }
 
-// TestTakeOver takes the office from an owner that does not answer, as after a kill, and has it wake up again.
+// TestKilledOwnerIsFollowedAtOnce takes the presence lock from an owner, as a kill does: another process follows long
+// before the lease runs out.
+func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
+	t.Parallel()
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress, board := newWriter(t, store), newProgressLog(), &Board{}
+	kill := present(t, db, "killed")
+	ctx := withPatience(t)
+	if _, err := db.NewRaw(`UPDATE linkledger.generations
+		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '1h'`).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Board: board})
+	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving })
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner <> 'killed'"); n != 0 {
+		t.Fatalf("%d generations were taken from an owner that is present", n)
+	}
+	overviews, err := Overviews(ctx, db, store)
+	if err != nil || overviews[0].State == Unowned {
+		t.Errorf("while the owner is present: %+v, %v", overviews, err)
+	}
+
+	kill()
+	_, at := w.link(w.account(), "a")
+	progress.wait(t, at, Links, Tree)
+	awaitStatus(t, board, func(s Status) bool { return s.Owned })
+	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'heir' AND epoch = 8"); n != int64(len(Names())) {
+		t.Errorf("the heir owns %d projections", n)
+	}
+}
+
+// TestTakeOver takes the office from an owner that does not renew its lease, as a suspended one, and has it wake up again.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
+	present(t, db, "suspended")
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
-		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(withPatience(t)); err != nil {
+		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(withPatience(t)); err != nil {
 		t.Fatal(err)
 	}
 	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", lease: 2 * time.Second})

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -21,6 +22,7 @@ type keeper struct {
 	projections map[string]projection
 	shapes      map[string]string // of this program's tables, by projection
 	wake        chan struct{}     // an election may have another outcome now
+	present     atomic.Bool       // this process holds its presence lock, so it may be elected
 	working     sync.WaitGroup
 
 	mu    sync.Mutex
@@ -58,7 +60,7 @@ func (k *keeper) run(ctx context.Context) error {
 	defer k.working.Wait()
 	defer fail(nil)
 	k.working.Go(func() { k.listen(running) })
-	ticker := time.NewTicker(k.cfg.lease / elections)
+	ticker := time.NewTicker(min(electionInterval, k.cfg.lease/renewals))
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -102,7 +104,7 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 		status := k.cfg.Board.line(keyOf(c.Generation))
 		status.observe(c.Generation)
 		free := c.Free || c.Owner == k.cfg.Owner
-		if !free || c.Paused || c.Shape != k.shapes[c.Name] {
+		if !free || c.Paused || c.Shape != k.shapes[c.Name] || !k.present.Load() {
 			continue
 		}
 		at, elected, err := acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.lease)
@@ -159,18 +161,19 @@ func (k *keeper) start(ctx context.Context, fail context.CancelCauseFunc, t *ter
 	})
 }
 
-// listen holds an election as soon as somebody announces that there is a reason, over a connection of its own. Where
-// that is lost, elections are held in their own time.
+// listen holds the presence lock of this process, and an election as soon as one is announced, over a connection of
+// its own. While that is lost, this process is not elected, and other processes take its generations over.
 func (k *keeper) listen(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
+	failing := false
 	for {
-		err := k.listenOnce(ctx, wait.Reset)
-		delay := wait.NextBackOff()
-		if ctx.Err() == nil {
-			k.cfg.Logger.DebugContext(ctx, "announcements of elections interrupted",
-				slog.Any("error", err), slog.Duration("again_in", delay))
+		err := k.listenOnce(ctx, func() { wait.Reset(); failing = false })
+		if ctx.Err() == nil && !failing {
+			k.cfg.Logger.WarnContext(ctx, "presence lock lost, trying again", slog.Any("error", err))
 		}
+		failing = true
+		delay := wait.NextBackOff()
 		select {
 		case <-ctx.Done():
 			return
@@ -189,6 +192,11 @@ func (k *keeper) listenOnce(ctx context.Context, connected func()) (err error) {
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
+	if err := readmodel.HoldPresence(ctx, conn, k.cfg.Owner); err != nil {
+		return err
+	}
+	k.present.Store(true)
+	defer k.present.Store(false)
 	connected()
 	k.again() // an announcement may have gone out before
 	for {

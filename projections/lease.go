@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// leaseTerm is how long an owner stays in office after it was last heard of. A killed owner is followed by another
-	// one within this time and electionInterval.
+	// leaseTerm is how long a suspended owner stays in office after it was last heard of. A killed one
+	// loses its presence lock, and another one follows at the next election.
 	leaseTerm = 6 * time.Second
 	// renewals is how many times per lease an idle owner renews it.
 	renewals = 3
-	// elections is how many times per lease a process looks for generations without an owner.
-	elections = 6
+	// electionInterval is how often a process looks for generations without an owner.
+	electionInterval = 150 * time.Millisecond
 	// farewell bounds the release of a lease by a process that is ending.
 	farewell = 2 * time.Second
 )
@@ -26,13 +26,13 @@ const (
 type candidate struct {
 	readmodel.Generation `bun:",extend"`
 
-	Free bool `bun:"free,scanonly"` // no owner, or one whose lease has run out
+	Free bool `bun:"free,scanonly"` // no owner, or one that is gone
 }
 
 // candidates returns all generations.
 func candidates(ctx context.Context, db bun.IDB) ([]candidate, error) {
 	var all []candidate
-	err := db.NewSelect().Model(&all).ColumnExpr("*, lease_until < clock_timestamp() AS free").
+	err := db.NewSelect().Model(&all).ColumnExpr("*, "+readmodel.Vacant+" AS free").
 		Order("name", "generation").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for generations: %w", err)
@@ -47,7 +47,7 @@ func acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner stri
 	err := db.NewRaw(`
 		WITH vacant AS (
 			SELECT name, generation FROM linkledger.generations
-			WHERE name = ?0 AND generation = ?1 AND (lease_until < clock_timestamp() OR owner = ?2) AND NOT paused
+			WHERE name = ?0 AND generation = ?1 AND (owner = ?2 OR `+readmodel.Vacant+`) AND NOT paused
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
 		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3)

@@ -50,13 +50,13 @@ type Overview struct {
 type overviewRow struct {
 	readmodel.Generation `bun:",extend"`
 
-	Expired bool `bun:"expired,scanonly"`
+	Vacant bool `bun:"vacant,scanonly"`
 }
 
 // Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
 func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]Overview, error) {
 	var rows []overviewRow
-	if err := db.NewSelect().Model(&rows).ColumnExpr("*, lease_until < clock_timestamp() AS expired").
+	if err := db.NewSelect().Model(&rows).ColumnExpr("*, "+readmodel.Vacant+" AS vacant").
 		Order("name", "generation").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("generations: %w", err)
 	}
@@ -85,7 +85,7 @@ func overviewOf(row overviewRow, backlog eventstore.Backlog, now time.Time) Over
 	if backlog.Events > 0 {
 		o.Lag = max(0, now.Sub(backlog.Oldest))
 	}
-	if !row.Expired {
+	if !row.Vacant {
 		o.Owner, o.Rate = row.Owner, row.Rate
 	}
 	o.State = stateOf(row, o)
@@ -96,7 +96,7 @@ func stateOf(row overviewRow, o Overview) State {
 	switch {
 	case row.Paused:
 		return Paused
-	case row.Expired:
+	case row.Vacant:
 		return Unowned
 	case row.Stopped:
 		return Stopped

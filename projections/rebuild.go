@@ -52,11 +52,17 @@ func Names() []string {
 // Rebuild builds the next generation of projections beside the ones that serve, has each take over as soon as it has
 // caught up, and returns when all have. A build that was begun before is gone on with. When ctx ends before that, the
 // projectors of the running services go on with it. It fails where an event can't be applied.
-func Rebuild(ctx context.Context, cfg Config, names []string, tell func([]Progress)) error {
+func Rebuild(ctx context.Context, cfg Config, names []string, tell func([]Progress)) (err error) {
 	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	cfg = cfg.withDefaults()
+	// The builds belong to this process before its keeper runs.
+	leave, err := cfg.DB.Present(ctx, cfg.Owner)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	defer func() { err = errors.Join(err, leave()) }()
 	cfg.generations = make(map[key]bool)
 	for _, name := range names {
 		g, err := beginBuild(ctx, cfg, name)
@@ -69,7 +75,7 @@ func Rebuild(ctx context.Context, cfg Config, names []string, tell func([]Progre
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- newKeeper(cfg).run(running) }()
-	err := watchBuild(running, cfg, tell, ended)
+	err = watchBuild(running, cfg, tell, ended)
 	stop()
 	return errors.Join(err, <-ended)
 }

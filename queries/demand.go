@@ -2,6 +2,7 @@ package queries
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,7 +19,7 @@ type demanded struct {
 	toldAt   time.Time
 }
 
-// Demand is Wait for what the projector holds back while nobody waits for it: it is told that somebody does, wherever it runs.
+// Demand is WaitOwned for what the projector holds back while nobody waits for it: it is told that somebody does, wherever it runs.
 // Those who demand while it is at work are told of together, as soon as it is done.
 func (f *Freshness) Demand(ctx context.Context, projection string, position uint64) error {
 	for {
@@ -29,13 +30,16 @@ func (f *Freshness) Demand(ctx context.Context, projection string, position uint
 			}
 		}
 		waiting, cancel := context.WithTimeout(ctx, demandInterval)
-		err := f.Wait(waiting, projection, min(told, position))
+		err := f.WaitOwned(waiting, projection, min(told, position))
 		cancel()
 		if err == nil && told >= position {
 			return nil
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
+		}
+		if errors.Is(err, ErrUnowned) {
+			return err
 		}
 	}
 }

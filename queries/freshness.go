@@ -31,6 +31,9 @@ type Freshness struct {
 	Targets *Targets
 	// Accounts are told likewise; may be nil. Set before Run.
 	Accounts *Accounts
+	// OnUnowned learns that a projection is without an owner, so that nobody waits for it any more, or that it has one
+	// again; may be nil. Set before Run.
+	OnUnowned func(projection string, unowned bool)
 
 	db       *readmodel.DB
 	fallback time.Duration
@@ -45,6 +48,7 @@ type progress struct {
 	told     uint64 // up to here those who keep copies know what has changed
 	changed  uint64 // here or before lies the last change of a key
 	demanded demanded
+	owner    ownership
 	waiters  waiters
 }
 
@@ -106,18 +110,11 @@ func (f *Freshness) Wait(ctx context.Context, projection string, position uint64
 	case <-w.reached:
 		return nil
 	case <-ctx.Done():
+		return f.leave(w, projection, ctx.Err())
 	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if w.place < 0 { // reached meanwhile
-		return nil
-	}
-	heap.Remove(&f.progress(projection).waiters, w.place)
-	return ctx.Err()
 }
 
-// Overtake returns nil as soon as the projection has committed the changes of keys that others are known to have, or the error
-// of ctx when that ends first.
+// Overtake is WaitOwned for the changes of keys that others are known to have.
 func (f *Freshness) Overtake(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	f.mu.Lock()
@@ -125,7 +122,7 @@ func (f *Freshness) Overtake(ctx context.Context, projection string, others ...s
 		position = max(position, f.progress(other).changed)
 	}
 	f.mu.Unlock()
-	return f.Wait(ctx, projection, position)
+	return f.WaitOwned(ctx, projection, position)
 }
 
 // enlist returns nil when the position is reached already.
@@ -166,9 +163,10 @@ func (f *Freshness) awaited() bool {
 func (f *Freshness) Run(ctx context.Context) {
 	var polling sync.WaitGroup
 	polling.Go(func() { f.poll(ctx) })
+	polling.Go(func() { f.watchOwners(ctx) })
 	defer polling.Wait()
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
 	for {
 		err := f.listen(ctx, wait.Reset)
 		if ctx.Err() != nil {

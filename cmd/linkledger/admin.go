@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -18,8 +19,14 @@ import (
 	"linkledger/projections"
 )
 
-// healthTimeout bounds one readiness probe.
-const healthTimeout = 2 * time.Second
+const (
+	// healthTimeout bounds one readiness probe.
+	healthTimeout = 2 * time.Second
+	// ownerGrace is how long a probe waits for a projection without an owner to get one: a killed owner is followed
+	// sooner, and that alone must not make all nodes unready at once.
+	ownerGrace = 500 * time.Millisecond
+	ownerPoll  = 50 * time.Millisecond
+)
 
 // adminHandler serves health, metrics and, where it was asked for, profiling on the internal address. A service that stops is no longer ready.
 func (s *service) adminHandler(stopping context.Context) http.Handler {
@@ -76,7 +83,7 @@ func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http
 
 // checkProjections tells of the projections that readers see, by the event store's own log and whoever owns them.
 func (s *service) checkProjections(ctx context.Context, checks map[string]error) {
-	overviews, err := projections.Overviews(ctx, s.db, s.store)
+	overviews, err := s.settledOverviews(ctx)
 	if err != nil {
 		checks["projections"] = err
 		return
@@ -87,6 +94,8 @@ func (s *service) checkProjections(ctx context.Context, checks map[string]error)
 		}
 		var problem error
 		switch {
+		case o.State == projections.Unowned:
+			problem = fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
 		case o.State == projections.Paused, o.State == projections.Stopped:
 			problem = fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
 		case o.Lag > s.ReadyMaxLag:
@@ -95,3 +104,24 @@ func (s *service) checkProjections(ctx context.Context, checks map[string]error)
 		checks["projection "+o.Name] = problem
 	}
 }
+
+// settledOverviews returns the overviews as soon as all projections that readers see have owners, or at the end of
+// ownerGrace.
+func (s *service) settledOverviews(ctx context.Context) ([]projections.Overview, error) {
+	grace := time.After(ownerGrace)
+	for {
+		overviews, err := projections.Overviews(ctx, s.db, s.store)
+		if err != nil || !slices.ContainsFunc(overviews, unowned) {
+			return overviews, err
+		}
+		select {
+		case <-grace:
+			return overviews, nil
+		case <-ctx.Done():
+			return overviews, nil
+		case <-time.After(ownerPoll):
+		}
+	}
+}
+
+func unowned(o projections.Overview) bool { return o.Serving && o.State == projections.Unowned }

@@ -149,7 +149,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		return err
 	}
 	accounts := queries.NewAccounts(s.queries)
-	s.fresh.Targets, s.fresh.Accounts = s.targets, accounts
+	s.fresh.Targets, s.fresh.Accounts, s.fresh.OnUnowned = s.targets, accounts, s.logUnowned
 	if s.has(roleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.redirecting); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
-		Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
+		Wait: s.fresh.WaitOwned, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans:      cfg.plans.byName,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
@@ -177,6 +177,16 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
 	return err
+}
+
+// logUnowned logs once what each call that would wait for the projection meets.
+func (s *service) logUnowned(projection string, unowned bool) {
+	if unowned {
+		s.logger.Warn("no process keeps the projection up to date: calls are answered without what it lacks",
+			slog.String("projection", projection))
+		return
+	}
+	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
 }
 
 // visitorKeys returns the key of the hashes that stand for visitors and the one before, which is nil where none is named.
