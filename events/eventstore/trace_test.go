@@ -53,7 +53,7 @@ func TestTracedAppend(t *testing.T) {
 	}
 	said := make(map[string]string)
 	for _, attribute := range span.Attributes() {
-		said[string(attribute.Key)] = attribute.Value.Emit()
+		said[string(attribute.Key)] = attribute.Value.String()
 	}
 	if span.Name() != "append" || said["linkledger.stream"] != "tags-traced" || said["linkledger.events"] != "2" ||
 		said["linkledger.correlation_id"] != "correlation" || said["linkledger.causation_id"] != "causation" {
