@@ -33,6 +33,7 @@ var sessionSettings = map[string]string{
 	"statement_timeout":                   "30s",
 	"lock_timeout":                        "10s",
 	"idle_in_transaction_session_timeout": "10s",
+	"idle_session_timeout":                "0", // a connection that listens or holds a lock is idle
 	"jit":                                 "off",
 }
 
