@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"regexp"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -94,18 +96,23 @@ func newAPIKey() apiKey {
 	random := make([]byte, 36)
 	_, _ = rand.Read(random) // never fails
 	key := "lk_" + base64.RawURLEncoding.EncodeToString(random[4:])
-	return apiKey{id: hex.EncodeToString(random[:4]), key: key, hash: hashKey(key)}
+	return apiKey{id: hex.EncodeToString(random[:4]), key: key, hash: HashKey(key)}
 }
 
-// hashKey needs no salt and no slow hash: keys are 32 random bytes, nobody can guess one.
-func hashKey(key string) string {
+// HashKey returns what is stored of an API key. It needs no salt and no slow hash: keys are 32 random bytes, which are beyond
+// guessing.
+func HashKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// KeyMatches tells in constant time whether a key is the one behind a stored hash.
-func KeyMatches(key, hash string) bool {
-	return subtle.ConstantTimeCompare([]byte(hashKey(key)), []byte(hash)) == 1
+// noKeyHash stands for the stored hash where there is none. It is the hash of no known key.
+var noKeyHash = strings.Repeat("0", hex.EncodedLen(sha256.Size))
+
+// SameKey tells whether the hash of an API key is the stored one. It takes the same time whether it is, whether it is not,
+// and where nothing is stored.
+func SameKey(hash, stored string) bool {
+	return subtle.ConstantTimeCompare([]byte(hash), []byte(cmp.Or(stored, noKeyHash))) == 1
 }
 
 // AccountOutcome is an account after a command.

@@ -423,7 +423,7 @@ func TestAccounts(t *testing.T) {
 	s := newStack(t)
 	ctx := t.Context()
 	opened, err := s.OpenAccount(ctx, request(""), "demo", "free")
-	if err != nil || !opened.Account.Active || !KeyMatches(opened.Key, opened.Account.KeyHash) {
+	if err != nil || !opened.Account.Active || !SameKey(HashKey(opened.Key), opened.Account.KeyHash) {
 		t.Fatalf("opened: %+v, %v", opened, err)
 	}
 	if _, err := s.OpenAccount(ctx, request(""), "demo", "free"); kind(err) != InvalidUsername {
@@ -435,7 +435,7 @@ func TestAccounts(t *testing.T) {
 		}
 	}
 	rotated, err := s.RotateKey(ctx, request(""), "demo")
-	if err != nil || KeyMatches(opened.Key, rotated.Account.KeyHash) || !KeyMatches(rotated.Key, rotated.Account.KeyHash) {
+	if err != nil || SameKey(HashKey(opened.Key), rotated.Account.KeyHash) || !SameKey(HashKey(rotated.Key), rotated.Account.KeyHash) {
 		t.Errorf("rotated: %+v, %v", rotated, err)
 	}
 	for range 2 {

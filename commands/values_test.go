@@ -126,7 +126,7 @@ func TestCheckLabel(t *testing.T) {
 func TestKeys(t *testing.T) {
 	t.Parallel()
 	key := newAPIKey()
-	if !KeyMatches(key.key, key.hash) || KeyMatches(key.key+"x", key.hash) || KeyMatches("", key.hash) || KeyMatches(key.key, "") {
+	if !SameKey(HashKey(key.key), key.hash) || SameKey(HashKey(key.key+"x"), key.hash) || SameKey(HashKey(""), key.hash) || SameKey(HashKey(key.key), "") {
 		t.Error("a key matches exactly its own hash")
 	}
 	if strings.Contains(key.key, key.hash) || len(key.id) != 8 {

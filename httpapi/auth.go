@@ -6,54 +6,116 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash"
+	"log/slog"
 	"net"
 	"net/netip"
 	"sync"
+	"time"
 
 	"linkledger/commands"
 	"linkledger/queries"
 )
 
-// authenticate finds out who asks, by HTTP Basic with user name and API key. Whoever was wrong too often has to wait.
+// authenticate finds out who asks, by HTTP Basic with user name and API key. The key is compared first and a correct one is
+// never refused for the sake of others; of failures an address learns the reason only so often.
 func (s *server) authenticate(e *exchange) error {
 	username, key, ok := e.request.BasicAuth()
 	if !ok {
+		s.cfg.LoginRefused(loginWithoutCredentials)
 		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication"}
 	}
-	from := s.pseudonyms.of(address(e.request.RemoteAddr) + "\n" + username)
-	if !s.logins.allowed(from, s.cfg.Now()) {
-		return &apiError{code: codeCallLimit, details: "There were too many bad logins, wait a second"}
-	}
-	err := s.identify(e, username, key)
-	if refused, ok := errors.AsType[*apiError](err); ok && refused.code != codeAccessDenied {
-		s.logins.failed(from, s.cfg.Now())
-	}
-	return err
-}
-
-// identify finds the account and compares the key.
-func (s *server) identify(e *exchange, username, key string) error {
-	account, err := s.cfg.Accounts.ByUsername(e.context(), username)
-	if errors.Is(err, queries.ErrNotFound) {
-		return &apiError{code: codeInvalidUsername, details: "There is no account with this user name"}
-	}
+	began := time.Now()
+	account, refused, err := s.identify(e, username, key)
 	if err != nil {
 		return answered(err)
 	}
-	if !commands.KeyMatches(key, account.KeyHash) {
-		return &apiError{code: codeInvalidKey, details: "The API key is not the one of this account"}
+	if refused == nil {
+		e.account = account
+		refused = s.usable(account)
 	}
-	e.account = account
-	if account.Erased {
-		return &apiError{code: codeAccessDenied, details: "The account has been erased"}
+	if refused == nil {
+		return nil
 	}
-	if !account.Active {
-		return &apiError{code: codeAccessDenied, details: "The account is not active"}
+	select {
+	case <-time.After(failedLoginTime - time.Since(began)):
+	case <-e.context().Done():
 	}
-	if expired(account.ExpirationDate, s.cfg.Now()) {
-		return &apiError{code: codeAccessDenied, details: "The account has expired"}
+	return s.refuseLogin(e, username, refused)
+}
+
+// failedLoginTime is how long a login takes to fail at least. The work takes less, so what it differs by does not show.
+const failedLoginTime = 5 * time.Millisecond
+
+// refusedLogin is why a login fails.
+type refusedLogin struct {
+	reason string // of loginReasons
+	code   code
+	// details are for the client.
+	details string
+}
+
+// The reasons for which logins fail, in log and metrics.
+const (
+	loginWithoutCredentials = "no_credentials"
+	loginUnknownUser        = "unknown_user"
+	loginWrongKey           = "wrong_key"
+	loginInactive           = "inactive"  // deactivated, expired or erased
+	loginThrottled          = "throttled" // one of the two above that was answered without the reason
+)
+
+// identify finds the account and compares the key. What is in memory lets in and refuses nobody: an unknown user name and a
+// wrong key are refused after the same question to the database.
+func (s *server) identify(e *exchange, username, key string) (queries.Account, *refusedLogin, error) {
+	hash := commands.HashKey(key)
+	account, _ := s.cfg.Accounts.Remembered(username)
+	if commands.SameKey(hash, account.KeyHash) {
+		return account, nil, nil
+	}
+	account, err := s.cfg.Accounts.LookUp(e.context(), username)
+	unknown := errors.Is(err, queries.ErrNotFound)
+	if err != nil && !unknown {
+		return queries.Account{}, nil, err
+	}
+	switch {
+	case commands.SameKey(hash, account.KeyHash):
+		return account, nil, nil
+	case unknown:
+		return account, &refusedLogin{loginUnknownUser, codeInvalidUsername, "There is no account with this user name"}, nil
+	}
+	return account, &refusedLogin{loginWrongKey, codeInvalidKey, "The API key is not the one of this account"}, nil
+}
+
+// usable refuses accounts that are no longer in use.
+func (s *server) usable(account queries.Account) *refusedLogin {
+	switch {
+	case account.Erased:
+		return &refusedLogin{loginInactive, codeAccessDenied, "The account has been erased"}
+	case !account.Active:
+		return &refusedLogin{loginInactive, codeAccessDenied, "The account is not active"}
+	case expired(account.ExpirationDate, s.cfg.Now()):
+		return &refusedLogin{loginInactive, codeAccessDenied, "The account has expired"}
 	}
 	return nil
+}
+
+// refuseLogin counts and logs a login that fails, and returns its error. One with the right key is always told why.
+func (s *server) refuseLogin(e *exchange, username string, refused *refusedLogin) error {
+	now, client := s.cfg.Now(), s.clientAddress(e.request)
+	throttled := refused.code != codeAccessDenied && s.logins.failed(network(client), now)
+	reason := refused.reason
+	if throttled {
+		reason = loginThrottled
+	}
+	s.cfg.LoginRefused(reason)
+	if line, ok := s.loginLog.next(loginOf{clipName(username), client}, now); ok {
+		s.cfg.Logger.WarnContext(e.context(), "login refused", slog.String("reason", refused.reason),
+			slog.Bool("throttled", throttled), slog.String("account", line.account), slog.String("address", line.address),
+			slog.Int("suppressed", line.suppressed), slog.Int("suppressed_others", line.others), slog.String("request", e.id))
+	}
+	if throttled {
+		return &apiError{code: codeCallLimit, details: "There were too many bad logins from this address, wait a second"}
+	}
+	return &apiError{code: refused.code, details: refused.details}
 }
 
 // pseudonyms stand for values that are never stored.

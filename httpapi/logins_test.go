@@ -1,40 +1,218 @@
 package httpapi
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"net/netip"
+	"slices"
 	"strconv"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 )
 
-func TestBadLoginsAreSlowedDown(t *testing.T) {
+// stranger sends a wrong key for a user name.
+func (s *stack) stranger(t testing.TB, username string) *client {
+	t.Helper()
+	return &client{t: t, handler: s.handler, username: username, key: "lk_wrong"}
+}
+
+func forwarded(hops string) with { return header("X-Forwarded-For", hops) }
+
+// A stranger behind the same address keeps no account out, however many wrong keys he sends for it and for others.
+func TestWrongKeysLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	alice, bob := s.client(t, "alice"), s.client(t, "bob")
-	here, there := from("192.0.2.7:1", "x"), from("192.0.2.8:1", "x")
-	wrong := *alice
-	wrong.key = "lk_wrong"
-	for range badLogins {
-		wrong.call("GET", "/v3/account", "", here).is(http.StatusBadRequest, codeInvalidKey)
+	victim, bob := s.client(t, "victim"), s.client(t, "bob")
+	proxy := from("192.0.2.7:1", "x")
+	stranger := s.stranger(t, "victim")
+	var strangers sync.WaitGroup
+	ctx, stop := context.WithCancel(t.Context())
+	for range 4 {
+		strangers.Go(func() {
+			for n := 0; n < 3*badLogins || ctx.Err() == nil; n++ {
+				stranger.call("GET", "/v3/account", "", proxy)
+			}
+		})
 	}
-	for _, c := range []*client{&wrong, alice} { // or else an answer would tell which key is right
-		slowed := c.call("GET", "/v3/account", "", here)
-		slowed.is(http.StatusTooManyRequests, codeCallLimit)
-		equal(t, "Retry-After", slowed.header.Get("Retry-After"), "1")
+	for range 30 {
+		victim.must("GET", "/v3/account", "", proxy)
+		bob.must("GET", "/v3/account", "", proxy)
 	}
-	alice.must("GET", "/v3/account", "", there)
-	bob.must("GET", "/v3/account", "", here)
+	stop()
+	strangers.Wait()
+	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, codeCallLimit)
+	s.fresh.Accounts.Forget()
+	victim.must("GET", "/v3/account", "", proxy)
+}
+
+// The first failures say what is wrong; of the others an address learns nothing, whichever user names it tries.
+func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.client(t, "alice")
+	told, withheld := 0, 0
+	for i := range 300 {
+		name := "user" + strconv.Itoa(i)
+		if i%2 == 0 {
+			name = "alice"
+		}
+		a := s.stranger(t, name).call("GET", "/v3/account", "", from("192.0.2.7:1", "x"))
+		switch {
+		case a.status == http.StatusTooManyRequests:
+			withheld++
+			a.is(http.StatusTooManyRequests, codeCallLimit)
+			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
+		case i%2 == 0:
+			told++
+			a.is(http.StatusBadRequest, codeInvalidKey)
+		default:
+			told++
+			a.is(http.StatusBadRequest, codeInvalidUsername)
+		}
+	}
+	equal(t, "told", told, badLogins)
+	equal(t, "withheld", withheld, 300-badLogins)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(http.StatusBadRequest, codeInvalidKey)
 
 	s.at(t, "2026-05-14T12:00:01Z")
-	alice.must("GET", "/v3/account", "", here)
-	wrong.call("GET", "/v3/account", "", here).is(http.StatusBadRequest, codeInvalidKey)
-	wrong.call("GET", "/v3/account", "", here).is(http.StatusTooManyRequests, codeCallLimit)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusBadRequest, codeInvalidKey)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusTooManyRequests, codeCallLimit)
+}
 
-	nobody := client{t: t, handler: s.handler, username: "nobody", key: "x"}
-	for range badLogins {
-		nobody.call("GET", "/v3/account", "", there).is(http.StatusBadRequest, codeInvalidUsername)
+// The address is that of the client as far as trusted proxies say it; what others say of themselves gives nobody more tries.
+func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
+	for name, tc := range map[string]struct {
+		tries     func(i int) []with
+		throttled bool
+	}{
+		"one client behind the proxy": {func(int) []with { return []with{from("10.0.0.1:1", "x"), forwarded("192.0.2.1")} }, true},
+		"clients behind the proxy": {func(i int) []with {
+			return []with{from("10.0.0.1:1", "x"), forwarded(fmt.Sprint("198.51.100.", i))}
+		}, false},
+		"a client that forges what the proxy goes on with": {func(i int) []with {
+			return []with{from("10.0.0.1:1", "x"), forwarded(fmt.Sprintf("198.51.100.%d, 192.0.2.2", i))}
+		}, true},
+		"a client that comes directly": {func(i int) []with {
+			return []with{from("192.0.2.3:1", "x"), forwarded(fmt.Sprint("198.51.100.", i))}
+		}, true},
+		"addresses of one IPv6 network": {func(i int) []with {
+			return []with{from(fmt.Sprintf("[2001:db8::%x]:1", i), "x")}
+		}, true},
+		"IPv6 networks": {func(i int) []with {
+			return []with{from(fmt.Sprintf("[2001:db8:0:%x::1]:1", i+1), "x")}
+		}, false},
+		"IPv4 addresses as IPv6": {func(i int) []with {
+			return []with{from(fmt.Sprintf("[::ffff:203.0.113.%d]:1", i), "x")}
+		}, false},
+	} {
+		throttled := false
+		for i := range 2 * badLogins {
+			a := s.stranger(t, "nobody").call("GET", "/v3/account", "", tc.tries(i)...)
+			throttled = throttled || a.status == http.StatusTooManyRequests
+		}
+		equal(t, name+": throttled", throttled, tc.throttled)
 	}
-	nobody.call("GET", "/v3/account", "", there).is(http.StatusTooManyRequests, codeCallLimit)
+}
+
+// An unknown user name and a wrong key are as much work, whether or not the account is in memory: or else the time would say
+// which user names there are.
+func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	alice := s.client(t, "alice")
+	alice.must("GET", "/v3/account", "")
+	work := func(username string) []string {
+		s.asked.reset("")
+		s.stranger(t, username).call("GET", "/v3/account", "")
+		return s.asked.reset(username)
+	}
+	unknown := work("nobody")
+	equal(t, "questions about an unknown user name", len(unknown), 1)
+	remembered := work("alice")
+	s.fresh.Accounts.Forget()
+	forgotten := work("alice")
+	if !slices.Equal(remembered, unknown) || !slices.Equal(forgotten, unknown) {
+		t.Errorf("asked about an unknown user name:\n%v\nwith a wrong key:\n%v\nand when the account is not in memory:\n%v", unknown, remembered, forgotten)
+	}
+	s.asked.reset("")
+	alice.must("GET", "/v3/tags", "")
+	equal(t, "questions about a correct key", len(s.asked.reset("alice")), 0)
+}
+
+// User names that can't be anybody's are unknown, and no question to the database.
+func TestOddUserNamesAreUnknown(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	for _, name := range []string{"", "\x00", "a\xff", strings.Repeat("a", 100_000), "'; --", "alice ", "ä", "{a}", `a"b`, "a,b"} {
+		s.stranger(t, name).call("GET", "/v3/account", "").is(http.StatusBadRequest, codeInvalidUsername)
+	}
+	equal(t, "long lines", len(s.log.longer(1000)), 0)
+}
+
+// Each failure counts, and is logged once a second for a user name and an address.
+func TestBadLoginsAreCountedAndLogged(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	refused := make(map[string]int)
+	s := newStack(t, func(cfg *Config) {
+		cfg.LoginRefused = func(reason string) {
+			mu.Lock()
+			defer mu.Unlock()
+			refused[reason]++
+		}
+	})
+	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	s.deactivate(t, "bob")
+	here := from("192.0.2.7:1", "x")
+	for range 30 {
+		s.stranger(t, "alice").call("GET", "/v3/account", "", here)
+	}
+	lines := s.log.matching("login refused", "account=alice", "address=192.0.2.7", "reason=wrong_key", "suppressed=0")
+	equal(t, "lines of 30 failures in a second", len(lines), 1)
+	s.at(t, "2026-05-14T12:00:01Z")
+	s.stranger(t, "alice").call("GET", "/v3/account", "", here)
+	equal(t, "lines of the next second", len(s.log.matching("login refused", "account=alice", "suppressed=29")), 1)
+	s.stranger(t, "nobody").call("GET", "/v3/account", "", from("192.0.2.8:1", "x"))
+	equal(t, "lines of another", len(s.log.matching("login refused", "account=nobody", "address=192.0.2.8", "reason=unknown_user")), 1)
+	bob.call("GET", "/v3/account", "", here).is(http.StatusForbidden, codeAccessDenied)
+	equal(t, "lines of an inactive account", len(s.log.matching("login refused", "account=bob", "reason=inactive")), 1)
+	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(http.StatusBadRequest, codeInvalidKey)
+	alice.must("GET", "/v3/account", "", here)
+
+	mu.Lock()
+	defer mu.Unlock()
+	for reason, want := range map[string]int{
+		loginWrongKey: badLogins + 1, loginThrottled: 30 - badLogins, loginUnknownUser: 1, loginInactive: 1, loginWithoutCredentials: 1,
+	} {
+		equal(t, reason, refused[reason], want)
+	}
+	equal(t, "reasons", len(refused), 5)
+}
+
+func TestLoginLogIsBounded(t *testing.T) {
+	t.Parallel()
+	l, now := newLoginLog(), time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
+	lines := 0
+	for i := range 50 * maxLoginLines {
+		if _, ok := l.next(loginOf{strconv.Itoa(i), "192.0.2.7"}, now); ok {
+			lines++
+		}
+	}
+	equal(t, "lines", lines, maxLoginLines)
+	equal(t, "entries", len(l.logged), maxLoginLines)
+	l.next(loginOf{"0", "192.0.2.7"}, now)
+	line, ok := l.next(loginOf{"-1", "192.0.2.7"}, now.Add(loginLogPause))
+	if !ok || line.others != 49*maxLoginLines+1 || line.suppressed != 0 {
+		t.Errorf("the next line says %+v, %v", line, ok)
+	}
+	equal(t, "name", clipName(strings.Repeat("é", 100)), strings.Repeat("é", maxLoggedName/2)+"…")
+	equal(t, "name", clipName("a\xff"), "a�")
 }
 
 func TestLoginsAreBounded(t *testing.T) {
@@ -48,19 +226,37 @@ func TestLoginsAreBounded(t *testing.T) {
 		}
 	}
 	for range badLogins {
-		l.failed(user(-1), now)
+		if l.failed(user(-1), now) {
+			t.Error("throttled too early")
+		}
 	}
-	now = now.Add(2 * badLoginPause)
-	if !l.allowed(user(-1), now) {
-		t.Error("who has waited is refused")
+	if !l.failed(user(-1), now) {
+		t.Error("not throttled")
 	}
-	for range 2 {
-		l.failed(user(-1), now)
-	}
-	if l.allowed(user(-1), now) {
-		t.Error("who has not waited long enough is let in")
+	if now = now.Add(badLoginPause); l.failed(user(-1), now) || !l.failed(user(-1), now) {
+		t.Error("not one more for each pause")
 	}
 	if l.shrink(now.Add(badLogins * badLoginPause)); len(l.bad) > 0 {
 		t.Errorf("%d entries of those who have waited long enough are left", len(l.bad))
+	}
+}
+
+// BenchmarkFailedLogin measures how long logins take to fail, in turns: a difference would say which user names there are.
+func BenchmarkFailedLogin(b *testing.B) {
+	s := newStack(b, func(cfg *Config) { cfg.Logger = nil })
+	s.client(b, "alice")
+	names := []string{"alice", "malet"}
+	took := make(map[string][]time.Duration)
+	for b.Loop() {
+		rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+		for _, name := range names {
+			c, began := s.stranger(b, name), time.Now()
+			c.call("GET", "/v3/account", "")
+			took[name] = append(took[name], time.Since(began))
+		}
+	}
+	for _, name := range names {
+		slices.Sort(took[name])
+		b.ReportMetric(float64(took[name][len(took[name])/2].Nanoseconds())/1e3, name+"-median-µs")
 	}
 }

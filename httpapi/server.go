@@ -72,6 +72,10 @@ type Config struct {
 	// (empty if it has none), the status and how long it took. It must not block; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 
+	// LoginRefused learns of each call of the API that was refused for its credentials, and of the reason, one of a few
+	// words. It must not block; may be nil.
+	LoginRefused func(reason string)
+
 	// Tracer of requests; nil: they are not traced.
 	Tracer trace.Tracer
 	// LogRequests says which requests are logged once they are answered; empty: LogAPI.
@@ -106,6 +110,9 @@ func (cfg *Config) setDefaults() {
 	}
 	if cfg.Observe == nil {
 		cfg.Observe = func(string, string, int, time.Duration) {}
+	}
+	if cfg.LoginRefused == nil {
+		cfg.LoginRefused = func(string) {}
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -157,9 +164,10 @@ func checkBaseURL(base string) error {
 
 // server serves the public listener.
 type server struct {
-	cfg    Config
-	logins *logins
-	agents agents
+	cfg      Config
+	logins   *logins
+	loginLog *loginLog
+	agents   agents
 
 	pseudonyms *pseudonyms       // by the visitor key
 	former     *pseudonyms       // by the former visitor key; nil: none
@@ -177,7 +185,7 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	s := &server{cfg: cfg, agents: known, logins: newLogins(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
+	s := &server{cfg: cfg, agents: known, logins: newLogins(), loginLog: newLoginLog(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
 	if cfg.FormerVisitorKey != nil {
 		s.former = newPseudonyms(cfg.FormerVisitorKey)
 	}

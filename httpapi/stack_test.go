@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 	"go.uber.org/goleak"
 
 	"linkledger/commands"
@@ -63,6 +65,7 @@ type stack struct {
 	fresh    *queries.Freshness
 	targets  *queries.Targets
 	log      *lines
+	asked    *asked
 	now      atomic.Pointer[time.Time]
 }
 
@@ -75,7 +78,7 @@ func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 // newStackOn builds a stack over a given event store.
 func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Config)) *stack {
 	t.Helper()
-	s := &stack{log: &lines{}, events: server}
+	s := &stack{log: &lines{}, asked: &asked{}, events: server}
 	s.at(t, noon)
 	s.openDatabase(t)
 	s.store = eventstoretest.Open(t, s.events.URL())
@@ -129,6 +132,7 @@ func (s *stack) openDatabase(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	db.AddQueryHook(s.asked)
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
 	if err := projections.Prepare(ctx, db); err != nil {
 		t.Fatal(err)
@@ -375,6 +379,44 @@ func (l *lines) matching(texts ...string) []string {
 		}
 	}
 	return found
+}
+
+// asked is what the database was asked.
+type asked struct {
+	mu        sync.Mutex
+	questions []string
+}
+
+// BeforeQuery implements bun.QueryHook.
+func (a *asked) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.questions) < 10_000 { // nobody asks for so many
+		a.questions = append(a.questions, event.QueryTemplate)
+	}
+	return ctx
+}
+
+// AfterQuery implements bun.QueryHook.
+func (a *asked) AfterQuery(context.Context, *bun.QueryEvent) {}
+
+// reset returns the questions since the last reset that contain a text, each without it.
+func (a *asked) reset(about string) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var found []string
+	for _, question := range a.questions {
+		if strings.Contains(question, about) {
+			found = append(found, strings.ReplaceAll(question, about, ""))
+		}
+	}
+	a.questions = nil
+	return found
+}
+
+// longer returns the lines that have more bytes.
+func (l *lines) longer(bytes int) []string {
+	return slices.DeleteFunc(l.matching(), func(line string) bool { return len(line) <= bytes })
 }
 
 // batch returns a body with that many items.

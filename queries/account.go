@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
 // Account is who owns links.
@@ -31,6 +32,18 @@ func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, e
 		return Account{}, failed("account by user name", err)
 	}
 	return account, nil
+}
+
+// accountsByUsername returns an account for each of the user names, without id where there is none. To PostgreSQL both are
+// the same work: a probe of the index, and a row.
+func (q *DB) accountsByUsername(ctx context.Context, usernames []string) ([]Account, error) {
+	var accounts []Account
+	err := q.db.NewRaw(`SELECT asked.username, found.* FROM unnest(?::text[]) AS asked (username) LEFT JOIN LATERAL (
+			SELECT id, plan, key_id, key_hash, active, erased, created_at,
+				coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date
+			FROM linkledger.accounts WHERE username = asked.username LIMIT 1
+		) AS found ON true`, pgdialect.Array(usernames)).Scan(ctx, &accounts)
+	return accounts, err
 }
 
 // Accounts returns all accounts by user name.

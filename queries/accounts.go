@@ -9,11 +9,11 @@ import (
 // maxAccounts bounds the memory of Accounts. A full one forgets all of them, which costs a look-up each.
 const maxAccounts = 10_000
 
-// Accounts answers DB.AccountByUsername from memory. Freshness tells it that an account has changed before it tells that
-// the write which changed it has reached the read models: who has seen the answer to it sees its effect here. Unknown user
-// names are not remembered. It is safe for concurrent use.
+// Accounts answers DB.AccountByUsername, from memory where it can. Freshness tells it that an account has changed before it
+// tells that the write which changed it has reached the read models: a caller who has seen the answer to the write sees its
+// effect here. Unknown user names are not remembered: there is no end of them. It is safe for concurrent use.
 type Accounts struct {
-	find func(ctx context.Context, username string) (Account, error)
+	lookups *lookups
 
 	mu      sync.RWMutex
 	known   map[string]knownAccount // by user name
@@ -29,21 +29,29 @@ type knownAccount struct {
 
 // NewAccounts returns the accounts of a database. Until a Freshness that runs is told of them, they are at most
 // StaleBound old.
-func NewAccounts(db *DB) *Accounts {
-	return &Accounts{find: db.AccountByUsername, known: make(map[string]knownAccount)}
+func NewAccounts(db *DB) *Accounts { return newAccounts(db.accountsByUsername) }
+
+func newAccounts(find func(context.Context, []string) ([]Account, error)) *Accounts {
+	return &Accounts{lookups: &lookups{find: find}, known: make(map[string]knownAccount)}
 }
 
-// ByUsername returns what DB.AccountByUsername returns, and fails as it does.
-func (a *Accounts) ByUsername(ctx context.Context, username string) (Account, error) {
+// Remembered returns the account of a user name where it is in memory.
+func (a *Accounts) Remembered(username string) (Account, bool) {
 	a.mu.RLock()
+	defer a.mu.RUnlock()
 	known, ok := a.known[username]
-	heard, changes := a.heard, a.changes
+	return known.Account, ok && (a.heard || time.Since(known.at) < StaleBound)
+}
+
+// LookUp asks the database, and fails as DB.AccountByUsername does. All callers together take one connection: those who
+// come while a question is under way ask the next one together. To the database an unknown user name is as much work as a
+// known one.
+func (a *Accounts) LookUp(ctx context.Context, username string) (Account, error) {
+	a.mu.RLock()
+	changes := a.changes
 	a.mu.RUnlock()
-	if ok && (heard || time.Since(known.at) < StaleBound) {
-		return known.Account, nil
-	}
 	at := time.Now()
-	account, err := a.find(ctx, username)
+	account, err := a.lookups.ask(ctx, username)
 	if err != nil {
 		return Account{}, err
 	}
@@ -53,13 +61,13 @@ func (a *Accounts) ByUsername(ctx context.Context, username string) (Account, er
 		if len(a.known) >= maxAccounts {
 			clear(a.known)
 		}
-		a.known[username] = knownAccount{account, at}
+		a.known[account.Username] = knownAccount{account, at}
 	}
 	return account, nil
 }
 
-// missed forgets all accounts, some of which have changed. That is rare.
-func (a *Accounts) missed() {
+// Forget forgets all accounts: some have changed, which is rare.
+func (a *Accounts) Forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.changes++
@@ -68,7 +76,7 @@ func (a *Accounts) missed() {
 
 // hear notes whether changes are heard of from now on.
 func (a *Accounts) hear(heard bool) {
-	a.missed()
+	a.Forget()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.heard = heard

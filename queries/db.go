@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"linkledger/projections/readmodel"
 )
@@ -28,6 +29,6 @@ func failed(question string, err error) error {
 	return fmt.Errorf("%s: %w", question, err)
 }
 
-// storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character, and a caller who
-// sends one has asked for something that does not exist.
-func storable(text string) bool { return strings.IndexByte(text, 0) < 0 }
+// storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character and what is not UTF-8,
+// and a caller who sends that has asked for something that does not exist.
+func storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }

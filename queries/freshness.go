@@ -234,7 +234,7 @@ func (f *Freshness) changed(projection string, keys []string) {
 		return
 	}
 	if f.Accounts != nil && projection == "accounts" {
-		f.Accounts.missed()
+		f.Accounts.Forget()
 	}
 	switch {
 	case f.Targets == nil:
@@ -261,7 +261,7 @@ func (f *Freshness) lost() {
 		f.Targets.missed()
 	}
 	if f.Accounts != nil {
-		f.Accounts.missed()
+		f.Accounts.Forget()
 	}
 }
 

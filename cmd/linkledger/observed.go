@@ -18,6 +18,7 @@ type observed struct {
 	batchSeconds *prometheus.HistogramVec
 	batchEvents  *prometheus.HistogramVec
 	retries      *prometheus.CounterVec
+	logins       *prometheus.CounterVec
 }
 
 func newObserved() *observed {
@@ -41,6 +42,10 @@ func newObserved() *observed {
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "linkledger_projection_retries_total", Help: "Batches that this process could not apply and tries again.",
 		}, []string{"projection"}),
+		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "linkledger_login_failures_total",
+			Help: "Calls of the API that were refused for their credentials; throttled: without saying whether the user name or the key is wrong.",
+		}, []string{"reason"}),
 	}
 }
 
@@ -48,6 +53,9 @@ func newObserved() *observed {
 func (o *observed) request(method, route string, status int, took time.Duration) {
 	o.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(took.Seconds())
 }
+
+// login is httpapi's LoginRefused.
+func (o *observed) login(reason string) { o.logins.WithLabelValues(reason).Inc() }
 
 // call is the event store's OnCall.
 func (o *observed) call(call string, took time.Duration, err error) {
@@ -86,5 +94,5 @@ func (o *observed) Collect(metrics chan<- prometheus.Metric) {
 }
 
 func (o *observed) collectors() []prometheus.Collector {
-	return []prometheus.Collector{o.requests, o.calls, o.batchSeconds, o.batchEvents, o.retries}
+	return []prometheus.Collector{o.requests, o.calls, o.batchSeconds, o.batchEvents, o.retries, o.logins}
 }

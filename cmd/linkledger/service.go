@@ -172,7 +172,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		Plans:      cfg.plans.byName,
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
-		Observe: s.observed.request, Logger: s.logger,
+		Observe: s.observed.request, LoginRefused: s.observed.login, Logger: s.logger,
 		Tracer: s.traces.tracer(), LogRequests: cfg.logRequests,
 		API: s.has(roleAPI), Redirects: s.has(roleRedirect),
 	})
