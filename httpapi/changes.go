@@ -67,6 +67,9 @@ func (s *server) changeTagged(e *exchange, expression *tagexpr.Expr, do change) 
 		return err
 	}
 	defer e.extend(s.cfg.OperationTimeout)()
+	if expression.AsksForVisits() {
+		s.awaitClicks(e, projectionLinks)
+	}
 	tagged, err := s.cfg.Queries.Select(e.context(), e.account.ID, expression)
 	if err != nil {
 		return answered(err)

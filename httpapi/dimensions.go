@@ -81,7 +81,7 @@ func calendarDate(query url.Values, name string, into *time.Time) error {
 		return nil
 	}
 	var err error
-	if *into, err = time.Parse(time.DateOnly, text); err != nil {
+	if *into, err = time.Parse(time.DateOnly, text); err != nil || into.Year() < 1 { // PostgreSQL has no year 0
 		return &apiError{code: codeInvalidDate, details: name + " must be a calendar date in the form YYYY-MM-DD"}
 	}
 	return nil

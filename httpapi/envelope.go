@@ -69,9 +69,6 @@ func (s *server) endpointAt(answer func(e *exchange) (any, error)) bunrouter.Han
 		if err := s.meter(e); err != nil {
 			return err
 		}
-		if r.Method == http.MethodGet {
-			s.awaitClicks(e, projectionLinks)
-		}
 		body, err := answer(e)
 		if err != nil {
 			return err

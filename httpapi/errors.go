@@ -106,6 +106,9 @@ const retryAfter = time.Second
 // maxDetails keeps what a client sent from coming back at full length.
 const maxDetails = 300 // code points
 
+// maxLoggedError keeps what a client sent from reaching the log at full length, within an error.
+const maxLoggedError = 2000 // code points
+
 // apiError is a refusal of a request or of an item by this package.
 type apiError struct {
 	code    code
@@ -190,11 +193,11 @@ func (s *server) failureOf(e *exchange, err error) failure {
 		return f
 	}
 	if errors.Is(e.context().Err(), context.Canceled) {
-		s.cfg.Logger.DebugContext(e.context(), "client left", slog.String("request", e.id), slog.Any("error", err))
+		s.cfg.Logger.DebugContext(e.context(), "client left", slog.String("request", e.id), slog.String("error", clipTo(err.Error(), maxLoggedError)))
 		return failure{code: codeUnknown, status: http.StatusServiceUnavailable}
 	}
 	s.cfg.Logger.ErrorContext(e.context(), "request failed", slog.String("request", e.id),
-		slog.String("method", e.request.Method), slog.String("route", e.route), slog.Any("error", err))
+		slog.String("method", knownMethod(e.request.Method)), slog.String("route", e.route), slog.String("error", clipTo(err.Error(), maxLoggedError)))
 	if !isOutage(err) {
 		return failure{code: codeUnknown, status: http.StatusInternalServerError}
 	}
@@ -217,10 +220,13 @@ func (s *server) answerClient(e *exchange, f failure) {
 // seconds is a duration as the header Retry-After has it, rounded up.
 func seconds(d time.Duration) string { return strconv.Itoa(int(math.Ceil(d.Seconds()))) }
 
-func clip(details string) string {
+func clip(details string) string { return clipTo(details, maxDetails) }
+
+// clipTo returns as many code points of a text.
+func clipTo(details string, most int) string {
 	n := 0
 	for i := range details {
-		if n == maxDetails {
+		if n == most {
 			return strings.ToValidUTF8(details[:i], "") + "…"
 		}
 		n++

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -206,7 +207,7 @@ func (s *server) recoverPanic(e *exchange, answer func(*exchange, failure)) {
 	if value == http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
 		panic(value)
 	}
-	s.cfg.Logger.ErrorContext(e.context(), "request panicked", slog.String("request", e.id), slog.Any("panic", value),
+	s.cfg.Logger.ErrorContext(e.context(), "request panicked", slog.String("request", e.id), slog.String("panic", clipTo(fmt.Sprint(value), maxLoggedError)),
 		slog.String("stack", string(debug.Stack())))
 	if e.status != 0 {
 		panic(http.ErrAbortHandler)
@@ -234,7 +235,7 @@ func knownMethod(method string) string {
 
 func (s *server) logRequest(e *exchange, took time.Duration) {
 	s.cfg.Logger.InfoContext(e.context(), "request",
-		slog.String("method", e.request.Method), slog.String("route", e.route), slog.Int("status", e.status),
+		slog.String("method", knownMethod(e.request.Method)), slog.String("route", e.route), slog.Int("status", e.status),
 		slog.Duration("duration", took), slog.String("request", e.id), slog.String("account", e.account.Username))
 }
 

@@ -86,6 +86,9 @@ func (s *server) lives(e *exchange, links []commands.LinkLife) ([]lifeRecord, er
 			return nil, err
 		}
 	}
+	if len(ids) > 0 {
+		s.awaitClicks(e, projectionLinks)
+	}
 	clicks, err := s.cfg.Queries.DailyClicks(e.context(), ids)
 	if err != nil {
 		return nil, answered(err)

@@ -28,8 +28,20 @@ func pastOf(at time.Time) *past {
 	if at.IsZero() {
 		return nil
 	}
+	return &past{at.Format(time.RFC3339Nano), timestamp(clicksUntil(at))}
+}
+
+// clicksUntil is the end of the day in which a moment lies.
+func clicksUntil(at time.Time) time.Time {
 	const day = 24 * time.Hour
-	return &past{at.Format(time.RFC3339Nano), timestamp(at.Add(day - time.Nanosecond).Truncate(day))}
+	return at.Add(day - time.Nanosecond).Truncate(day)
+}
+
+// awaitClicksUntil waits for the clicks of this node where those of a moment may be among them; zero: now.
+func (s *server) awaitClicksUntil(e *exchange, at time.Time) {
+	if at.IsZero() || clicksUntil(at).After(s.cfg.Now()) {
+		s.awaitClicks(e, projectionLinks)
+	}
 }
 
 // moment returns the moment that a call asks for; zero: none. It returns when the read model has all of it, or when that takes
@@ -45,7 +57,7 @@ func (s *server) moment(e *exchange, query url.Values) (time.Time, error) {
 	}
 	now := s.cfg.Now()
 	switch {
-	case err != nil || at.IsZero():
+	case err != nil || at.IsZero() || at.UTC().Year() < 1: // PostgreSQL has no year 0
 		return time.Time{}, &apiError{code: codeInvalidDate, details: "at must be a time as 2026-01-31T12:00:00Z, or a day, which means its beginning"}
 	case at.After(now):
 		return time.Time{}, &apiError{code: codeInvalidDate, details: "at lies in the future, it is " + now.UTC().Format(time.RFC3339Nano)}

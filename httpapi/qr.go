@@ -40,8 +40,11 @@ func (s *server) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	if err != nil {
 		return err
 	}
-	if target.Deleted || !target.OwnerActive {
-		return gone("This link is no longer available")
+	if err := unavailable(target, s.cfg.Now().UTC()); err != nil {
+		return err
+	}
+	if err := s.allowed(e, target, false); err != nil {
+		return err
 	}
 	short := s.baseURL(e) + "/" + e.param("hash")
 	encoded, err := encodeQR(short, side)

@@ -96,11 +96,13 @@ func TestLinksThatSendNobodyOn(t *testing.T) {
 	if _, err := s.commands.DeactivateAccount(withPatience(t), commands.Request{Command: uuid.New()}, "quitter"); err != nil {
 		t.Fatal(err)
 	}
+	equal(t, "QR code before", s.visit(t, "GET", "/once/qr.png").status, http.StatusOK)
 	equal(t, "first click", s.visit(t, "GET", "/once").status, http.StatusFound)
 	s.caughtUp(t)
 	s.at(t, "2026-05-14T23:59:59Z")
 	for path, status := range map[string]int{
 		"/today": 302, "/new": 302, "/archived": 302, "/once": 410, "/deleted": 410, "/past": 410, "/quit": 410, "/quit/qr.png": 410, "/deleted/qr.png": 410,
+		"/once/qr.png": 410, "/past/qr.png": 410, "/old/qr.png": 404, "/today/qr.png": 200, "/archived/qr.png": 200,
 		"/old": 404, "/": 404, "/none": 404, "/favicon.ico": 404, "/a%20b": 404, "/%00": 404, "/%FF": 404, "/new/x": 404, "//new": 404, "/./new": 404,
 		"/console": 404, "/v3x": 404, "/none/qr.png": 404,
 	} {
@@ -114,6 +116,7 @@ func TestLinksThatSendNobodyOn(t *testing.T) {
 	}
 	s.at(t, "2026-05-15T00:00:00Z")
 	equal(t, "the day after", s.visit(t, "GET", "/today").status, http.StatusGone)
+	equal(t, "its QR code", s.visit(t, "GET", "/today/qr.png").status, http.StatusGone)
 	equal(t, "POST", s.visit(t, "POST", "/new").status, http.StatusMethodNotAllowed)
 	equal(t, "Allow", s.visit(t, "POST", "/new").header.Get("Allow"), "GET, HEAD, OPTIONS")
 	equal(t, "override", s.visit(t, "POST", "/new", header("X-HTTP-Method-Override", "GET")).status, http.StatusMethodNotAllowed)

@@ -23,6 +23,7 @@ func (s *server) readStats(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.awaitClicks(e, projectionLinks)
 	stats, err := s.cfg.Queries.StatsByHash(e.context(), e.account.ID, hash)
 	if err != nil {
 		return nil, answered(err)

@@ -74,6 +74,7 @@ func (s *server) listURLs(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.awaitClicksUntil(e, list.At)
 	found, err := s.cfg.Queries.Links(e.context(), list)
 	if errors.Is(err, queries.ErrNoPast) {
 		return nil, wrongInput("With at, URLs can be neither ordered by clicks nor chosen by visited")
@@ -105,6 +106,7 @@ func (s *server) readURL(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.awaitClicksUntil(e, at)
 	var link queries.Link
 	if at.IsZero() {
 		link, err = s.cfg.Queries.LinkByHash(e.context(), e.account.ID, hash)

@@ -83,7 +83,8 @@ func (s *server) settle(e *exchange, w written) {
 }
 
 // awaitClicks returns when a projection shows the redirects that this node has answered so far, or when that takes too
-// long: whoever follows a link and asks for its clicks finds the one that just was.
+// long: a client that follows a link and asks for its clicks finds the one that just was. Calls whose answers depend on
+// clicks wait, each once; the others don't.
 func (s *server) awaitClicks(e *exchange, projection string) {
 	if s.cfg.Clicks == nil || s.cfg.Clicks.Position() == 0 {
 		return

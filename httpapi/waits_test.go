@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Calls whose answers depend on clicks wait for those of the node, once; the others wait for nothing that they do not show.
+func TestCallsThatWaitForClicks(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	waited := make(map[string]int)
+	s := newStack(t, func(cfg *Config) {
+		demand := cfg.Demand
+		cfg.Demand = func(ctx context.Context, projection string, position uint64) error {
+			mu.Lock()
+			waited[projection]++
+			mu.Unlock()
+			return demand(ctx, projection, position)
+		}
+	})
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	s.visit(t, "GET", "/one")
+	s.at(t, "2026-05-15T12:00:00Z")
+	links, dimensions, none := map[string]int{projectionLinks: 1}, map[string]int{projectionDimensions: 1}, map[string]int{}
+	for _, tc := range []struct {
+		method, path, body string
+		want               map[string]int
+	}{
+		{"GET", "/v3/account", "", none},
+		{"GET", "/v3/account?at=2026-05-15", "", none},
+		{"GET", "/v3/tags", "", none},
+		{"GET", "/v3/nothing", "", none},
+		{"GET", "/v3/openapi.json", "", none},
+		{"GET", "/v3/urls?limit=x", "", none},
+		{"GET", "/v3/urls/one?at=2026-05-14", "", none},
+		{"GET", "/v3/urls?at=2026-05-15", "", none},
+		{"GET", "/v3/urls/one?at=2026-05-15T11:00:00Z", "", links},
+		{"GET", "/v3/urls", "", links},
+		{"GET", "/v3/urls?order_by=clicks&tags=visited", "", links},
+		{"GET", "/v3/urls/one", "", links},
+		{"HEAD", "/v3/urls/one", "", links},
+		{"GET", "/v3/urls/one/history", "", links}, // which has daily clicks
+		{"GET", "/v3/urls/none/history", "", none},
+		{"GET", "/v3/stats/one", "", links},
+		{"GET", "/v3/urls/one/dimensions", "", dimensions},
+		{"POST", "/v3/tags", `{"label":"u"}`, none},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`, none},
+		{"PATCH", "/v3/urls?tags=t,visited", `{"urls":[{"note":"y"}]}`, links},
+		{"DELETE", "/v3/stats?tags=~visited", "", links},
+	} {
+		mu.Lock()
+		clear(waited)
+		mu.Unlock()
+		c.call(tc.method, tc.path, tc.body)
+		mu.Lock()
+		if !maps.Equal(waited, tc.want) {
+			t.Errorf("%s %s waits for %v, want %v", tc.method, tc.path, waited, tc.want)
+		}
+		mu.Unlock()
+	}
+}
+
+// A change of all visited links takes in those that were visited just before.
+func TestChangesByVisits(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
+	s.visit(t, "GET", "/one")
+	c.must("PATCH", "/v3/urls?tags=visited", `{"urls":[{"note":"seen"}]}`)
+	equal(t, "note", c.read("one").Note, "seen")
+}
+
+// However much of a request a client fills, little of it reaches the log or comes back.
+func TestLogLinesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.LogRequests = LogAll })
+	c := s.client(t, "alice")
+	long := strings.Repeat("X", 100_000)
+	for name, changes := range map[string][]with{
+		"override":     {header("X-HTTP-Method-Override", long)},
+		"request id":   {header("X-Request-Id", long)},
+		"traceparent":  {header("Traceparent", "00-"+long), header("Tracestate", "a="+long)},
+		"user agent":   {header("User-Agent", long), header("Referer", "https://"+long)},
+		"content type": {header("Content-Type", "application/"+long)},
+		"key":          {header("Idempotency-Key", long)},
+		"accept":       {header("Accept", long)},
+		"forwarded":    {header("X-Forwarded-For", long)},
+		"user name":    {header("Authorization", "Basic "+long)},
+	} {
+		for _, path := range []string{"/v3/urls", "/v3/" + long, "/v3/urls/" + long, "/v3/urls?order_by=" + long, "/v3/tags/" + long, "/" + long, "/one"} {
+			for _, method := range []string{"GET", "POST", "PATCH", "DELETE", long} {
+				a := c.call(method, path, `{"urls":[{"hash":"`+long+`"}],"label":"`+long+`"}`, changes...)
+				if len(a.Error.Details) > 4*maxDetails {
+					t.Errorf("%s: %.5s %.20s is answered with %d bytes of details", name, method, path, len(a.Error.Details))
+				}
+			}
+		}
+	}
+	for _, line := range s.log.longer(1000) {
+		t.Errorf("a line of %d bytes: %.300s", len(line), line)
+	}
+}
