@@ -27,6 +27,7 @@ const (
 	URLLimitReached                 // the account's plan allows no more links
 	URLChanged                      // the link was changed since what is to be undone
 	AccountGone                     // the account was erased
+	KeyReused                       // the name of the call is that of another one
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.

@@ -44,6 +44,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	AllowanceUsed{}.EventType():        decode[AllowanceUsed],
 	QuotaChanged{}.EventType():         decode[QuotaChanged],
 	CallsMetered{}.EventType():         decode[CallsMetered],
+	CallKeyed{}.EventType():            decode[CallKeyed],
 }
 
 func decode[E Event](body []byte) (Event, error) {

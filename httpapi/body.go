@@ -14,6 +14,12 @@ import (
 
 // readBody returns the payload of a request, whatever its encoding. Without a body it is empty.
 func (s *server) readBody(e *exchange) (object, error) {
+	body, err := s.decodeBody(e)
+	e.payload = body.values
+	return body, err
+}
+
+func (s *server) decodeBody(e *exchange) (object, error) {
 	data, err := s.readAll(e)
 	if err != nil {
 		return object{}, err

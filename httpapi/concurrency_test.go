@@ -103,14 +103,14 @@ func TestRepeatedWrites(t *testing.T) {
 
 	rename := `{"urls":[{"custom_hash":"three"}]}`
 	for range 2 {
-		equal(t, "renamed", c.must("PATCH", "/v3/urls/two", rename, key).URLs[0].Hash, "three")
+		equal(t, "renamed", c.must("PATCH", "/v3/urls/two", rename, header("Idempotency-Key", "key-rename")).URLs[0].Hash, "three")
 	}
 	for range 2 {
-		c.must("DELETE", "/v3/urls/three", "", key)
+		c.must("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-delete"))
 	}
 	c.call("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-3")).is(http.StatusNotFound, codeURLNotFound)
 	for range 2 {
-		c.must("DELETE", "/v3/tags/t", "", key)
+		c.must("DELETE", "/v3/tags/t", "", header("Idempotency-Key", "key-tag"))
 	}
 	c.call("DELETE", "/v3/tags/t", "").is(http.StatusNotFound, codeTagNotFound)
 

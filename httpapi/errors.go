@@ -98,6 +98,7 @@ var kinds = map[commands.Kind]code{
 	commands.URLLimitReached: codeURLLimit,
 	commands.URLChanged:      codeIncorrectURL,
 	commands.AccountGone:     codeAccessDenied,
+	commands.KeyReused:       codeWrongInput,
 }
 
 // retryAfter is told to clients when the event store or the database cannot be asked.

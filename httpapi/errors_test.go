@@ -24,12 +24,12 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 			t.Errorf("the status of %d is %d", code, answer.status)
 		}
 	}
-	for kind := commands.InvalidURL; kind <= commands.AccountGone; kind++ {
+	for kind := commands.InvalidURL; kind <= commands.KeyReused; kind++ {
 		if _, ok := kinds[kind]; !ok {
 			t.Errorf("kind %d of refusals has no code", kind)
 		}
 	}
-	equal(t, "kinds", len(kinds), int(commands.AccountGone))
+	equal(t, "kinds", len(kinds), int(commands.KeyReused))
 }
 
 func TestFailures(t *testing.T) {

@@ -42,6 +42,7 @@ type exchange struct {
 	params  bunrouter.Params
 	account queries.Account // who asks; zero before authentication
 	status  int             // of the answer; 0: not yet known
+	payload map[string]any  // of the body, where it was read
 }
 
 // WriteHeader implements http.ResponseWriter.

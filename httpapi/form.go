@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -23,7 +24,8 @@ type formNode struct {
 // nest reads bracket keys: urls[0][long_url], urls[0][tags][], label.
 func nest(form url.Values) (object, error) {
 	root := formNode{children: make(map[string]*formNode)}
-	for key, values := range form {
+	for _, key := range slices.Sorted(maps.Keys(form)) { // the same form is the same payload
+		values := form[key]
 		if !utf8.ValidString(key) || slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
 			return object{}, wrongInput("The form is not UTF-8")
 		}

@@ -2,7 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"regexp"
 	"strconv"
@@ -28,8 +30,9 @@ const headerBatchID = "X-Batch-Id"
 // idempotencyKeys are the values of Idempotency-Key: 1 to 255 visible ASCII characters.
 var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// writeRequest returns what goes with the commands of a call, and tells the client by which id they can be undone. Calls of one account to one method and path that carry
-// the same Idempotency-Key are the same command.
+// writeRequest returns what goes with the commands of a call, and tells the client by which id they can be undone. It is called
+// when the body has been read. Calls of one account that carry the same Idempotency-Key are the same command, and have to
+// be the same call.
 func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 	request := commands.Request{
 		Account: e.account.ID.String(),
@@ -39,7 +42,8 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 		Command: uuid.New(),
 		Plan:    s.plan(e),
 	}
-	if key := e.request.Header.Get("Idempotency-Key"); key != "" {
+	key := e.request.Header.Get("Idempotency-Key")
+	if key != "" {
 		if !idempotencyKeys.MatchString(key) {
 			return commands.Request{}, wrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
 		}
@@ -47,8 +51,31 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 		request.Repeated = true
 	}
 	request.Batch = request.Command.String()
+	if request.Repeated {
+		content, err := contentOf(e)
+		if err != nil {
+			return commands.Request{}, err
+		}
+		if err := s.cfg.Commands.KeyCall(e.context(), request, key, content); err != nil {
+			return commands.Request{}, err
+		}
+	}
 	e.Header().Set(headerBatchID, request.Batch)
 	return request, nil
+}
+
+// contentOf is what makes two calls the same: method, path, parameters, and the payload in whatever encoding its client
+// repeats it. A multipart body has another boundary each time.
+func contentOf(e *exchange) ([]byte, error) {
+	query, err := parameters(e)
+	if err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal([]any{e.request.Method, e.request.URL.Path, query.Encode(), e.payload})
+	if err != nil {
+		return nil, fmt.Errorf("content of the call: %w", err)
+	}
+	return content, nil
 }
 
 // written says how far the log has to be read to see a write. Zero: nothing to see.

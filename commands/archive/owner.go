@@ -22,7 +22,7 @@ func (o *owner) owns(r eventstore.Recorded) (bool, error) {
 	if id, ok := strings.CutPrefix(r.Stream, events.StreamURL); ok {
 		return o.ownsLink(id, r)
 	}
-	for _, prefix := range []string{events.StreamAccount, events.StreamTags, events.StreamLongURL, events.StreamQuota, events.StreamUsage} {
+	for _, prefix := range []string{events.StreamAccount, events.StreamTags, events.StreamLongURL, events.StreamQuota, events.StreamUsage, events.StreamCall} {
 		if rest, ok := strings.CutPrefix(r.Stream, prefix); ok {
 			return rest == o.account || strings.HasPrefix(rest, o.account+"-"), nil
 		}

@@ -1,0 +1,41 @@
+package commands
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// KeyCall gives a name that the client has chosen to one call, for ever: it returns nil for the first call of the account
+// under the name and for its repeats, and refuses another content with KeyReused. The first append of the name's stream
+// decides, so nodes and restarts make no difference; of the name and the content hashes are stored. What content tells of
+// erased notes is safe as far as the name can't be guessed, which keys the content's hash.
+func (h *Handler) KeyCall(ctx context.Context, r Request, name string, content []byte) error {
+	of := sha256.Sum256([]byte(r.Account + "\n" + name))
+	stream := events.StreamCall + r.Account + "-" + hex.EncodeToString(of[:])
+	mac := hmac.New(sha256.New, []byte(name))
+	mac.Write(content)
+	keyed := events.CallKeyed{Account: r.Account, Digest: hex.EncodeToString(mac.Sum(nil)), At: h.now()}
+	r.Command = uuid.NewSHA1(r.Command, []byte(keyed.Digest)) // or the event store took another content for a repeat
+	_, err := h.append(ctx, r, stream, eventstore.NoStream, keyed)
+	if !errors.Is(err, eventstore.ErrWrongRevision) {
+		return err
+	}
+	loaded, err := h.load(ctx, stream)
+	if err != nil {
+		return err
+	}
+	if len(loaded.events) > 0 {
+		if first, ok := loaded.events[0].(events.CallKeyed); ok && hmac.Equal([]byte(first.Digest), []byte(keyed.Digest)) {
+			return nil
+		}
+	}
+	return refuse(KeyReused, "This Idempotency-Key is that of another call: choose a new one for each call, and repeat a call with the same method, path and body")
+}
