@@ -56,8 +56,46 @@ func (s *server) changeAll(e *exchange, do change) (any, error) {
 	return succeeded(), nil
 }
 
-// portion is how many tagged URLs are changed at a time. More are not in memory, however many the tags select.
-const portion = 500
+// portion is how many URLs an operation on any number of them changes at a time. The writes of others wait for the read
+// models behind it.
+const portion = 25
+
+// operation is a change of any number of URLs.
+type operation struct {
+	s    *server
+	e    *exchange
+	last written // how far the log has to be read to see all of it
+	late bool    // the read models were not in time once
+}
+
+// begin waits for the turn of an operation of the account. The caller calls end when it is done.
+func (s *server) begin(e *exchange) (o *operation, end func(), err error) {
+	cancel := e.extend(s.cfg.OperationTimeout)
+	next, err := s.turns.take(e.context(), e.account.ID, e.left)
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	return &operation{s: s, e: e}, func() { next(); cancel() }, nil
+}
+
+// changed takes in the outcomes of a portion, and returns its error or when the read models show it: so there is never more of
+// the operation than a portion between the write of another account and its answer. Read models that are not in time are
+// waited for at the end alone.
+func (o *operation) changed(outcomes []commands.URLOutcome) error {
+	if err := interrupted(outcomes); err != nil {
+		return err
+	}
+	w := positions(commands.URLsOutcome{Items: outcomes})
+	o.last.urls = max(o.last.urls, w.urls)
+	if o.late || w.urls == 0 {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(o.e.context(), o.s.cfg.WaitTimeout)
+	defer cancel()
+	o.late = o.s.cfg.Wait(ctx, projectionLinks, w.urls) != nil
+	return nil
+}
 
 // changeTagged carries out a command on all URLs that meet an expression when the call arrives. What interrupts it
 // leaves the first URLs changed and the others not; the same call again does the rest.
@@ -66,7 +104,11 @@ func (s *server) changeTagged(e *exchange, expression *tagexpr.Expr, do change) 
 	if err != nil {
 		return err
 	}
-	defer e.extend(s.cfg.OperationTimeout)()
+	operation, end, err := s.begin(e)
+	if err != nil {
+		return err
+	}
+	defer end()
 	if expression.AsksForVisits() {
 		s.awaitClicks(e, projectionLinks)
 	}
@@ -74,25 +116,22 @@ func (s *server) changeTagged(e *exchange, expression *tagexpr.Expr, do change) 
 	if err != nil {
 		return answered(err)
 	}
-	var last written
 	for {
 		ids, err := tagged.Next(e.context(), portion)
 		if err != nil {
 			return answered(err)
 		}
 		if len(ids) == 0 {
-			s.settle(e, last)
+			s.settle(e, operation.last)
 			return nil
 		}
 		refs := make([]commands.Ref, len(ids))
 		for i, id := range ids {
 			refs[i].ID = id.String()
 		}
-		outcomes := do(e.context(), request, refs)
-		if err := interrupted(outcomes); err != nil {
+		if err := operation.changed(do(e.context(), request, refs)); err != nil {
 			return err
 		}
-		last.urls = max(last.urls, positions(commands.URLsOutcome{Items: outcomes}).urls)
 	}
 }
 

@@ -193,7 +193,7 @@ func (s *server) failureOf(e *exchange, err error) failure {
 	if f, ok := refusal(err); ok {
 		return f
 	}
-	if errors.Is(e.context().Err(), context.Canceled) {
+	if errors.Is(e.context().Err(), context.Canceled) || errors.Is(err, errClientLeft) {
 		s.cfg.Logger.DebugContext(e.context(), "client left", slog.String("request", e.id), slog.String("error", clipTo(err.Error(), maxLoggedError)))
 		return failure{code: codeUnknown, status: http.StatusServiceUnavailable}
 	}

@@ -43,6 +43,7 @@ type exchange struct {
 	account queries.Account // who asks; zero before authentication
 	status  int             // of the answer; 0: not yet known
 	payload map[string]any  // of the body, where it was read
+	left    <-chan struct{} // closed when the client has
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -132,6 +133,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveClient answers a call of the API within the request's deadline.
 func (s *server) serveClient(e *exchange, path *url.URL, known bool) {
 	ctx := e.context()
+	e.left = ctx.Done()
 	if e.sent != http.MethodGet && e.sent != http.MethodHead {
 		ctx = context.WithoutCancel(ctx) // a write that has begun is finished
 	}

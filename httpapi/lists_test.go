@@ -126,7 +126,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = patience / 12 })
 	c := s.client(t, "alice")
-	const urls, perCall = portion + portion/5, 50
+	const urls, perCall = 12 * portion, 50
 	items := strings.Repeat(`,{"long_url":"https://example.com/","tags":["t"]}`, perCall)
 	for range urls / perCall {
 		c.must("POST", "/v3/urls", `{"urls":[`+items[1:]+`]}`)

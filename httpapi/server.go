@@ -167,6 +167,7 @@ type server struct {
 	cfg      Config
 	logins   *logins
 	loginLog *loginLog
+	turns    *turns
 	agents   agents
 
 	pseudonyms *pseudonyms       // by the visitor key
@@ -185,7 +186,7 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	s := &server{cfg: cfg, agents: known, logins: newLogins(), loginLog: newLoginLog(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
+	s := &server{cfg: cfg, agents: known, logins: newLogins(), loginLog: newLoginLog(), turns: newTurns(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
 	if cfg.FormerVisitorKey != nil {
 		s.former = newPseudonyms(cfg.FormerVisitorKey)
 	}

@@ -62,9 +62,12 @@ func (s *server) undoBatch(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer e.extend(s.cfg.OperationTimeout)()
+	operation, end, err := s.begin(e)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
 	answer := undoAnswer{envelope: succeeded(), Undo: undoRecord{Batch: batch.String()}, URLs: []failedItem{}}
-	var last written
 	for after := uuid.Nil; ; {
 		ids, err := s.cfg.Queries.BatchLinks(e.context(), e.account.ID, batch, after, portion)
 		if err != nil {
@@ -79,16 +82,15 @@ func (s *server) undoBatch(e *exchange) (any, error) {
 			texts[i] = id.String()
 		}
 		outcomes := s.cfg.Commands.UndoBatch(e.context(), request, batch.String(), texts)
-		if err := interrupted(outcomes); err != nil {
+		if err := operation.changed(outcomes); err != nil {
 			return nil, err
 		}
 		s.addUndone(&answer, outcomes)
-		last.urls = max(last.urls, positions(commands.URLsOutcome{Items: outcomes}).urls)
 	}
 	if answer.Undo.Undone+answer.Undo.Refused == 0 {
 		return nil, &apiError{code: codeURLNotFound, details: "There is no URL of this account that a batch with this id changed"}
 	}
-	s.settle(e, last)
+	s.settle(e, operation.last)
 	return answer, nil
 }
 

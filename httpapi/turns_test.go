@@ -1,0 +1,142 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+// gate holds back the first that waits for the read models of links, from when it is closed until it is opened.
+type gate struct {
+	closed  atomic.Bool
+	arrived chan struct{}
+	open    chan struct{}
+}
+
+func newGate() *gate { return &gate{arrived: make(chan struct{}), open: make(chan struct{})} }
+
+func (g *gate) adjust(cfg *Config) {
+	wait := cfg.Wait
+	cfg.Wait = func(ctx context.Context, projection string, position uint64) error {
+		if projection == projectionLinks && g.closed.CompareAndSwap(true, false) {
+			close(g.arrived)
+			<-g.open
+		}
+		return wait(ctx, projection, position)
+	}
+}
+
+// waiting returns when that many operations of an account are under way or wait.
+func (s *stack) waiting(t testing.TB, c *client, n int) {
+	t.Helper()
+	turns := s.handler.(*server).turns
+	for ctx := withPatience(t); ; {
+		turns.mu.Lock()
+		q := turns.queues[uuid.MustParse(c.id)]
+		reached := q == nil && n == 0 || q != nil && q.n == n
+		turns.mu.Unlock()
+		if reached {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("there were never %d operations", n)
+		}
+	}
+}
+
+// Changes by tags and undone batches of one account are carried out one after the other. So many wait, the others are told to come
+// back; other accounts and other calls don't wait.
+func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	s := newStack(t, g.adjust)
+	c, bob := s.client(t, "alice"), s.client(t, "bob")
+	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(headerBatchID)
+	bob.create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
+	operations := [][3]string{
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`}, {"DELETE", "/v3/stats?tags=t", ""}, {"POST", "/v3/batches/" + batch + "/undo", ""},
+		{"DELETE", "/v3/urls?tags=t", ""},
+	}
+
+	g.closed.Store(true)
+	var calls sync.WaitGroup
+	calls.Go(func() { c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
+	<-g.arrived
+	for i := range maxWaiting {
+		calls.Go(func() {
+			do := operations[i%2]
+			c.must(do[0], do[1], do[2])
+		})
+	}
+	s.waiting(t, c, 1+maxWaiting)
+	for _, do := range operations {
+		a := c.call(do[0], do[1], do[2])
+		a.is(http.StatusTooManyRequests, codeCallLimit)
+		equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
+	}
+	equal(t, "note while the others wait", c.read("one").Note, "first")
+	c.must("PATCH", "/v3/urls/one", `{"urls":[{"archived":true}]}`)
+	c.must("DELETE", "/v3/stats?hashes=one", "")
+	bob.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"bobs"}]}`)
+	close(g.open)
+	calls.Wait()
+	equal(t, "note", c.read("one").Note, "x")
+	s.waiting(t, c, 0)
+	for _, do := range operations {
+		c.call(do[0], do[1], do[2])
+	}
+	s.waiting(t, c, 0)
+}
+
+// A client that leaves while its operation waits gives up its place, and nothing is changed.
+func TestOperationsOfClientsThatLeave(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	s := newStack(t, g.adjust)
+	c := s.client(t, "alice")
+	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
+	g.closed.Store(true)
+	var calls sync.WaitGroup
+	calls.Go(func() { c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
+	<-g.arrived
+	ctx, leave := context.WithCancel(t.Context())
+	calls.Go(func() {
+		c.call("DELETE", "/v3/urls?tags=t", "", func(r *http.Request) { *r = *r.WithContext(ctx) })
+	})
+	s.waiting(t, c, 2)
+	leave()
+	s.waiting(t, c, 1)
+	close(g.open)
+	calls.Wait()
+	equal(t, "note", c.read("one").Note, "first")
+	equal(t, "errors in the log", len(s.log.matching("level=ERROR")), 0)
+}
+
+// No more than a portion is in the log before the read models show it, or else the writes of others waited behind all of it.
+func TestOperationsGoOnWithTheReadModels(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	s := newStack(t, g.adjust)
+	c := s.client(t, "alice")
+	item := `,{"long_url":"https://example.com/","tags":["t"]}`
+	for range 4 {
+		c.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, portion)[1:]+`]}`)
+	}
+	g.closed.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"archived":true}]}`)
+	}()
+	<-g.arrived
+	s.caughtUp(t)
+	equal(t, "changed before the read models show the first portion", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, portion)
+	close(g.open)
+	<-done
+	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*portion)
+}
