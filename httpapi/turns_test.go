@@ -79,9 +79,9 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 		a.is(http.StatusTooManyRequests, codeCallLimit)
 		equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
 	}
-	equal(t, "note while the others wait", c.read("one").Note, "first")
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"archived":true}]}`)
 	c.must("DELETE", "/v3/stats?hashes=one", "")
+	equal(t, "note while the others wait", c.read("one").Note, "first")
 	bob.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"bobs"}]}`)
 	close(g.open)
 	calls.Wait()
