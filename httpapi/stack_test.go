@@ -132,7 +132,7 @@ func (s *stack) openDatabase(t testing.TB) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db.AddQueryHook(s.asked)
+	db.DB = db.WithQueryHook(s.asked)
 	t.Cleanup(func() { _ = db.Close() }) // a test may have closed it
 	if err := projections.Prepare(ctx, db); err != nil {
 		t.Fatal(err)

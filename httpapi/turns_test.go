@@ -59,7 +59,9 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(headerBatchID)
 	bob.create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
 	operations := [][3]string{
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`}, {"DELETE", "/v3/stats?tags=t", ""}, {"POST", "/v3/batches/" + batch + "/undo", ""},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`},
+		{"DELETE", "/v3/stats?tags=t", ""},
+		{"POST", "/v3/batches/" + batch + "/undo", ""},
 		{"DELETE", "/v3/urls?tags=t", ""},
 	}
 
