@@ -15,8 +15,8 @@ import (
 
 // KeyCall gives a name that the client has chosen to one call, for ever: it returns nil for the first call of the account
 // under the name and for its repeats, and refuses another content with KeyReused. The first append of the name's stream
-// decides, so nodes and restarts make no difference; of the name and the content hashes are stored. What content tells of
-// erased notes is safe as far as the name can't be guessed, which keys the content's hash.
+// decides, so nodes and restarts make no difference. Hashes of the name and the content are stored. The name keys that of the
+// content: without the name, a guess at a note that was erased can't be checked against it.
 func (h *Handler) KeyCall(ctx context.Context, r Request, name string, content []byte) error {
 	of := sha256.Sum256([]byte(r.Account + "\n" + name))
 	stream := events.StreamCall + r.Account + "-" + hex.EncodeToString(of[:])

@@ -48,10 +48,9 @@ const failedLoginTime = 5 * time.Millisecond
 
 // refusedLogin is why a login fails.
 type refusedLogin struct {
-	reason string // of loginReasons
-	code   code
-	// details are for the client.
-	details string
+	reason  string // one of those below
+	code    code
+	details string // for the client
 }
 
 // The reasons for which logins fail, in log and metrics.
