@@ -42,7 +42,10 @@ func (h *Handler) URLAt(ctx context.Context, q AtQuery) (URLMoment, error) {
 		if err != nil {
 			return URLMoment{}, err
 		}
-		moment := momentOf(all, q.Time)
+		moment, err := momentOf(ctx, all, q.Time)
+		if err != nil {
+			return URLMoment{}, err
+		}
 		switch {
 		case moment.URL.Live() && moment.URL.Hash == q.Hash:
 			return moment, nil
@@ -64,33 +67,38 @@ func hadHash(u URL, hash string) bool {
 	return u.ID != "" && (u.Hash == hash || left && !spent.abandoned)
 }
 
-// momentOf folds the events of a link and of its account's tags, in the order of the log, up to a moment.
-func momentOf(all []stored, at time.Time) URLMoment {
-	var (
-		moment URLMoment
-		labels Tags
-	)
-	before := snapshotOf(moment.URL, labels)
-	url := URL{}
+// momentOf folds the events of a link and of its tags, in the order of the log, up to a moment.
+func momentOf(ctx context.Context, all []stored, at time.Time) (URLMoment, error) {
+	var moment URLMoment
+	fold, kept := newLinkFold(), true
+	keep := func() {
+		if !kept {
+			moment.URL, moment.Labels, kept = fold.url.clone(), fold.tagLabels(), true
+		}
+	}
 	for _, s := range all {
-		url.evolve(s.event)
-		labels.evolve(s.event)
-		after := snapshotOf(url, labels)
-		changed := len(before.changes(after)) > 0
-		before = after
-		if s.Time.After(at) {
-			if changed {
-				moment.Until = s.Time.UTC()
-				break
-			}
+		if err := ctx.Err(); err != nil {
+			return URLMoment{}, err
+		}
+		later := s.Time.After(at)
+		if later {
+			keep()
+		}
+		changed, _ := fold.next(s.event, false)
+		if later && changed {
+			moment.Until = s.Time.UTC()
+			break
+		}
+		if later {
 			continue
 		}
 		if changed {
 			moment.Since = s.Time.UTC()
 		}
-		moment.URL, moment.Labels = url.clone(), after.tags
+		kept = false
 	}
-	return moment
+	keep()
+	return moment, nil
 }
 
 // clone returns a state that shares nothing with one that evolves.

@@ -1,9 +1,6 @@
 package commands
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // FieldChange is one field of a link's record that an event changed.
 type FieldChange struct {
@@ -18,8 +15,7 @@ type FieldChange struct {
 	Erased bool `json:"erased,omitempty"`
 }
 
-// snapshot is a link's record at one moment: its state, and the labels that its tags had then. It shares nothing with
-// the state that goes on.
+// snapshot is a link's record at one moment, but for its tags.
 type snapshot struct {
 	exists         bool
 	hash           string
@@ -31,21 +27,20 @@ type snapshot struct {
 	archived       bool
 	expirationDate string
 	maxClicks      int64
-	tags           []string
 	deleted        bool
 }
 
-func snapshotOf(u URL, tags Tags) snapshot {
+func snapshotOf(u URL) snapshot {
 	return snapshot{
 		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.note(), emailStats: u.EmailStats, ping: u.Ping,
 		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate, maxClicks: u.MaxClicks,
-		tags: tags.Labels(u.Tags), deleted: u.Deleted,
+		deleted: u.Deleted,
 	}
 }
 
-// changes returns what differs between two moments of a link. Of a link that did not exist before, those are the fields
-// that were given: fields with their defaults are left out.
-func (before snapshot) changes(after snapshot) []FieldChange {
+// changes returns what differs between two moments of a link; addTags adds its tags. Of a link that did not exist before,
+// those are the fields that were given: fields with their defaults are left out.
+func (before snapshot) changes(after snapshot, addTags func(*difference)) []FieldChange {
 	d := difference{created: !before.exists}
 	compare(&d, "hash", before.hash, after.hash)
 	compare(&d, "long_url", before.longURL, after.longURL)
@@ -61,9 +56,7 @@ func (before snapshot) changes(after snapshot) []FieldChange {
 		d.add("expiration_date", date(before.expirationDate), date(after.expirationDate))
 	}
 	compare(&d, "max_clicks", before.maxClicks, after.maxClicks)
-	if !slices.Equal(before.tags, after.tags) {
-		d.add("tags", before.tags, after.tags)
-	}
+	addTags(&d)
 	compare(&d, "deleted", before.deleted, after.deleted)
 	return d.changes
 }

@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/google/uuid"
 
@@ -46,18 +45,20 @@ type URLsOutcome struct {
 // CreateURLs creates links, each for itself and concurrently. Of two items with the same custom hash the first wins.
 func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
-	var labels []string
+	labels, labelled := make([][]string, len(items)), false
 	for i, item := range items {
 		if outcome.Items[i].Err = h.checkCreate(item); outcome.Items[i].Err == nil {
-			labels = append(labels, item.Tags...)
+			labels[i], labelled = item.Tags, labelled || len(item.Tags) > 0
 		}
 	}
 	var tags Tags
-	if len(labels) > 0 {
+	if labelled {
+		var refused []error
 		var err error
-		if tags, outcome.Tags, err = h.ensureTags(ctx, r, labels); err != nil {
+		if tags, refused, outcome.Tags, err = h.ensureTags(ctx, r, labels); err != nil {
 			return outcome.failed(err)
 		}
+		outcome.refused(refused)
 	}
 	var made linksMade
 	var order turns
@@ -107,7 +108,10 @@ func (h *Handler) checkCreate(item CreateURL) error {
 	if err := checkMaxClicks(item.MaxClicks); err != nil {
 		return err
 	}
-	return checkLabels(item.Tags)
+	if err := checkLabels(item.Tags); err != nil {
+		return err
+	}
+	return checkTagCount(item.Tags)
 }
 
 func checkLabels(labels []string) error {
@@ -132,7 +136,7 @@ func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	if tags.all != nil {
+	if tags.byID != nil {
 		outcome.Labels = tags.Labels(outcome.URL.Tags)
 	}
 	return outcome
@@ -217,7 +221,7 @@ func (t Tags) ids(labels []string) []string {
 	var ids []string
 	seen := make(map[string]bool)
 	for _, label := range labels {
-		if tag, ok := t.ByLabel(strings.TrimSpace(label)); ok && !seen[tag.ID] {
+		if tag, ok := t.ByLabel(label); ok && !seen[tag.ID] {
 			seen[tag.ID] = true
 			ids = append(ids, tag.ID)
 		}

@@ -33,17 +33,17 @@ func (e EditURL) keys() []string {
 // EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their order.
 func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
-	var attach []string
+	attach := make([][]string, len(edits))
 	for i, edit := range edits {
 		if outcome.Items[i].Err = h.CheckEdit(edit); outcome.Items[i].Err == nil {
-			labels, _ := tagInstructions(edit.Tags)
-			attach = append(attach, labels...)
+			attach[i], _ = tagInstructions(edit.Tags)
 		}
 	}
-	tags, position, err := h.ensureTags(ctx, r, attach)
+	tags, refused, position, err := h.ensureTags(ctx, r, attach)
 	if err != nil {
 		return outcome.failed(err)
 	}
+	outcome.refused(refused)
 	outcome.Tags = position
 	carryOut(len(edits), func(i int) []string { return edits[i].keys() }, func(i int) {
 		if outcome.Items[i].Err == nil {
@@ -51,6 +51,15 @@ func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLs
 		}
 	})
 	return outcome
+}
+
+// refused gives the items that were not refused yet what else refuses them, at their index.
+func (o URLsOutcome) refused(errs []error) {
+	for i, err := range errs {
+		if o.Items[i].Err == nil {
+			o.Items[i].Err = err
+		}
+	}
 }
 
 // failed gives the items that were not refused an error that they share.
@@ -144,6 +153,9 @@ func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change url
 	}
 	if loaded.holds(r.Command, events.StreamURL+url.ID) {
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
+	}
+	if change, err = h.withinTagBound(ctx, url, change); err != nil {
+		return URLOutcome{}, err
 	}
 	if change.hash != nil && *change.hash != url.Hash {
 		if change.claim, err = h.claim(ctx, r, *change.hash, url.ID, url.spentClaimOf(*change.hash)); err != nil {

@@ -126,6 +126,9 @@ func (h *Handler) load(ctx context.Context, stream string) (history, error) {
 	}
 	loaded := history{recorded: recorded, events: make([]events.Event, len(recorded))}
 	for i, r := range recorded {
+		if err := ctx.Err(); err != nil {
+			return history{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
 		e, err := r.Event()
 		if err != nil {
 			return history{}, err

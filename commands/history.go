@@ -22,6 +22,8 @@ type HashHistory struct {
 	MoreLinks int `json:"more_links"`
 	// Entries are the events, oldest first. An event that changed several of the links has an entry for each.
 	Entries []HistoryEntry `json:"events"`
+	// Total counts all entries, also those that HistoryOf.Limit left out.
+	Total int `json:"-"`
 }
 
 // LinkLife is the outline of one link's history.
@@ -32,6 +34,14 @@ type LinkLife struct {
 	CreatedAt time.Time `json:"created_at"`
 	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
 }
+
+// entryPlace names an entry: the event of a position, as far as it is about a link.
+type entryPlace struct {
+	position eventstore.Position
+	link     string // id
+}
+
+func (e HistoryEntry) place() entryPlace { return entryPlace{e.Position, e.Link} }
 
 // HistoryEntry is an event, who caused it, and what it changed.
 type HistoryEntry struct {
@@ -152,9 +162,11 @@ func claimEntries(claims []stored, reader string) ([]HistoryEntry, error) {
 // of its business.
 func claimants(claims []stored, reader string) []string {
 	var links []string
+	seen := make(map[string]bool)
 	for _, s := range claims {
 		claimed, ok := s.event.(events.HashClaimed)
-		if ok && (reader == "" || claimed.Account == reader) && !slices.Contains(links, claimed.URLID) {
+		if ok && (reader == "" || claimed.Account == reader) && !seen[claimed.URLID] {
+			seen[claimed.URLID] = true
 			links = append(links, claimed.URLID)
 		}
 	}
@@ -163,45 +175,11 @@ func claimants(claims []stored, reader string) []string {
 
 // lastClaimants are claimants in the order of their last claims.
 func lastClaimants(claims []stored, reader string) []string {
-	var links []string
-	for _, s := range slices.Backward(claims) {
-		for _, link := range claimants([]stored{s}, reader) {
-			if !slices.Contains(links, link) {
-				links = append(links, link)
-			}
-		}
-	}
+	backward := slices.Clone(claims)
+	slices.Reverse(backward)
+	links := claimants(backward, reader)
 	slices.Reverse(links)
 	return links
-}
-
-// linkEntries folds the events of a link and of its account's tags. Events of tags have an entry where they changed the
-// link's record.
-func linkEntries(link string, all []stored, reader string) (LinkLife, []HistoryEntry, error) {
-	var (
-		life    LinkLife
-		entries []HistoryEntry
-		url     URL
-		labels  Tags
-	)
-	before := snapshotOf(url, labels)
-	for _, s := range all {
-		url.evolve(s.event)
-		labels.evolve(s.event)
-		life.evolve(s.event)
-		after := snapshotOf(url, labels)
-		changes := before.changes(after)
-		before = after
-		if s.Stream != events.StreamURL+link && len(changes) == 0 {
-			continue
-		}
-		entry, err := s.entry(link, reader, changes)
-		if err != nil {
-			return LinkLife{}, nil, err
-		}
-		entries = append(entries, entry)
-	}
-	return life, entries, nil
 }
 
 func (l *LinkLife) evolve(e events.Event) {

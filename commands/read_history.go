@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -15,6 +16,8 @@ type HistoryOf struct {
 	Account string
 	// MaxLinks bounds how many links are followed: the last ones that claimed the hash. 0: all.
 	MaxLinks int
+	// Offset and Limit choose a page of the entries, of which alone it is told what they changed. Limit 0: all.
+	Offset, Limit int
 }
 
 // History reads what happened to a hash and to the links that ever lived under it, from their streams. It refuses with
@@ -40,66 +43,186 @@ func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error
 		history.MoreLinks = len(links) - of.MaxLinks
 		links = links[history.MoreLinks:]
 	}
-	if history.Entries, err = claimEntries(claims, of.Account); err != nil {
+	claimed, err := claimEntries(claims, of.Account)
+	if err != nil {
 		return HashHistory{}, err
 	}
-	owners := make(map[string]owner) // by account
+	reading := historyReading{Handler: h, reader: of.Account, owners: make(map[string]owner)}
+	return history, reading.read(ctx, &history, of, claimed, links)
+}
+
+// historyReading reads the links of one history. It has the streams of no more than one of them in memory at a time.
+type historyReading struct {
+	*Handler
+	reader string
+	owners map[string]owner // the accounts met so far
+
+	link string // the one that was loaded last
+	all  []stored
+}
+
+// read fills in the links and the page that was asked for. It goes through all links to find where the entries lie, and
+// once more through those that have entries of the page.
+func (r *historyReading) read(ctx context.Context, history *HashHistory, of HistoryOf, claimed []HistoryEntry, links []string) error {
+	everything := of.Offset == 0 && of.Limit == 0
+	var places []entryPlace
+	for _, entry := range claimed {
+		places = append(places, entry.place())
+	}
+	entries := claimed
 	for _, link := range links {
-		life, entries, err := h.lifeOf(ctx, link, of.Account, owners)
+		life, of, told, err := r.entriesOf(ctx, link, func(entryPlace) bool { return everything })
 		if err != nil {
-			return HashHistory{}, err
+			return err
 		}
 		if life.ID != "" {
 			history.Links = append(history.Links, life)
 		}
-		history.Entries = append(history.Entries, entries...)
+		places, entries = append(places, of...), append(entries, told...)
 	}
-	slices.SortStableFunc(history.Entries, func(a, b HistoryEntry) int { return byPosition(a.Position, b.Position) })
-	return history, nil
+	history.Total = len(places)
+	if everything {
+		slices.SortStableFunc(entries, func(a, b HistoryEntry) int { return byPosition(a.Position, b.Position) })
+		history.Entries = entries
+		return nil
+	}
+	slices.SortStableFunc(places, func(a, b entryPlace) int { return byPosition(a.position, b.position) })
+	places = places[min(of.Offset, len(places)):]
+	if of.Limit > 0 {
+		places = places[:min(of.Limit, len(places))]
+	}
+	var err error
+	history.Entries, err = r.page(ctx, places, claimed)
+	return err
 }
 
-// lifeOf reads one link. A claim whose link never came has none. owners keeps the accounts met so far.
-func (h *Handler) lifeOf(ctx context.Context, link, reader string, owners map[string]owner) (LinkLife, []HistoryEntry, error) {
-	all, err := h.streamsOf(ctx, link, owners)
-	if err != nil {
-		return LinkLife{}, nil, err
+// page returns the entries at places.
+func (r *historyReading) page(ctx context.Context, places []entryPlace, claimed []HistoryEntry) ([]HistoryEntry, error) {
+	wanted := make(map[entryPlace]int, len(places))
+	for i, place := range places {
+		wanted[place] = i
 	}
-	return linkEntries(link, all, reader)
+	page := make([]HistoryEntry, len(places))
+	put := func(entries []HistoryEntry) {
+		for _, entry := range entries {
+			if i, ok := wanted[entry.place()]; ok {
+				page[i] = entry
+				delete(wanted, entry.place())
+			}
+		}
+	}
+	put(claimed)
+	for _, place := range places {
+		if _, missing := wanted[place]; !missing {
+			continue
+		}
+		_, _, entries, err := r.entriesOf(ctx, place.link, func(p entryPlace) bool { _, ok := wanted[p]; return ok })
+		if err != nil {
+			return nil, err
+		}
+		put(entries)
+	}
+	return page, nil
+}
+
+// entriesOf reads one link. A claim whose link never came has none.
+func (r *historyReading) entriesOf(ctx context.Context, link string, tell func(entryPlace) bool) (LinkLife, []entryPlace, []HistoryEntry, error) {
+	if r.link != link {
+		r.all = nil // so that the two are not in memory at a time
+		all, err := r.streamsOf(ctx, link, r.owners)
+		if err != nil {
+			return LinkLife{}, nil, nil, err
+		}
+		r.link, r.all = link, all
+	}
+	return linkEntries(ctx, link, r.all, r.reader, tell)
 }
 
 // owner is what the history of a link takes from its account.
 type owner struct {
-	tags   []stored
+	tags   map[string][]stored // the events of each tag, by its id
 	erased bool
 }
 
-// streamsOf reads the events of a link and of its account's tags, in the order of the log.
+func (h *Handler) ownerOf(ctx context.Context, account string) (owner, error) {
+	loaded, err := h.load(ctx, events.StreamTags+account)
+	if err != nil {
+		return owner{}, err
+	}
+	of := owner{tags: make(map[string][]stored)}
+	for _, s := range loaded.stored() {
+		if id := tagOf(s.event); id != "" {
+			of.tags[id] = append(of.tags[id], s)
+		}
+	}
+	of.erased, err = h.isErased(ctx, account)
+	return of, err
+}
+
+// tagOf returns the id of the tag that an event is about.
+func tagOf(e events.Event) string {
+	switch e := e.(type) {
+	case events.TagCreated:
+		return e.TagID
+	case events.TagRenamed:
+		return e.TagID
+	case events.TagDeleted:
+		return e.TagID
+	}
+	return ""
+}
+
+// streamsOf reads the events of a link and of the tags that it ever had, in the order of the log. owners keeps the accounts
+// met so far.
 func (h *Handler) streamsOf(ctx context.Context, link string, owners map[string]owner) ([]stored, error) {
 	loaded, err := h.load(ctx, events.StreamURL+link)
 	if err != nil {
 		return nil, err
 	}
-	account := foldURL(loaded.events).Account
+	all := loaded.stored()
+	account, tags := taggings(loaded.events)
 	if account == "" {
-		return loaded.stored(), nil
+		return all, nil
 	}
 	of, known := owners[account]
 	if !known {
-		tags, err := h.load(ctx, events.StreamTags+account)
-		if err != nil {
-			return nil, err
-		}
-		of.tags = tags.stored()
-		if of.erased, err = h.isErased(ctx, account); err != nil {
+		if of, err = h.ownerOf(ctx, account); err != nil {
 			return nil, err
 		}
 		owners[account] = of
 	}
-	all := loaded.stored()
 	if of.erased {
 		all = withoutNotes(all)
 	}
-	all = slices.Concat(all, of.tags)
-	slices.SortStableFunc(all, func(a, b stored) int { return byPosition(a.Position, b.Position) })
+	for _, id := range tags {
+		all = append(all, of.tags[id]...)
+	}
+	slices.SortStableFunc(all, func(a, b stored) int {
+		if a.Stream == b.Stream {
+			return cmp.Compare(a.Revision, b.Revision)
+		}
+		return byPosition(a.Position, b.Position)
+	})
 	return all, nil
+}
+
+// taggings returns the account of a link, and the ids of all tags that the link ever had, each once.
+func taggings(history []events.Event) (account string, tags []string) {
+	seen := make(map[string]bool)
+	for _, e := range history {
+		var attached []string
+		switch e := e.(type) {
+		case events.URLCreated:
+			account, attached = e.Account, e.Tags
+		case events.URLTagged:
+			attached = e.Tags
+		}
+		for _, id := range attached {
+			if !seen[id] {
+				seen[id] = true
+				tags = append(tags, id)
+			}
+		}
+	}
+	return account, tags
 }

@@ -1,14 +1,13 @@
 package commands
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -25,9 +24,11 @@ type Tag struct {
 	Label string // as first written
 }
 
-// Tags is the state of all tags of one account, folded from its stream, in the order of their creation.
+// Tags is the state of all tags of one account, folded from its stream. What it costs to find one does not depend on how
+// many there are.
 type Tags struct {
-	all []Tag
+	byID    map[string]Tag
+	byLabel map[string]string // id, by the label as labelKey writes it
 }
 
 func foldTags(history []events.Event) Tags {
@@ -41,60 +42,60 @@ func foldTags(history []events.Event) Tags {
 func (t *Tags) evolve(e events.Event) {
 	switch e := e.(type) {
 	case events.TagCreated:
-		t.all = append(t.all, Tag{ID: e.TagID, Label: e.Label})
+		t.put(Tag{ID: e.TagID, Label: e.Label})
 	case events.TagRenamed:
-		if i := t.index(e.TagID); i >= 0 {
-			t.all[i].Label = e.Label
+		if was, ok := t.byID[e.TagID]; ok {
+			t.remove(was)
+			t.put(Tag{ID: e.TagID, Label: e.Label})
 		}
 	case events.TagDeleted:
-		if i := t.index(e.TagID); i >= 0 {
-			t.all = slices.Delete(t.all, i, i+1)
+		if was, ok := t.byID[e.TagID]; ok {
+			t.remove(was)
 		}
 	}
 }
 
-func (t Tags) index(id string) int {
-	return slices.IndexFunc(t.all, func(tag Tag) bool { return tag.ID == id })
+func (t *Tags) put(tag Tag) {
+	if t.byID == nil {
+		t.byID, t.byLabel = make(map[string]Tag), make(map[string]string)
+	}
+	t.byID[tag.ID], t.byLabel[labelKey(tag.Label)] = tag, tag.ID
+}
+
+func (t *Tags) remove(tag Tag) {
+	delete(t.byID, tag.ID)
+	if key := labelKey(tag.Label); t.byLabel[key] == tag.ID {
+		delete(t.byLabel, key)
+	}
+}
+
+// labelKey returns the one spelling that stands for all that differ from it in case alone, under Unicode simple case
+// folding: each letter is the lowest of those that it may be written as.
+func labelKey(label string) string {
+	return strings.Map(func(r rune) rune {
+		lowest := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			lowest = min(lowest, other)
+		}
+		return lowest
+	}, label)
 }
 
 // ByLabel finds a tag by its label, under Unicode simple case folding.
 func (t Tags) ByLabel(label string) (Tag, bool) {
-	label = strings.TrimSpace(label)
-	i := slices.IndexFunc(t.all, func(tag Tag) bool { return strings.EqualFold(tag.Label, label) })
-	if i < 0 {
-		return Tag{}, false
-	}
-	return t.all[i], true
+	id, ok := t.byLabel[labelKey(trimLabel(label))]
+	return t.byID[id], ok
 }
 
 // Labels returns the labels of tag ids. Ids of deleted tags have none.
 func (t Tags) Labels(ids []string) []string {
 	labels := make([]string, 0, len(ids))
 	for _, id := range ids {
-		if i := t.index(id); i >= 0 {
-			labels = append(labels, t.all[i].Label)
+		if tag, ok := t.byID[id]; ok {
+			labels = append(labels, tag.Label)
 		}
 	}
 	return labels
-}
-
-// create decides which of the labels are new tags.
-func (t Tags) create(account string, labels []string, command uuid.UUID, at time.Time) ([]events.Event, error) {
-	var created []events.Event
-	known := Tags{all: slices.Clone(t.all)}
-	for _, label := range labels {
-		label, err := checkLabel(label)
-		if err != nil {
-			return nil, err
-		}
-		if _, exists := known.ByLabel(label); exists {
-			continue
-		}
-		tag := Tag{ID: uuid.NewSHA1(command, []byte(label)).String(), Label: label}
-		known.all = append(known.all, tag)
-		created = append(created, events.TagCreated{TagID: tag.ID, Account: account, Label: label, At: at})
-	}
-	return created, nil
 }
 
 // rename decides on another label for a tag. Its own label in another spelling is allowed, another tag's is not.
@@ -124,9 +125,11 @@ func (t Tags) delete(label string, at time.Time) ([]events.Event, error) {
 	return []events.Event{events.TagDeleted{TagID: tag.ID, At: at}}, nil
 }
 
+func trimLabel(label string) string { return strings.TrimSpace(label) }
+
 // checkLabel returns a label as it is stored, or refuses it.
 func checkLabel(label string) (string, error) {
-	label = strings.TrimSpace(label)
+	label = trimLabel(label)
 	if n := utf8.RuneCountInString(label); n < 1 || n > maxLabel {
 		return "", refuse(InvalidLabel, "A tag label must have 1 to %d characters", maxLabel)
 	}
@@ -150,8 +153,8 @@ type TagOutcome struct {
 
 // CreateTag creates a tag, or finds the one that has the label. It refuses with InvalidLabel.
 func (h *Handler) CreateTag(ctx context.Context, r Request, label string) (TagOutcome, error) {
-	tags, position, err := h.ensureTags(ctx, r, []string{label})
-	if err != nil {
+	tags, refused, position, err := h.ensureTags(ctx, r, [][]string{{label}})
+	if err := cmp.Or(err, refused[0]); err != nil {
 		return TagOutcome{}, err
 	}
 	tag, _ := tags.ByLabel(label)
@@ -174,14 +177,19 @@ func (h *Handler) DeleteTag(ctx context.Context, r Request, label string) (event
 	return position, err
 }
 
-// ensureTags creates the tags that are missing.
-func (h *Handler) ensureTags(ctx context.Context, r Request, labels []string) (Tags, eventstore.Position, error) {
-	return h.changeTags(ctx, r, func(t Tags) ([]events.Event, error) {
-		return t.create(r.Account, labels, r.Command, h.now())
+// ensureTags creates the tags that the items of a batch name and that are missing. An item whose tags the account has no room
+// for is refused, and none of its tags is created; what refused it is at its index.
+func (h *Handler) ensureTags(ctx context.Context, r Request, items [][]string) (Tags, []error, eventstore.Position, error) {
+	refused := make([]error, len(items))
+	tags, position, err := h.changeTags(ctx, r, func(t Tags) (created []events.Event, err error) {
+		created, refused = t.create(r.Account, items, r.Command, h.now())
+		return created, nil
 	})
+	return tags, refused, position, err
 }
 
-// changeTags appends what decide makes of the account's tags, and returns them as they are afterwards.
+// changeTags appends what decide makes of the account's tags, and returns them as they are afterwards. Where the command was
+// carried out before, nothing is appended, whatever is decided.
 func (h *Handler) changeTags(ctx context.Context, r Request, decide func(Tags) ([]events.Event, error)) (Tags, eventstore.Position, error) {
 	stream := events.StreamTags + r.Account
 	var position eventstore.Position
@@ -192,16 +200,19 @@ func (h *Handler) changeTags(ctx context.Context, r Request, decide func(Tags) (
 		}
 		tags := foldTags(loaded.events)
 		position = loaded.position()
+		changes, err := decide(tags)
 		if loaded.holds(r.Command, stream) {
 			return tags, nil
 		}
-		changes, err := decide(tags)
 		if err != nil || len(changes) == 0 {
 			return tags, err
 		}
 		appended, err := h.append(ctx, r, stream, loaded.revision(), changes...)
 		position = appended.Position
-		return foldTags(append(loaded.events, changes...)), err
+		for _, e := range changes {
+			tags.evolve(e)
+		}
+		return tags, err
 	})
 	return tags, position, err
 }

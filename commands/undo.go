@@ -30,7 +30,7 @@ func (h *Handler) tryUndo(ctx context.Context, r Request, id, batch string) (URL
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	effect, err := effectOf(loaded, batch)
+	effect, err := effectOf(ctx, loaded, batch)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -96,9 +96,12 @@ type statsReset struct {
 }
 
 // effectOf folds a link's stream.
-func effectOf(loaded history, batch string) (batchEffect, error) {
+func effectOf(ctx context.Context, loaded history, batch string) (batchEffect, error) {
 	effect := batchEffect{before: make(map[string]any), since: make(map[string]bool)}
 	for i, r := range loaded.recorded {
+		if err := ctx.Err(); err != nil {
+			return batchEffect{}, err
+		}
 		var metadata events.Metadata
 		if len(r.Metadata) > 0 {
 			if err := json.Unmarshal(r.Metadata, &metadata); err != nil {
@@ -111,24 +114,16 @@ func effectOf(loaded history, batch string) (batchEffect, error) {
 }
 
 func (b *batchEffect) evolve(e events.Event, at eventstore.Revision, inBatch bool) {
-	before := fieldsOf(b.url)
 	if inBatch && len(b.before) == 0 {
 		b.tags = slices.Clone(b.url.Tags)
 	}
-	b.url.evolve(e)
-	after := fieldsOf(b.url)
-	fields := maps.Clone(before)
-	maps.Copy(fields, after)
-	for field := range fields {
-		if before[field] == after[field] {
-			continue
-		}
+	for field, before := range b.url.changedBy(e) {
 		if !inBatch {
 			b.since[field] = true
 			continue
 		}
 		if _, known := b.before[field]; !known || b.since[field] {
-			b.before[field] = before[field]
+			b.before[field] = before
 		}
 		delete(b.since, field)
 	}
@@ -175,8 +170,12 @@ func (b *batchEffect) undo() (was URL, resets []eventstore.Revision, err error) 
 		was.setField(field, b.before[field])
 		undone = true
 	}
-	if undone && slices.Equal(slices.Sorted(slices.Values(was.Tags)), slices.Sorted(slices.Values(b.tags))) {
-		was.Tags = b.tags // in their order
+	switch {
+	case !undone:
+	case slices.Equal(slices.Sorted(slices.Values(was.Tags)), slices.Sorted(slices.Values(b.tags))):
+		was.Tags = b.tags // in their order, and however many they were
+	case len(was.Tags) > max(maxLinkTags, len(b.url.Tags)):
+		conflicts = append(conflicts, "tags") // others have come, and there is no room for all
 	}
 	if was.Deleted && undone {
 		conflicts = append(conflicts, fieldGone)
@@ -220,15 +219,57 @@ func changedSince(fields []string) error {
 
 // fieldsOf are all values of a link that a batch can change. A tag is a field of its own, that is there or not.
 func fieldsOf(u URL) map[string]any {
-	fields := map[string]any{
-		fieldGone: !u.Live(), "hash": u.Hash, "long_url": u.LongURL, "note": u.note(), "email_stats": u.EmailStats,
-		"ping": u.Ping, "protected": u.Protected, "archived": u.Archived, "expiration_date": u.ExpirationDate,
-		"max_clicks": u.MaxClicks,
+	fields := make(map[string]any)
+	for _, f := range plainFields(u) {
+		fields[f.name] = f.value
 	}
 	for _, id := range u.Tags {
 		fields[fieldTag+id] = true
 	}
 	return fields
+}
+
+type field struct {
+	name  string
+	value any
+}
+
+// plainFields are all fields but the tags.
+func plainFields(u URL) [10]field {
+	return [...]field{
+		{fieldGone, !u.Live()}, {"hash", u.Hash}, {"long_url", u.LongURL}, {"note", u.note()}, {"email_stats", u.EmailStats},
+		{"ping", u.Ping}, {"protected", u.Protected}, {"archived", u.Archived}, {"expiration_date", u.ExpirationDate},
+		{"max_clicks", u.MaxClicks},
+	}
+}
+
+// changedBy folds an event, and returns the fields that it changed with their values before; nil: it was not there. What that
+// costs does not depend on how many tags the link has, but where it loses some.
+func (u *URL) changedBy(e events.Event) map[string]any {
+	before, tags := plainFields(*u), len(u.Tags)
+	var changed map[string]any
+	change := func(name string, value any) {
+		if changed == nil {
+			changed = make(map[string]any)
+		}
+		changed[name] = value
+	}
+	if e, ok := e.(events.URLUntagged); ok {
+		_, detached := u.retagging(urlChange{detach: e.Tags})
+		for _, id := range detached {
+			change(fieldTag+id, true)
+		}
+	}
+	u.evolve(e)
+	for _, id := range u.Tags[min(tags, len(u.Tags)):] { // new ones come last
+		change(fieldTag+id, nil)
+	}
+	for i, after := range plainFields(*u) {
+		if before[i].value != after.value {
+			change(after.name, before[i].value)
+		}
+	}
+	return changed
 }
 
 // setField gives a field a value that fieldsOf had for it.

@@ -93,7 +93,8 @@ func (u *URL) evolve(e events.Event) {
 	case events.URLTagged:
 		u.Tags, u.ModifiedAt = append(u.Tags, e.Tags...), e.At
 	case events.URLUntagged:
-		u.Tags = slices.DeleteFunc(u.Tags, func(id string) bool { return slices.Contains(e.Tags, id) })
+		gone := setOf(e.Tags)
+		u.Tags = slices.DeleteFunc(u.Tags, func(id string) bool { return gone[id] })
 		u.ModifiedAt = e.At
 	case events.URLDeleted:
 		u.spend(u.Hash, spentClaim{revision: u.claim})
@@ -168,11 +169,10 @@ func (u URL) edit(c urlChange, at time.Time) []events.Event {
 		settings.At = at
 		changes = append(changes, settings)
 	}
-	attach := slices.DeleteFunc(slices.Clone(c.attach), func(id string) bool { return slices.Contains(u.Tags, id) })
+	attach, detach := u.retagging(c)
 	if len(attach) > 0 {
 		changes = append(changes, events.URLTagged{Tags: attach, At: at})
 	}
-	detach := slices.DeleteFunc(slices.Clone(c.detach), func(id string) bool { return !slices.Contains(u.Tags, id) })
 	if len(detach) > 0 {
 		changes = append(changes, events.URLUntagged{Tags: detach, At: at})
 	}

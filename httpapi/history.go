@@ -42,7 +42,7 @@ func (s *server) readHistory(e *exchange) (any, error) {
 		return nil, err
 	}
 	history, err := s.cfg.Commands.History(e.context(), commands.HistoryOf{
-		Hash: hash, Account: e.account.ID.String(), MaxLinks: maxHistoryLinks,
+		Hash: hash, Account: e.account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset, Limit: list.Limit,
 	})
 	if err != nil {
 		return nil, err
@@ -51,12 +51,9 @@ func (s *server) readHistory(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	total := len(history.Entries)
-	first := min(list.Offset, total)
-	history.Entries = history.Entries[first:min(first+list.Limit, total)]
 	return historyAnswer{
 		envelope: succeeded(), History: historyRecord{HashHistory: history, Links: lives},
-		Page: page{ResultsCount: len(history.Entries), TotalCount: int64(total), Offset: list.Offset},
+		Page: page{ResultsCount: len(history.Entries), TotalCount: int64(history.Total), Offset: list.Offset},
 	}, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,7 @@ func readURLPayloads(items []object) ([]urlPayload, error) {
 		if payloads[i], err = readURLPayload(&items[i]); err != nil {
 			return nil, err
 		}
+		payloads[i].Tags = eachOnce(payloads[i].Tags)
 		for _, label := range payloads[i].Tags {
 			labels[strings.ToLower(label)] = true
 		}
@@ -150,4 +152,15 @@ func readURLPayloads(items []object) ([]urlPayload, error) {
 		return nil, wrongInput("One call may name %s, not %d", count(maxLabels, "different tag"), len(labels))
 	}
 	return payloads, nil
+}
+
+// eachOnce returns the different texts of a list, each where it is first. However often one edit names a tag, it means the
+// same; and it may be an edit of many URLs.
+func eachOnce(list []string) []string {
+	seen := make(map[string]bool, len(list))
+	return slices.DeleteFunc(list, func(text string) bool {
+		again := seen[text]
+		seen[text] = true
+		return again
+	})
 }

@@ -1,0 +1,69 @@
+package commands
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// appendAll appends events to a stream that holds none behind a revision, in portions that one append may carry.
+func appendAll(t testing.TB, h *Handler, stream string, at eventstore.Revision, all ...events.Event) {
+	t.Helper()
+	const portion = 1000
+	for len(all) > 0 {
+		part := all[:min(portion, len(all))]
+		r := request("a")
+		r.Command = uuid.New()
+		if _, err := h.append(t.Context(), r, stream, at, part...); err != nil {
+			t.Fatal(err)
+		}
+		at += eventstore.Revision(len(part))
+		all = all[len(part):]
+	}
+}
+
+// tagged stores an account with tags, of which a link under the hash "one" has the first, and returns the link's id.
+func taggedLink(t testing.TB, h *Handler, inAccount, onLink int) string {
+	t.Helper()
+	ids := make([]string, inAccount)
+	created := make([]events.Event, inAccount)
+	for i := range ids {
+		ids[i] = uuid.NewString()
+		created[i] = events.TagCreated{TagID: ids[i], Account: "a", Label: "tag " + strconv.Itoa(i), At: at}
+	}
+	appendAll(t, h, events.StreamTags+"a", eventstore.NoStream, created...)
+	id := uuid.NewString()
+	appendAll(t, h, events.StreamHash+"one", eventstore.NoStream, events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: at})
+	appendAll(t, h, events.StreamURL+id, eventstore.NoStream,
+		events.URLCreated{URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: at})
+	return id
+}
+
+// BenchmarkHistoryOfTagged reads a page of one event of the history of a link with tags.
+func BenchmarkHistoryOfTagged(b *testing.B) {
+	for _, tags := range []int{100, 1_000, 4_000} {
+		for _, changes := range []int{100, 1_000} {
+			b.Run(fmt.Sprintf("tags=%d/changes=%d", tags, changes), func(b *testing.B) {
+				h := NewHandler(Config{Store: eventstoretest.New(b)})
+				id := taggedLink(b, h, tags, tags/4)
+				retargeted := make([]events.Event, changes)
+				for i := range retargeted {
+					retargeted[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: at}
+				}
+				appendAll(b, h, events.StreamURL+id, 0, retargeted...)
+				for b.Loop() {
+					if _, err := h.History(b.Context(), HistoryOf{Hash: "one", Account: "a"}); err != nil {
+						b.Fatal(err)
+					}
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(tags+changes), "ns/event")
+			})
+		}
+	}
+}
