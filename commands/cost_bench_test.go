@@ -67,3 +67,19 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkCreateTagged creates links with a tag in accounts with tags that were renamed once.
+func BenchmarkCreateTagged(b *testing.B) {
+	for _, tags := range []int{10, 1_000, maxAccountTags} {
+		b.Run(fmt.Sprintf("tags=%d", tags), func(b *testing.B) {
+			h := NewHandler(Config{Store: eventstoretest.New(b)})
+			taggedLink(b, h, tags, 1)
+			for b.Loop() {
+				items := []CreateURL{{LongURL: "https://example.com/", Tags: []string{"tag 1", "tag 2"}}}
+				if err := h.CreateURLs(b.Context(), request("a"), items).Items[0].Err; err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -2,11 +2,13 @@ package httpapi
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -152,9 +154,22 @@ func TestLargestBatch(t *testing.T) {
 	for i := range labels {
 		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10)) + `"`
 	}
-	made := c.create(`"long_url":"https://example.com/","tags":[` + strings.Join(labels, ",") + `]`)
-	equal(t, "tags", len(made.Tags), maxLabels)
-	equal(t, "tags read", len(c.read(made.Hash).Tags), maxLabels)
+	const most = 100 // tags of one URL
+	var items []string
+	for some := range slices.Chunk(labels, most) {
+		items = append(items, `{"long_url":"https://example.com/","tags":[`+strings.Join(some, ",")+`]}`)
+	}
+	for _, made := range c.must("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`).URLs {
+		equal(t, "tags", len(made.Tags), most)
+		equal(t, "tags read", len(c.read(made.Hash).Tags), most)
+	}
+	more := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","tags":[%s,"one more"]},{"long_url":"https://example.com/kept"}]}`,
+		strings.Join(labels[:most], ","))
+	answer := c.must("POST", "/v3/urls", more)
+	equal(t, "code of one with too many tags", answer.URLs[0].Error.Code, codeInvalidLabel)
+	equal(t, "its details", answer.URLs[0].Error.Details,
+		"A URL has at most 100 tags, and this would make it 101: give it fewer, or detach some first")
+	equal(t, "code of the other", answer.URLs[1].Error.Code, codeOK)
 }
 
 func TestOddTextsAreKept(t *testing.T) {

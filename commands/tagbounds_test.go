@@ -1,0 +1,264 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+)
+
+// labels are so many different ones.
+func labels(prefix string, n int) []string {
+	all := make([]string, n)
+	for i := range all {
+		all[i] = prefix + strconv.Itoa(i)
+	}
+	return all
+}
+
+func wantTooMany(t *testing.T, err error, says string) {
+	t.Helper()
+	if kind(err) != InvalidLabel || !strings.Contains(err.Error(), says) {
+		t.Errorf("%v, want it refused because of %q", err, says)
+	}
+}
+
+const (
+	linkIsFull    = "A URL has at most 100 tags"
+	accountIsFull = "An account has at most 10000 tags"
+)
+
+func TestNewLinkHasAtMost100Tags(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	outcome := s.CreateURLs(t.Context(), request("a"), []CreateURL{
+		{LongURL: "https://example.com/1", Tags: labels("one ", maxLinkTags+1)},
+		{LongURL: "https://example.com/2", Tags: append(labels("two ", maxLinkTags), "TWO 1", " two 2 ")},
+	})
+	wantTooMany(t, outcome.Items[0].Err, linkIsFull)
+	if second := outcome.Items[1]; second.Err != nil || len(second.Labels) != maxLinkTags {
+		t.Errorf("with 100 tags: %d labels, %v", len(second.Labels), second.Err)
+	}
+	if tags := s.types(t, "tags-a"); len(tags) != maxLinkTags {
+		t.Errorf("%d tags were created", len(tags))
+	}
+}
+
+func TestLinkGetsAtMost100Tags(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", maxLinkTags-1)})
+	edit := func(tags ...string) (URL, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
+	if _, err := edit("+full"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := edit("+more")
+	wantTooMany(t, err, linkIsFull)
+	_, err = edit("+more", "+still more", "-full")
+	wantTooMany(t, err, linkIsFull)
+	if url, err := edit("+more", "-full", "t1", "-FULL"); err != nil || len(url.Tags) != maxLinkTags {
+		t.Errorf("in the place of another: %d tags, %v", len(url.Tags), err)
+	}
+	if _, err := edit("t1", "+T2"); err != nil {
+		t.Errorf("tags that it has: %v", err)
+	}
+	_, err = edit(labels("+other ", maxLinkTags+1)...)
+	wantTooMany(t, err, linkIsFull)
+	if _, err := s.CreateTag(t.Context(), request("a"), "other 0"); err != nil {
+		t.Fatal(err)
+	}
+	if all := s.types(t, "tags-a"); len(all) != maxLinkTags+3 { // more, still more, and other 0
+		t.Errorf("%d tags: an edit that is refused for all that it creates created some", len(all))
+	}
+}
+
+// Tags that were deleted take no room, and do not gather in the link's stream either.
+func TestDeletedTagsTakeNoRoom(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", maxLinkTags)})
+	for _, label := range labels("t", 10) {
+		if _, err := s.DeleteTag(t.Context(), request("a"), label); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err := s.edit(t, request("a"), "one", EditURL{Tags: labels("new ", 11)})
+	wantTooMany(t, err, linkIsFull)
+	outcome := s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: labels("new ", 10)}}).Items[0]
+	if outcome.Err != nil || len(outcome.Labels) != maxLinkTags || len(outcome.URL.Tags) != maxLinkTags {
+		t.Errorf("%d labels of %d tags, %v", len(outcome.Labels), len(outcome.URL.Tags), outcome.Err)
+	}
+	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1")
+}
+
+// A link from before the bound loses tags and gains none, and what it was comes back.
+func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	id := taggedLink(t, s.Handler, 200, 150)
+	edit := func(tags ...string) (URL, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
+	_, err := edit("+tag 199")
+	wantTooMany(t, err, linkIsFull)
+	_, err = edit("+tag 199", "-tag 0")
+	wantTooMany(t, err, linkIsFull)
+	if _, err := edit("+tag 5"); err != nil {
+		t.Errorf("a tag that it has: %v", err)
+	}
+	if _, err := s.edit(t, request("a"), "one", EditURL{Note: new("noted")}); err != nil {
+		t.Errorf("a note: %v", err)
+	}
+	r := ownBatch("a")
+	if url, err := s.edit(t, r, "one", EditURL{Tags: []string{"-tag 0", "-tag 1"}}); err != nil || len(url.Tags) != 148 {
+		t.Errorf("without two of them: %d tags, %v", len(url.Tags), err)
+	}
+	if outcome := s.undo(t, r.Batch, id); outcome.Err != nil || len(outcome.URL.Tags) != 150 {
+		t.Errorf("undone: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
+	}
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("one"))[0].Err; err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range []*int64{nil, new(int64(0))} {
+		if outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one", Version: version}); outcome.Err != nil || len(outcome.Labels) != 150 {
+			t.Errorf("restored: %d labels, %v", len(outcome.Labels), outcome.Err)
+		}
+	}
+}
+
+// An undoing that would bring tags back beside those that came since leaves the link as it is.
+func TestUndoKeepsToTheBound(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", maxLinkTags)})
+	r := ownBatch("a")
+	if _, err := s.edit(t, r, "one", EditURL{Tags: []string{"-t0"}}); err != nil {
+		t.Fatal(err)
+	}
+	s.mustEdit(t, "one", EditURL{Tags: []string{"+new"}})
+	wantChanged(t, s.undo(t, r.Batch, url.ID), "tags")
+	s.mustEdit(t, "one", EditURL{Tags: []string{"-t1"}})
+	if outcome := s.undo(t, r.Batch, url.ID); outcome.Err != nil || len(outcome.URL.Tags) != maxLinkTags {
+		t.Errorf("when there is room: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
+	}
+}
+
+// fill gives an account so many tags, with labels from "tag 0" on.
+func (s *stack) fill(t *testing.T, tags int) {
+	t.Helper()
+	taggedLink(t, s.Handler, tags, 1)
+}
+
+func TestAccountHasAtMost10000Tags(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	s.fill(t, maxAccountTags-1)
+	long := "https://example.com/"
+	batch := request("a")
+	batch.Repeated = true
+	for range 2 { // the call and its repetition
+		items := s.CreateURLs(ctx, batch, []CreateURL{
+			{LongURL: long, Tags: []string{"new 1", "new 2"}}, {LongURL: long, Tags: []string{"tag 1", "NEW 3"}},
+			{LongURL: long, Tags: []string{"new 4"}}, {LongURL: long, Tags: []string{"tag 1", "new 3"}}, {LongURL: long},
+		}).Items
+		for i, refused := range []bool{true, false, true, false, false} {
+			if refused {
+				wantTooMany(t, items[i].Err, accountIsFull)
+			} else if items[i].Err != nil || len(items[i].URL.Tags) != []int{0, 2, 0, 2, 0}[i] {
+				t.Errorf("item %d: %+v", i, items[i])
+			}
+		}
+	}
+	edits := s.EditURLs(ctx, request("a"), []EditURL{
+		{Ref: Ref{Hash: "one"}, Tags: []string{"+new 5"}}, {Ref: Ref{Hash: "one"}, Tags: []string{"+tag 7", "-tag 0"}},
+	}).Items
+	wantTooMany(t, edits[0].Err, accountIsFull)
+	if edits[1].Err != nil || !slices.Equal(edits[1].Labels, []string{"tag 7"}) {
+		t.Errorf("with tags that there are: %+v", edits[1])
+	}
+	_, err := s.CreateTag(ctx, request("a"), "new 6")
+	wantTooMany(t, err, accountIsFull)
+	if found, err := s.CreateTag(ctx, request("a"), "TAG 5"); err != nil || found.Tag.Label != "tag 5" {
+		t.Errorf("a tag that there is: %+v, %v", found, err)
+	}
+	if _, err := s.RenameTag(ctx, request("a"), "tag 5", "renamed"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.DeleteTag(ctx, request("a"), "tag 6"); err != nil {
+		t.Error(err)
+	}
+	if _, err := s.CreateTag(ctx, request("a"), "new 6"); err != nil {
+		t.Errorf("in the place of another: %v", err)
+	}
+}
+
+func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
+	t.Parallel()
+	s, ctx := newStack(t), t.Context()
+	s.fill(t, maxAccountTags-3)
+	var made, attached atomic.Int64
+	together(8, func(i int) {
+		_, err := s.CreateTag(ctx, request("a"), fmt.Sprintf("new %d", i))
+		if err == nil {
+			made.Add(1)
+			return
+		}
+		wantTooMany(t, err, accountIsFull)
+	})
+	if made.Load() != 3 {
+		t.Errorf("%d tags were created in the room of 3", made.Load())
+	}
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "two", Tags: labels("tag ", maxLinkTags-5)})
+	together(8, func(i int) {
+		_, err := s.edit(t, request("a"), "two", EditURL{Tags: []string{fmt.Sprintf("+tag %d", 200+i)}})
+		if err == nil {
+			attached.Add(1)
+			return
+		}
+		wantTooMany(t, err, linkIsFull)
+	})
+	if url, _ := s.mustLoad(t, url.ID); attached.Load() != 5 || len(url.Tags) != maxLinkTags {
+		t.Errorf("%d tags were attached in the room of 5, there are %d", attached.Load(), len(url.Tags))
+	}
+}
+
+// Labels that strings.EqualFold takes for the same one have the same key, and others have not.
+func FuzzLabelKey(f *testing.F) {
+	for _, seed := range [][2]string{{"Red", "rED"}, {"K", "\u212a"}, {"ſ", "S"}, {"ß", "ss"}, {"Σ", "ς"}, {"a", "b"}} {
+		f.Add(seed[0], seed[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		_, first := checkLabel(a)
+		_, second := checkLabel(b)
+		if errors.Join(first, second) != nil {
+			return
+		}
+		if same := strings.EqualFold(a, b); same != (labelKey(a) == labelKey(b)) {
+			t.Errorf("%q and %q: same %v, keys %q and %q", a, b, same, labelKey(a), labelKey(b))
+		}
+	})
+}
+
+// A tag is found by the label that it has, and by none that it had.
+func TestTagsAreFoundAfterRenames(t *testing.T) {
+	t.Parallel()
+	var tags Tags
+	one, two := uuid.NewString(), uuid.NewString()
+	for _, e := range []events.Event{
+		events.TagCreated{TagID: one, Label: "Red"}, events.TagCreated{TagID: two, Label: "blue"},
+		events.TagRenamed{TagID: one, Label: "RED"}, events.TagRenamed{TagID: two, Label: "green"}, events.TagRenamed{TagID: one, Label: "blue"},
+		events.TagDeleted{TagID: two}, events.TagRenamed{TagID: two, Label: "gone"},
+	} {
+		tags.evolve(e)
+	}
+	for label, want := range map[string]string{" Blue ": one, "red": "", "green": "", "gone": ""} {
+		if tag, ok := tags.ByLabel(label); tag.ID != want || ok != (want != "") {
+			t.Errorf("%q is %+v, %v", label, tag, ok)
+		}
+	}
+}
