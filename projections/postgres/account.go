@@ -8,18 +8,15 @@ import (
 	"path/filepath"
 	"strconv"
 	"syscall"
-)
 
-// capDACReadSearch lets a process pass through folders that are closed to its
-// user, and nothing that writes.
-const capDACReadSearch = 2
+	"golang.org/x/sys/unix"
+)
 
 // account is the operating system user that the server runs as.
 type account struct {
 	name     string
 	uid, gid uint32
 	drop     bool // this process is root and has to give the server to the account
-	search   bool // a folder above the data is closed to the account
 }
 
 // serverAccount chooses the account for a cluster, which may not exist yet.
@@ -100,30 +97,31 @@ func (a account) enters(info os.FileInfo) bool {
 
 // sysProcAttr makes a process of the account that ends by the signal when its
 // parent dies. A group of its own keeps it from the Ctrl-C of a terminal: it has
-// to outlive the connections of its parent.
+// to outlive the connections of its parent. Of the rights of this process it gets
+// none: no capability and no further group.
 func (a account) sysProcAttr(death syscall.Signal) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Pdeathsig: death, Setpgid: true}
 	if a.drop {
 		attr.Credential = &syscall.Credential{Uid: a.uid, Gid: a.gid}
 	}
-	if a.search {
-		attr.AmbientCaps = []uintptr{capDACReadSearch}
-	}
 	return attr
 }
 
+// confineThread keeps the processes that the calling thread starts from ever getting
+// more rights than they have, such as by a program with the setuid bit. The thread
+// stays so: its goroutine locks it and never unlocks it, so that it ends with it.
+func confineThread() error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return fmt.Errorf("keep PostgreSQL from getting further rights: %w", err)
+	}
+	return nil
+}
+
 // explain says what to do where the kernel refuses to start a process of the account.
-func (a account) explain(err error, path string) error {
-	switch {
-	case !errors.Is(err, os.ErrPermission):
-		return err
-	case a.search:
-		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter a folder above %s: "+
-			"put the data folder where it may, or run as an ordinary user: %w", a.name, path, err)
-	case a.drop:
-		return fmt.Errorf("this process may not become user %s, which PostgreSQL has to run as: "+
-			"run as an ordinary user: %w", a.name, err)
-	default:
+func (a account) explain(err error) error {
+	if !a.drop || !errors.Is(err, os.ErrPermission) {
 		return err
 	}
+	return fmt.Errorf("this process may not become user %s, which PostgreSQL has to run as: "+
+		"run as an ordinary user: %w", a.name, err)
 }

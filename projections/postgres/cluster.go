@@ -58,7 +58,7 @@ func serverArgs(f *folder, unsafe bool) []string {
 	pairs := []string{
 		"listen_addresses=",
 		"port=5432", // only the name of the socket
-		"unix_socket_directories=" + quoteList(f.socket),
+		"unix_socket_directories=" + quoteList(f.asServer(f.socket)),
 		"unix_socket_permissions=0700",
 		"logging_collector=off",
 		"log_destination=stderr",
@@ -69,7 +69,7 @@ func serverArgs(f *folder, unsafe bool) []string {
 	if unsafe {
 		pairs = append(pairs, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
-	args := []string{"-D", f.cluster()}
+	args := []string{"-D", f.asServer(f.cluster())}
 	for _, pair := range pairs {
 		args = append(args, "-c", pair)
 	}
@@ -131,7 +131,7 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 	// Byte order sorts fastest and lets an index serve prefixes; the character
 	// type keeps upper and lower case working beyond ASCII.
 	args := []string{
-		"-D", dir, "-U", name, "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8",
+		"-D", f.asServer(dir), "-U", name, "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8",
 		"--auth-local=trust", "--auth-host=reject", "--data-checksums", "--no-instructions",
 	}
 	if unsafe {
@@ -139,17 +139,24 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 	}
 	cmd := inst.command(ctx, f, "initdb", args...)
 	cmd.SysProcAttr = f.owner.sysProcAttr(syscall.SIGKILL)
-	// The parent-death signal belongs to the thread that forks.
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	out, err := cmd.CombinedOutput()
+	var out []byte
+	var err error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread() // the parent-death signal belongs to the thread that forks, too
+		if err = confineThread(); err == nil {
+			out, err = cmd.CombinedOutput()
+		}
+	}()
+	<-ended
 	if err == nil {
 		return nil
 	}
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return fmt.Errorf("create database: %w%s", f.owner.explain(err, f.path), lastLines(strings.Split(string(out), "\n")))
+	return fmt.Errorf("create database: %w%s", f.owner.explain(err), lastLines(strings.Split(string(out), "\n")))
 }
 
 // configure writes the access rules and settings into a new cluster.

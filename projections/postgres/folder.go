@@ -17,6 +17,10 @@ const (
 	maxSocketPath = 107
 	// tempPrefix begins the name of a socket folder outside the data folder.
 	tempPrefix = "linkledger-postgres-"
+	// doorPath is what the server calls a folder that it was handed open, as the first
+	// file beside the standard ones. The kernel goes by the open file, whatever the
+	// folders above are closed to.
+	doorPath = "/proc/self/fd/3"
 )
 
 // ErrInUse says that another process runs a server on the data folder.
@@ -27,8 +31,9 @@ type folder struct {
 	path   string // absolute and without symbolic links
 	lock   *os.File
 	owner  account
-	socket string // folder of the socket, set by openSocket
-	temp   string // the same where it lies outside the data folder, else ""
+	door   *os.File // the folder itself, where a folder above it is closed to the owner; else nil
+	socket string   // folder of the socket, set by openSocket
+	temp   string   // the same where it lies outside the data folder, else ""
 }
 
 // openFolder creates the folder where it is missing, and locks it.
@@ -109,11 +114,22 @@ func (f *folder) prepare(inst installation) error {
 		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
 			"install PostgreSQL with apt-get, or run as an ordinary user", f.owner.name, inst.bin)
 	}
-	if open, err = f.owner.reaches(f.path); err != nil {
+	if open, err = f.owner.reaches(f.path); err != nil || open {
 		return err
 	}
-	f.owner.search = !open
+	if f.door, err = os.Open(f.path); err != nil {
+		return fmt.Errorf("open data folder: %w", err)
+	}
 	return nil
+}
+
+// asServer returns what the server calls a path in the folder.
+func (f *folder) asServer(path string) string {
+	within, ok := strings.CutPrefix(path, f.path+"/")
+	if f.door == nil || !ok {
+		return path
+	}
+	return doorPath + "/" + within
 }
 
 // openSocket makes the folder of the socket: in the data folder where the path
@@ -137,7 +153,10 @@ func (f *folder) openSocket() error {
 		if err != nil {
 			return err
 		}
-		f.owner.search = f.owner.search || !open
+		if !open {
+			return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
+				"choose another temporary folder with TMPDIR, or a data folder with a shorter path", f.owner.name, filepath.Dir(temp))
+		}
 		return f.owner.own(temp)
 	}
 	if err := os.Mkdir(link, 0o700); err != nil {
@@ -175,4 +194,7 @@ func (f *folder) release() {
 	// A process that this one is starting has the lock too until it runs its own program, so that closing is not enough.
 	_ = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN)
 	_ = f.lock.Close() // nothing is left to flush
+	if f.door != nil {
+		_ = f.door.Close()
+	}
 }

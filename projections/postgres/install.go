@@ -161,6 +161,9 @@ func (i installation) bare(ctx context.Context, program string, args ...string) 
 func (i installation) command(ctx context.Context, f *folder, program string, args ...string) *exec.Cmd {
 	cmd := i.bare(ctx, program, args...)
 	cmd.Env = append(cmd.Env, "HOME="+f.path)
+	if f.door != nil {
+		cmd.ExtraFiles = []*os.File{f.door}
+	}
 	return cmd
 }
 

@@ -96,6 +96,19 @@ func serves(pid int, cluster string) bool {
 		return false // gone
 	}
 	program, args, _ := bytes.Cut(line, []byte{0})
-	return filepath.Base(string(program)) == "postgres" &&
-		bytes.HasPrefix(args, []byte("-D\x00"+cluster+"\x00"))
+	if filepath.Base(string(program)) != "postgres" {
+		return false
+	}
+	return bytes.HasPrefix(args, []byte("-D\x00"+cluster+"\x00")) ||
+		bytes.HasPrefix(args, []byte("-D\x00"+doorPath+"/")) && worksIn(pid, cluster)
+}
+
+// worksIn tells whether a process has a folder as its working folder, as a server has its cluster.
+func worksIn(pid int, dir string) bool {
+	at, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
+	if err != nil {
+		return false // gone, or of another user
+	}
+	wanted, err := os.Stat(dir)
+	return err == nil && os.SameFile(at, wanted)
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -256,30 +255,95 @@ func TestStartAfterInterruptedInit(t *testing.T) {
 	}
 }
 
-// As root, the server's user cannot pass through this folder without a right
-// that the kernel may refuse; the error says what to do then.
+// As root, the server's user cannot pass through this folder. It runs there all the same, without a right that would let
+// SQL read what is closed to that user, and an orphan of it is found.
 func TestClosedParentFolder(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(dataDir(t), "closed")
 	if err := os.MkdirAll(closed, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s, err := Start(t.Context(), config(filepath.Join(closed, "postgres")))
-	if errors.Is(err, syscall.EPERM) {
-		if !strings.Contains(err.Error(), "put the data folder where it may") {
-			t.Error(err)
-		}
-		return
+	secret := filepath.Join(closed, "secret")
+	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil { // closed by its folder alone
+		t.Fatal(err)
 	}
+	dir := filepath.Join(closed, "postgres")
+	first := start(t, config(dir))
+	writeNote(t, first.DSN())
+	wantConfined(t, first)
+	if os.Geteuid() == 0 {
+		if first.folder.door == nil {
+			t.Error("the folder was reached by its path")
+		}
+		for _, path := range []string{"/etc/shadow", secret, doorPath + "/../secret"} {
+			if read, err := readBySQL(t, first.DSN(), path); err == nil {
+				t.Errorf("SQL reads %s: %q", path, read)
+			}
+		}
+	}
+	if _, err := Start(t.Context(), config(dir)); !errors.Is(err, ErrInUse) {
+		t.Errorf("beside a running server: %v, want ErrInUse", err)
+	}
+	other := start(t, config(filepath.Join(closed, "other"))) // with the same command line
+	if err := first.folder.lock.Close(); err != nil {
+		t.Fatal(err)
+	}
+	wantNote(t, start(t, config(dir)).DSN())
+	<-first.Done()
+	if query(t, other.DSN(), "SELECT 'here'") != "here" {
+		t.Error("another server was stopped")
+	}
+}
+
+// readBySQL reads a file as the server may.
+func readBySQL(t *testing.T, dsn, path string) (text string, err error) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stop(t, s)
-	if s.folder.owner.search != s.folder.owner.drop {
-		t.Errorf("search right %v for an account dropped to: %v", s.folder.owner.search, s.folder.owner.drop)
+	defer func() { _ = conn.Close(t.Context()) }()
+	err = conn.QueryRow(t.Context(), "SELECT pg_read_file($1)", path).Scan(&text)
+	return text, err
+}
+
+// wantConfined demands that a server and its processes have no right of this process, can get none, and have none of its
+// files open.
+func wantConfined(t *testing.T, s *Server) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), s.DSN())
+	if err != nil {
+		t.Fatal(err)
 	}
-	if query(t, s.DSN(), "SELECT 'here'") != "here" {
-		t.Error("no answer")
+	defer func() { _ = conn.Close(t.Context()) }()
+	for _, pid := range []int{s.cmd.Process.Pid, int(conn.PgConn().PID())} {
+		proc := filepath.Join("/proc", strconv.Itoa(pid))
+		status, err := os.ReadFile(filepath.Join(proc, "status"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"NoNewPrivs": "1"}
+		if s.folder.owner.drop {
+			for _, right := range []string{"CapInh", "CapPrm", "CapEff", "CapAmb"} {
+				want[right] = "0000000000000000"
+			}
+			want["Groups"] = ""
+		}
+		for line := range strings.Lines(string(status)) {
+			name, value, _ := strings.Cut(line, ":")
+			if wanted, ok := want[name]; ok && strings.TrimSpace(value) != wanted {
+				t.Errorf("process %d has %s %s, want %q", pid, name, strings.TrimSpace(value), wanted)
+			}
+		}
+		files, err := filepath.Glob(filepath.Join(proc, "fd", "*"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("open files of process %d: %v, %v", pid, files, err)
+		}
+		for _, file := range files {
+			if target, _ := os.Readlink(file); target == s.folder.lock.Name() {
+				t.Errorf("process %d has %s open", pid, target)
+			}
+		}
 	}
 }
 

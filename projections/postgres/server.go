@@ -111,18 +111,20 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 	started := make(chan error, 1)
 	go s.run(started)
 	if err := <-started; err != nil {
-		return nil, f.owner.explain(err, f.path)
+		return nil, f.owner.explain(err)
 	}
 	return s, nil
 }
 
 // run starts the process and waits for its end. It keeps its thread to itself,
 // because the kernel sends the parent-death signal when the thread that forked
-// ends, not when the process does.
+// ends, not when the process does, and because the thread is confined.
 func (s *Server) run(started chan<- error) {
 	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	err := s.cmd.Start()
+	err := confineThread()
+	if err == nil {
+		err = s.cmd.Start()
+	}
 	started <- err
 	if err != nil {
 		return
