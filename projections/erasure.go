@@ -39,6 +39,32 @@ var erasures = map[string][]string{
 	},
 }
 
+// forgettings are the statements after these by which the planner forgets the notes, by projection. Its statistics have
+// values of some rows, until a table is analyzed again. A table without rows would keep those from before: those that rows
+// are deleted from are analyzed with one that nobody else sees.
+var forgettings = map[string][]string{
+	Links: {
+		"ANALYZE ?schema.links (note)",
+		"INSERT INTO ?schema.link_texts (account_id, number, text) VALUES (" + nobody + ", -1, '')",
+		"ANALYZE ?schema.link_texts",
+		"DELETE FROM ?schema.link_texts WHERE account_id = " + nobody,
+	},
+	History: {
+		"ANALYZE ?schema.link_versions (note)",
+		"INSERT INTO ?schema.link_faces " + faceOfNobody,
+		"ANALYZE ?schema.link_faces",
+		"DELETE FROM ?schema.link_faces WHERE link_id = " + nobody,
+		"INSERT INTO ?schema.former_faces " + faceOfNobody,
+		"ANALYZE ?schema.former_faces",
+		"DELETE FROM ?schema.former_faces WHERE link_id = " + nobody,
+	},
+}
+
+const (
+	nobody       = "'00000000-0000-0000-0000-000000000000'"
+	faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" + nobody + ", 0, 0, -1, '', '', " + nobody + ")"
+)
+
 const eraseText = `text = convert_to(regexp_replace(linkledger.utf8(text), E'\n.+\n', E'\n` + events.Erased + `\n'), 'UTF8')
 	WHERE account_id = $1 AND linkledger.utf8(text) ~ E'\n.+\n'`
 
@@ -47,6 +73,9 @@ func erase(s *statements, projection string, account uuid.UUID) {
 	s.queue("SET LOCAL statement_timeout = 0")
 	for _, statement := range erasures[projection] {
 		s.queue(statement, toUUID(account))
+	}
+	for _, statement := range forgettings[projection] {
+		s.queue(statement)
 	}
 	s.queue(readmodel.EraseKeyStatement, toUUID(account))
 }

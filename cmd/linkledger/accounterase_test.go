@@ -40,6 +40,32 @@ func tablesWith(t *testing.T, folder, text string) []string {
 	return with
 }
 
+// analyze has the planner learn of all tables of a database, as autovacuum does in time, and removes dead rows.
+func analyze(t *testing.T, folder string) {
+	t.Helper()
+	if _, err := openRunning(t, folder).ExecContext(t.Context(), "VACUUM (ANALYZE)"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// statisticsWith returns the tables and indexes of a database of whose values the planner knows one with a text. Values of
+// type bytea are written in hexadecimal digits.
+func statisticsWith(t *testing.T, folder, text string) []string {
+	t.Helper()
+	var with []string
+	if err := openRunning(t, folder).NewRaw(`WITH known AS (
+			SELECT starelid::regclass::text AS relation, lower(concat(stavalues1, stavalues2, stavalues3, stavalues4, stavalues5)) AS vals
+			FROM pg_statistic
+			UNION ALL SELECT statistics_name, lower(most_common_vals::text) FROM pg_stats_ext
+			UNION ALL SELECT statistics_name, lower(concat(most_common_vals, histogram_bounds, most_common_elems)) FROM pg_stats_ext_exprs)
+		SELECT DISTINCT relation FROM known
+		WHERE position(lower(?0) IN vals) > 0 OR position(encode(convert_to(lower(?0), 'UTF8'), 'hex') IN vals) > 0
+			OR position(encode(convert_to(?0, 'UTF8'), 'hex') IN vals) > 0`, text).Scan(t.Context(), &with); err != nil {
+		t.Fatal(err)
+	}
+	return with
+}
+
 func openRunning(t *testing.T, folder string) *readmodel.DB {
 	t.Helper()
 	running, err := findRunning(folder)
@@ -90,6 +116,9 @@ func (e erin) wantGone() {
 	if tables := tablesWith(e.t, e.folder, erinsSecret); len(tables) > 0 {
 		e.t.Errorf("what was erased is in %v", tables)
 	}
+	if known := statisticsWith(e.t, e.folder, erinsSecret); len(known) > 0 {
+		e.t.Errorf("the planner knows what was erased, of %v", known)
+	}
 	for _, args := range [][]string{
 		{"audit", "history", "erins"},
 		{"audit", "history", "erins", "--account", "erin", "--format", "csv"},
@@ -126,12 +155,18 @@ func TestEraseAccount(t *testing.T) {
 		t.Fatal("no table has the notes")
 	}
 	operator(t, folder, "projections", "rebuild", "links") // keeps the generation before
+	analyze(t, folder)
+	if known := statisticsWith(t, folder, erinsSecret); len(known) < 4 { // tables and indexes of links and history
+		t.Fatalf("the planner knows the notes of %v alone", known)
+	}
 	before := exported(t, folder)
 	for range 2 {
 		if out := operator(t, folder, "account", "erase", "erin", "--json"); !strings.Contains(out, `"erased":true`) {
 			t.Fatalf("account erase says %s", out)
 		}
 	}
+	e.wantGone()
+	analyze(t, folder)
 	e.wantGone()
 	operator(t, folder, "projections", "rebuild", "--all")
 	e.wantGone()
