@@ -1,0 +1,98 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/projections/readmodel"
+)
+
+// unprivileged returns the connection URL of a database for a role that owns it and may do nothing else, as where PostgreSQL
+// is somebody else's.
+func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn string) string {
+	t.Helper()
+	u, err := url.Parse(dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := "owner_" + strings.ReplaceAll(uuid.NewString(), "-", "")
+	if _, err := super.ExecContext(ctx, fmt.Sprintf("CREATE ROLE %s LOGIN NOSUPERUSER; ALTER DATABASE %s OWNER TO %[1]s",
+		role, strings.TrimPrefix(u.Path, "/"))); err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	return u.String()
+}
+
+// known counts the columns, of tables and of indexes, of whose values the planner knows one with a text.
+func known(ctx context.Context, t *testing.T, super *readmodel.DB, text string) (columns int) {
+	t.Helper()
+	if err := super.NewRaw(`SELECT count(*) FROM pg_statistic, lower(concat(stavalues1, stavalues2, stavalues3, stavalues4, stavalues5)) AS vals
+		WHERE position(lower(?0) IN vals) > 0 OR position(encode(convert_to(lower(?0), 'UTF8'), 'hex') IN vals) > 0`, text).
+		Scan(ctx, &columns); err != nil {
+		t.Fatal(err)
+	}
+	return columns
+}
+
+// The planner forgets the notes of an account that is erased, also where a table has no rows any more from which it could
+// learn anew, and without a right that the owner of the tables has not.
+func TestErasureIsForgottenByThePlanner(t *testing.T) {
+	t.Parallel()
+	const secret, links = "Secret", 30
+	for _, p := range all() {
+		if _, ok := erasures[p.name]; !ok {
+			continue
+		}
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, dsn := withPatience(t), postgrestest.NewDatabase(t)
+			super := reopen(t, dsn)
+			db := reopen(t, unprivileged(ctx, t, super, dsn))
+			if err := Prepare(ctx, db); err != nil {
+				t.Fatal(err)
+			}
+			w := &workshop{db: db, projection: p, generation: firstGeneration}
+			projector := w.empty(ctx, t)
+			account := uuid.NewString()
+			var log []eventstore.Recorded
+			handle := func(stream string, revision eventstore.Revision, e events.Event) {
+				log = record(log, stream, revision, e)
+				mustHandle(ctx, t, projector, log[len(log)-1:])
+			}
+			handle(events.StreamAccount+account, 0, events.AccountOpened{Account: account, Username: "erin", At: noon})
+			ids := make([]string, links)
+			for i := range ids {
+				ids[i] = uuid.NewString()
+				handle(events.StreamURL+ids[i], 0, events.URLCreated{
+					URLID: ids[i], Account: account, Hash: fmt.Sprint("h", i), LongURL: "https://example.com", Note: fmt.Sprint(secret, i), At: noon,
+				})
+			}
+			if _, err := super.ExecContext(ctx, "VACUUM (ANALYZE)"); err != nil {
+				t.Fatal(err)
+			}
+			before := known(ctx, t, super, secret)
+			if before < 3 { // the note, the text, and the index of the text
+				t.Fatalf("the planner knows notes of %d columns", before)
+			}
+			for i, id := range ids {
+				handle(events.StreamURL+id, 1, events.URLDeleted{Account: account, Hash: fmt.Sprint("h", i), At: noon})
+			}
+			if n := known(ctx, t, super, secret); n != before {
+				t.Fatalf("before the erasure the planner knows notes of %d columns, no more of %d", n, before)
+			}
+			handle(events.StreamAccount+account, 1, events.AccountErased{At: noon})
+			if n := known(ctx, t, super, secret); n > 0 {
+				t.Errorf("the planner knows notes of %d columns", n)
+			}
+		})
+	}
+}
