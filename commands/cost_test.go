@@ -51,35 +51,36 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 	}
 	appendAll(t, s.Handler, events.StreamURL+id, 0, edits...)
 	for name, read := range map[string]struct {
-		do     func(context.Context) error
+		do     func(context.Context, *Handler) error
 		events int64 // at least
 	}{
-		"history": {events: 2*changes + 300, do: func(ctx context.Context) error {
-			_, err := s.History(ctx, HistoryOf{Hash: "one", Account: "a"})
+		"history": {events: 2*changes + 300, do: func(ctx context.Context, h *Handler) error {
+			_, err := h.History(ctx, HistoryOf{Hash: "one", Account: "a"})
 			return err
 		}},
-		"page": {events: 3*changes + 300, do: func(ctx context.Context) error {
-			_, err := s.History(ctx, HistoryOf{Hash: "one", Account: "a", Offset: changes, Limit: 1})
+		"page": {events: 3*changes + 300, do: func(ctx context.Context, h *Handler) error {
+			_, err := h.History(ctx, HistoryOf{Hash: "one", Account: "a", Offset: changes, Limit: 1})
 			return err
 		}},
-		"at": {events: 2*changes + 300, do: func(ctx context.Context) error {
-			_, err := s.URLAt(ctx, AtQuery{Hash: "one", Account: "a", Time: time.Now().Add(time.Hour)})
+		"at": {events: 2*changes + 300, do: func(ctx context.Context, h *Handler) error {
+			_, err := h.URLAt(ctx, AtQuery{Hash: "one", Account: "a", Time: time.Now().Add(time.Hour)})
 			return err
 		}},
-		"undo": {events: 2 * changes, do: func(ctx context.Context) error {
-			return s.UndoBatch(ctx, request("a"), "of nothing", []string{id})[0].Err
+		"undo": {events: 2 * changes, do: func(ctx context.Context, h *Handler) error {
+			return h.UndoBatch(ctx, request("a"), "of nothing", []string{id})[0].Err
 		}},
-		"restore": {events: changes, do: func(ctx context.Context) error {
-			return s.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err
+		"restore": {events: changes, do: func(ctx context.Context, h *Handler) error {
+			return h.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err
 		}},
-		"edit": {events: changes, do: func(ctx context.Context) error {
-			return s.EditURLs(ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}}).Items[0].Err
+		"edit": {events: changes, do: func(ctx context.Context, h *Handler) error {
+			return h.EditURLs(ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}}).Items[0].Err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			fresh := func() *Handler { return NewHandler(Config{Store: s.store}) } // which has read nothing yet
 			whole := newAsked(t, 0)
-			if err := read.do(whole); err != nil {
+			if err := read.do(whole, fresh()); err != nil {
 				t.Fatal(err)
 			}
 			times := whole.times.Load()
@@ -88,7 +89,7 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 			}
 			for _, endsAt := range []int64{times / 4, times / 2, times * 9 / 10} {
 				ctx := newAsked(t, endsAt)
-				if err := read.do(ctx); !errors.Is(err, context.Canceled) {
+				if err := read.do(ctx, fresh()); !errors.Is(err, context.Canceled) {
 					t.Errorf("ended at %d of %d: %v", endsAt, times, err)
 				}
 				const late = 100 // not a whole loop

@@ -42,10 +42,12 @@ type Config struct {
 	SealNotes bool
 }
 
-// Handler carries out commands. It is safe for concurrent use and keeps no state of its own but keys, for a little.
+// Handler carries out commands. It is safe for concurrent use and keeps no state of its own but keys, for a little, and long
+// streams as far as it has read them.
 type Handler struct {
-	cfg   Config
-	notes *noteKeys
+	cfg     Config
+	notes   *noteKeys
+	streams *longStreams
 }
 
 // NewHandler returns a Handler.
@@ -59,7 +61,7 @@ func NewHandler(cfg Config) *Handler {
 	if cfg.NoteLength == 0 {
 		cfg.NoteLength = 25
 	}
-	return &Handler{cfg: cfg, notes: &noteKeys{keys: cfg.Keys, seals: cfg.SealNotes}}
+	return &Handler{cfg: cfg, notes: &noteKeys{keys: cfg.Keys, seals: cfg.SealNotes}, streams: newLongStreams(cfg.Store)}
 }
 
 // Request tells who asks for a command and by what it is known.
@@ -120,24 +122,12 @@ type history struct {
 }
 
 func (h *Handler) load(ctx context.Context, stream string) (history, error) {
-	recorded, err := h.cfg.Store.Load(ctx, stream)
+	loaded, err := h.streams.load(ctx, stream)
 	if err != nil {
 		return history{}, err
 	}
-	loaded := history{recorded: recorded, events: make([]events.Event, len(recorded))}
-	for i, r := range recorded {
-		if err := ctx.Err(); err != nil {
-			return history{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
-		}
-		e, err := r.Event()
-		if err != nil {
-			return history{}, err
-		}
-		if loaded.events[i], err = h.notes.open(ctx, e, stream); err != nil {
-			return history{}, err
-		}
-	}
-	return loaded, nil
+	loaded.events, err = h.notes.openAll(ctx, loaded.events, stream)
+	return loaded, err
 }
 
 func (l history) revision() eventstore.Revision { return eventstore.Revision(len(l.recorded)) - 1 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -114,4 +115,28 @@ func (k *noteKeys) open(ctx context.Context, e events.Event, stream string) (eve
 		return nil, err
 	}
 	return events.OpenNote(e, key, stream)
+}
+
+// openAll returns stored events with their notes. What it was given stays as it is.
+func (k *noteKeys) openAll(ctx context.Context, stored []events.Event, stream string) ([]events.Event, error) {
+	var opened []events.Event
+	for i, e := range stored {
+		if events.SealedNoteOf(e) == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+		if opened == nil {
+			opened = slices.Clone(stored)
+		}
+		var err error
+		if opened[i], err = k.open(ctx, e, stream); err != nil {
+			return nil, err
+		}
+	}
+	if opened == nil {
+		return stored, nil
+	}
+	return opened, nil
 }
