@@ -115,7 +115,7 @@ func (k *keptStream) add(further history) {
 		k.loaded.events = append(k.loaded.events, further.events[i])
 		size += keptEventSize + len(r.Metadata)
 	}
-	k.size.Add(uint32(size)) //nolint:gosec // of a stream that was read into memory
+	k.size.Add(uint32(size))
 }
 
 func decoded(ctx context.Context, recorded []eventstore.Recorded) (history, error) {

@@ -163,8 +163,11 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 	batch.Repeated = true
 	for range 2 { // the call and its repetition
 		items := s.CreateURLs(ctx, batch, []CreateURL{
-			{LongURL: long, Tags: []string{"new 1", "new 2"}}, {LongURL: long, Tags: []string{"tag 1", "NEW 3"}},
-			{LongURL: long, Tags: []string{"new 4"}}, {LongURL: long, Tags: []string{"tag 1", "new 3"}}, {LongURL: long},
+			{LongURL: long, Tags: []string{"new 1", "new 2"}},
+			{LongURL: long, Tags: []string{"tag 1", "NEW 3"}},
+			{LongURL: long, Tags: []string{"new 4"}},
+			{LongURL: long, Tags: []string{"tag 1", "new 3"}},
+			{LongURL: long},
 		}).Items
 		for i, refused := range []bool{true, false, true, false, false} {
 			if refused {
@@ -250,9 +253,13 @@ func TestTagsAreFoundAfterRenames(t *testing.T) {
 	var tags Tags
 	one, two := uuid.NewString(), uuid.NewString()
 	for _, e := range []events.Event{
-		events.TagCreated{TagID: one, Label: "Red"}, events.TagCreated{TagID: two, Label: "blue"},
-		events.TagRenamed{TagID: one, Label: "RED"}, events.TagRenamed{TagID: two, Label: "green"}, events.TagRenamed{TagID: one, Label: "blue"},
-		events.TagDeleted{TagID: two}, events.TagRenamed{TagID: two, Label: "gone"},
+		events.TagCreated{TagID: one, Label: "Red"},
+		events.TagCreated{TagID: two, Label: "blue"},
+		events.TagRenamed{TagID: one, Label: "RED"},
+		events.TagRenamed{TagID: two, Label: "green"},
+		events.TagRenamed{TagID: one, Label: "blue"},
+		events.TagDeleted{TagID: two},
+		events.TagRenamed{TagID: two, Label: "gone"},
 	} {
 		tags.evolve(e)
 	}

@@ -237,8 +237,15 @@ type field struct {
 // plainFields are all fields but the tags.
 func plainFields(u URL) [10]field {
 	return [...]field{
-		{fieldGone, !u.Live()}, {"hash", u.Hash}, {"long_url", u.LongURL}, {"note", u.note()}, {"email_stats", u.EmailStats},
-		{"ping", u.Ping}, {"protected", u.Protected}, {"archived", u.Archived}, {"expiration_date", u.ExpirationDate},
+		{fieldGone, !u.Live()},
+		{"hash", u.Hash},
+		{"long_url", u.LongURL},
+		{"note", u.note()},
+		{"email_stats", u.EmailStats},
+		{"ping", u.Ping},
+		{"protected", u.Protected},
+		{"archived", u.Archived},
+		{"expiration_date", u.ExpirationDate},
 		{"max_clicks", u.MaxClicks},
 	}
 }
