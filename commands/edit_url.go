@@ -77,7 +77,7 @@ func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tag
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change) })
+	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) })
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -146,7 +146,7 @@ func (h *Handler) changeOf(edit EditURL, tags Tags) (urlChange, error) {
 	return change, nil
 }
 
-func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change urlChange) (URLOutcome, error) {
+func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change urlChange, tags Tags) (URLOutcome, error) {
 	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
@@ -154,7 +154,7 @@ func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change url
 	if loaded.holds(r.Command, events.StreamURL+url.ID) {
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
 	}
-	if change, err = h.withinTagBound(ctx, url, change); err != nil {
+	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {
 		return URLOutcome{}, err
 	}
 	if change.hash != nil && *change.hash != url.Hash {

@@ -85,29 +85,38 @@ func checkTagCount(labels []string) error {
 }
 
 // withinTagBound refuses a change that attaches tags and leaves the link with more than it may have. Tags that the account
-// has deleted since still stand in the link's stream: where they take the room, the change detaches them.
-func (h *Handler) withinTagBound(ctx context.Context, u URL, c urlChange) (urlChange, error) {
+// has deleted since still stand in the link's stream: where they take the room, the change detaches them. tags are those of
+// the account a moment ago.
+func (h *Handler) withinTagBound(ctx context.Context, u URL, c urlChange, tags Tags) (urlChange, error) {
 	attach, detach := u.retagging(c)
 	if len(attach) == 0 || len(u.Tags)+len(attach)-len(detach) <= maxLinkTags {
 		return c, nil
 	}
-	// The tags are loaded after the link. What the link has was created before, so what is not among them was deleted.
+	if _, least := u.withoutDeleted(c, tags); least > maxLinkTags { // and perhaps some that have come since
+		return urlChange{}, errTooManyTags(least)
+	}
+	// What the link has was created before the link was loaded, so what is not among the tags now was deleted.
 	loaded, err := h.load(ctx, events.StreamTags+u.Account)
 	if err != nil {
 		return urlChange{}, err
 	}
-	tags := foldTags(loaded.events)
+	c, left := u.withoutDeleted(c, foldTags(loaded.events))
+	if left > maxLinkTags {
+		return urlChange{}, errTooManyTags(left)
+	}
+	return c, nil
+}
+
+// withoutDeleted adds to a change that it detaches what the account has not, and returns how many tags the link has then.
+func (u URL) withoutDeleted(c urlChange, tags Tags) (urlChange, int) {
 	c.detach = slices.Clone(c.detach)
 	for _, id := range u.Tags {
 		if _, lives := tags.byID[id]; !lives {
 			c.detach = append(c.detach, id)
 		}
 	}
-	attach, detach = u.retagging(c)
-	if left := len(u.Tags) + len(attach) - len(detach); left > maxLinkTags {
-		return urlChange{}, errTooManyTags(left)
-	}
-	return c, nil
+	attach, detach := u.retagging(c)
+	return c, len(u.Tags) + len(attach) - len(detach)
 }
 
 // retagging returns which tags of a change the link has not and gets, and which it has and loses, each once.
