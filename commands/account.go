@@ -132,6 +132,10 @@ func (h *Handler) OpenAccount(ctx context.Context, r Request, username, plan str
 	if err != nil {
 		return AccountOutcome{}, err
 	}
+	taken := refuse(InvalidUsername, "There is already an account %q", username)
+	if loaded, err := h.load(ctx, events.StreamAccount+id); err != nil || len(loaded.events) > 0 {
+		return AccountOutcome{}, cmp.Or(err, taken)
+	}
 	key := newAPIKey()
 	opened := events.AccountOpened{
 		Account: id, Username: username, Plan: plan, KeyID: key.id, KeyHash: key.hash, At: h.now(),
@@ -139,7 +143,7 @@ func (h *Handler) OpenAccount(ctx context.Context, r Request, username, plan str
 	r.Command = uuid.New() // each try has a key of its own, so none may pass for another
 	appended, err := h.append(ctx, r, events.StreamAccount+id, eventstore.NoStream, opened)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
-		return AccountOutcome{}, refuse(InvalidUsername, "There is already an account %q", username)
+		return AccountOutcome{}, taken
 	}
 	if err != nil {
 		return AccountOutcome{}, err

@@ -127,7 +127,6 @@ func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
-		r.Repeated = true // every try goes on with the id that the first one claimed the long URL for
 	}
 	outcome, err := retry(func() (URLOutcome, error) {
 		defer room.giveBack() // where no link has come of it
@@ -201,9 +200,16 @@ func (h *Handler) newURL(ctx context.Context, r Request) (string, URLOutcome, er
 		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
 		return id.String(), URLOutcome{}, err
 	}
+	return h.derivedURL(ctx, r, h.load)
+}
+
+// derivedURL is newURL for a command whose tries share the id.
+func (h *Handler) derivedURL(
+	ctx context.Context, r Request, load func(context.Context, string) (history, error),
+) (string, URLOutcome, error) {
 	for attempt := range byte(maxAttempts) {
 		id := uuid.NewSHA1(r.Command, []byte{'u', attempt}).String()
-		loaded, err := h.load(ctx, events.StreamURL+id)
+		loaded, err := load(ctx, events.StreamURL+id)
 		if err != nil {
 			return "", URLOutcome{}, err
 		}

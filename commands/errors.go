@@ -51,3 +51,7 @@ var ErrBusy = errors.New("too many concurrent changes of the same thing, try aga
 // ErrUnavailable means that the event store could not be reached in time. Whether anything was written is unknown;
 // the same command may be repeated.
 var ErrUnavailable = eventstore.ErrUnavailable
+
+// ErrCut means that events of a stream cannot be read although they were written, so that what the command is about is not
+// known. An operator has to look: audit verify names the stream.
+var ErrCut = eventstore.ErrCut

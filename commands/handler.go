@@ -121,13 +121,32 @@ type history struct {
 	events   []events.Event
 }
 
+// load reads a stream. It fails with ErrCut where not all of it can be read.
 func (h *Handler) load(ctx context.Context, stream string) (history, error) {
 	loaded, err := h.streams.load(ctx, stream)
 	if err != nil {
 		return history{}, err
 	}
-	loaded.events, err = h.notes.openAll(ctx, loaded.events, stream)
-	return loaded, err
+	return h.opened(ctx, stream, loaded)
+}
+
+// loadToAppend is load for a stream that is appended to next if it is empty: the append fails with ErrCut then.
+func (h *Handler) loadToAppend(ctx context.Context, stream string) (history, error) {
+	recorded, err := h.cfg.Store.LoadToAppend(ctx, stream)
+	if err != nil {
+		return history{}, err
+	}
+	loaded, err := decoded(ctx, recorded)
+	if err != nil {
+		return history{}, err
+	}
+	return h.opened(ctx, stream, loaded)
+}
+
+// opened returns a stream with its notes readable.
+func (h *Handler) opened(ctx context.Context, stream string, loaded history) (history, error) {
+	evs, err := h.notes.openAll(ctx, loaded.events, stream)
+	return history{recorded: loaded.recorded, events: evs}, err
 }
 
 func (l history) revision() eventstore.Revision { return eventstore.Revision(len(l.recorded)) - 1 }

@@ -63,6 +63,9 @@ func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (Exi
 	}
 	err = l.store.ReadLog(ctx, l.known.position(), head, func(batch []eventstore.Recorded) error {
 		for _, r := range batch {
+			if r.IsSystem() {
+				continue
+			}
 			e, err := r.Event()
 			if err != nil {
 				return err

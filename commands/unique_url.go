@@ -50,7 +50,11 @@ func (m *linksMade) to(longURL string) []string {
 // tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash it creates a link
 // where the hash is free, and returns the one that has the hash where it leads to the same long URL.
 func (h *Handler) tryCreateUniqueURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
-	id, earlier, err := h.newURL(ctx, r)
+	load := h.loadToAppend // nothing can have been deleted that no earlier call has made
+	if r.Repeated {
+		load = h.load
+	}
+	id, earlier, err := h.derivedURL(ctx, r, load) // every try goes on with the id that the first one claimed the long URL for
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
@@ -108,7 +112,7 @@ func (h *Handler) claimLongURL(ctx context.Context, r Request, id string, item C
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
 	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
 	for {
-		claims, err := h.load(ctx, stream)
+		claims, err := h.loadToAppend(ctx, stream)
 		if err != nil {
 			return URLOutcome{}, err
 		}

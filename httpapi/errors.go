@@ -199,6 +199,12 @@ func (s *server) failureOf(e *exchange, err error) failure {
 	}
 	s.cfg.Logger.ErrorContext(e.context(), "request failed", slog.String("request", e.id),
 		slog.String("method", knownMethod(e.request.Method)), slog.String("route", e.route), slog.String("error", clipTo(err.Error(), maxLoggedError)))
+	if errors.Is(err, commands.ErrCut) {
+		return failure{
+			code: codeUnknown, details: "Part of the history is missing in the event store. An operator has to look.",
+			status: http.StatusInternalServerError,
+		}
+	}
 	if !isOutage(err) {
 		return failure{code: codeUnknown, status: http.StatusInternalServerError}
 	}

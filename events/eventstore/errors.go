@@ -14,8 +14,13 @@ import (
 var (
 	// ErrWrongRevision means that the stream is not at the expected revision: load it and decide again.
 	ErrWrongRevision = errors.New("stream is at another revision")
-	// ErrStreamDeleted means that the stream was deleted in the event store itself; nothing can be appended to it.
-	ErrStreamDeleted = errors.New("stream is deleted")
+	// ErrCut means that events of a stream cannot be read although they were written: the metadata of the stream hides
+	// them ($tb, $maxCount, $maxAge), or the stream was deleted or tombstoned. Linkledger does none of this, so somebody
+	// else who can write to the event store has. What the remaining events say is not the state of the stream.
+	ErrCut = errors.New("the history of the stream was cut in the event store")
+	// ErrStreamDeleted means that the stream was tombstoned in the event store itself; nothing can be read from it or
+	// appended to it. It is an ErrCut.
+	ErrStreamDeleted = fmt.Errorf("%w: it has a tombstone", ErrCut)
 	// ErrNotFound means that there is no such stream or event.
 	ErrNotFound = errors.New("stream not found")
 	// ErrUnavailable means that the event store could not be reached in time. The outcome of an append is unknown:

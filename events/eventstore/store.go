@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"net"
 	"net/url"
 	"strconv"
@@ -141,7 +142,8 @@ func (s *Store) Close() {
 }
 
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
-// ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known.
+// ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known. ErrCut means that the stream had
+// been deleted with events that the caller does not know of; the new events are stored behind them.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)
@@ -167,6 +169,9 @@ func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	appended := Appended{
 		Revision: w.Expected + Revision(len(w.Events)),
 		Position: Position{Commit: at.GetCommitPosition(), Prepare: at.GetPreparePosition()},
+	}
+	if stored := Revision(min(success.GetCurrentRevision(), math.MaxInt64)); stored != appended.Revision { // only after a deletion
+		return Appended{}, fmt.Errorf("append to %s: %w: the last event is number %d and not %d", w.Stream, ErrCut, stored, appended.Revision)
 	}
 	if appended.Position.Commit == 0 { // a repeated append may be answered without its position
 		if appended.Position, err = s.positionOf(ctx, w.Stream, appended.Revision); err != nil {
@@ -214,39 +219,6 @@ func (s *Store) positionOf(ctx context.Context, stream string, revision Revision
 		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, ErrNotFound)
 	}
 	return page[0].Position, nil
-}
-
-// loadPage is how many events Load asks for at a time.
-const loadPage = 500
-
-// Load returns all events of a stream, oldest first. A stream that does not exist has none.
-func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
-	var all []Recorded
-	for {
-		page, err := s.read(ctx, "read", eventsOf(stream, Revision(len(all)), loadPage))
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("load %s: %w", stream, err)
-		}
-		all = append(all, page...)
-		if len(page) < loadPage {
-			return all, nil
-		}
-	}
-}
-
-// Last returns the last event of a stream, or ErrNotFound.
-func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
-	page, err := s.read(ctx, "read", lastOf(stream))
-	if err == nil && len(page) == 0 {
-		err = ErrNotFound
-	}
-	if err != nil {
-		return Recorded{}, fmt.Errorf("last event of %s: %w", stream, err)
-	}
-	return page[0], nil
 }
 
 // Head returns the position of the last event of the log.

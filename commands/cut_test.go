@@ -1,0 +1,319 @@
+package commands
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// cutStack is a service whose event store somebody else can write to.
+type cutStack struct {
+	*stack
+	url   string
+	link  URL
+	calls *Calls
+}
+
+func newCutStack(t *testing.T) *cutStack {
+	t.Helper()
+	server := eventstoretest.Serve(t)
+	s := &cutStack{stack: &stack{store: eventstoretest.Open(t, server.URL()), clock: at}, url: server.URL()}
+	now := func() time.Time { return s.clock }
+	s.calls = NewCalls(CallsConfig{Store: s.store, Now: now})
+	quotas := NewQuotas(QuotasConfig{Store: s.store, Now: now, Existing: (&limitedNodes{store: s.store}).existing})
+	s.Handler = NewHandler(Config{Store: s.store, Now: now, Quotas: quotas})
+	r := request("a")
+	s.link = s.create(t, r, CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: []string{"x"}})
+	for _, hash := range []string{"two", "one", "two", "one"} {
+		if _, err := s.edit(t, request("a"), s.hash(), EditURL{CustomHash: &hash, Tags: []string{hash}}); err != nil {
+			t.Fatal(err)
+		}
+		s.link.Hash = hash
+	}
+	return s
+}
+
+func (s *cutStack) hash() string { return s.link.Hash }
+
+// attempt is a command that must not succeed, nor be refused as if there were nothing.
+type attempt func(t *testing.T, s *cutStack) error
+
+func editing(t *testing.T, s *cutStack) error {
+	note := "note"
+	_, err := s.edit(t, request("a"), "one", EditURL{Note: &note})
+	return err
+}
+
+func editingByID(t *testing.T, s *cutStack) error {
+	note := "note"
+	return s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: Ref{ID: s.link.ID}, Note: &note}}).Items[0].Err
+}
+
+func deleting(t *testing.T, s *cutStack) error {
+	return s.DeleteURLs(t.Context(), request("a"), ByHash("one"))[0].Err
+}
+
+func restoring(t *testing.T, s *cutStack) error {
+	version := int64(0)
+	return s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one", Version: &version}).Err
+}
+
+func telling(t *testing.T, s *cutStack) error {
+	_, err := s.History(t.Context(), HistoryOf{Hash: "one"})
+	return err
+}
+
+func tellingOf(t *testing.T, s *cutStack) error {
+	_, err := s.URLAt(t.Context(), AtQuery{Hash: "one", Time: time.Now().Add(time.Hour)})
+	return err
+}
+
+// taking has another account take the hash, long after it was claimed.
+func taking(t *testing.T, s *cutStack) error {
+	s.clock = s.clock.Add(time.Hour)
+	return s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.org/", CustomHash: "one"}}).Items[0].Err
+}
+
+func finding(t *testing.T, s *cutStack) error {
+	item := CreateURL{LongURL: "https://example.com/", CustomHash: "one", Unique: true}
+	return s.CreateURLs(t.Context(), request("a"), []CreateURL{item}).Items[0].Err
+}
+
+func tagging(t *testing.T, s *cutStack) error {
+	_, err := s.CreateTag(t.Context(), request("a"), "two")
+	return err
+}
+
+func naming(t *testing.T, s *cutStack) error {
+	_, err := s.RotateKey(t.Context(), request(""), "user")
+	return err
+}
+
+func opening(t *testing.T, s *cutStack) error {
+	_, err := s.OpenAccount(t.Context(), request(""), "user", "")
+	return err
+}
+
+// TestCutHistories cuts each kind of stream in every way. No command takes what is left for the whole.
+func TestCutHistories(t *testing.T) {
+	t.Parallel()
+	for family, tc := range map[string]struct {
+		stream   func(t *testing.T, s *cutStack) string
+		attempts []attempt
+	}{
+		"url": {
+			func(_ *testing.T, s *cutStack) string { return events.StreamURL + s.link.ID },
+			[]attempt{editing, editingByID, deleting, restoring, telling, tellingOf, finding},
+		},
+		"url of a hash that it never left": {
+			func(t *testing.T, s *cutStack) string {
+				t.Helper()
+				s.link = s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "loyal"})
+				note := "note"
+				if _, err := s.edit(t, request("a"), "loyal", EditURL{Note: &note}); err != nil {
+					t.Fatal(err)
+				}
+				return events.StreamURL + s.link.ID
+			},
+			[]attempt{func(t *testing.T, s *cutStack) error {
+				t.Helper()
+				s.clock = s.clock.Add(time.Hour) // long after the claim
+				item := CreateURL{LongURL: "https://example.org/", CustomHash: "loyal"}
+				return s.CreateURLs(t.Context(), request("b"), []CreateURL{item}).Items[0].Err
+			}},
+		},
+		"hash": {
+			func(*testing.T, *cutStack) string { return events.StreamHash + "one" },
+			[]attempt{editing, deleting, restoring, telling, tellingOf, taking, finding},
+		},
+		"tags": {
+			func(*testing.T, *cutStack) string { return events.StreamTags + "a" },
+			[]attempt{tagging, telling, tellingOf},
+		},
+		"account": {func(t *testing.T, s *cutStack) string {
+			t.Helper()
+			opened, err := s.OpenAccount(t.Context(), request(""), "user", "")
+			if err == nil {
+				_, err = s.RotateKey(t.Context(), request(""), "user")
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			return events.StreamAccount + opened.Account.ID
+		}, []attempt{naming, opening}},
+		"longurl": {func(t *testing.T, s *cutStack) string {
+			t.Helper()
+			const long = "https://example.com/unique"
+			for range 2 {
+				found := s.create(t, request("a"), CreateURL{LongURL: long, Unique: true})
+				if err := s.DeleteURLs(t.Context(), request("a"), ByHash(found.Hash))[0].Err; err != nil {
+					t.Fatal(err)
+				}
+			}
+			sum := sha256.Sum256([]byte(long))
+			return events.StreamLongURL + "a-" + hex.EncodeToString(sum[:])
+		}, []attempt{func(t *testing.T, s *cutStack) error {
+			t.Helper()
+			item := CreateURL{LongURL: "https://example.com/unique", Unique: true}
+			return s.CreateURLs(t.Context(), request("a"), []CreateURL{item}).Items[0].Err
+		}}},
+	} {
+		for _, cut := range eventstoretest.Cuts() {
+			t.Run(family+"/"+cut.Name, func(t *testing.T) {
+				t.Parallel()
+				s := newCutStack(t)
+				cut.Apply(t, s.url, tc.stream(t, s))
+				for i, attempt := range tc.attempts {
+					if err := attempt(t, s); !errors.Is(err, ErrCut) {
+						t.Errorf("attempt %d: %v", i, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestCutUsername hides the one event of a user name: nobody else gets the name.
+func TestCutUsername(t *testing.T) {
+	t.Parallel()
+	for _, cut := range eventstoretest.Cuts() {
+		if !cut.Hides {
+			continue
+		}
+		t.Run(cut.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newCutStack(t)
+			if err := opening(t, s); err != nil {
+				t.Fatal(err)
+			}
+			cut.Apply(t, s.url, events.StreamUsername+"user")
+			for i, attempt := range []attempt{opening, naming} {
+				if err := attempt(t, s); !errors.Is(err, ErrCut) {
+					t.Errorf("attempt %d: %v", i, err)
+				}
+			}
+		})
+	}
+}
+
+// TestCutCounters cuts the streams whose last event says all. While it can be read, limits hold exactly; else nothing is
+// granted.
+func TestCutCounters(t *testing.T) {
+	t.Parallel()
+	for family, tc := range map[string]struct {
+		stream func(s *cutStack) string
+		use    func(t *testing.T, s *cutStack) error // an error that is no refusal by a limit: refused, and at most twice granted
+	}{
+		"allowance": {
+			func(s *cutStack) string { return events.StreamAllowance + s.link.ID },
+			func(t *testing.T, s *cutStack) error {
+				t.Helper()
+				node := NewAllowances(s.store, nil) // knows nothing
+				granted, err := node.Take(t.Context(), s.link.ID, 2, 0)
+				if left, missing := node.Left(t.Context(), s.link.ID, 2, 0); left && missing == nil && !granted {
+					t.Error("a click is left of a link that granted none")
+				}
+				if err == nil && !granted {
+					err = refuse(URLLimitReached, "none left")
+				}
+				return err
+			},
+		},
+		"quota": {
+			func(*cutStack) string { return events.StreamQuota + "a" },
+			func(t *testing.T, s *cutStack) error {
+				t.Helper()
+				quotas := NewQuotas(QuotasConfig{Store: s.store, Existing: (&limitedNodes{store: s.store}).existing})
+				node := NewHandler(Config{Store: s.store, Quotas: quotas})
+				r := request("a")
+				r.Plan = Plan{URLs: 3} // with the link that there is
+				return node.CreateURLs(t.Context(), r, batchOf(1)).Items[0].Err
+			},
+		},
+	} {
+		for _, cut := range eventstoretest.Cuts() {
+			t.Run(family+"/"+cut.Name, func(t *testing.T) {
+				t.Parallel()
+				s := newCutStack(t)
+				for range 2 {
+					if err := tc.use(t, s); err != nil {
+						t.Fatal(err)
+					}
+				}
+				cut.Apply(t, s.url, tc.stream(s))
+				err := tc.use(t, s)
+				if want := kind(err) == URLLimitReached; want == cut.Hides || cut.Hides && !errors.Is(err, ErrCut) {
+					t.Errorf("use of a limit: %v", err)
+				}
+			})
+		}
+	}
+}
+
+// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with its own, and tells nothing that
+// would be taken for all of them.
+func TestCutUsage(t *testing.T) {
+	t.Parallel()
+	for _, cut := range eventstoretest.Cuts() {
+		t.Run(cut.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newCutStack(t)
+			stream := s.calls.today("a").stream()
+			for range 2 {
+				s.calls.Count("a", 0)
+				s.calls.tellAll(t.Context())
+			}
+			cut.Apply(t, s.url, stream)
+			other := NewCalls(CallsConfig{Store: s.store, Now: func() time.Time { return s.clock }})
+			other.Count("a", 0)
+			other.tellAll(t.Context())
+			last, err := s.store.Last(t.Context(), stream)
+			if cut.Hides {
+				if !errors.Is(err, ErrCut) {
+					t.Errorf("told as event %d: %v", last.Revision, err)
+				}
+				return
+			}
+			e, decoding := last.Event()
+			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 { //nolint:forcetypeassert // a test
+				t.Errorf("told %+v, %v, %v", e, err, decoding)
+			}
+		})
+	}
+}
+
+// TestRepeatedCreationOfDeletedStream repeats a creation whose stream was deleted: the event store takes its append for the
+// first one, yet it is no success.
+func TestRepeatedCreationOfDeletedStream(t *testing.T) {
+	t.Parallel()
+	for _, cut := range eventstoretest.Cuts() {
+		if !cut.Hides {
+			continue
+		}
+		t.Run(cut.Name, func(t *testing.T) {
+			t.Parallel()
+			s := newCutStack(t)
+			for _, unique := range []bool{false, true} {
+				r := request("a")
+				r.Command, r.Repeated = uuid.New(), true
+				item := CreateURL{LongURL: "https://example.com/r", CustomHash: "r" + map[bool]string{true: "u"}[unique], Unique: unique}
+				created := s.create(t, r, item)
+				cut.Apply(t, s.url, events.StreamURL+created.ID)
+				if again := s.CreateURLs(t.Context(), r, []CreateURL{item}).Items[0]; !errors.Is(again.Err, ErrCut) {
+					t.Errorf("unique %v: %+v", unique, again)
+				}
+			}
+		})
+	}
+	if !errors.Is(eventstore.ErrStreamDeleted, ErrCut) {
+		t.Error("a tombstone is no cut")
+	}
+}

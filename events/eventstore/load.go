@@ -1,0 +1,83 @@
+package eventstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// loadPage is how many events Load asks for at a time.
+const loadPage = 500
+
+// Load returns all events of a stream, oldest first. A stream that was never written has none; to be sure of that costs a
+// second read. Where events are missing it returns ErrCut.
+func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
+	all, err := s.LoadToAppend(ctx, stream)
+	if err == nil && len(all) == 0 {
+		err = s.neverWritten(ctx, stream)
+	}
+	return all, err
+}
+
+// LoadToAppend is Load for callers that do nothing with an empty stream but append to it. It saves them the second read,
+// because that append returns ErrCut where the stream was deleted.
+func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
+	var all []Recorded
+	for {
+		page, err := s.read(ctx, "read", eventsOf(stream, Revision(len(all)), loadPage))
+		if errors.Is(err, ErrNotFound) && len(all) == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", stream, err)
+		}
+		for _, r := range page {
+			if r.Revision != Revision(len(all)) {
+				return nil, fmt.Errorf("load %s: %w: event %d is followed by event %d", stream, ErrCut, len(all)-1, r.Revision)
+			}
+			all = append(all, r)
+		}
+		if len(all) == 0 {
+			return nil, fmt.Errorf("load %s: %w: none of its events can be read", stream, ErrCut)
+		}
+		if len(page) < loadPage {
+			return all, nil
+		}
+	}
+}
+
+// Last returns the last event of a stream, or ErrNotFound where it was never written. Where that event cannot be read it
+// returns ErrCut; it does not notice whether earlier events are missing.
+func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
+	page, err := s.read(ctx, "read", lastOf(stream))
+	if errors.Is(err, ErrNotFound) {
+		if cut := s.neverWritten(ctx, stream); cut != nil {
+			return Recorded{}, cut
+		}
+	}
+	if err == nil && len(page) == 0 {
+		err = fmt.Errorf("%w: none of its events can be read", ErrCut)
+	}
+	if err != nil {
+		return Recorded{}, fmt.Errorf("last event of %s: %w", stream, err)
+	}
+	return page[0], nil
+}
+
+// neverWritten returns ErrCut for a stream that is not there because it was deleted. A read does not tell the one from the
+// other, but a deletion leaves metadata.
+func (s *Store) neverWritten(ctx context.Context, stream string) error {
+	page, err := s.read(ctx, "read", lastOf(MetadataStream(stream)))
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return nil
+	case err != nil:
+		return fmt.Errorf("metadata of %s: %w", stream, err)
+	case len(page) == 0:
+		return nil
+	}
+	if hidden := HiddenBy(page[0].Data); len(hidden) > 0 {
+		return fmt.Errorf("load %s: %w: it was deleted (%s)", stream, ErrCut, hidden)
+	}
+	return nil
+}
