@@ -96,6 +96,8 @@ func (a *accountFold) change(row *readmodel.Account, f fact) error {
 	return nil
 }
 
+func (a *accountFold) size() int { return len(a.rows) }
+
 func (a *accountFold) write(s *statements) []string {
 	if len(a.rows) > 0 {
 		a.writeAccounts(s)

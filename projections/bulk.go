@@ -97,8 +97,9 @@ func (s *stretch) extend(recorded []eventstore.Recorded, to eventstore.Position)
 type gathered struct {
 	stretch
 
-	fold fold
-	size int // of the events, in bytes
+	fold    fold
+	letters []letter
+	size    int // of the events, in bytes
 }
 
 func (g *gathered) add(recorded []eventstore.Recorded, facts []fact, to eventstore.Position) error {
@@ -233,10 +234,8 @@ func (p *projector) giveUp(err error) {
 // gather folds a batch into what is to be written next.
 func (p *projector) gather(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
 	defer recovered(&err)
-	facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false }) // builds never park
-	if err != nil {
-		return err
-	}
+	sorted := p.sortOut(recorded)
+	facts := sorted.facts
 	if p.gathered == nil {
 		p.gathered = &gathered{fold: p.fold()}
 	}
@@ -247,7 +246,12 @@ func (p *projector) gather(ctx context.Context, recorded []eventstore.Recorded, 
 			return err
 		}
 	}
-	return p.gathered.add(recorded, facts, to)
+	if err := p.gathered.add(recorded, facts, to); err != nil {
+		return err
+	}
+	p.gathered.letters = append(p.gathered.letters, sorted.letters...)
+	p.note(ctx, sorted.letters, sorted.skipped) // where they do not get into the table, checkpoint forgets them
+	return nil
 }
 
 // writeLater has PostgreSQL take in what was gathered, while the next batches are.
@@ -262,6 +266,7 @@ func (p *projector) writeLater(ctx context.Context) (err error) {
 	statements := newStatements(p.at.schema(), &p.notes)
 	statements.bulk = p.bulk
 	p.gathered.fold.write(statements)
+	p.insertLetters(statements, p.gathered.letters)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
 	w := &writing{p.gathered.stretch, make(chan error, 1), cancel}
 	p.gathered, p.writing = nil, w

@@ -28,7 +28,7 @@ func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventsto
 		if !serving {
 			return nil, errNotServing
 		}
-		p.insertLetter(s, r, cause)
+		p.insertLetters(s, []letter{{r, cause}})
 		return nil, nil
 	})
 	if errors.Is(err, errNotServing) {
@@ -37,29 +37,19 @@ func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventsto
 	if err != nil {
 		return false, err
 	}
-	p.parked[r.Stream] = struct{}{}
+	p.note(ctx, []letter{{r, cause}}, nil)
 	p.reached(stretch{to: to}, true, nil)
 	return true, nil
 }
 
-// parkFollowers sets aside what follows a dead letter of the same stream.
-func (p *projector) parkFollowers(s *statements, recorded []eventstore.Recorded) {
-	if len(p.parked) == 0 {
-		return
+func (p *projector) insertLetters(s *statements, letters []letter) {
+	for _, l := range letters {
+		s.queue(`INSERT INTO linkledger.dead_letters
+				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+			p.name, p.at.generation, signed(l.Position.Commit), signed(l.Position.Prepare), toUUID(l.ID), l.Stream,
+			int64(l.Revision), firstLine(l.Type), toTime(l.Time), l.Data, firstLine(l.cause.Error()))
 	}
-	for _, r := range recorded {
-		if p.isParked(r) {
-			p.insertLetter(s, r, errFollows)
-		}
-	}
-}
-
-func (p *projector) insertLetter(s *statements, r eventstore.Recorded, cause error) {
-	s.queue(`INSERT INTO linkledger.dead_letters
-			(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		p.name, p.at.generation, signed(r.Position.Commit), signed(r.Position.Prepare), toUUID(r.ID), r.Stream,
-		int64(r.Revision), r.Type, toTime(r.Time), r.Data, cause.Error())
 }
 
 func parkedStreams(ctx context.Context, db bun.IDB, at checkpoint) (map[string]struct{}, error) {
@@ -111,7 +101,7 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 		return 0, err
 	}
 	return takeLetters(ctx, db, name, stream, func(ctx context.Context, tx pgx.Tx, at checkpoint, recorded []eventstore.Recorded) error {
-		facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false })
+		facts, err := p.facts(recorded)
 		if err != nil {
 			return err
 		}

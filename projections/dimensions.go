@@ -46,6 +46,8 @@ func (d *dimensionFold) step(f fact) error {
 	return errUnexpected(f)
 }
 
+func (d *dimensionFold) size() int { return d.counts.size() }
+
 func (d *dimensionFold) write(s *statements) []string {
 	d.counts.write(s)
 	return nil

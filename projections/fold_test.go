@@ -157,7 +157,7 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 // mayBeHeld tells whether a subscriber may have held events back.
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
-	return p.held != nil && (p.rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.patient(r) }))
+	return p.held && (p.rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.patient(r) }))
 }
 
 func fillInBulk(p *projector, bulk bool) {

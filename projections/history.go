@@ -140,6 +140,8 @@ func (h *historyFold) stepLink(f fact) error {
 	return nil
 }
 
+func (h *historyFold) size() int { return len(h.links) + len(h.accounts) + len(h.tags) }
+
 func (h *historyFold) write(s *statements) []string {
 	h.writeClocks(s)
 	writeLinkPasts(s, h.links)

@@ -14,29 +14,25 @@ const (
 
 // mayHold tells whether events that nobody waits for may be committed later.
 func (p *projector) mayHold() bool {
-	return p.held != nil && len(p.parked) == 0 && !p.apart.After(p.at.position)
+	return p.held && !p.apart.After(p.at.position)
 }
-
-func heldByLinks(f fold) int { return f.(*noteFold).fold.(*linkFold).counts.size() }
-
-func heldByDimensions(f fold) int { return f.(*dimensionFold).counts.size() }
 
 // hold folds events that nobody waits for. They are committed with those that follow: many clicks of a link are one change
 // of its counters by then, and take no more room than one. After a failure the subscription begins anew at the checkpoint.
 func (p *projector) hold(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
 	defer func() { p.letGo(to, err) }()
 	defer recovered(&err)
-	facts, err := p.facts(recorded, func(eventstore.Recorded) bool { return false })
-	if err != nil {
-		return err
+	sorted := p.sortOut(recorded)
+	if len(sorted.letters)+len(sorted.skipped) > 0 {
+		return p.commit(ctx, recorded, to)
 	}
 	if p.gathered == nil {
 		p.gathered = &gathered{fold: p.fold()}
 	}
-	if err := p.gathered.add(recorded, facts, to); err != nil {
+	if err := p.gathered.add(recorded, sorted.facts, to); err != nil {
 		return err
 	}
-	if p.gathered.size < mostHeld && p.held(p.gathered.fold) < mostHeldRows {
+	if p.gathered.size < mostHeld && p.gathered.fold.size() < mostHeldRows {
 		return nil
 	}
 	return p.commit(ctx, nil, to)

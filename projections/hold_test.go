@@ -77,7 +77,6 @@ func TestHeldFailure(t *testing.T) {
 
 		p := w.empty(ctx, t)
 		p.projection = w.poisoned(log[poison].Position, rapid.Bool().Draw(t, "panics")).projection
-		p.held = func(fold) int { return 0 }
 		if park {
 			p.policy = Park
 		}
@@ -168,8 +167,8 @@ func TestHeldIsBounded(t *testing.T) {
 			if err := p.applyBatch(ctx, batch); err != nil {
 				t.Fatal(err)
 			}
-			if g := p.gathered; g != nil && p.held(g.fold) >= mostHeldRows {
-				t.Fatalf("%s holds %d rows", name, p.held(g.fold))
+			if g := p.gathered; g != nil && g.fold.size() >= mostHeldRows {
+				t.Fatalf("%s holds %d rows", name, g.fold.size())
 			}
 		}
 		if p.at.position == (eventstore.Position{}) {

@@ -272,6 +272,8 @@ const manyCreated = 32
 // copies tells whether the rows of new links are copied.
 func (l *linkFold) copies(s *statements) bool { return s.bulk != nil || len(l.created) >= manyCreated }
 
+func (l *linkFold) size() int { return len(l.rows) + l.counts.size() }
+
 func (l *linkFold) write(s *statements) []string {
 	if s.bulk != nil {
 		l.writeBulk(s)

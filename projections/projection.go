@@ -36,9 +36,7 @@ type projection struct {
 	fold   func() fold
 	raw    bool // the fold takes facts without their bodies
 	keeps  bool // the fold puts into bulk what it changes, and finds it there
-	// held tells about how many rows a fold has to write. It may be given facts that nobody waits for without read; nil: it
-	// may not, and its events are never held.
-	held func(fold) int
+	held   bool // events that nobody waits for may be held: the fold may be given them without read
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
 	patient                  func(eventstore.Recorded) bool
 	rests                    bool          // nobody waits for any
@@ -52,6 +50,8 @@ type fold interface {
 	read(s *statements, facts []fact)
 	// step takes in the next fact, or refuses it.
 	step(f fact) error
+	// size is about how many rows write has to write.
+	size() int
 	// write queues what brings the tables up to date, and returns the keys that readmodel.Channel has to announce.
 	write(s *statements) (changed []string)
 }
@@ -61,12 +61,12 @@ func all() []projection {
 	return []projection{
 		{
 			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount), keeps: true,
-			fold: withNotes(Links, newLinkFold), held: heldByLinks, patient: isClicks, maxPatience: clickPatience,
+			fold: withNotes(Links, newLinkFold), held: true, patient: isClicks, maxPatience: clickPatience,
 		},
 		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
 		{name: Accounts, filter: streams(events.StreamAccount), fold: newAccountFold},
 		{
-			name: Dimensions, fold: newDimensionFold, held: heldByDimensions,
+			name: Dimensions, fold: newDimensionFold, held: true,
 			filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
 			rests:  true, minPatience: restPatience, maxPatience: dimensionPatience,
 		},
@@ -95,11 +95,11 @@ type fact struct {
 	index int          // in its batch
 }
 
-// facts leaves out the events that are to be set aside.
-func (p projection) facts(recorded []eventstore.Recorded, aside func(eventstore.Recorded) bool) ([]fact, error) {
+// facts decodes events. It leaves out those that Linkledger did not write.
+func (p projection) facts(recorded []eventstore.Recorded) ([]fact, error) {
 	facts := make([]fact, 0, len(recorded))
 	for i, r := range recorded {
-		if aside(r) {
+		if !p.raw && isForeign(r) {
 			continue
 		}
 		f := fact{Recorded: r, index: i}

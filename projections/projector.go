@@ -141,10 +141,8 @@ func (p *projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 // commit applies what is held, and events after it, and moves the checkpoint to a position, in one transaction.
 func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
 	defer recovered(&err)
-	facts, err := p.facts(recorded, p.isParked)
-	if err != nil {
-		return err
-	}
+	sorted := p.sortOut(recorded)
+	facts := sorted.facts
 	var taken stretch
 	folding := p.fold()
 	if p.gathered != nil {
@@ -156,12 +154,13 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 		if err := foldEach(facts, folding.step); err != nil {
 			return nil, err
 		}
-		p.parkFollowers(s, recorded)
+		p.insertLetters(s, sorted.letters)
 		return folding.write(s), nil
 	})
 	if err != nil {
 		return err
 	}
+	p.note(ctx, sorted.letters, sorted.skipped)
 	taken.extend(recorded, to)
 	p.reached(taken, serving, changed)
 	return nil

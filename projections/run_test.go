@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -183,65 +181,6 @@ func TestLostConnections(t *testing.T) {
 	progress.wait(t, last, Links)
 	if n := count(t, db, "SELECT total_clicks * 1000 + unique_clicks FROM linkledger.link_stats"); n != 200_010 {
 		t.Errorf("%d clicks (unique in the last three digits), want 200 and 10", n)
-	}
-}
-
-// broken is an event as another program might write it.
-type broken struct {
-	eventType string
-	URLID     int `json:"url_id"`
-}
-
-func (b broken) EventType() string { return b.eventType }
-
-func TestUnreadableEventStopsItsProjection(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		event broken
-		want  string
-	}{
-		"undecodable":  {broken{eventType: events.URLCreated{}.EventType()}, "decode url.created.v1"},
-		"unknown type": {broken{eventType: "url.painted.v1"}, "unknown event type"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			db, store := openDatabase(t), eventstoretest.New(t)
-			w, progress := newWriter(t, store), newProgressLog()
-			account := w.account()
-			_, before := w.link(account, "before")
-			stream := events.StreamURL + uuid.New().String()
-			at := w.append(stream, tc.event)
-			_, after := w.link(account, "after")
-			tagged := w.append(events.StreamTags+account.String(),
-				events.TagCreated{TagID: uuid.New().String(), Account: account.String(), Label: "l", At: noon})
-
-			board := &Board{}
-			followers := []string{Links, History}
-			stopped := func(s Status) bool { return s.Stopped == slices.Contains(followers, s.Projection) }
-			run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
-			progress.wait(t, before, Links)
-			progress.wait(t, tagged, Tags)
-			awaitStatus(t, board, stopped)
-			if err := Resume(withPatience(t), db, Links); err != nil { // it tries again, and stops again
-				t.Fatal(err)
-			}
-			awaitStatus(t, board, stopped)
-			if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 1 {
-				t.Errorf("%d links, want the one before the event", n)
-			}
-			if n := count(t, db, "SELECT max(commit_pos) FROM linkledger.generations WHERE name IN (?)", bun.List(followers)); uint64(n) != before {
-				t.Errorf("the checkpoint is %d, want %d; the event is at %d, the last link at %d", n, before, at, after)
-			}
-			for _, s := range board.All() {
-				failed, ok := errors.AsType[*EventError](s.Err)
-				if ok != slices.Contains(followers, s.Projection) {
-					t.Errorf("status %+v", s)
-				}
-				if ok && (failed.Stream != stream || failed.Position.Commit != at || !strings.Contains(failed.Error(), tc.want)) {
-					t.Errorf("%s stopped with: %v", s.Projection, failed)
-				}
-			}
-		})
 	}
 }
 

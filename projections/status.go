@@ -23,6 +23,8 @@ type Status struct {
 	Stopped    bool                // before an event that can't be applied, which Err names
 	Position   eventstore.Position // of its checkpoint
 	Events     uint64              // applied by this process
+	SetAside   uint64              // of them, as dead letters
+	Skipped    uint64              // of them, because Linkledger did not write them
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
 	// Err is why the projection does not go on; nil while it does. An *EventError names the event it stands before.
 	Err      error
@@ -156,6 +158,14 @@ func (l *statusLine) applied(taken stretch) {
 	if taken.events > 0 {
 		l.status.LastEvent = taken.last
 	}
+}
+
+// setAside counts events that were taken in without being applied.
+func (l *statusLine) setAside(letters, skipped int) {
+	l.board.mu.Lock()
+	defer l.board.mu.Unlock()
+	l.status.SetAside += uint64(letters) //nolint:gosec // never negative
+	l.status.Skipped += uint64(skipped)  //nolint:gosec // never negative
 }
 
 // refuse notes that a batch was not applied; a nil error means that another process was first.

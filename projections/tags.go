@@ -101,6 +101,8 @@ func (t *tagFold) row(text string) (*readmodel.Tag, error) {
 	return row, nil
 }
 
+func (t *tagFold) size() int { return len(t.rows) }
+
 func (t *tagFold) write(s *statements) []string {
 	var (
 		id, account, deleted uuidColumn

@@ -21,6 +21,7 @@ type term struct {
 	projector   *projector
 	demand      *eventstore.Demand
 	epoch       int64
+	serving     bool            // the generation served when the term began
 	stopped     <-chan struct{} // the projector has stopped
 	resume      chan<- struct{} // it is to try again
 	resumptions int64           // counted so far
@@ -30,7 +31,7 @@ type term struct {
 
 func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, status *statusLine) *term {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
-	t := &term{cfg: cfg, demand: eventstore.NewDemand(), epoch: at.epoch, stopped: stopped, resume: resume, resumptions: row.Resumptions}
+	t := &term{cfg: cfg, demand: eventstore.NewDemand(), epoch: at.epoch, serving: row.Serving, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
 		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
@@ -38,7 +39,7 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: !row.Built,
 		notes: noteKeys{master: cfg.DB.MasterKey},
 	}
-	if t.projector.building && (p.keeps || p.held == nil) { // what holds gathers more by itself
+	if t.projector.building && (p.keeps || !p.held) { // what holds gathers more by itself
 		t.projector.bulk = newBulk()
 	}
 	return t
@@ -70,6 +71,9 @@ func (t *term) run(ctx context.Context) error {
 	p.status.own(true)
 	defer p.status.own(false)
 	t.cfg.Logger.InfoContext(ctx, "projection taken over", t.attributes()...)
+	if err := t.retryReadable(ctx); err != nil && ctx.Err() == nil {
+		t.cfg.Logger.WarnContext(ctx, "dead letters not applied that this version can read", append(t.attributes(), slog.Any("error", err))...)
+	}
 	router, err := message.NewRouter(message.RouterConfig{}, quiet(t.cfg.Logger))
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
@@ -79,7 +83,7 @@ func (t *term) run(ctx context.Context) error {
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     !p.raw,
-		Patient:    p.patient, Rests: p.rests, InParts: p.held != nil, Demand: t.demand, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
+		Patient:    p.patient, Rests: p.rests, InParts: p.held, Demand: t.demand, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
 		Logger:  t.cfg.Logger,
 		OnError: p.status.interrupt,
 	})

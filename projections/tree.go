@@ -76,6 +76,8 @@ func rootOf(hashes []byte) tlog.Hash {
 	return tree.Root()
 }
 
+func (t *treeFold) size() int { return len(t.changed) }
+
 func (t *treeFold) write(s *statements) []string {
 	var (
 		level, number, commit, prepare []int64

@@ -178,7 +178,7 @@ func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 
 // apply replays events within the transaction of the connection, if there is one: an error gives up the tables.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
-	facts, err := r.facts(recorded, func(eventstore.Recorded) bool { return false })
+	facts, err := r.facts(recorded)
 	if err != nil {
 		return err
 	}

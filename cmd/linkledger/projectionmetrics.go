@@ -24,6 +24,11 @@ var (
 		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
 	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
 		"1 while the projection stands before an event that can't be applied.", []string{"projection", "generation"}, nil)
+	setAsideMetric = prometheus.NewDesc("linkledger_projection_set_aside_total",
+		"Events that this process set aside as dead letters.", []string{"projection", "generation"}, nil)
+	skippedMetric = prometheus.NewDesc("linkledger_projection_skipped_total",
+		"Events of the event store itself in streams of Linkledger, such as tombstones, that this process passed over.",
+		[]string{"projection", "generation"}, nil)
 	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
 		"1 while this process keeps the projection up to date, 0 while it stands by.", []string{"projection", "generation"}, nil)
 )
@@ -35,6 +40,8 @@ func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- failingMetric
 	descs <- ownedMetric
 	descs <- stoppedMetric
+	descs <- setAsideMetric
+	descs <- skippedMetric
 }
 
 // Collect implements prometheus.Collector.
@@ -45,6 +52,8 @@ func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
 		}
 		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
 		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
+		gauge(setAsideMetric, prometheus.CounterValue, float64(status.SetAside))
+		gauge(skippedMetric, prometheus.CounterValue, float64(status.Skipped))
 		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
 		gauge(stoppedMetric, prometheus.GaugeValue, truth(status.Stopped))
 		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))

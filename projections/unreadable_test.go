@@ -1,0 +1,149 @@
+package projections
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/readmodel"
+)
+
+// intrusion is what somebody else does to a stream.
+type intrusion struct {
+	do      func(t *testing.T, url, stream string)
+	letters bool // the stream cannot be read from there on
+}
+
+func intrusions() map[string]intrusion {
+	appending := func(eventType, body string) func(*testing.T, string, string) {
+		return func(t *testing.T, url, stream string) {
+			t.Helper()
+			eventstoretest.Append(t, url, stream, eventType, []byte(body))
+		}
+	}
+	all := map[string]intrusion{
+		"unknown type": {appending("url.painted.v1", `{}`), true},
+		"undecodable":  {appending(events.URLCreated{}.EventType(), `{"url_id":7}`), true},
+		"no JSON":      {appending(events.TagCreated{}.EventType(), "\x00\xff"), true},
+		"odd type":     {appending("a\x00b", `{}`), true},
+		"link":         {appending("$>", "0@account-x"), false},
+		"$metadata":    {appending(eventstore.TypeMetadata, `{"$tb":9}`), false},
+	}
+	for _, cut := range eventstoretest.Cuts() {
+		all[cut.Name] = intrusion{func(t *testing.T, url, stream string) {
+			t.Helper()
+			cut.Apply(t, url, stream)
+		}, false}
+	}
+	return all
+}
+
+// TestIntrusions has somebody else cut streams, or put into them what cannot be read. The projections go on for all others,
+// live and while they are built, and Verify agrees with them.
+func TestIntrusions(t *testing.T) {
+	t.Parallel()
+	for name, tc := range intrusions() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, building := range []bool{true, false} {
+				testIntrusion(t, tc, building)
+			}
+		})
+	}
+}
+
+func testIntrusion(t *testing.T, tc intrusion, building bool) {
+	t.Helper()
+	server := eventstoretest.Serve(t)
+	db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
+	w, progress := newWriter(t, store), newProgressLog()
+	account := w.account()
+	link, _ := w.link(account, "damaged")
+	w.append(events.StreamURL+link.String(), events.URLRetargeted{LongURL: "https://example.com/second", At: noon})
+	label := func() events.TagCreated {
+		return events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "l", At: noon}
+	}
+	tags := w.append(events.StreamTags+account.String(), label(), label())
+	board := &Board{}
+	start := func() { run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board}) }
+	if !building {
+		start()
+		progress.wait(t, tags, Tags, History, Tree)
+	}
+	for _, stream := range []string{events.StreamURL + link.String(), events.StreamTags + account.String()} {
+		tc.do(t, server.URL(), stream)
+	}
+	rotated := events.StreamAccount + w.account().String()
+	w.append(rotated, events.KeyRotated{KeyID: "k", KeyHash: "h", At: noon})
+	tc.do(t, server.URL(), rotated)
+	if tc.letters {
+		eventstoretest.Append(t, server.URL(), "url-\x00", events.TagCreated{}.EventType(), nil) // no stream of Linkledger
+	}
+	_, after := w.link(account, "after")
+	last := w.append(events.StreamTags+w.account().String(), label())
+	if building {
+		start()
+	}
+	progress.wait(t, after, Links)
+	progress.wait(t, last, Tags, History, Tree)
+	for _, s := range board.All() {
+		if s.Err != nil || s.Stopped {
+			t.Errorf("building %v: status %+v", building, s)
+		}
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 2 {
+		t.Errorf("building %v: %d links", building, n)
+	}
+	letters, err := DeadLetters(t.Context(), db, Links)
+	isURL := func(l readmodel.DeadLetter) bool { return strings.HasPrefix(l.Stream, events.StreamURL) }
+	if err != nil || slices.ContainsFunc(letters, isURL) != tc.letters {
+		t.Errorf("building %v: letters %+v, %v", building, letters, err)
+	}
+	for _, projection := range Names() {
+		found, err := Verify(withPatience(t), db, store, projection, func([]Progress) {})
+		if err != nil || found.Different != 0 {
+			t.Errorf("building %v: verify %s: %+v, %v", building, projection, found, err)
+		}
+	}
+}
+
+// TestReadableLetters has an older version set aside what a newer one can read: the newer one applies it when it takes over.
+func TestReadableLetters(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
+	w, progress := newWriter(t, store), newProgressLog()
+	account := w.account()
+	_, at := w.link(account, "a")
+	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	progress.wait(t, at, Links)
+	eventstoretest.Append(t, server.URL(), events.StreamTags+account.String(), "tag.painted.v9", []byte(`{}`))
+	w.revisions[events.StreamTags+account.String()] = 0
+	created := events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "follower", At: noon}
+	at = w.append(events.StreamTags+account.String(), created)
+	progress.wait(t, at, Tags)
+	stop()
+	if n := count(t, db, "SELECT count(*) FROM linkledger.dead_letters WHERE name = ?", Tags); n != 2 {
+		t.Fatalf("%d letters", n)
+	}
+	body := fmt.Sprintf(`{"tag_id":%q,"account":%q,"label":"first","at":"2026-11-21T10:00:00Z"}`, uuid.NewString(), account)
+	if _, err := db.NewRaw("UPDATE linkledger.dead_letters SET type = ?, data = ? WHERE name = ? AND type = 'tag.painted.v9'",
+		events.TagCreated{}.EventType(), []byte(body), Tags).Exec(t.Context()); err != nil { // as this version would know the type
+		t.Fatal(err)
+	}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	at = w.append(events.StreamTags+account.String(), events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "last", At: noon})
+	progress.wait(t, at, Tags)
+	if n := count(t, db, "SELECT count(*) FROM linkledger.tags"); n != 3 {
+		t.Errorf("%d tags", n)
+	}
+	if n := count(t, db, "SELECT count(*) FROM linkledger.dead_letters WHERE name = ?", Tags); n != 0 {
+		t.Errorf("%d letters are left", n)
+	}
+}
