@@ -48,6 +48,7 @@ type Handler struct {
 	cfg     Config
 	notes   *noteKeys
 	streams *longStreams
+	past    LoggedStreams // nil: streams are read one by one
 }
 
 // NewHandler returns a Handler.
@@ -123,11 +124,18 @@ type history struct {
 
 // load reads a stream. It fails with ErrCut where not all of it can be read.
 func (h *Handler) load(ctx context.Context, stream string) (history, error) {
-	loaded, err := h.streams.load(ctx, stream)
+	loaded, err := h.stored(ctx, stream)
 	if err != nil {
 		return history{}, err
 	}
 	return h.opened(ctx, stream, loaded)
+}
+
+func (h *Handler) stored(ctx context.Context, stream string) (history, error) {
+	if h.past != nil {
+		return decoded(ctx, h.past[stream])
+	}
+	return h.streams.load(ctx, stream)
 }
 
 // loadToAppend is load for a stream that is appended to next if it is empty: the append fails with ErrCut then.

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -48,6 +49,9 @@ func (l *place) auditing(ctx context.Context, p *process, command func(context.C
 	err = command(ctx, store)
 	if _, refused := errors.AsType[*commands.Error](err); refused {
 		return usageError{err}
+	}
+	if errors.Is(err, commands.ErrCut) {
+		return fmt.Errorf("%w: linkledger audit verify lists what is cut, linkledger audit export has what the log still has", err)
 	}
 	return explainedKey(err)
 }

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
@@ -37,9 +40,10 @@ func (c *auditProve) Run(ctx context.Context, p *process) error {
 	}
 	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		var recorded []eventstore.Recorded
+		var cut error
 		if c.Hash != "" {
 			var err error
-			if recorded, err = recordedOf(ctx, c.handler(p, store), store, c.Hash); err != nil {
+			if recorded, cut, err = recordedOf(ctx, c.handler(p, store), store, c.Hash); err != nil {
 				return err
 			}
 		}
@@ -47,7 +51,14 @@ func (c *auditProve) Run(ctx context.Context, p *process) error {
 		if err != nil {
 			return err
 		}
-		return altered(c.write(ctx, p, queries.New(db), head, older, recorded))
+		if err := c.write(ctx, p, queries.New(db), head, older, recorded); err != nil {
+			return altered(errors.Join(err, cut))
+		}
+		if cut != nil {
+			return fmt.Errorf("the %d events that the log has are proven, but their history was cut: %w: linkledger audit verify lists what is cut",
+				len(recorded), cut)
+		}
+		return nil
 	})
 }
 
@@ -69,20 +80,41 @@ func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventsto
 	return head, err
 }
 
-// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored.
-func recordedOf(ctx context.Context, handler *commands.Handler, store *eventstore.Store, hash string) ([]eventstore.Recorded, error) {
-	history, err := handler.History(ctx, commands.HistoryOf{Hash: hash})
+// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored. Where some
+// of them are hidden from readers or missing, cut says so, and the events are those that the log has.
+func recordedOf(
+	ctx context.Context, handler *commands.Handler, store *eventstore.Store, hash string,
+) (recorded []eventstore.Recorded, cut, err error) {
+	of := commands.HistoryOf{Hash: hash}
+	history, err := handler.History(ctx, of)
+	load := store.Load
+	if errors.Is(err, commands.ErrCut) {
+		var logged commands.LoggedStreams
+		cut = err
+		history, logged, err = handler.LoggedHistory(ctx, of)
+		if missing := missingText(logged); missing != "" {
+			cut = fmt.Errorf("%w; the log does not have %s", cut, missing)
+		}
+		load = func(_ context.Context, stream string) ([]eventstore.Recorded, error) { return logged[stream], nil }
+	}
 	if refused, ok := errors.AsType[*commands.Error](err); ok {
-		return nil, usageError{refused}
+		return nil, nil, usageError{errors.Join(refused, cut)}
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	recorded, err = recordedIn(ctx, history, load)
+	return recorded, cut, err
+}
+
+// recordedIn returns the events that the entries of a history are of, each once.
+func recordedIn(
+	ctx context.Context, history commands.HashHistory, load func(context.Context, string) ([]eventstore.Recorded, error),
+) (recorded []eventstore.Recorded, err error) {
 	streams := make(map[string]map[eventstore.Revision]eventstore.Recorded)
-	var recorded []eventstore.Recorded
 	for _, entry := range history.Entries {
 		if streams[entry.Stream] == nil {
-			loaded, err := store.Load(ctx, entry.Stream)
+			loaded, err := load(ctx, entry.Stream)
 			if err != nil {
 				return nil, err
 			}
@@ -97,6 +129,18 @@ func recordedOf(ctx context.Context, handler *commands.Handler, store *eventstor
 		}
 	}
 	return recorded, nil
+}
+
+// missingText names the revisions that the log does not have; empty: it has all.
+func missingText(logged commands.LoggedStreams) string {
+	missing := logged.Missing()
+	var texts []string
+	for _, stream := range slices.Sorted(maps.Keys(missing)) {
+		for _, part := range missing[stream] {
+			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], stream))
+		}
+	}
+	return strings.Join(texts, ", ")
 }
 
 func (c *auditProve) write(

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
@@ -31,41 +33,51 @@ func (c *auditVerify) Run(ctx context.Context, p *process) error {
 	}
 	debug.SetGCPercent(seldom)
 	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
-		found, err := auditLog(ctx, p, queries.New(db), store, heads)
+		found, streams, err := auditLog(ctx, p, queries.New(db), store, heads)
 		if ctx.Err() != nil {
 			return usage("interrupted: nothing was changed")
 		}
 		if err != nil {
 			return err
 		}
-		return c.print(p, found)
+		cuts, err := cutViews(ctx, store, streams)
+		if err != nil {
+			return err
+		}
+		return c.print(p, found, cuts)
 	})
 }
 
 // auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
-func auditLog(ctx context.Context, p *process, q *queries.DB, store *eventstore.Store, heads []proof.Head) (proof.Findings, error) {
+func auditLog(
+	ctx context.Context, p *process, q *queries.DB, store *eventstore.Store, heads []proof.Head,
+) (proof.Findings, *proof.Streams, error) {
 	tree, err := q.Tree(ctx)
 	if err != nil {
-		return proof.Findings{}, err
+		return proof.Findings{}, nil, err
 	}
 	end, err := store.Head(ctx)
 	if err != nil {
-		return proof.Findings{}, err
+		return proof.Findings{}, nil, err
 	}
 	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
 	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.TreeLeaves}, heads)
+	streams := proof.NewStreams()
 	show, ended := logProgress(p)
 	events := int64(0)
-	err = store.ReadLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
+	err = store.ReadWholeLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
 		events += int64(len(batch))
 		show(fmt.Sprintf("%d events", events), batch[len(batch)-1].Position.Commit, end.Commit)
-		return audit.Take(ctx, batch)
+		streams.Take(batch)
+		ofPrograms := slices.DeleteFunc(batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") })
+		return audit.Take(ctx, ofPrograms) // no head is of the event store's own events
 	})
 	ended(err == nil)
 	if err != nil {
-		return proof.Findings{}, err
+		return proof.Findings{}, nil, err
 	}
-	return audit.Conclude(ctx)
+	found, err := audit.Conclude(ctx)
+	return found, streams, err
 }
 
 // findingsView is what an audit has found as it is printed.
@@ -75,6 +87,7 @@ type findingsView struct {
 	Root       string          `json:"root"`
 	Fitting    []int64         `json:"fitting"` // the heads that fit, by how many events they are of
 	Alteration *alterationView `json:"alteration"`
+	cutsView
 }
 
 type alterationView struct {
@@ -99,8 +112,11 @@ func placeViewOf(p proof.Place) placeView {
 	return placeView{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
 }
 
-func (c *auditVerify) print(p *process, found proof.Findings) error {
-	view := findingsView{Events: found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{}}
+func (c *auditVerify) print(p *process, found proof.Findings, cuts cutsView) error {
+	view := findingsView{
+		cutsView: cuts,
+		Events:   found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{},
+	}
 	for _, head := range found.Fitting {
 		view.Fitting = append(view.Fitting, head.N)
 	}
@@ -119,8 +135,9 @@ func (c *auditVerify) print(p *process, found proof.Findings) error {
 	} else {
 		_, err = fmt.Fprintf(p.stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
 			view.Events, view.Position, view.Root, len(view.Fitting))
+		err = errors.Join(err, cuts.print(p.stdout))
 	}
-	return errors.Join(err, explainAlteration(found.Alteration))
+	return errors.Join(err, explainAlteration(found.Alteration), cuts.explain())
 }
 
 // explainAlteration says what was altered and where.

@@ -46,6 +46,18 @@ func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, er
 	}
 }
 
+// First returns the first event of a stream that can be read, or ErrNotFound where there is none.
+func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
+	page, err := s.read(ctx, "read", eventsOf(stream, 0, 1))
+	if err == nil && len(page) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return Recorded{}, fmt.Errorf("first event of %s: %w", stream, err)
+	}
+	return page[0], nil
+}
+
 // Last returns the last event of a stream, or ErrNotFound where it was never written. Where that event cannot be read it
 // returns ErrCut; it does not notice whether earlier events are missing.
 func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {

@@ -16,17 +16,28 @@ const (
 	logBatches     = 2
 )
 
-// ReadLog hands the events of all streams behind a position to handle, in batches and in the order of the log, up to and
+// ReadLog hands the events of all streams but those of the event store itself to handle, as ReadWholeLog does.
+func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+	return s.readLog(ctx, behind, upTo, handle, func(r Recorded) bool { return !strings.HasPrefix(r.Stream, "$") })
+}
+
+// ReadWholeLog hands the events of all streams behind a position to handle, in batches and in the order of the log, up to and
 // including a position: that of Head, for instance. The zero position is the start of the log. An outage is waited out
 // until the context ends, and no event is handed on twice. Errors: those of handle, ErrPositionInvalid, ErrDenied, and
 // ErrUnavailable when the context ended.
-func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+func (s *Store) ReadWholeLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+	return s.readLog(ctx, behind, upTo, handle, func(Recorded) bool { return true })
+}
+
+func (s *Store) readLog(
+	ctx context.Context, behind, upTo Position, handle func([]Recorded) error, wanted func(Recorded) bool,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(s.reads.ctx, cancel)()
 	var handling error
 	_, err := persist(ctx, s.cfg.Logger, func() (struct{}, error) {
-		err := s.readLogOnce(ctx, behind, upTo, func(batch []Recorded) error {
+		err := s.readLogOnce(ctx, behind, upTo, wanted, func(batch []Recorded) error {
 			behind = batch[len(batch)-1].Position
 			handling = handle(batch)
 			return handling
@@ -46,13 +57,15 @@ func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func(
 }
 
 // readLogOnce reads over a connection of its own until something fails. It receives while handle works.
-func (s *Store) readLogOnce(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+func (s *Store) readLogOnce(
+	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool, handle func([]Recorded) error,
+) error {
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan []Recorded, logBatches)
 	received := make(chan error, 1)
 	go func() {
 		defer close(batches)
-		received <- s.receiveLog(ctx, behind, upTo, batches)
+		received <- s.receiveLog(ctx, behind, upTo, wanted, batches)
 	}()
 	defer func() { // ends what is still under way, and waits for it
 		cancel()
@@ -83,7 +96,9 @@ func (s *Store) readLogOnce(ctx context.Context, behind, upTo Position, handle f
 }
 
 // receiveLog sends what the event store sends, in batches that are bounded in events, bytes and time.
-func (s *Store) receiveLog(ctx context.Context, behind, upTo Position, batches chan<- []Recorded) error {
+func (s *Store) receiveLog(
+	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool, batches chan<- []Recorded,
+) error {
 	reading, err := s.openLog(ctx, behind)
 	if err != nil {
 		return err
@@ -102,7 +117,7 @@ func (s *Store) receiveLog(ctx context.Context, behind, upTo Position, batches c
 			if event.Position.After(upTo) {
 				return gathered.send(ctx, batches)
 			}
-			if event.Position.After(behind) && !strings.HasPrefix(event.Stream, "$") { // the position itself is read too
+			if event.Position.After(behind) && wanted(event) { // the position itself is read too
 				gathered.add(event)
 			}
 		}

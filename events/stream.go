@@ -1,0 +1,19 @@
+package events
+
+import "strings"
+
+// streamPrefixes begin the names of all streams that Linkledger writes.
+var streamPrefixes = [...]string{
+	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername, StreamQuota, StreamAllowance,
+	StreamUsage,
+}
+
+// IsStream reports whether a stream is one of Linkledger, by its name.
+func IsStream(name string) bool {
+	for _, prefix := range streamPrefixes {
+		if strings.HasPrefix(name, prefix) {
+			return true
+		}
+	}
+	return false
+}
