@@ -33,7 +33,7 @@ func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, er
 		}
 		for _, r := range page {
 			if r.Revision != Revision(len(all)) {
-				return nil, fmt.Errorf("load %s: %w: event %d is followed by event %d", stream, ErrCut, len(all)-1, r.Revision)
+				return nil, fmt.Errorf("load %s: %w: event %d is missing before event %d", stream, ErrCut, len(all), r.Revision)
 			}
 			all = append(all, r)
 		}

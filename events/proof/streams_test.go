@@ -1,0 +1,97 @@
+package proof
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"testing"
+
+	"linkledger/events/eventstore"
+)
+
+// logged makes an event of a log.
+func logged(position uint64, stream string, revision eventstore.Revision, eventType, data string) eventstore.Recorded {
+	return eventstore.Recorded{
+		Stream: stream, Revision: revision, Type: eventType, Data: []byte(data),
+		Position: eventstore.Position{Commit: position, Prepare: position},
+	}
+}
+
+// TestStreams finds gaps, also such as scavenging leaves, metadata as it is in the end, tombstones and events of the event store.
+func TestStreams(t *testing.T) {
+	t.Parallel()
+	const event = "url.created.v1"
+	s := NewStreams()
+	s.Take([]eventstore.Recorded{
+		logged(1, "url-whole", 0, event, ""), logged(2, "url-whole", 1, event, ""),
+		logged(3, "url-late", 4, event, ""), logged(4, "url-late", 5, event, ""),
+		logged(5, "tags-gap", 0, event, ""), logged(6, "tags-gap", 2, event, ""),
+		logged(7, "$$hash-mended", 0, eventstore.TypeMetadata, `{"$tb":9}`),
+		logged(8, "$$hash-mended", 1, eventstore.TypeMetadata, `{}`),
+		logged(9, "$$hash-cut", 0, eventstore.TypeMetadata, `{"$maxCount":1,"$maxAge":60,"$acl":{"$r":"x"}}`),
+		logged(10, "url-whole", math.MaxInt64, eventstore.TypeTombstone, ""),
+		logged(11, "url-whole", 2, "$>", "0@x"),
+		logged(12, "other", 7, event, ""), logged(13, "$$other", 0, eventstore.TypeMetadata, `{"$maxCount":1}`),
+		logged(14, "$settings", 0, "update-default-acl", "{}"), logged(15, "$$$all", 0, eventstore.TypeMetadata, "{}"),
+		logged(16, "$$quota-x", 0, eventstore.TypeTombstone, ""),
+	})
+	var got string
+	cuts, more := s.Cuts()
+	for _, c := range cuts {
+		got += fmt.Sprintf("%d %s %s: %s\n", c.Position.Commit, c.Kind, c.Stream, c.Details)
+	}
+	const want = `3 missing url-late: event 3 is not in the log before event 4
+6 missing tags-gap: event 1 is not in the log before event 2
+9 hidden hash-cut: $maxCount 1, $maxAge 60, $acl
+10 tombstoned url-whole: the stream has a tombstone
+11 foreign url-whole: an event of type "$>"
+16 hidden quota-x: metadata that cannot be read
+`
+	if got != want || more != 0 {
+		t.Errorf("found\n%s, want\n%s, and %d more", got, want, more)
+	}
+	if notices := fmt.Sprint(s.Notices()); notices != "[$$$all $settings]" {
+		t.Errorf("notices %s", notices)
+	}
+	if last, ok := s.Last("url-whole"); !ok || last != 2 {
+		t.Errorf("the last event is %d, %v", last, ok)
+	}
+	if last, ok := s.Last("url-none"); ok {
+		t.Errorf("a stream that was never written has event %d", last)
+	}
+}
+
+// TestStreamsAreBounded cuts more streams than are listed: the others are counted.
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	s := NewStreams()
+	for i := range 2 * mostCuts {
+		s.Take([]eventstore.Recorded{
+			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),                   //nolint:gosec // small
+			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, eventstore.TypeMetadata, `{"$tb":1}`), //nolint:gosec // small
+		})
+	}
+	if cuts, more := s.Cuts(); len(cuts) != 2*mostCuts || more != 2*mostCuts {
+		t.Errorf("%d cuts and %d more", len(cuts), more)
+	}
+}
+
+// BenchmarkStreams takes in the events of streams of two events each.
+func BenchmarkStreams(b *testing.B) {
+	s := NewStreams()
+	names := make([]string, b.N/2+1)
+	for i := range names {
+		names[i] = fmt.Sprintf("url-%036d", i)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.ResetTimer()
+	for i := range b.N {
+		s.Take([]eventstore.Recorded{logged(uint64(i+1), names[i/2], eventstore.Revision(i%2), "url.created.v1", "")}) //nolint:gosec // small
+	}
+	b.StopTimer()
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	b.ReportMetric(float64(after.HeapInuse-before.HeapInuse)/float64(len(names)), "B/stream")
+	runtime.KeepAlive(s)
+}
