@@ -2,11 +2,11 @@ package proof
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -35,6 +35,12 @@ type headLine struct {
 type sinceLine struct {
 	Since string         `json:"since"` // the signed head of an earlier tree
 	Proof tlog.TreeProof `json:"proof"` // that the tree is that one with events behind it
+}
+
+type eventLine struct {
+	Index int64            `json:"index"`
+	Proof tlog.RecordProof `json:"proof"`
+	Event json.RawMessage  `json:"event"` // the leaf, byte for byte
 }
 
 // NewWriter begins a file with its head. The hashes of the tree may come from anywhere: each proof is checked against the
@@ -77,6 +83,9 @@ func (w *Writer) Since(older Head) error {
 
 func (l sinceLine) check(head, older Head) error {
 	if older.N == 0 {
+		if l.Proof == nil || len(l.Proof) > 0 {
+			return fmt.Errorf("%w: %w", ErrUnproven, errSpelling)
+		}
 		return nil
 	}
 	if err := tlog.CheckTree(l.Proof, head.N, head.Hash, older.N, older.Hash); err != nil {
@@ -95,13 +104,18 @@ func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	if err != nil {
 		return fmt.Errorf("event at position %s: %w: %w", r.Position, ErrUnproven, err)
 	}
-	proof, err := json.Marshal(found)
+	line, err := eventLine{index, found, w.line}.append(nil)
 	if err != nil {
 		return err
 	}
-	// The event must stay byte for byte what is hashed, which json.Marshal does not promise.
-	_, err = fmt.Fprintf(w.out, `{"index":%d,"proof":%s,"event":%s}`+"\n", index, proof, w.line)
+	_, err = w.out.Write(append(line, '\n'))
 	return err
+}
+
+// append writes the line without its end. The event stays byte for byte what is hashed, which json.Marshal does not promise.
+func (l eventLine) append(line []byte) ([]byte, error) {
+	proof, err := json.Marshal(l.Proof)
+	return fmt.Appendf(line, `{"index":%d,"proof":%s,"event":%s}`, l.Index, proof, l.Event), err
 }
 
 // Proven is what a file proves.
@@ -111,81 +125,96 @@ type Proven struct {
 	Events []Event
 }
 
-// Event is an event as a line of an export tells it, without what was stored of it.
+// Event is an event of a file, as it was stored.
 type Event struct {
-	Index    int64 `json:"-"` // in the log, from 0
-	Position struct {
-		Commit uint64 `json:"commit"`
-	} `json:"position"`
-	Stream   string    `json:"stream"`
-	Revision int64     `json:"revision"`
-	Type     string    `json:"type"`
-	Time     time.Time `json:"time"`
+	eventstore.Recorded
+
+	Index int64 // in the log, from 0
 }
 
-// Check reads a file of proofs and verifies all of it with the public key. Errors: ErrUnsigned, ErrUnproven, and those of
-// the reader.
+// Check reads a file of proofs and verifies all of it with the public key. It accepts exactly what a Writer writes: other
+// readers of the file cannot see anything that was not verified. Errors: ErrUnsigned, ErrUnproven, and those of the reader.
 func Check(file io.Reader, public string) (Proven, error) {
 	var proven Proven
-	lines := bufio.NewScanner(file)
-	lines.Buffer(nil, maxLine)
-	number := 1
-	for ; lines.Scan(); number++ {
-		if err := proven.line(number, lines.Bytes(), public); err != nil {
-			return Proven{}, fmt.Errorf("line %d: %w", number, err)
-		}
+	read, err := lines(file, func(number int, line []byte) error { return proven.line(number, line, public) })
+	if err != nil {
+		return Proven{}, err
 	}
-	if err := lines.Err(); err != nil {
-		return Proven{}, fmt.Errorf("line %d: %w", number, err)
-	}
-	if number == 1 {
+	if read == 0 {
 		return Proven{}, fmt.Errorf("%w: the file is empty", ErrUnproven)
 	}
 	return proven, nil
 }
 
-func (p *Proven) line(number int, line []byte, public string) (err error) {
-	var read struct {
-		Checkpoint, Since string
-		Index             int64
-		Proof             []tlog.Hash
-		Event             json.RawMessage // byte for byte
-	}
-	if err := json.Unmarshal(line, &read); err != nil {
-		return fmt.Errorf("%w: this is no line of proofs: %w", ErrUnproven, err)
-	}
+func (p *Proven) line(number int, line []byte, public string) error {
 	switch {
 	case number == 1:
-		p.Head, err = onlyHead(read.Checkpoint, public)
-		return err
-	case read.Since != "":
-		older, err := onlyHead(read.Since, public)
-		if err != nil {
-			return err
-		}
-		p.Since = append(p.Since, older)
-		return sinceLine{read.Since, read.Proof}.check(p.Head, older)
+		return p.head(line, public)
+	case bytes.HasPrefix(line, []byte(`{"since":`)):
+		return p.since(line, public)
 	}
-	return p.event(read.Index, read.Event, read.Proof)
+	return p.event(line)
 }
 
-// onlyHead reads the one head of a text.
+func (p *Proven) head(line []byte, public string) (err error) {
+	var read headLine
+	if err := readExactly(line, &read); err != nil {
+		return fmt.Errorf("%w: this is no head: %w", ErrUnproven, err)
+	}
+	p.Head, err = onlyHead(read.Checkpoint, public)
+	return err
+}
+
+func (p *Proven) since(line []byte, public string) error {
+	var read sinceLine
+	if err := readExactly(line, &read); err != nil {
+		return fmt.Errorf("%w: this is no older head: %w", ErrUnproven, err)
+	}
+	if len(p.Events) > 0 {
+		return fmt.Errorf("%w: older heads come before the events", ErrUnproven)
+	}
+	older, err := onlyHead(read.Since, public)
+	if err != nil {
+		return err
+	}
+	p.Since = append(p.Since, older)
+	return read.check(p.Head, older)
+}
+
+// onlyHead reads the one head that a text is.
 func onlyHead(text, public string) (Head, error) {
 	heads, err := Heads([]byte(text), public)
 	if err != nil {
 		return Head{}, err
 	}
+	if len(heads) != 1 || heads[0].Signed != text {
+		return Head{}, fmt.Errorf("%w: the head has more than the signature of the key: %w", ErrUnproven, errSpelling)
+	}
 	return heads[0], nil
 }
 
-func (p *Proven) event(index int64, line []byte, proof tlog.RecordProof) error {
-	if err := tlog.CheckRecord(proof, p.Head.N, p.Head.Hash, index, tlog.RecordHash(line)); err != nil {
-		return fmt.Errorf("%w: the event is not in the tree: %w", ErrUnproven, err)
+func (p *Proven) event(line []byte) error {
+	var read eventLine
+	if err := json.Unmarshal(line, &read); err != nil {
+		return fmt.Errorf("%w: this is no line of proofs: %w", ErrUnproven, err)
 	}
-	event := Event{Index: index}
-	if err := json.Unmarshal(line, &event); err != nil {
+	written, err := read.append(nil)
+	if err == nil && (read.Proof == nil || !bytes.Equal(written, line)) {
+		err = errSpelling
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnproven, err)
 	}
-	p.Events = append(p.Events, event)
+	if err := tlog.CheckRecord(read.Proof, p.Head.N, p.Head.Hash, read.Index, tlog.RecordHash(read.Event)); err != nil {
+		return fmt.Errorf("%w: the event is not in the tree: %w", ErrUnproven, err)
+	}
+	if n := len(p.Events); n > 0 && p.Events[n-1].Index >= read.Index {
+		return fmt.Errorf("%w: event %d does not come after event %d", ErrUnproven, read.Index, p.Events[n-1].Index)
+	}
+	recorded, err := ParseLine(read.Event)
+	if err != nil {
+		return fmt.Errorf("%w: event %d: %w", ErrUnproven, read.Index, err)
+	}
+	p.Events = append(p.Events, Event{recorded, read.Index})
 	return nil
 }

@@ -22,7 +22,7 @@ var ErrUnsigned = errors.New("no head that is signed with the key")
 type Head struct {
 	tlog.Tree
 
-	Signed string // the note, as it is kept
+	Signed string // the note, with the signature of the key alone
 }
 
 // NewKey makes a pair of keys. Names have neither spaces nor plus signs; that of an installation's host is a good one. Heads
@@ -112,5 +112,6 @@ func openHead(signed []byte, verifier note.Verifier) (Head, error) {
 	if tree.Hash, err = tlog.ParseHash(lines[2]); err != nil {
 		return Head{}, fmt.Errorf("%q is no hash", lines[2])
 	}
-	return Head{tree, string(signed)}, nil
+	kept, err := canonical(opened)
+	return Head{tree, kept}, err
 }

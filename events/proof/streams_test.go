@@ -84,6 +84,7 @@ func BenchmarkStreams(b *testing.B) {
 		names[i] = fmt.Sprintf("url-%036d", i)
 	}
 	var before, after runtime.MemStats
+	runtime.GC()
 	runtime.ReadMemStats(&before)
 	b.ResetTimer()
 	for i := range b.N {
@@ -92,6 +93,6 @@ func BenchmarkStreams(b *testing.B) {
 	b.StopTimer()
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	b.ReportMetric(float64(after.HeapInuse-before.HeapInuse)/float64(len(names)), "B/stream")
+	b.ReportMetric(float64(int64(after.HeapAlloc)-int64(before.HeapAlloc))/float64(len(names)), "B/stream")
 	runtime.KeepAlive(s)
 }
