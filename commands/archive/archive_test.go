@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"context"
+	"encoding/csv"
 	"errors"
 	"os"
 	"path/filepath"
@@ -238,6 +239,72 @@ func TestCheckFindsDamage(t *testing.T) {
 			t.Errorf("%s without its manifest: %v", format, err)
 		}
 	}
+}
+
+// TestCheckDemandsSpelling spells lines otherwise, so that another reader might see another thing in them, with a manifest that
+// fits.
+func TestCheckDemandsSpelling(t *testing.T) {
+	t.Parallel()
+	store := newLog(t)
+	for _, format := range []Format{NDJSON, CSV} {
+		whole, _ := write(t, store, Header{Format: format})
+		event := `{"position":{"commit":`
+		for name, change := range map[string][2]string{
+			"doubled header":         {`{"export":`, `{"export":null,"export":`},
+			"header in another case": {`{"export":`, `{"Export":`},
+			"doubled format":         {`"format":`, `"format":"x","format":`},
+			"unknown key":            {`"format":`, `"forged":1,"format":`},
+			"space in the header":    {`{"export":`, `{"export": `},
+			"doubled count":          {`"count":`, `"count":1,"count":`},
+			"count in another case":  {`"count":`, `"COUNT":`},
+			"count with an exponent": {`,"first"`, `e0,"first"`},
+			"space in the manifest":  {`{"manifest":`, `{"manifest": `},
+			"behind the manifest":    {whole, whole + "x"},
+			"byte order mark":        {whole, "\ufeff" + whole},
+			"doubled position":       {event, `{"position":{"commit":1,"prepare":1},"position":{"commit":`},
+			"doubled stream":         {`},"stream":`, `},"stream":"forged","stream":`},
+			"stream in another case": {`},"stream":`, `},"Stream":`},
+			"space in an event":      {event, `{ "position":{"commit":`},
+			"escape in an event":     {`"stream":"u`, `"stream":"\u0075`},
+			"unquoted field":         {`"url.created.v1"`, `url.created.v1`},
+			"leading zero":           {"\n1", "\n01"},
+			"carriage return":        {"\n1", "\r\n1"},
+		} {
+			changed := strings.Replace(whole, change[0], change[1], 1)
+			if changed == whole {
+				continue // the format has none
+			}
+			if _, _, err := Check(strings.NewReader(remanifested(t, format, changed))); !errors.Is(err, ErrDamaged) {
+				t.Errorf("%s %s: %v", format, name, err)
+			}
+		}
+	}
+}
+
+// remanifested gives a file the root hash that its lines have, as somebody does who forges an event.
+func remanifested(t *testing.T, format Format, file string) string {
+	t.Helper()
+	lines := strings.Split(file, "\n")
+	var tree proof.Tree
+	for i, line := range lines {
+		if i == 0 || strings.HasPrefix(strings.TrimPrefix(line, "# "), `{"manifest"`) || line == columns || line == "" {
+			continue
+		}
+		leaf := []byte(line)
+		if format == CSV {
+			fields, err := csv.NewReader(strings.NewReader(line)).Read()
+			if err != nil || len(fields) != columnCount {
+				return file
+			}
+			leaf = leafOfCSV(fields)
+		}
+		tree.Add(tlog.RecordHash(leaf))
+	}
+	before, after, found := strings.Cut(file, `"root":"`)
+	if !found {
+		return file
+	}
+	return before + `"root":"` + tree.Root().String() + after[strings.IndexByte(after, '"'):]
 }
 
 // Stored bytes that are not JSON of one line survive in both formats, and give the same leaf.

@@ -21,7 +21,6 @@ type Export struct {
 	store *eventstore.Store
 	out   *bufio.Writer
 	content
-	line []byte
 }
 
 // Begin begins a file with its header. The log is exported up to where it ends now.

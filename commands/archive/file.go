@@ -52,6 +52,8 @@ var (
 	ErrIncomplete = errors.New("the file has no manifest, its export was interrupted: resume it")
 	// ErrComplete means that there is nothing to resume.
 	ErrComplete = errors.New("the file is complete")
+
+	errSpelling = errors.New("it is not spelled as an export writes it")
 )
 
 // headerLine and manifestLine are the first and the last line in ndjson.
@@ -81,8 +83,10 @@ type content struct {
 	manifest *Manifest
 	sum      Manifest // of the events, but for the root
 	tree     proof.Tree
-	columns  bool  // were read, in csv
-	bytes    int64 // of the whole lines
+	columns  bool   // were read, in csv
+	bytes    int64  // of the whole lines
+	begun    int    // bytes of a line that was not ended
+	line     []byte // room for one
 }
 
 // read reads lines until the file ends. A line that was begun and not ended is left out.
@@ -91,10 +95,11 @@ func (c *content) read(file io.Reader) error {
 	for number := 1; ; number++ {
 		line, err := readLine(lines)
 		if errors.Is(err, io.EOF) {
+			c.begun = len(line)
 			return nil
 		}
 		if err == nil {
-			err = c.line(number, line)
+			err = c.take(number, line)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
@@ -120,11 +125,11 @@ func readLine(lines *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(long, []byte("\n")), err
 }
 
-func (c *content) line(number int, line []byte) error {
+func (c *content) take(number int, line []byte) error {
 	mark, marked := bytes.CutPrefix(line, []byte("# "))
 	switch {
 	case number == 1:
-		return c.readHeader(mark, marked)
+		return c.readHeader(line, mark, marked)
 	case c.manifest != nil:
 		return fmt.Errorf("%w: it goes on behind the manifest", ErrDamaged)
 	case c.header.Format == CSV && number == 2:
@@ -138,13 +143,16 @@ func (c *content) line(number int, line []byte) error {
 		if err := json.Unmarshal(mark, &read); err != nil || read.Manifest == nil {
 			return fmt.Errorf("%w: the manifest cannot be read", ErrDamaged)
 		}
+		if err := c.compareMark(line, read); err != nil {
+			return err
+		}
 		c.manifest = read.Manifest
 		return nil
 	}
 	return c.event(line)
 }
 
-func (c *content) readHeader(mark []byte, marked bool) error {
+func (c *content) readHeader(line, mark []byte, marked bool) error {
 	var read headerLine
 	if err := json.Unmarshal(mark, &read); err != nil || read.Export == nil {
 		return fmt.Errorf("%w: it does not begin like an export", ErrDamaged)
@@ -153,10 +161,21 @@ func (c *content) readHeader(mark []byte, marked bool) error {
 	if marked != (c.header.Format == CSV) || c.header.Format != CSV && c.header.Format != NDJSON {
 		return fmt.Errorf("%w: the format %q is not that of the header", ErrDamaged, c.header.Format)
 	}
-	return nil
+	return c.compareMark(line, read)
+}
+
+// compareMark refuses a header or a manifest that is spelled otherwise than an export writes it: other readers might read
+// something else.
+func (c *content) compareMark(line []byte, mark any) (err error) {
+	c.line, err = appendMark(c.line[:0], c.header.Format, mark)
+	if err == nil && !bytes.Equal(bytes.TrimSuffix(c.line, []byte("\n")), line) {
+		err = fmt.Errorf("%w: %w", ErrDamaged, errSpelling)
+	}
+	return err
 }
 
 func (c *content) event(line []byte) error {
+	leaf := line
 	if c.header.Format == CSV {
 		reader := csv.NewReader(bytes.NewReader(line))
 		reader.FieldsPerRecord = columnCount
@@ -164,15 +183,22 @@ func (c *content) event(line []byte) error {
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
 		}
-		line = leafOfCSV(fields)
+		leaf = leafOfCSV(fields)
 	}
-	var at struct {
-		Position *Position `json:"position"`
+	r, err := proof.ParseLine(leaf)
+	if err != nil {
+		return fmt.Errorf("%w: this is no event: %w", ErrDamaged, err)
 	}
-	if err := json.Unmarshal(line, &at); err != nil || at.Position == nil {
-		return fmt.Errorf("%w: this is no event", ErrDamaged)
+	if c.header.Format == CSV {
+		c.line, err = appendCSV(c.line[:0], r)
+		if err == nil && !bytes.Equal(c.line, line) {
+			err = errSpelling
+		}
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrDamaged, err)
+		}
 	}
-	return c.add(*at.Position, line)
+	return c.add(Position(r.Position), leaf)
 }
 
 // add takes in the next event.
@@ -206,6 +232,8 @@ func Check(file io.Reader) (Header, Manifest, error) {
 	switch {
 	case c.manifest == nil:
 		return c.header, sum, ErrIncomplete
+	case c.begun > 0:
+		return c.header, sum, fmt.Errorf("%w: it goes on behind the manifest", ErrDamaged)
 	case *c.manifest == sum:
 		return c.header, sum, nil
 	case c.manifest.Count != sum.Count:
