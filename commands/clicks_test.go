@@ -116,7 +116,7 @@ func appends(t testing.TB, server *eventstoretest.Server) (seen map[string]int, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasPrefix(e.Event.StreamID, events.StreamClicks) {
+		if !strings.HasPrefix(e.Event.StreamID, events.StreamClicks) || strings.HasPrefix(e.Event.EventType, "$") {
 			continue
 		}
 		decoded, err := events.Decode(e.Event.EventType, e.Event.Data)

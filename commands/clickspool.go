@@ -82,7 +82,12 @@ func (c *Clicks) drainOne(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, clickTimeout)
 	defer cancel()
-	if err := c.appendOnce(ctx, w); err != nil {
+	err = c.appendOnce(ctx, w)
+	if errors.Is(err, eventstore.ErrWrongRevision) || errors.Is(err, eventstore.ErrCut) {
+		c.cfg.Logger.WarnContext(ctx, "somebody else has changed a stream of clicks, which go to another one", slog.String("stream", w.Stream))
+		err = c.appendOnce(ctx, w.elsewhere())
+	}
+	if err != nil {
 		return fmt.Errorf("drain the spool: %w", err)
 	}
 	return c.cfg.Spool.Remove(body)

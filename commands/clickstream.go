@@ -27,6 +27,13 @@ type clickWrite struct {
 	Clicks   []Click             `json:"clicks"`
 }
 
+// elsewhere is the append to a stream of its own, for one that its stream can never take: this node is its only writer, so somebody
+// else has written to it, or deleted it. It is the same append whoever repeats it, and as often.
+func (w clickWrite) elsewhere() clickWrite {
+	w.Stream, w.Expected = w.Stream+"-"+w.Command.String(), eventstore.NoStream
+	return w
+}
+
 // next returns the append of a group, at the next revision of the stream: one that may be tried now, or one that waits in
 // the spool.
 func (c *Clicks) next(clicks []Click, now bool) clickWrite {

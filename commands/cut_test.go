@@ -4,13 +4,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/spool"
 	"linkledger/events"
-	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 )
 
@@ -313,7 +314,53 @@ func TestRepeatedCreationOfDeletedStream(t *testing.T) {
 			}
 		})
 	}
-	if !errors.Is(eventstore.ErrStreamDeleted, ErrCut) {
-		t.Error("a tombstone is no cut")
+}
+
+// TestCutClicks has somebody else write to a stream of clicks, or end it, while clicks wait for it in the spool: they come to
+// the log once, also when the node is killed in between, and those behind them too.
+func TestCutClicks(t *testing.T) {
+	t.Parallel()
+	for name, intrude := range map[string]func(t *testing.T, url, stream string){
+		"written to": func(t *testing.T, url, stream string) {
+			t.Helper()
+			for range 3 {
+				eventstoretest.Append(t, url, stream, "$>", []byte("0@s"))
+			}
+		},
+		"tombstone": func(t *testing.T, url, stream string) {
+			t.Helper()
+			cuts := eventstoretest.Cuts()
+			cuts[len(cuts)-1].Apply(t, url, stream)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, folder := eventstoretest.Serve(t), t.TempDir()
+			store := eventstoretest.Open(t, server.URL())
+			queue, err := spool.Open(spool.Config{Dir: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := NewClicks(ClicksConfig{Store: store, Spool: queue})
+			for i := range 3 {
+				w := half.next([]Click{{URLID: fmt.Sprint(i), At: at}}, false)
+				if err := half.keep(w); err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					intrude(t, server.URL(), w.Stream)
+				}
+			}
+			if err := half.drainOne(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := queue.Close(); err != nil { // as a kill: the segment is not deleted yet
+				t.Fatal(err)
+			}
+			c := count(t, store, folder, ClicksConfig{}, spool.Config{})
+			c.drained()
+			c.end()
+			allOnce(t, server, 3)
+		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -26,8 +27,9 @@ func (h *Handler) ReplayHistory(ctx context.Context, history HashHistory, visit 
 		err := h.cfg.Store.ReadLog(ctx, history.Entries[0].Position, head, func(batch []eventstore.Recorded) error {
 			for _, r := range batch {
 				clicks, err := clicksOn(links, r)
-				if err != nil {
-					return err
+				if err != nil { // another program's, which must not keep everybody from their history
+					h.cfg.Logger.WarnContext(ctx, "event skipped that is none of clicks: run linkledger audit verify", slog.Any("error", err))
+					continue
 				}
 				if err := replay.clicks(r.Position, clicks); err != nil {
 					return err

@@ -111,7 +111,8 @@ func (i *installation) cutLink(hash, family string) string {
 func (i *installation) refusesCut(way, hash string) {
 	i.t.Helper()
 	for _, c := range [][3]string{
-		{"PATCH", "/urls/" + hash, `{"urls":[{"note":"n"}]}`}, {"DELETE", "/urls/" + hash, ""},
+		{"PATCH", "/urls/" + hash, `{"urls":[{"note":"n"}]}`},
+		{"DELETE", "/urls/" + hash, ""},
 		{"POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.org/","custom_hash":%q}]}`, hash)},
 		{"GET", "/urls/" + hash + "/history", ""},
 	} {

@@ -67,8 +67,8 @@ func TestStreamsAreBounded(t *testing.T) {
 	s := NewStreams()
 	for i := range 2 * mostCuts {
 		s.Take([]eventstore.Recorded{
-			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),                   //nolint:gosec // small
-			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, eventstore.TypeMetadata, `{"$tb":1}`), //nolint:gosec // small
+			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),
+			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, eventstore.TypeMetadata, `{"$tb":1}`),
 		})
 	}
 	if cuts, more := s.Cuts(); len(cuts) != 2*mostCuts || more != 2*mostCuts {
@@ -88,7 +88,7 @@ func BenchmarkStreams(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	b.ResetTimer()
 	for i := range b.N {
-		s.Take([]eventstore.Recorded{logged(uint64(i+1), names[i/2], eventstore.Revision(i%2), "url.created.v1", "")}) //nolint:gosec // small
+		s.Take([]eventstore.Recorded{logged(uint64(i+1), names[i/2], eventstore.Revision(i%2), "url.created.v1", "")})
 	}
 	b.StopTimer()
 	runtime.GC()
