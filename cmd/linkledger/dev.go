@@ -80,7 +80,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	defer stop(nil)
 	watch(ctx, stop, "event store", store.ended, func() error { return store.err })
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
-	return c.serve(ctx, stop, p, running, key, store.dialer(), open)
+	return c.serve(ctx, stop, p, running, key, store.store.Dialer(), open)
 }
 
 // watch stops everything when a part has ended by itself.

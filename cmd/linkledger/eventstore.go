@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 
-	"google.golang.org/grpc/test/bufconn"
-
 	"linkledger/events/embedded"
 )
 
@@ -161,16 +159,6 @@ func (r *runningStore) url() string {
 		security = "?tls=true"
 	}
 	return "esdb://" + clientAddress(r.listener) + security
-}
-
-// memoryBuffer is how much one end of a connection in memory may be ahead of the other, in bytes.
-const memoryBuffer = 64 << 10
-
-// dialer serves this process without the network too, and returns what connects to it. It stops with the store.
-func (r *runningStore) dialer() func(context.Context) (net.Conn, error) {
-	memory := bufconn.Listen(memoryBuffer)
-	go func() { _ = r.store.Serve(memory) }() // it accepts until it is stopped
-	return memory.DialContext
 }
 
 func (r *runningStore) stop() error {

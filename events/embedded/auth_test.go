@@ -1,22 +1,30 @@
 package embedded
 
 import (
+	"bytes"
+	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"log/slog"
 	"math/big"
 	"net"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 )
 
@@ -79,4 +87,47 @@ func TestCredentialsNeedTLS(t *testing.T) {
 			t.Errorf("%s was accepted", name)
 		}
 	}
+}
+
+// This process reaches the store through memory, without what the network demands.
+func TestDialerNeedsNoCredentials(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
+	dial := s.Dialer()
+	conn, err := grpc.NewClient("passthrough:memory", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return dial(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	request := &streams.DeleteReq{Options: &streams.DeleteReq_Options{
+		StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte("s")},
+		ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
+	}}
+	// It is let in, and learns that there is no such stream.
+	_, err = streams.NewStreamsClient(conn).Delete(testContext(t), request)
+	if status.Code(err) != codes.FailedPrecondition {
+		t.Error(err)
+	}
+}
+
+// However many calls are refused, the log has one line a second.
+func TestRefusalsAreLogged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		a := newAccess("linker", "secret", slog.New(slog.NewTextHandler(&log, nil)))
+		ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}})
+		for range 5 {
+			for range 100 {
+				if err := a.check(ctx, streams.Streams_Read_FullMethodName); err == nil {
+					t.Error("it was let in")
+				}
+			}
+			<-time.After(refusalsLogged)
+		}
+		if lines := strings.Count(log.String(), "client=192.0.2.1:4711"); lines != 5 {
+			t.Errorf("%d lines, want 5:\n%s", lines, log.String())
+		}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 )
 
@@ -16,13 +17,20 @@ const (
 	maxConcurrent  = 100_000 // calls and subscriptions of one connection
 	callWorkers    = 128
 	keepaliveEvery = 10 * time.Second
+
+	maxHeaders       = 64 << 10 // of one call; they are read before its credentials are known
+	handshakeTimeout = 20 * time.Second
+	memoryBuffer     = 64 << 10 // how much one end of a connection in memory may be ahead of the other
 )
 
-// newServer returns a server that advertises addr.
-func (s *Store) newServer(addr net.Addr) *grpc.Server {
-	opts := append(s.cfg.securityOptions(),
+// newServer returns a server that advertises addr. With secure it has what
+// Config demands of clients: TLS, a user name and a password.
+func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
+	opts := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.MaxRecvMsgSize(maxMessage),
+		grpc.MaxHeaderListSize(maxHeaders),
+		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxConcurrent),
 		// Clients ping every ten seconds, also without any open call. The
 		// default policy would take that for abuse and end the connection.
@@ -35,12 +43,25 @@ func (s *Store) newServer(addr net.Addr) *grpc.Server {
 		// Goroutines that are kept have grown their stacks already, which is
 		// worth a tenth of an append. Calls beyond their number get their own.
 		grpc.NumStreamWorkers(callWorkers),
-	)
-	server := grpc.NewServer(opts...)
+	}
+	if secure && s.cfg.TLS != nil {
+		opts = append(opts, grpc.Creds(credentials.NewTLS(s.cfg.TLS)))
+	}
+	if !secure || s.cfg.User == "" {
+		server := grpc.NewServer(opts...)
+		s.register(server, addr)
+		return server
+	}
+	a := newAccess(s.cfg.User, s.cfg.Password, s.log)
+	server := grpc.NewServer(append(opts, grpc.UnknownServiceHandler(a.unknown))...)
+	s.register(guarded{server, a}, addr)
+	return server
+}
+
+func (s *Store) register(server grpc.ServiceRegistrar, addr net.Addr) {
 	streams.RegisterStreamsServer(server, &streamsService{store: s})
 	gossip.RegisterGossipServer(server, &gossipService{instance: s.instance, addr: addr})
 	serverfeatures.RegisterServerFeaturesServer(server, &featuresService{})
-	return server
 }
 
 // streamsService serves the Streams RPCs.

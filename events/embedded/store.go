@@ -17,6 +17,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/test/bufconn"
 )
 
 // LargestAppendSize is the most that Config.MaxAppendSize may be, in bytes:
@@ -134,13 +135,23 @@ func (c *Config) complete() error {
 // Serve answers clients on ln until Close, and then returns nil. Gossip
 // advertises the address of ln. Serve closes ln. It may be called for several
 // listeners; after Close it returns ErrClosed.
-func (s *Store) Serve(ln net.Listener) error {
+func (s *Store) Serve(ln net.Listener) error { return s.serve(ln, true) }
+
+// Dialer serves this process through memory, until Close, and returns what
+// connects to it. Nothing else can, so it needs neither TLS nor credentials.
+func (s *Store) Dialer() func(context.Context) (net.Conn, error) {
+	memory := bufconn.Listen(memoryBuffer)
+	go func() { _ = s.serve(memory, false) }() // it accepts until it is stopped
+	return memory.DialContext
+}
+
+func (s *Store) serve(ln net.Listener, secure bool) error {
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return errors.Join(ErrClosed, ln.Close())
 	}
-	server := s.newServer(ln.Addr())
+	server := s.newServer(ln.Addr(), secure)
 	s.servers[server] = struct{}{}
 	s.serving.Add(1)
 	s.mu.Unlock()

@@ -1,0 +1,327 @@
+package embedded
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// answer is what a raw call got. A call that was answered by the end of the
+// stream or of the connection has no status.
+type answer struct {
+	status  string // of gRPC
+	message string
+	data    int // bytes
+}
+
+// rawCall makes a gRPC call by hand, so that path and headers are sent as they
+// are given. A header is a name and a value.
+func rawCall(t *testing.T, addr, path string, body []byte, headers ...[2]string) answer {
+	t.Helper()
+	return rawSend(t, addr, path, body, true, headers...)
+}
+
+// maxFrame is what every HTTP/2 server takes.
+const maxFrame = 16 << 10
+
+// rawSend may leave the request unfinished.
+func rawSend(t *testing.T, addr, path string, body []byte, end bool, headers ...[2]string) answer {
+	t.Helper()
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
+	conn, err := dialer.DialContext(testContext(t), "tcp", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(testTimeout)); err != nil {
+		t.Fatal(err)
+	}
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	for _, h := range append([][2]string{
+		{":method", "POST"},
+		{":scheme", "https"},
+		{":path", path},
+		{":authority", addr},
+		{"content-type", "application/grpc"},
+		{"te", "trailers"},
+	}, headers...) {
+		if err := encoder.WriteField(hpack.HeaderField{Name: h[0], Value: h[1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var sent bytes.Buffer
+	sent.WriteString(http2.ClientPreface)
+	framer := http2.NewFramer(&sent, conn)
+	framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+	first := block.Next(maxFrame)
+	err = errors.Join(framer.WriteSettings(),
+		framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: first, EndHeaders: block.Len() == 0}))
+	for block.Len() > 0 {
+		more := block.Next(maxFrame)
+		err = errors.Join(err, framer.WriteContinuation(1, block.Len() == 0, more))
+	}
+	if err := errors.Join(err, framer.WriteData(1, end, body)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write(sent.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	return readAnswer(t, framer, conn)
+}
+
+func readAnswer(t *testing.T, framer *http2.Framer, conn net.Conn) (a answer) {
+	t.Helper()
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
+				t.Fatal("no answer in time")
+			}
+			return a // the server has ended the connection
+		}
+		ended := false
+		switch frame := frame.(type) {
+		case *http2.SettingsFrame:
+			if !frame.IsAck() {
+				_, _ = conn.Write([]byte{0, 0, 0, byte(http2.FrameSettings), byte(http2.FlagSettingsAck), 0, 0, 0, 0})
+			}
+		case *http2.MetaHeadersFrame:
+			for _, field := range frame.Fields {
+				switch field.Name {
+				case "grpc-status":
+					a.status = field.Value
+				case "grpc-message":
+					a.message = field.Value
+				}
+			}
+			ended = frame.StreamEnded()
+		case *http2.DataFrame:
+			a.data += len(frame.Data())
+			ended = frame.StreamEnded()
+		case *http2.RSTStreamFrame, *http2.GoAwayFrame:
+			ended = true
+		}
+		if ended {
+			return a
+		}
+	}
+}
+
+// framed is a gRPC body of uncompressed messages.
+func framed(t *testing.T, messages ...proto.Message) []byte {
+	t.Helper()
+	var body []byte
+	for _, m := range messages {
+		wire, err := proto.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body = append(body, 0)
+		body = binary.BigEndian.AppendUint32(body, uint32(len(wire)))
+		body = append(body, wire...)
+	}
+	return body
+}
+
+func identifier(stream string) *shared.StreamIdentifier {
+	return &shared.StreamIdentifier{StreamName: []byte(stream)}
+}
+
+// rawRequests are bodies that the store carries out where the call is let in.
+func rawRequests(t *testing.T) map[string][]byte {
+	t.Helper()
+	return map[string][]byte{
+		"Read": framed(t, &streams.ReadReq{Options: &streams.ReadReq_Options{
+			StreamOption: &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
+				AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}},
+			}},
+			CountOption:  &streams.ReadReq_Options_Count{Count: 10},
+			FilterOption: &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
+			UuidOption:   &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}},
+		}}),
+		"Append": framed(t,
+			&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: &streams.AppendReq_Options{
+				StreamIdentifier: identifier("account-victim"), ExpectedStreamRevision: &streams.AppendReq_Options_Any{Any: &shared.Empty{}},
+			}}},
+			&streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: &streams.AppendReq_ProposedMessage{
+				Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "9f2b8a53-4a5b-4d5f-9a92-111111111111"}},
+				Metadata: map[string]string{"type": "taken.over.v1", "content-type": "application/json"}, Data: []byte("{}"),
+			}}}),
+		"Delete": framed(t, &streams.DeleteReq{Options: &streams.DeleteReq_Options{
+			StreamIdentifier: identifier("victim"), ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
+		}}),
+	}
+}
+
+// oddPaths are spellings of a method that some server or proxy takes for it.
+func oddPaths(method string) map[string]string {
+	const service = "event_store.client.streams.Streams"
+	path := "/" + service + "/" + method
+	encoded := ""
+	for _, b := range []byte(service) {
+		encoded += fmt.Sprintf("%%%02X", b)
+	}
+	return map[string]string{
+		"as it is":                 path,
+		"no slash":                 path[1:],
+		"two slashes":              "/" + path,
+		"three slashes":            "//" + path,
+		"two within":               "/" + service + "//" + method,
+		"slash behind":             path + "/",
+		"backslash":                `\` + service + `\` + method,
+		"backslash first":          `\` + path[1:],
+		"dot":                      "/." + path,
+		"dot without slash":        "." + path,
+		"dots":                     "/x/.." + path,
+		"dots within":              "/" + service + "/x/../" + method,
+		"upper case":               strings.ToUpper(path),
+		"lower case":               strings.ToLower(path),
+		"lower case of the method": "/" + service + "/" + strings.ToLower(method),
+		"percent":                  "/" + encoded + "/" + method,
+		"percent slash":            "%2F" + path[1:],
+		"percent slash within":     "/" + service + "%2F" + method,
+		"percent twice":            "%252F" + path[1:],
+		"absolute":                 "https://store" + path,
+		"absolute without host":    "https://" + path,
+		"authority":                "//store" + path,
+		"query":                    path + "?x=1",
+		"fragment":                 path + "#x",
+		"parameter":                path + ";x=1",
+		"space first":              " " + path,
+		"space behind":             path + " ",
+		"tab":                      "\t" + path,
+		"zero":                     path + "\x00",
+		"zero first":               "\x00" + path,
+		"line":                     path + "\r\nauthorization: Basic x",
+		"full-width slash":         "\uff0f" + service + "\uff0f" + method,
+		"zero width":               "\u200b" + path,
+		"prefix":                   "/v1" + path,
+		"no method":                "/" + service + "/",
+		"no service":               "/" + method,
+		"open, then closed":        "/event_store.client.gossip.Gossip/Read" + path,
+		"gossip's method":          "/event_store.client.gossip.Gossip/" + method + "x",
+		"empty":                    "",
+		"slash":                    "/",
+		"star":                     "*",
+		"dotted":                   "/" + service + "." + method,
+	}
+}
+
+// Without the right credentials no spelling of a path reaches a handler.
+func TestOddPathsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
+	login := [2]string{"authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("linker:secret"))}
+	wrong := [2]string{"authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte("linker:guess"))}
+	c := dialURL(t, "esdb://linker:secret@"+s.addr+"?tls=true&tlsVerifyCert=false")
+	appendTo(t, c, "victim", esdb.Any{}, "a")
+	before := s.Stat()
+
+	requests := rawRequests(t)
+	for method, body := range requests {
+		for name, path := range oddPaths(method) {
+			for credentials, headers := range map[string][][2]string{
+				"none": nil, "wrong": {wrong}, "empty": {{"authorization", ""}}, "no scheme": {{"authorization", login[1][len("Basic "):]}},
+			} {
+				got := rawCall(t, s.addr, path, body, headers...)
+				if got.status == "0" || got.data > 0 {
+					t.Errorf("%s, %s, credentials %s: %+v", method, name, credentials, got)
+				}
+			}
+		}
+	}
+	if after := s.Stat(); after.Events != before.Events || after.Head != before.Head {
+		t.Errorf("something was written: %+v, before %+v", after, before)
+	}
+	// What is unknown is refused as what is known.
+	known := rawCall(t, s.addr, streams.Streams_Read_FullMethodName, requests["Read"])
+	for _, path := range []string{"/event_store.client.streams.Streams/Scavenge", "/nothing/Read", "/event_store.client.users.Users/Create"} {
+		if got := rawCall(t, s.addr, path, nil); got != known || got.status != fmt.Sprint(int(codes.Unauthenticated)) {
+			t.Errorf("%s: %+v, want %+v", path, got, known)
+		}
+	}
+	// With the credentials each request is carried out, so it was them that were missing.
+	for method, body := range requests {
+		if got := rawCall(t, s.addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" || got.data == 0 {
+			t.Errorf("%s with credentials: %+v", method, got)
+		}
+		// Two are allowed to be there, as long as one is right.
+		if got := rawCall(t, s.addr, "event_store.client.streams.Streams/"+method, body, wrong, login); got.data > 0 {
+			t.Errorf("%s with credentials, but no slash: %+v", method, got)
+		}
+	}
+}
+
+// The check alone refuses what grpc may or may not take for a method.
+func TestCheckIsClosedByDefault(t *testing.T) {
+	t.Parallel()
+	a := newAccess("linker", "secret", open(t).log)
+	for _, method := range []string{"Read", "Append", "Delete", "Tombstone", "BatchAppend"} {
+		for name, path := range oddPaths(method) {
+			if err := a.check(context.Background(), path); status.Code(err) != codes.Unauthenticated {
+				t.Errorf("%s, %s: %v", method, name, err)
+			}
+		}
+	}
+	for path := range openMethods {
+		if err := a.check(context.Background(), path); err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		for _, odd := range []string{path[1:], "/" + path, path + "/", strings.ToLower(path), path + "x", " " + path} {
+			if err := a.check(context.Background(), odd); err == nil {
+				t.Errorf("%s is open", odd)
+			}
+		}
+	}
+	login := base64.StdEncoding.EncodeToString([]byte("linker:secret"))
+	for header, want := range map[string]codes.Code{
+		"Basic " + login: codes.OK, "basic " + login: codes.OK, login: codes.Unauthenticated, "Bearer " + login: codes.Unauthenticated,
+		"Basic  " + login: codes.Unauthenticated, "Basic " + login + "x": codes.Unauthenticated, "Basic": codes.Unauthenticated, "": codes.Unauthenticated,
+	} {
+		ctx := metadata.NewIncomingContext(context.Background(), metadata.Pairs("authorization", header))
+		if got := status.Code(a.check(ctx, streams.Streams_Read_FullMethodName)); got != want {
+			t.Errorf("%q: %s, want %s", header, got, want)
+		}
+	}
+}
+
+// A stranger cannot have the store hold requests in memory: they are answered before they are read.
+func TestStrangersRequestsAreNotRead(t *testing.T) {
+	t.Parallel()
+	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
+	for path, want := range map[string]codes.Code{
+		streams.Streams_Delete_FullMethodName:                                       codes.Unauthenticated,
+		streams.Streams_BatchAppend_FullMethodName:                                  codes.Unauthenticated,
+		"/event_store.client.gossip.Gossip/Read":                                    codes.OK,
+		"/event_store.client.server_features.ServerFeatures/GetSupportedMethods":    codes.OK,
+		"/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read": codes.Unauthenticated,
+	} {
+		// The first bytes of a message of 16 MB, of which no more comes.
+		if got := rawSend(t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false); got.status != fmt.Sprint(int(want)) {
+			t.Errorf("%s: %+v, want %s", path, got, want)
+		}
+	}
+	huge := [2]string{"x-huge", strings.Repeat("x", maxHeaders)}
+	if got := rawCall(t, s.addr, "/event_store.client.gossip.Gossip/Read", framed(t, &shared.Empty{}), huge); got.status == "0" {
+		t.Errorf("a header of %d bytes: %+v", maxHeaders, got)
+	}
+}
