@@ -54,7 +54,13 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	store, err := startEventStore(ctx, embedded.Config{Dir: filepath.Join(c.Data, "events"), Logger: p.logger}, open.events)
+	access, err := devStoreAccess(c.Data, storeNames(open.events, c.EventstoreListen))
+	if err != nil {
+		return err
+	}
+	store, err := startEventStore(ctx, embedded.Config{
+		Dir: filepath.Join(c.Data, "events"), TLS: access.tlsConfig(), User: storeUser, Password: string(access.password), Logger: p.logger,
+	}, open.events)
 	if err != nil {
 		return err
 	}
@@ -70,7 +76,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 		defer cancel()
 		err = errors.Join(err, database.Stop(deadline))
 	}()
-	running := runningDev{EventStore: connection(store.url()), Database: connection(database.DSN())}
+	running := runningDev{EventStore: access.url(clientAddress(open.events)), Database: connection(database.DSN())}
 	if err := running.save(c.Data); err != nil {
 		return usageError{err}
 	}
@@ -80,6 +86,8 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	defer stop(nil)
 	watch(ctx, stop, "event store", store.ended, func() error { return store.err })
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
+	// The service itself reaches the store through memory.
+	running.EventStore = connection("esdb://" + clientAddress(open.events) + "?tls=false")
 	return c.serve(ctx, stop, p, running, key, store.store.Dialer(), open)
 }
 
@@ -151,7 +159,7 @@ func (c *devCommand) greet(ctx context.Context, p *process, s *service, head eve
 		of = " --data " + c.Data
 	}
 	return greeting.Execute(p.stdout, map[string]string{
-		"Base": base, "Admin": "http://" + clientAddress(open.admin), "Store": "esdb://" + clientAddress(open.events) + "?tls=false",
+		"Base": base, "Admin": "http://" + clientAddress(open.admin), "Store": printedStoreURL(c.Data, clientAddress(open.events)),
 		"Data": c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
 	})
 }

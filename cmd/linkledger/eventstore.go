@@ -4,9 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 
 	"linkledger/events/embedded"
 )
@@ -29,6 +31,7 @@ type eventstoreServe struct {
 	TLSKey         string `name:"tls-key" help:"Private key of the certificate, in PEM." placeholder:"FILE"`
 	User           string `help:"User name demanded of every client; needs TLS." placeholder:"NAME"`
 	Password       secret `help:"Password of that user; better given in the environment." placeholder:"SECRET"`
+	Insecure       bool   `help:"Listen beyond this machine without a password: whoever reaches the address can read and write all events."`
 	MaxAppendSize  int    `help:"Most bytes that one append may carry, up to 8388608." default:"1048576"`
 	UnsafeNoSync   bool   `help:"Acknowledge events that a crash may lose. For benchmarks only."`
 }
@@ -43,11 +46,18 @@ func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
+	if err := c.checkReach(listener.Addr().String()); err != nil { // a name may stand for another address by now
+		return errors.Join(err, listener.Close())
+	}
 	store, err := startEventStore(ctx, config, listener)
 	if err != nil {
 		return err
 	}
 	p.logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Data))
+	if c.User == "" {
+		p.logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, every user of this machine too, "+
+			"can read and write all events", slog.String("listen", listener.Addr().String()))
+	}
 	if c.UnsafeNoSync {
 		p.logger.WarnContext(ctx, "events are not synced: a crash loses some")
 	}
@@ -121,8 +131,28 @@ func (c *eventstoreServe) check() error {
 		return usage("--user (%s) needs --tls-certificate (%s): clients send a password over TLS only",
 			envName("user"), envName("tls-certificate"))
 	}
+	if err := c.checkReach(c.Listen); err != nil {
+		return err
+	}
 	if c.MaxAppendSize < 1 || c.MaxAppendSize > embedded.LargestAppendSize {
 		return usage("--max-append-size (%s) goes from 1 to %d", envName("max-append-size"), embedded.LargestAppendSize)
+	}
+	return nil
+}
+
+// checkReach refuses to let other machines in without a password.
+func (c *eventstoreServe) checkReach(address string) error {
+	if c.User != "" || c.Insecure {
+		return nil
+	}
+	local, err := onLoopback(context.Background(), address)
+	if err != nil {
+		return usage("cannot tell who reaches %s, the address of --listen (%s): %w", address, envName("listen"), err)
+	}
+	if !local {
+		return usage("other machines reach %s, the address of --listen (%s): give --tls-certificate (%s), --tls-key, --user and "+
+			"--password, or --insecure (%s), which lets everybody read and write all events",
+			address, envName("listen"), envName("tls-certificate"), envName("insecure"))
 	}
 	return nil
 }
@@ -138,6 +168,9 @@ type runningStore struct {
 }
 
 func startEventStore(ctx context.Context, config embedded.Config, listener net.Listener) (*runningStore, error) {
+	if err := closeToOthers(config.Dir); err != nil {
+		config.Logger.WarnContext(ctx, "other users of the machine can enter the folder of the event store", slog.Any("error", err))
+	}
 	store, err := embedded.Open(config)
 	if err != nil {
 		return nil, usageError{errors.Join(err, listener.Close())}
@@ -151,6 +184,19 @@ func startEventStore(ctx context.Context, config embedded.Config, listener net.L
 		r.err = store.Serve(listener)
 	}()
 	return r, nil
+}
+
+// closeToOthers takes from a folder that exists what users who are neither its owner nor of its group may do. New folders are
+// made closed.
+func closeToOthers(folder string) error {
+	info, err := os.Stat(folder)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.IsDir() || info.Mode().Perm()&0o007 == 0) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return os.Chmod(folder, info.Mode().Perm()&^0o007)
 }
 
 func (r *runningStore) url() string {

@@ -12,13 +12,14 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"linkledger/events/embedded"
 )
 
 // adminSocket is where the process that runs a store answers stat, check and backup: only it can read what it has
-// locked. Whoever may enter the data folder may ask.
+// locked. It is for the owner of the folder alone.
 const adminSocket = "admin.sock"
 
 // storeStat is a store's state as it is shown.
@@ -59,7 +60,7 @@ func serveStoreAdmin(ctx context.Context, store *embedded.Store, folder string) 
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	var config net.ListenConfig
+	config := net.ListenConfig{Control: closedSocket}
 	listener, err := config.Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
@@ -83,6 +84,13 @@ func serveStoreAdmin(ctx context.Context, store *embedded.Store, folder string) 
 	a := &storeAdmin{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
 	a.serving.Go(func() { _ = a.server.Serve(listener) }) // it ends with stop, which also removes the socket
 	return a, nil
+}
+
+// closedSocket has a Unix socket appear with a mode that lets only its owner connect, whatever the umask is.
+func closedSocket(_, _ string, connection syscall.RawConn) error {
+	var failed error
+	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })
+	return errors.Join(err, failed)
 }
 
 // stop ends the calls in progress. A store that could not offer the socket has none to end.

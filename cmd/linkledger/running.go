@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 )
 
-// runningFile tells operator commands how to reach the dev that runs on a data folder.
+// runningFile tells operator commands how to reach the dev that runs on a data folder. It has the password of the event store.
 const runningFile = "running.json"
 
 // runningDev is the content of the file.
@@ -24,7 +24,11 @@ func (r runningDev) save(folder string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(filepath.Join(folder, runningFile), body, 0o600); err != nil {
+	// One that a killed process has left may be open to others.
+	if err := removeRunning(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write to the data folder: %w", err)
+	}
+	if err := writeFile(filepath.Join(folder, runningFile), body); err != nil {
 		return fmt.Errorf("cannot write to the data folder: %w", err)
 	}
 	return nil
