@@ -52,8 +52,8 @@ type listeners struct {
 
 // backends tell where a running installation keeps its data.
 type backends struct {
-	EventStore connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb"`
-	Database   connection `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres"`
+	EventStore connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb,encoded"`
+	Database   connection `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres,encoded"`
 	sealing
 }
 
@@ -129,7 +129,7 @@ func validate(config any) error {
 	err := check.Struct(config)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
 		flag := flagName(wrong[0].StructField())
-		return usage("%q is not valid for --%s (%s): %s", fmt.Sprint(wrong[0].Value()), flag, envName(flag), expectations[wrong[0].Tag()])
+		return usage("%q is not valid for --%s (%s): %s", withoutConnections(fmt.Sprint(wrong[0].Value())), flag, envName(flag), expectations[wrong[0].Tag()])
 	}
 	return err
 }
@@ -144,6 +144,7 @@ var rules = map[string]func(string) bool{
 		_, err = strconv.ParseUint(port, 10, 16)
 		return err == nil
 	},
+	"encoded":  encoded,
 	"key_name": regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`).MatchString,
 	"master_key": func(key string) bool {
 		raw, err := base64.StdEncoding.DecodeString(key)
@@ -167,6 +168,7 @@ var expectations = map[string]string{
 	"nefield":    "give another key than the one that it comes before",
 	"address":    "give HOST:PORT, such as 127.0.0.1:8080",
 	"base_url":   "give scheme and host only, such as https://sho.rt",
+	"encoded":    "write in it what is neither a letter nor a digit as %XX, such as %40 for @",
 	"startswith": "give a connection string, as linkledger serve --help shows it",
 	"required":   "give a value",
 	"min":        "give more",

@@ -26,7 +26,7 @@ func (c *configCommand) Run(p *process) error {
 	}
 	call, err := parser.Parse(args)
 	if err != nil {
-		return usageError{err}
+		return usage("%s", withoutConnections(err.Error()))
 	}
 	if err := printTable(p.stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
 		return err
@@ -74,5 +74,5 @@ func shown(value reflect.Value) string {
 	if value.Kind() == reflect.Slice {
 		text = strings.Join(strings.Fields(strings.Trim(text, "[]")), ",")
 	}
-	return text
+	return withoutConnections(text) // it may stand in the place of another value
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -73,7 +74,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}()
 	call, err := parser.Parse(args)
 	if err != nil {
-		return usage("%w (linkledger --help lists the commands)", err)
+		return usage("%s (linkledger --help lists the commands)", withoutConnections(err.Error()))
 	}
 	p.logger = newLogger(stderr, cli.LogFormat, cli.LogLevel)
 	call.BindTo(ctx, (*context.Context)(nil))
@@ -116,6 +117,14 @@ type process struct {
 	logger *slog.Logger
 }
 
+// withoutPath is an error of a file without its name: in the place of one, the secret itself is given easily.
+func withoutPath(err error) error {
+	if named, ok := errors.AsType[*fs.PathError](err); ok {
+		return named.Err
+	}
+	return err
+}
+
 // environment gives flags their values from the environment, or from the files that it names: so a secret can be mounted.
 func environment(getenv func(string) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
@@ -124,7 +133,7 @@ func environment(getenv func(string) string) kong.Resolver {
 		if file := getenv(name + "_FILE"); value == "" && file != "" {
 			content, err := os.ReadFile(file)
 			if err != nil {
-				return nil, fmt.Errorf("%s_FILE: %w", name, err)
+				return nil, fmt.Errorf("%s_FILE: cannot read the file: %w", name, withoutPath(err))
 			}
 			value = strings.TrimSpace(string(content))
 		}

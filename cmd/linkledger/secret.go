@@ -1,22 +1,18 @@
 package main
 
-import "regexp"
+import "log/slog"
 
 // hidden stands for a secret wherever one is printed.
 const hidden = "xxxxx"
-
-var (
-	loginPassword = regexp.MustCompile(`(://[^:@/?#]*:).*@`)
-	namedPassword = regexp.MustCompile(`(?i)(password=)[^&\s]*`)
-)
 
 // connection is a connection string. It is printed without its passwords.
 type connection string
 
 // String implements fmt.Stringer.
-func (c connection) String() string {
-	return namedPassword.ReplaceAllString(loginPassword.ReplaceAllString(string(c), "${1}"+hidden+"@"), "${1}"+hidden)
-}
+func (c connection) String() string { return withoutSecrets(string(c)) }
+
+// LogValue implements slog.LogValuer: a JSON log would otherwise have the string as it is.
+func (c connection) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // secret is never printed.
 type secret string
@@ -28,3 +24,6 @@ func (s secret) String() string {
 	}
 	return hidden
 }
+
+// LogValue implements slog.LogValuer.
+func (s secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

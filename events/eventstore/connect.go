@@ -6,9 +6,11 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -19,6 +21,25 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 )
+
+var errURL = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
+	"esdb://USER:PASSWORD@HOST:2113?tls=true, in the password as %XX what is neither a letter nor a digit")
+
+// parseURL reads a connection string. What the client says of one that it can't read quotes parts of it, which may be of
+// the password. So only what names a setting or a file is passed on.
+func parseURL(text string) (*esdb.Configuration, error) {
+	config, err := esdb.ParseConnectionString(text)
+	if file, ok := errors.AsType[*fs.PathError](err); ok {
+		return nil, file
+	}
+	if err != nil && strings.HasPrefix(err.Error(), "Setting '") { // of a key that it knows
+		return nil, err
+	}
+	if err != nil {
+		return nil, errURL
+	}
+	return config, nil
+}
 
 // maxMessage is the largest answer that is taken, that of the official client.
 const maxMessage = 17 << 20 // bytes

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"math/big"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +73,29 @@ func TestDiscovery(t *testing.T) {
 		}
 		if loaded, err := store.Load(t.Context(), stream); err != nil || len(loaded) != 1 {
 			t.Errorf("%s: %d events, %v", url, len(loaded), err)
+		}
+	}
+}
+
+// Errors of a connection string have nothing of it but the name of a setting or of a file.
+func TestOpenQuotesNoPassword(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"esdb://ada:hunter2":                                       "%XX",
+		"esdb://ada:hunter2@es:port":                               "%XX",
+		"esdb://ada:hunter2%zz@es":                                 "%XX",
+		"esdb://ada:x@hunter2:1:2":                                 "%XX",
+		"esdb://ada:x@es/hunter2":                                  "%XX",
+		"esdb://ada:hunter2@es:1,es:hunter2":                       "%XX",
+		"kafka://ada:hunter2@es":                                   "%XX",
+		"esdb://ada:hunter2@es?nodePreference=hunter2":             "%XX",
+		"esdb://ada:hunter2@es?keepAliveInterval=hunter2":          "%XX",
+		"esdb://ada:hunter2@es?tls=hunter2":                        "Setting 'tls'",
+		"esdb://ada:hunter2@es?tls=true&tlsCaFile=/nowhere/ca.crt": "/nowhere/ca.crt",
+	} {
+		_, err := eventstore.Open(eventstore.Config{URL: url})
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %s", url, err, want)
 		}
 	}
 }

@@ -8,11 +8,9 @@ import (
 	"log/slog"
 	"math"
 	"net"
-	"net/url"
 	"strconv"
 	"time"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/trace"
@@ -115,10 +113,7 @@ type Store struct {
 
 // Open checks the connection string. It does not connect: calls do, and wait for the event store within their contexts.
 func Open(cfg Config) (*Store, error) {
-	config, err := esdb.ParseConnectionString(cfg.URL)
-	if quoting, ok := errors.AsType[*url.Error](err); ok {
-		err = quoting.Err // without the string, which may carry a password
-	}
+	config, err := parseURL(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("event store connection string: %w", err)
 	}

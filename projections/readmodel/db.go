@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"net"
 	"time"
@@ -64,7 +65,7 @@ type DB struct {
 func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("database connection string: %w", err)
+		return nil, fmt.Errorf("database connection string: %w", unquoted(err))
 	}
 	if maxConns < 1 || maxConns > 1<<15 {
 		return nil, fmt.Errorf("open the database: %d connections are not possible", maxConns)
@@ -100,6 +101,17 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
 	return &DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool, Writers: writing}, nil
+}
+
+var errDSN = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
+	"postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, in the password as %XX what is neither a letter nor a digit")
+
+// unquoted is an error of a connection string without parts of that, which may be of the password.
+func unquoted(err error) error {
+	if file, ok := errors.AsType[*fs.PathError](err); ok { // a certificate, say
+		return file
+	}
+	return errDSN
 }
 
 // Unavailable tells whether an error of Open means that the database can't be reached, or does not take connections yet:

@@ -83,6 +83,23 @@ func TestOpenRefuses(t *testing.T) {
 }
 
 // TestSessionSettings sees that a connection string has the last word.
+// Errors of a connection string have nothing of it but the name of a file.
+func TestOpenQuotesNoPassword(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"postgres://ada:hunter2": "%XX", "postgres://ada:hunter2@db:port/links": "%XX", "postgres://ada:hunter2%zz@db/links": "%XX",
+		"postgres://db/links?pass%77ord=hunter2&sslmode=maybe":                      "%XX",
+		"postgres://ada:hun/hunter2@db/links?sslmode=hunter2":                       "%XX",
+		"host=db password='hunter2":                                                 "%XX",
+		"postgres://ada:hunter2@db?sslmode=verify-full&sslrootcert=/nowhere/ca.crt": "/nowhere/ca.crt",
+	} {
+		_, err := readmodel.Open(t.Context(), dsn, 1)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v, want %s", dsn, err, want)
+		}
+	}
+}
+
 func TestSessionSettings(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgrestest.NewDatabase(t)+"&statement_timeout=7s", 1)
