@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -20,8 +21,9 @@ const (
 )
 
 // Blocklist holds hosts that no link may lead to, read from a file with one host per line; what follows a # is a comment.
-// A host stands for its subdomains too. The file is read again when it has changed, as noticed within a second while it is
-// asked; one that can then not be read leaves the hosts as they were, and is logged once. It is safe for concurrent use.
+// A host stands for its subdomains and for all its spellings; an IP address stands for itself. The file is read again when
+// it has changed, as noticed within a second while it is asked; one that can then not be read leaves the hosts as they
+// were, and is logged once. Lines that name no host block nothing and are logged. It is safe for concurrent use.
 type Blocklist struct {
 	mu      sync.Mutex
 	file    watchedFile
@@ -39,7 +41,7 @@ func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
 	return b, nil
 }
 
-// Blocks tells whether no link may lead to a host, which is in lower case and without a port.
+// Blocks returns whether no link may lead to a host, which is as ShortHost writes it and without a port.
 func (b *Blocklist) Blocks(host string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,16 +65,62 @@ func (b *Blocklist) load() (err error) {
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	hosts := make(map[string]struct{})
+	var useless uselessLines
 	lines := bufio.NewScanner(io.LimitReader(file, maxBlocklist))
-	for lines.Scan() {
+	for number := 1; lines.Scan(); number++ {
 		line, _, _ := strings.Cut(lines.Text(), "#")
-		if host := strings.Trim(strings.ToLower(strings.TrimSpace(line)), "."); host != "" {
-			hosts[host] = struct{}{}
+		entry := strings.TrimSpace(line)
+		if entry == "" {
+			continue
 		}
+		host, err := blockedHost(entry)
+		if err != nil {
+			useless.add(number, entry, err)
+			continue
+		}
+		hosts[host] = struct{}{}
 	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("%s: %w", b.file.path, err)
 	}
 	b.hosts = hosts
+	useless.log(b.file.logger, b.file.path)
 	return nil
+}
+
+// blockedHost reads a line of a Blocklist.
+func blockedHost(entry string) (string, error) {
+	if strings.Contains(entry, "*") {
+		return "", errors.New("a host stands for its subdomains by itself, write it without *")
+	}
+	entry = strings.Trim(entry, "\ufeff.\u3002\uff0e\uff61") // a byte order mark, and dots
+	if address, err := netip.ParseAddr(entry); err == nil && address.Is6() {
+		entry = "[" + entry + "]"
+	}
+	return canonicalHost(entry)
+}
+
+const (
+	maxUselessLines = 10 // that are logged of one file
+	maxUselessEntry = 80 // bytes of a line that are logged
+)
+
+// uselessLines are lines of a Blocklist that block nothing.
+type uselessLines struct {
+	count int
+	first []string
+}
+
+func (u *uselessLines) add(number int, entry string, err error) {
+	u.count++
+	if len(u.first) < maxUselessLines {
+		u.first = append(u.first, fmt.Sprintf("line %d, %q: %s", number, entry[:min(len(entry), maxUselessEntry)], err))
+	}
+}
+
+func (u *uselessLines) log(logger *slog.Logger, path string) {
+	if u.count > 0 {
+		logger.Warn("lines of the blocked hosts block nothing, give one host in each",
+			slog.String("file", path), slog.Int("lines", u.count), slog.Any("first", u.first))
+	}
 }

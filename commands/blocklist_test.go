@@ -70,7 +70,7 @@ func TestBlocklist(t *testing.T) {
 	for long, allowed := range map[string]bool{
 		"https://third.example/x": false, "HTTPS://Sub.THIRD.example.:8443": false, "https://fourth.example": true,
 	} {
-		err := h.checkLongURL(long)
+		err := h.checkLongURL(Request{}, long)
 		refused, ok := errors.AsType[*Error](err)
 		if allowed != (err == nil) || !allowed && (!ok || refused.Kind != URLNotAllowed) {
 			t.Errorf("%s: %v", long, err)

@@ -47,7 +47,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
 	for i, item := range items {
-		if outcome.Items[i].Err = h.checkCreate(item); outcome.Items[i].Err == nil {
+		if outcome.Items[i].Err = h.checkCreate(r, item); outcome.Items[i].Err == nil {
 			labels[i], labelled = item.Tags, labelled || len(item.Tags) > 0
 		}
 	}
@@ -93,8 +93,8 @@ func (c CreateURL) keys() []string {
 	return keys
 }
 
-func (h *Handler) checkCreate(item CreateURL) error {
-	if err := h.checkLongURL(item.LongURL); err != nil {
+func (h *Handler) checkCreate(r Request, item CreateURL) error {
+	if err := h.checkLongURL(r, item.LongURL); err != nil {
 		return err
 	}
 	if item.CustomHash != "" {

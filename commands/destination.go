@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"net"
 	"net/url"
 	"slices"
 	"strings"
@@ -15,8 +14,9 @@ const (
 	maxLongURL = 2048 // code points
 )
 
-// checkLongURL refuses destinations that are no absolute http or https URL, and those that are not allowed.
-func (h *Handler) checkLongURL(long string) error {
+// checkLongURL refuses destinations that are no absolute http or https URL, and those that are not allowed. Browsers get
+// the URL as it is, so its host is what they make of it.
+func (h *Handler) checkLongURL(r Request, long string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
 		return refuse(URLNotAllowed, "The long URL must have %d to %d characters, it has %d", minLongURL, maxLongURL, n)
 	}
@@ -36,23 +36,17 @@ func (h *Handler) checkLongURL(long string) error {
 	if parsed.User != nil {
 		return refuse(InvalidURL, "The long URL must not carry a user name or password")
 	}
-	if slices.Contains(h.cfg.ShortHosts, ShortHost(parsed)) {
+	destination, err := readSite(long)
+	if err != nil {
+		return refuse(InvalidURL, "The host of the long URL cannot be used: %s", err)
+	}
+	if short := destination.shortHost(); short == r.ShortHost || slices.Contains(h.cfg.ShortHosts, short) {
 		return refuse(URLNotAllowed, "The long URL points back to this service")
 	}
-	if h.cfg.BlockedHosts != nil && h.cfg.BlockedHosts(strings.ToLower(strings.TrimSuffix(parsed.Hostname(), "."))) {
+	if h.cfg.BlockedHosts != nil && h.cfg.BlockedHosts(destination.host) {
 		return refuse(URLNotAllowed, "The host of the long URL is blocked here")
 	}
 	return nil
-}
-
-// ShortHost returns the host of a URL in one spelling: lower case, without the trailing dot, and with the port unless
-// it is 80 or 443.
-func ShortHost(u *url.URL) string {
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	if port := u.Port(); port != "" && port != "80" && port != "443" {
-		return net.JoinHostPort(host, port)
-	}
-	return host
 }
 
 // checkDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date and is accepted.

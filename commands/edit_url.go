@@ -35,7 +35,7 @@ func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLs
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
 	attach := make([][]string, len(edits))
 	for i, edit := range edits {
-		if outcome.Items[i].Err = h.CheckEdit(edit); outcome.Items[i].Err == nil {
+		if outcome.Items[i].Err = h.CheckEdit(r, edit); outcome.Items[i].Err == nil {
 			attach[i], _ = tagInstructions(edit.Tags)
 		}
 	}
@@ -86,14 +86,14 @@ func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tag
 }
 
 // CheckEdit refuses what EditURLs refuses whatever the link is like.
-func (h *Handler) CheckEdit(edit EditURL) error {
+func (h *Handler) CheckEdit(r Request, edit EditURL) error {
 	if edit.CustomHash != nil {
 		if err := h.checkCustomHash(*edit.CustomHash); err != nil {
 			return err
 		}
 	}
 	if edit.LongURL != nil {
-		if err := h.checkLongURL(*edit.LongURL); err != nil {
+		if err := h.checkLongURL(r, *edit.LongURL); err != nil {
 			return err
 		}
 	}

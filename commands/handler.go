@@ -28,7 +28,8 @@ type Config struct {
 	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one of them would be a
 	// loop.
 	ShortHosts []string
-	// BlockedHosts tells whether no link may lead to a host, which is in lower case and without a port; nil blocks none.
+	// BlockedHosts returns whether no link may lead to a host, which is as ShortHost writes it and without a port. Nil
+	// blocks none.
 	BlockedHosts func(host string) bool
 	// ReservedHashes are first path segments that the service itself serves.
 	ReservedHashes []string
@@ -73,6 +74,9 @@ type Request struct {
 	ID      string // request id
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
+	// ShortHost is one more of Config.ShortHosts: where those are not known, the host by which the caller reaches the
+	// service. Empty: none.
+	ShortHost string
 
 	// Operator says that an operator acts in the place of the account, or of all accounts where it is empty.
 	Operator bool

@@ -23,19 +23,19 @@ func TestCheckLongURL(t *testing.T) {
 		"HTTP://example.com/a%20b?x=1&y=%C3%A9#z": 0,
 		"http://[2001:db8::1]:8080/":              0,
 		"https://bücher.example/ä":                0,
-		"https://x" + strings.Repeat("é", 2039):   0,
-		"https://x" + strings.Repeat("é", 2040):   URLNotAllowed,
-		"x":                                       URLNotAllowed,
-		"":                                        URLNotAllowed,
-		"example.com/a":                           InvalidURL,
-		"//example.com":                           InvalidURL,
-		"javascript:alert(1)":                     InvalidURL,
-		"data:text/html,x":                        InvalidURL,
-		"ftp://example.com":                       InvalidURL,
-		"https://":                                InvalidURL,
-		"https:///path":                           InvalidURL,
-		"https://user:secret@example.com":         InvalidURL,
-		"https://user@example.com":                InvalidURL,
+		"https://x/" + strings.Repeat("é", 2038):  0,
+		"https://x/" + strings.Repeat("é", 2039):  URLNotAllowed,
+		"x":                               URLNotAllowed,
+		"":                                URLNotAllowed,
+		"example.com/a":                   InvalidURL,
+		"//example.com":                   InvalidURL,
+		"javascript:alert(1)":             InvalidURL,
+		"data:text/html,x":                InvalidURL,
+		"ftp://example.com":               InvalidURL,
+		"https://":                        InvalidURL,
+		"https:///path":                   InvalidURL,
+		"https://user:secret@example.com": InvalidURL,
+		"https://user@example.com":        InvalidURL,
 		"https://example.com/\r\nSet-Cookie: a=b": InvalidURL,
 		"https://example.com/a b":                 InvalidURL,
 		" https://example.com":                    InvalidURL,
@@ -49,7 +49,7 @@ func TestCheckLongURL(t *testing.T) {
 		"https://notsho.rt/abc":                   0,
 	}
 	for long, want := range tests {
-		if got := kind(h.checkLongURL(long)); got != want {
+		if got := kind(h.checkLongURL(Request{}, long)); got != want {
 			t.Errorf("%.60q: got %d, want %d", long, got, want)
 		}
 	}
@@ -143,7 +143,7 @@ func FuzzValues(f *testing.F) {
 	}
 	h := NewHandler(Config{ShortHosts: []string{"sho.rt"}})
 	f.Fuzz(func(t *testing.T, text string) {
-		if h.checkLongURL(text) == nil && (utf8.RuneCountInString(text) > maxLongURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
+		if h.checkLongURL(Request{}, text) == nil && (utf8.RuneCountInString(text) > maxLongURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
 			t.Errorf("%q is a long URL", text)
 		}
 		if checkDate(text) == nil && text != "" && len(text) != len(time.DateOnly) {

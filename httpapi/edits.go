@@ -57,7 +57,7 @@ func (s *server) editTagged(e *exchange, expression *tagexpr.Expr, payload urlPa
 		return nil, wrongInput("Of URLs that are selected by tags only note, expiration_date, max_clicks, email_stats, ping, protected and archived can be edited")
 	}
 	edit := payload.edit()
-	if err := s.cfg.Commands.CheckEdit(edit); err != nil {
+	if err := s.cfg.Commands.CheckEdit(commands.Request{}, edit); err != nil {
 		return nil, err
 	}
 	err := s.changeTagged(e, expression, func(ctx context.Context, r commands.Request, refs []commands.Ref) []commands.URLOutcome {

@@ -6,6 +6,7 @@ import (
 	"image/color"
 	"image/png"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -212,6 +213,33 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 	}
 	for _, host := range []string{"", "a/b", "a b", "a@b", strings.Repeat("a", 300)} {
 		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(http.StatusBadRequest, codeWrongInput)
+	}
+}
+
+// Where no base URL is configured, a link to the host of the request would be a loop, however it is made and spelled.
+func TestLoopToTheHostOfTheRequest(t *testing.T) {
+	t.Parallel()
+	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })
+	c := s.client(t, "alice")
+	loop := func(host string) with { return func(r *http.Request) { r.Host = host } }
+	for host, links := range map[string][]string{
+		"links.example":       {"http://links.example/x", "https://LINKS。example./x", "http://links.example:0080"},
+		"links.example:80":    {"https://links.example/x"},
+		"127.0.0.1:8080":      {"http://127.1:8080/x", "http://0x7f000001:08080/", "http://[::ffff:127.0.0.1]:8080"},
+		"[::1]:8080":          {"http://[0:0::1]:8080/x"},
+		"xn--krz-hoa.example": {"https://kürz.example", "https://kürz.example"},
+	} {
+		for i, link := range links {
+			body := `{"urls":[{"long_url":"` + link + `"}]}`
+			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(t, codeURLNotAllowed, "back to this service")
+			hash := c.create(`"long_url":"` + link + `"`).Hash // by another host
+			c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
+			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(t, codeURLNotAllowed, "back to this service")
+			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(http.StatusBadRequest, codeURLNotAllowed)
+			changed := c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"`+strconv.Itoa(i)+`"}]}`, loop(host))
+			equal(t, "edits of other fields", changed.URLs[0].Note, strconv.Itoa(i))
+		}
+		c.must("POST", "/v3/urls", `{"urls":[{"long_url":"http://links.example:8081"},{"long_url":"http://127.0.0.1:8081"}]}`, loop(host))
 	}
 }
 

@@ -42,6 +42,10 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 		Command: uuid.New(),
 		Plan:    s.plan(e),
 	}
+	if s.cfg.BaseURL == "" {
+		// A host that no link can lead to makes no loop.
+		request.ShortHost, _ = commands.ShortHost(s.baseURL(e))
+	}
 	key := e.request.Header.Get("Idempotency-Key")
 	if key != "" {
 		if !idempotencyKeys.MatchString(key) {

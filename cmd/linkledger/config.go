@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/go-playground/validator/v10"
 
+	"linkledger/commands"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 )
@@ -155,6 +156,9 @@ var rules = map[string]func(string) bool{
 	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)
+		if _, unusable := commands.ShortHost(base); unusable != nil {
+			return false
+		}
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
 			strings.TrimSuffix(base, "/") == u.Scheme+"://"+u.Host
 	},

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -123,8 +122,12 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		return err
 	}
 	var shortHosts []string
-	if base, err := url.Parse(cfg.baseURL); err == nil && base.Host != "" {
-		shortHosts = append(shortHosts, commands.ShortHost(base))
+	if cfg.baseURL != "" {
+		short, err := commands.ShortHost(cfg.baseURL)
+		if err != nil {
+			return fmt.Errorf("base URL %q: %w", cfg.baseURL, err)
+		}
+		shortHosts = append(shortHosts, short)
 	}
 	var blocked func(string) bool
 	if cfg.blockedHosts != "" {
