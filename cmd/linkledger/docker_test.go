@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -14,21 +13,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
 )
 
 const dockerFolder = "../../docker"
-
-// composed is what the tests read of a Compose file.
-type composed struct {
-	Services map[string]struct {
-		Image       string            `json:"image"`
-		Command     any               `json:"command"`
-		Environment map[string]string `json:"environment"`
-		Volumes     []string          `json:"volumes"`
-	} `json:"services"`
-}
 
 // readYAML returns a YAML file as JSON.
 func readYAML(t *testing.T, path string) []byte {
@@ -46,76 +34,6 @@ func readYAML(t *testing.T, path string) []byte {
 		t.Fatalf("%s: %v", path, err)
 	}
 	return converted
-}
-
-// The Compose files are valid by the specification, mount files that exist, and configure services that would start.
-func TestCompose(t *testing.T) {
-	t.Parallel()
-	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(dockerFolder, "testdata", "compose-spec.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"compose.yaml", "compose.cluster.yaml"} {
-		content := readYAML(t, filepath.Join(dockerFolder, name))
-		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(content))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := schema.Validate(value); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		var file composed
-		if err := json.Unmarshal(content, &file); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		services := 0
-		for service, s := range file.Services {
-			for _, volume := range s.Volumes {
-				if source, _, _ := strings.Cut(volume, ":"); strings.HasPrefix(source, ".") {
-					if _, err := os.Stat(filepath.Join(dockerFolder, source)); err != nil {
-						t.Errorf("%s: %s mounts %v", name, service, err)
-					}
-				}
-			}
-			if s.Image != "linkledger" {
-				continue
-			}
-			services++
-			if s.Command != nil {
-				t.Errorf("%s: %s has a command, which is not checked here", name, service)
-			}
-			wantConfigured(t, name+": "+service, s.Environment)
-		}
-		if services == 0 {
-			t.Errorf("%s runs no Linkledger", name)
-		}
-	}
-}
-
-var interpolated = regexp.MustCompile(`\$\{(\w+)(:-([^}]*)|:\?[^}]*)?\}`)
-
-// wantConfigured demands that serve takes an environment, together with that of the image, and knows all of it.
-func wantConfigured(t *testing.T, what string, environment map[string]string) {
-	t.Helper()
-	all := imageEnvironment(t)
-	for name, value := range environment {
-		all[name] = interpolated.ReplaceAllStringFunc(value, func(variable string) string {
-			if parts := interpolated.FindStringSubmatch(variable); parts[3] != "" {
-				return parts[3]
-			}
-			return "hunter2"
-		})
-	}
-	out, err := runWith(t, all, "config", "serve")
-	if err != nil {
-		t.Errorf("%s: %v\n%s", what, err, out)
-	}
-	wantNoSecret(t, out, err)
-	for name := range all {
-		if strings.HasPrefix(name, "LINKLEDGER_") && !strings.Contains(out, "\t"+strings.TrimSuffix(name, "_FILE")+"\t") {
-			t.Errorf("%s: serve has no %s", what, name)
-		}
-	}
 }
 
 var imageVariable = regexp.MustCompile(`(LINKLEDGER_\w+)=(\S+)`)
@@ -137,7 +55,7 @@ func imageEnvironment(t *testing.T) map[string]string {
 	return environment
 }
 
-// All YAML files beside the Compose files can be read.
+// All YAML files can be read.
 func TestProvisioning(t *testing.T) {
 	t.Parallel()
 	err := filepath.WalkDir(dockerFolder, func(path string, _ fs.DirEntry, err error) error {
