@@ -21,16 +21,21 @@ const ours = "linkledger:local"
 // eachCompose runs a test of each Compose file, as Compose reads it where nothing is set in the environment.
 func eachCompose(t *testing.T, test func(t *testing.T, project *types.Project)) {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dockerFolder, "compose*.yaml"))
-	if err != nil || len(files) != 2 {
-		t.Fatalf("the Compose files are %v, %v", files, err)
-	}
-	for _, file := range files {
+	for _, file := range composeFiles(t) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			test(t, loadCompose(t, file))
 		})
 	}
+}
+
+func composeFiles(t *testing.T) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dockerFolder, "compose*.yaml"))
+	if err != nil || len(files) != 2 {
+		t.Fatalf("the Compose files are %v, %v", files, err)
+	}
+	return files
 }
 
 func loadCompose(t *testing.T, file string) *types.Project {
@@ -72,58 +77,6 @@ func stores(project *types.Project) types.Services {
 		}
 	}
 	return found
-}
-
-// Each service that runs the program is configured so that it takes the environment and knows all of it.
-func TestComposeConfiguresTheProgram(t *testing.T) {
-	t.Parallel()
-	folder := drawSecrets(t)
-	eachCompose(t, func(t *testing.T, project *types.Project) {
-		if len(programs(project, "serve")) == 0 {
-			t.Error("no service serves")
-		}
-		for _, command := range []string{"serve", "eventstore"} {
-			for name, s := range programs(project, command) {
-				if len(s.Command) > 1 || len(s.Entrypoint) > 0 {
-					t.Errorf("%s has the command %q, of which the flags are not checked here", name, s.Command)
-				}
-				wantConfigured(t, command, environmentOf(t, s, folder))
-			}
-		}
-	})
-}
-
-// environmentOf is the environment of a service that runs the program, with that of the image, where the secrets are
-// mounted from a folder.
-func environmentOf(t *testing.T, s types.ServiceConfig, secrets string) map[string]string {
-	t.Helper()
-	environment := imageEnvironment(t)
-	for name, value := range s.Environment {
-		environment[name] = strings.ReplaceAll(*value, "/run/secrets", secrets)
-	}
-	return environment
-}
-
-// wantConfigured demands that a command takes an environment, and knows all of it.
-func wantConfigured(t *testing.T, command string, environment map[string]string) {
-	t.Helper()
-	out, err := runWith(t, environment, "config", command)
-	if err != nil {
-		t.Errorf("%s: %v\n%s", command, err, out)
-	}
-	for name := range environment {
-		known := command == "serve" && name == "OTEL_EXPORTER_OTLP_ENDPOINT" || command == "eventstore" && ofImage(t, name)
-		if !known && !strings.Contains(out, "\t"+strings.TrimSuffix(name, "_FILE")+"\t") {
-			t.Errorf("%s has no %s", command, name)
-		}
-	}
-}
-
-// ofImage returns whether the image sets a variable, which is for serve.
-func ofImage(t *testing.T, name string) bool {
-	t.Helper()
-	_, ok := imageEnvironment(t)[name]
-	return ok
 }
 
 // drawSecrets draws the secrets into a folder, as an operator does.
@@ -189,7 +142,7 @@ func TestComposeSecrets(t *testing.T) {
 			}
 		}
 	})
-	for file := range maps.Keys(composeFiles(t)) {
+	for _, file := range composeFiles(t) {
 		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
@@ -198,19 +151,6 @@ func TestComposeSecrets(t *testing.T) {
 			t.Errorf("%s has the secret %s", file, found)
 		}
 	}
-}
-
-func composeFiles(t *testing.T) map[string]bool {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(dockerFolder, "compose*.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := make(map[string]bool)
-	for _, file := range files {
-		all[file] = true
-	}
-	return all
 }
 
 // Notes are sealed, so that they can be erased.
@@ -320,7 +260,11 @@ func TestComposePorts(t *testing.T) {
 func TestComposeTrustedProxies(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
-		front := project.Networks["front"].Ipam.Config[0]
+		addresses := project.Networks["front"].Ipam.Config
+		if len(addresses) != 1 {
+			t.Fatalf("the network front has the addresses %v", addresses)
+		}
+		front := addresses[0]
 		subnet := netip.MustParsePrefix(front.Subnet)
 		proxy := front.Gateway // the host
 		if nginx, ok := project.Services["nginx"]; ok {
