@@ -81,7 +81,7 @@ func TestLogLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.LogRequests = LogAll })
 	c := s.client(t, "alice")
-	long := strings.Repeat("X", 100_000)
+	long := strings.Repeat("X", 20_000)
 	for name, changes := range map[string][]with{
 		"override":     {header("X-HTTP-Method-Override", long)},
 		"request id":   {header("X-Request-Id", long)},
@@ -93,8 +93,8 @@ func TestLogLinesAreBounded(t *testing.T) {
 		"forwarded":    {header("X-Forwarded-For", long)},
 		"user name":    {header("Authorization", "Basic "+long)},
 	} {
-		for _, path := range []string{"/v3/urls", "/v3/" + long, "/v3/urls/" + long, "/v3/urls?order_by=" + long, "/v3/tags/" + long, "/" + long, "/one"} {
-			for _, method := range []string{"GET", "POST", "PATCH", "DELETE", long} {
+		for _, path := range []string{"/v3/urls", "/v3/" + long, "/v3/urls?order_by=" + long, "/one"} {
+			for _, method := range []string{"GET", "POST", long} {
 				a := c.call(method, path, `{"urls":[{"hash":"`+long+`"}],"label":"`+long+`"}`, changes...)
 				if len(a.Error.Details) > 4*maxDetails {
 					t.Errorf("%s: %.5s %.20s is answered with %d bytes of details", name, method, path, len(a.Error.Details))
