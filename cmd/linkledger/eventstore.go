@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -168,12 +167,12 @@ type runningStore struct {
 }
 
 func startEventStore(ctx context.Context, config embedded.Config, listener net.Listener) (*runningStore, error) {
-	if err := closeToOthers(config.Dir); err != nil {
-		config.Logger.WarnContext(ctx, "other users of the machine can enter the folder of the event store", slog.Any("error", err))
-	}
 	store, err := embedded.Open(config)
 	if err != nil {
 		return nil, usageError{errors.Join(err, listener.Close())}
+	}
+	if err := closeToOthers(config.Dir); err != nil {
+		config.Logger.WarnContext(ctx, "other users of the machine can enter the folder of the event store", slog.Any("error", err))
 	}
 	r := &runningStore{store: store, listener: listener, secure: config.TLS != nil, ended: make(chan struct{})}
 	if r.admin, err = serveStoreAdmin(ctx, store, config.Dir); err != nil {
@@ -186,17 +185,14 @@ func startEventStore(ctx context.Context, config embedded.Config, listener net.L
 	return r, nil
 }
 
-// closeToOthers takes from a folder that exists what users who are neither its owner nor of its group may do. New folders are
+// closeToOthers takes from the folder of a store what users may do that are neither its owner nor of its group. A new one is
 // made closed.
 func closeToOthers(folder string) error {
 	info, err := os.Stat(folder)
-	if errors.Is(err, fs.ErrNotExist) || err == nil && (!info.IsDir() || info.Mode().Perm()&0o007 == 0) {
-		return nil
-	}
-	if err != nil {
+	if err != nil || info.Mode().Perm()&0o007 == 0 {
 		return err
 	}
-	return os.Chmod(folder, info.Mode().Perm()&^0o007)
+	return os.Chmod(folder, info.Mode()&^0o007)
 }
 
 func (r *runningStore) url() string {

@@ -10,6 +10,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"io/fs"
 	"math/big"
 	"net"
 	"net/http"
@@ -204,7 +205,7 @@ func TestEventStoreRefusals(t *testing.T) {
 	folder := filepath.Join(parent, "events")
 	startStore(t, folder)
 	newer := filepath.Join(parent, "newer")
-	if err := os.Mkdir(newer, 0o700); err != nil {
+	if err := os.Mkdir(newer, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(newer, "FORMAT"), []byte("linkledger events 99\n"), 0o600); err != nil {
@@ -234,6 +235,7 @@ func TestEventStoreRefusals(t *testing.T) {
 	if left, err := os.ReadDir(newer); err != nil || len(left) != 1 {
 		t.Errorf("the newer folder holds %v, %v", left, err)
 	}
+	wantMode(t, newer, fs.ModeDir|0o755)
 }
 
 func TestEventStoreWithTLS(t *testing.T) {

@@ -40,12 +40,14 @@ func devStoreAccess(data string, names []string) (*storeAccess, error) {
 	if err != nil {
 		return nil, usage("cannot find the data folder: %w", err)
 	}
-	if err := os.Chmod(folder, 0o700); err != nil && !errors.Is(err, fs.ErrNotExist) { //nolint:gosec // G302: a folder
+	err = os.Chmod(folder, 0o700) //nolint:gosec // G302: a folder
+	exists := err == nil
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, usage("cannot close the folder of the event store's password to other users: %w", err)
 	}
 	a, err := loadStoreAccess(folder, names)
 	if errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
-		if err = makeStoreAccess(folder, names); err == nil {
+		if err = makeStoreAccess(folder, names, exists); err == nil {
 			a, err = loadStoreAccess(folder, nil)
 		}
 	}
@@ -78,10 +80,9 @@ func loadStoreAccess(folder string, names []string) (*storeAccess, error) {
 	return &storeAccess{folder: folder, password: password, server: certificate}, nil
 }
 
-// makeStoreAccess makes the folder. It appears under its name when it is complete.
-func makeStoreAccess(folder string, names []string) error {
-	_, missing := os.Stat(folder)
-	damaged := missing == nil
+// makeStoreAccess makes the folder, in the place of one that is of no use or where there is none. It appears under its name
+// when it is complete.
+func makeStoreAccess(folder string, names []string, replace bool) error {
 	password, err := readPassword(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		password, err = secret(rand.Text()), nil
@@ -106,7 +107,7 @@ func makeStoreAccess(folder string, names []string) error {
 	if err != nil {
 		return err
 	}
-	if damaged {
+	if replace {
 		former := fresh + ".old"
 		if err := os.Rename(folder, former); err != nil {
 			return err
