@@ -43,7 +43,7 @@ func cutViews(ctx context.Context, store *eventstore.Store, streams *proof.Strea
 		line := cutView{Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details}
 		if i < mostCompared {
 			line.Log = "none"
-			if last, ok := streams.Last(cut.Stream); ok {
+			if last := streams.Last(cut.Stream); last != eventstore.NoStream {
 				line.Log = fmt.Sprintf("0-%d", last)
 			}
 			if cut.Kind == proof.Missing {
