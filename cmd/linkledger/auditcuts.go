@@ -89,7 +89,7 @@ func (v cutsView) print(w io.Writer) error {
 	}
 	rows := make([]table.Row, len(v.Cuts))
 	for i, c := range v.Cuts {
-		rows[i] = table.Row{c.Kind, c.Stream, c.Position, c.Log, c.Readable, c.Details}
+		rows[i] = table.Row{c.Kind, printable(c.Stream), c.Position, c.Log, c.Readable, c.Details}
 	}
 	return printTable(w, table.Row{"kind", "stream", "position", "in the log", "readable", "details"}, rows)
 }
@@ -104,7 +104,7 @@ func (v cutsView) explain() error {
 	for _, c := range v.Cuts {
 		if !seen[c.Stream] {
 			seen[c.Stream] = true
-			streams = append(streams, c.Stream)
+			streams = append(streams, printable(c.Stream))
 		}
 	}
 	const most = 5

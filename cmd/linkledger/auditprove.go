@@ -137,7 +137,7 @@ func missingText(logged commands.LoggedStreams) string {
 	var texts []string
 	for _, stream := range slices.Sorted(maps.Keys(missing)) {
 		for _, part := range missing[stream] {
-			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], stream))
+			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], printable(stream)))
 		}
 	}
 	return strings.Join(texts, ", ")

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
@@ -24,6 +27,14 @@ func printTable(w io.Writer, header table.Row, rows []table.Row) error {
 	}
 	_, err := fmt.Fprintln(w, text())
 	return err
+}
+
+// printable returns a text of the event store as it can be shown on a terminal: in quotes where it has more than plain characters.
+func printable(text string) string {
+	if strings.ContainsFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
+		return strconv.QuoteToASCII(text)
+	}
+	return text
 }
 
 // isTerminal tells whether somebody reads along.
