@@ -11,27 +11,25 @@ import (
 // link's record. An event costs the same however many tags there are, unless its change of them is to be told: that takes
 // both lists.
 type linkFold struct {
-	url    URL
-	on     map[string]bool   // ids of the link's tags
-	labels map[string]string // by id, of the tags that the account has
-	shown  []string          // labels of the link's tags; nil: they have changed since
+	url   URL
+	on    map[string]bool // ids of the link's tags
+	tags  Tags            // of those that the link ever had
+	shown []string        // labels of the link's tags; nil: they have changed since
 }
 
-func newLinkFold() *linkFold {
-	return &linkFold{on: make(map[string]bool), labels: make(map[string]string)}
-}
+func newLinkFold() *linkFold { return &linkFold{on: make(map[string]bool)} }
 
 // next folds an event. It returns whether the event changed the record, and, if that is to be told, what.
 func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []FieldChange) {
-	before, tags := snapshotOf(f.url), []string(nil)
-	retagged := f.retags(e)
+	var labels []string
+	if tell && f.touches(e) {
+		labels = f.tagLabels()
+	}
+	before := snapshotOf(f.url)
+	retagged := f.evolve(e)
 	if retagged {
-		if tell {
-			tags = f.tagLabels()
-		}
 		f.shown = nil
 	}
-	f.evolve(e)
 	after := snapshotOf(f.url)
 	if before == after && !retagged {
 		return false, nil
@@ -39,66 +37,54 @@ func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []Fiel
 	if tell {
 		changes = before.changes(after, func(d *difference) {
 			if retagged {
-				d.add("tags", tags, f.tagLabels())
+				d.add("tags", labels, f.tagLabels())
 			}
 		})
 	}
 	return true, changes
 }
 
-func (f *linkFold) evolve(e events.Event) {
+// touches tells whether an event may change the labels that the link shows.
+func (f *linkFold) touches(e events.Event) bool {
+	switch e.(type) {
+	case events.URLCreated, events.URLTagged, events.URLUntagged:
+		return true
+	}
+	return f.on[tagOf(e)]
+}
+
+// evolve tells whether the labels that the link shows have changed.
+func (f *linkFold) evolve(e events.Event) (retagged bool) {
+	if id := tagOf(e); id != "" {
+		was, lived := f.tags.byID[id]
+		f.tags.evolve(e)
+		is, lives := f.tags.byID[id]
+		return f.on[id] && (was != is || lived != lives)
+	}
 	f.url.evolve(e)
+	lives := func(id string) bool { _, lives := f.tags.byID[id]; return lives }
 	switch e := e.(type) {
 	case events.URLCreated:
 		f.on = setOf(e.Tags)
+		return slices.ContainsFunc(e.Tags, lives)
 	case events.URLTagged:
 		for _, id := range e.Tags {
 			f.on[id] = true
 		}
+		return slices.ContainsFunc(e.Tags, lives)
 	case events.URLUntagged:
 		for _, id := range e.Tags {
+			retagged = retagged || f.on[id] && lives(id)
 			delete(f.on, id)
 		}
-	case events.TagCreated:
-		f.labels[e.TagID] = e.Label
-	case events.TagRenamed:
-		if _, lives := f.labels[e.TagID]; lives {
-			f.labels[e.TagID] = e.Label
-		}
-	case events.TagDeleted:
-		delete(f.labels, e.TagID)
 	}
-}
-
-// retags tells whether an event will change the labels that the link shows.
-func (f *linkFold) retags(e events.Event) bool {
-	lives := func(id string) bool { _, lives := f.labels[id]; return lives }
-	switch e := e.(type) {
-	case events.URLCreated:
-		return slices.ContainsFunc(e.Tags, lives)
-	case events.URLTagged:
-		return slices.ContainsFunc(e.Tags, lives)
-	case events.URLUntagged:
-		return slices.ContainsFunc(e.Tags, func(id string) bool { return f.on[id] && lives(id) })
-	case events.TagCreated:
-		return f.on[e.TagID] && (!lives(e.TagID) || f.labels[e.TagID] != e.Label)
-	case events.TagRenamed:
-		return f.on[e.TagID] && lives(e.TagID) && f.labels[e.TagID] != e.Label
-	case events.TagDeleted:
-		return f.on[e.TagID] && lives(e.TagID)
-	}
-	return false
+	return retagged
 }
 
 // tagLabels returns the labels of the link's tags, in a list that does not change any more.
 func (f *linkFold) tagLabels() []string {
 	if f.shown == nil {
-		f.shown = make([]string, 0, len(f.url.Tags))
-		for _, id := range f.url.Tags {
-			if label, lives := f.labels[id]; lives {
-				f.shown = append(f.shown, label)
-			}
-		}
+		f.shown = f.tags.Labels(f.url.Tags)
 	}
 	return f.shown
 }

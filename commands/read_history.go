@@ -159,19 +159,6 @@ func (h *Handler) ownerOf(ctx context.Context, account string) (owner, error) {
 	return of, err
 }
 
-// tagOf returns the id of the tag that an event is about.
-func tagOf(e events.Event) string {
-	switch e := e.(type) {
-	case events.TagCreated:
-		return e.TagID
-	case events.TagRenamed:
-		return e.TagID
-	case events.TagDeleted:
-		return e.TagID
-	}
-	return ""
-}
-
 // streamsOf reads the events of a link and of the tags that it ever had, in the order of the log. owners keeps the accounts
 // met so far.
 func (h *Handler) streamsOf(ctx context.Context, link string, owners map[string]owner) ([]stored, error) {

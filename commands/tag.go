@@ -55,6 +55,19 @@ func (t *Tags) evolve(e events.Event) {
 	}
 }
 
+// tagOf returns the id of the tag that an event is about.
+func tagOf(e events.Event) string {
+	switch e := e.(type) {
+	case events.TagCreated:
+		return e.TagID
+	case events.TagRenamed:
+		return e.TagID
+	case events.TagDeleted:
+		return e.TagID
+	}
+	return ""
+}
+
 func (t *Tags) put(tag Tag) {
 	if t.byID == nil {
 		t.byID, t.byLabel = make(map[string]Tag), make(map[string]string)

@@ -13,5 +13,7 @@
 //	lock      held by the process that runs the server
 //
 // PostgreSQL refuses to run as root. Started by root, the server runs as the
-// user that owns the cluster, else as postgres, else as nobody.
+// user that owns the cluster, else as postgres, else as nobody, and has no right
+// of root: where a folder above the data is closed to that user, it gets the data
+// folder as an open file.
 package postgres
