@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -132,11 +133,18 @@ func TestNotReadyForLag(t *testing.T) {
 	if code, _ := scrape(t, admin+"/debug/pprof/"); code != http.StatusOK {
 		t.Errorf("profiles: %d", code)
 	}
-	i.service.kill()
+	// A suspended owner keeps the projections until its lease runs out.
+	signal := func(s syscall.Signal) {
+		if err := i.service.process.Process.Signal(s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
 	if _, err := call(t.Context(), base, i.key, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`); err != nil {
 		t.Fatal(err)
 	}
 	awaitReady(t, admin, http.StatusServiceUnavailable, "lags by")
-	i.startService()
+	awaitReady(t, admin, http.StatusServiceUnavailable, "no process keeps it up to date")
+	signal(syscall.SIGCONT)
 	awaitReady(t, admin, http.StatusOK, "ok")
 }
