@@ -48,7 +48,7 @@ func (p *projector) insertLetters(s *statements, letters []letter) {
 				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			p.name, p.at.generation, signed(l.Position.Commit), signed(l.Position.Prepare), toUUID(l.ID), l.Stream,
-			int64(l.Revision), firstLine(l.Type), toTime(l.Time), l.Data, firstLine(l.cause.Error()))
+			int64(l.Revision), firstLine(l.Type), toTime(l.Time), append([]byte{}, l.Data...), firstLine(l.cause.Error()))
 	}
 }
 

@@ -32,6 +32,7 @@ func intrusions() map[string]intrusion {
 		"undecodable":  {appending(events.URLCreated{}.EventType(), `{"url_id":7}`), true},
 		"no JSON":      {appending(events.TagCreated{}.EventType(), "\x00\xff"), true},
 		"odd type":     {appending("a\x00b", `{}`), true},
+		"no body":      {appending("url.painted.v1", ""), true},
 		"link":         {appending("$>", "0@account-x"), false},
 		"$metadata":    {appending(eventstore.TypeMetadata, `{"$tb":9}`), false},
 	}
