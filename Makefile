@@ -65,6 +65,11 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 		echo "$$(dirname $$file) $${target#func }"; \
 		go test -run='^$$' -fuzz="^$${target#func }\$$" -fuzztime=$(FUZZTIME) "$$(dirname $$file)" </dev/null; \
 	done
+
+.PHONY: outage
+outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s, 5 times
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./cmd/linkledger -outage-rounds 5 -outage-length 20s
+
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way
 	@$(WITH_POSTGRES) for n in 10000 100000; do \

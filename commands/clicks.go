@@ -72,7 +72,9 @@ type Clicks struct {
 	position atomic.Uint64 // commit position of the latest clicks that are in the log
 	recorded atomic.Uint64
 	spooled  atomic.Uint64
+	drained  atomic.Uint64 // by removal from the spool
 	losses   losses
+	pace     pace
 	drainErr atomic.Pointer[error] // why the spool does not drain, outages apart
 }
 
@@ -164,6 +166,7 @@ func (c *Clicks) Run(ctx context.Context) error {
 	defer draining.Wait()
 	if c.cfg.Spool != nil {
 		draining.Go(func() { c.drain(ctx) })
+		draining.Go(func() { c.watchBacklog(ctx) })
 	}
 	size := 0 // of the last group
 	for {

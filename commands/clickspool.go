@@ -1,18 +1,10 @@
 package commands
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
 	"time"
-
-	"github.com/cenkalti/backoff/v5"
-
-	"linkledger/commands/spool"
-	"linkledger/events/eventstore"
 )
 
 // lossInterval is how often losses are logged while they go on.
@@ -20,9 +12,9 @@ const lossInterval = 10 * time.Second
 
 // keep puts an append into the spool.
 func (c *Clicks) keep(w clickWrite) error {
-	body, err := json.Marshal(w)
+	body, err := w.spooled()
 	if err == nil {
-		err = c.cfg.Spool.Append(body)
+		err = c.cfg.Spool.Append(body, len(w.Clicks))
 	}
 	if err != nil {
 		c.target = clickStream{} // its next revision will never be written
@@ -32,73 +24,6 @@ func (c *Clicks) keep(w clickWrite) error {
 	c.behind.Store(true)
 	c.spooled.Add(uint64(len(w.Clicks)))
 	return nil
-}
-
-// drain repeats the appends of the spool in their order, each until the event store has it.
-func (c *Clicks) drain(ctx context.Context) {
-	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 20*time.Millisecond, time.Second
-	for {
-		start := time.Now()
-		err := c.drainOne(ctx)
-		switch {
-		case err == nil:
-			wait.Reset()
-			c.drainErr.Store(nil)
-			if time.Since(start) < c.cfg.Patience {
-				c.behind.Store(false)
-			}
-			continue
-		case errors.Is(err, spool.ErrEmpty):
-			c.behind.Store(false)
-			select {
-			case <-c.cfg.Spool.Arrived():
-			case <-ctx.Done():
-				return
-			}
-			continue
-		case ctx.Err() != nil:
-			return
-		case !errors.Is(err, eventstore.ErrUnavailable):
-			c.stuck(ctx, err)
-		}
-		select {
-		case <-time.After(wait.NextBackOff()):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// drainOne repeats the oldest append.
-func (c *Clicks) drainOne(ctx context.Context) error {
-	body, err := c.cfg.Spool.Oldest()
-	if err != nil {
-		return err
-	}
-	var w clickWrite
-	if err := json.Unmarshal(body, &w); err != nil {
-		return fmt.Errorf("spooled clicks: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, clickTimeout)
-	defer cancel()
-	err = c.appendOnce(ctx, w)
-	if errors.Is(err, eventstore.ErrWrongRevision) || errors.Is(err, eventstore.ErrCut) {
-		c.cfg.Logger.WarnContext(ctx, "somebody else has changed a stream of clicks, which go to another one", slog.String("stream", w.Stream))
-		err = c.appendOnce(ctx, w.elsewhere())
-	}
-	if err != nil {
-		return fmt.Errorf("drain the spool: %w", err)
-	}
-	return c.cfg.Spool.Remove(body)
-}
-
-// stuck notes why the spool does not drain, and logs it when that is news.
-func (c *Clicks) stuck(ctx context.Context, err error) {
-	before := c.drainErr.Swap(&err)
-	if before == nil || (*before).Error() != err.Error() {
-		c.cfg.Logger.ErrorContext(ctx, "the spool of clicks does not drain", slog.Any("error", err))
-	}
 }
 
 // losses counts clicks that nothing could take.
@@ -127,17 +52,19 @@ func (c *Clicks) lose(clicks int, err error) {
 type ClicksStats struct {
 	Recorded uint64 // in the event store, those included that the spool has brought there
 	Spooled  uint64 // have gone to the spool
+	Drained  uint64 // have left the spool for the event store
 	Lost     uint64 // nothing could take them
-	Spool    spool.Stats
+	Backlog  Backlog
 }
 
 // Stats returns what became of the clicks so far.
 func (c *Clicks) Stats() ClicksStats {
 	c.losses.mu.Lock()
-	defer c.losses.mu.Unlock()
-	stats := ClicksStats{Recorded: c.recorded.Load(), Spooled: c.spooled.Load(), Lost: c.losses.clicks}
+	lost := c.losses.clicks
+	c.losses.mu.Unlock()
+	stats := ClicksStats{Recorded: c.recorded.Load(), Spooled: c.spooled.Load(), Drained: c.drained.Load(), Lost: lost}
 	if c.cfg.Spool != nil {
-		stats.Spool = c.cfg.Spool.Stats()
+		stats.Backlog = c.pace.backlog(c.cfg.Spool.Stats(), time.Now())
 	}
 	return stats
 }

@@ -1,7 +1,9 @@
 package commands
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,7 +26,35 @@ type clickWrite struct {
 	Stream   string              `json:"stream"`
 	Expected eventstore.Revision `json:"expected"`
 	Command  uuid.UUID           `json:"command"`
-	Clicks   []Click             `json:"clicks"`
+	Clicks   []Click             `json:"clicks,omitempty"`
+}
+
+// spooled is the append as it lies in the spool: a line that says where it goes, and the event.
+func (w clickWrite) spooled() ([]byte, error) {
+	event, err := events.Encode(events.ClicksRecorded{Clicks: w.Clicks})
+	if err != nil {
+		return nil, err
+	}
+	w.Clicks = nil
+	place, err := json.Marshal(w)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(place, '\n'), event...), nil
+}
+
+// fromSpool reads what spooled has written, or a former version: the clicks were in the one line.
+func fromSpool(body []byte) (w clickWrite, err error) {
+	place, event, separate := bytes.Cut(body, []byte("\n"))
+	if err := json.Unmarshal(place, &w); err != nil || !separate {
+		return w, err
+	}
+	decoded, err := events.Decode(events.ClicksRecorded{}.EventType(), event)
+	if err != nil {
+		return clickWrite{}, err
+	}
+	w.Clicks = decoded.(events.ClicksRecorded).Clicks
+	return w, nil
 }
 
 // elsewhere is the append to a stream of its own, for one that its stream can never take: this node is its only writer, so somebody
@@ -48,20 +78,52 @@ func (c *Clicks) next(clicks []Click, now bool) clickWrite {
 	return w
 }
 
-// appendOnce appends a group, unless the event store has it already.
-func (c *Clicks) appendOnce(ctx context.Context, w clickWrite) error {
-	appended, err := c.cfg.Store.Append(ctx, eventstore.Write{
+// write is the write of the event store.
+func (w clickWrite) write() eventstore.Write {
+	return eventstore.Write{
 		Stream: w.Stream, Expected: w.Expected, Command: w.Command,
 		Events: []events.Event{events.ClicksRecorded{Clicks: w.Clicks}},
-	})
+	}
+}
+
+// appendOnce appends a group, unless the event store has it already.
+func (c *Clicks) appendOnce(ctx context.Context, w clickWrite) error {
+	appended, err := c.cfg.Store.Append(ctx, w.write())
 	if err != nil {
 		return err
 	}
-	c.recorded.Add(uint64(len(w.Clicks)))
+	c.note(appended, len(w.Clicks))
+	return nil
+}
+
+// appendJoined appends groups that follow each other in one stream, unless the event store has all of them already. One
+// that is answered in time shows that the event store keeps up.
+func (c *Clicks) appendJoined(ctx context.Context, groups []clickWrite) error {
+	ctx, cancel := context.WithTimeout(ctx, clickTimeout)
+	defer cancel()
+	began := time.Now()
+	writes, clicks := make([]eventstore.Write, len(groups)), 0
+	for i, w := range groups {
+		writes[i] = w.write()
+		clicks += len(w.Clicks)
+	}
+	appended, err := c.cfg.Store.AppendJoined(ctx, writes)
+	if err != nil {
+		return err
+	}
+	if time.Since(began) < c.cfg.Patience {
+		c.behind.Store(false)
+	}
+	c.note(appended, clicks)
+	return nil
+}
+
+// note counts clicks that are in the log.
+func (c *Clicks) note(appended eventstore.Appended, clicks int) {
+	c.recorded.Add(uint64(clicks)) //nolint:gosec // a length
 	for known := c.position.Load(); appended.Position.Commit > known; known = c.position.Load() {
 		if c.position.CompareAndSwap(known, appended.Position.Commit) {
 			break
 		}
 	}
-	return nil
 }

@@ -351,8 +351,18 @@ func TestCutClicks(t *testing.T) {
 					intrude(t, server.URL(), w.Stream)
 				}
 			}
-			if err := half.drainOne(t.Context()); err != nil {
+			oldest, err := queue.Oldest(1 << 20)
+			if err != nil {
 				t.Fatal(err)
+			}
+			streams, err := byStream(oldest.Bodies)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, appends := range streams {
+				if diverted, err := half.deliver(t.Context(), appends[0][:2]); diverted != 2 || err != nil {
+					t.Fatalf("%d diverted, %v", diverted, err)
+				}
 			}
 			if err := queue.Close(); err != nil { // as a kill: the segment is not deleted yet
 				t.Fatal(err)

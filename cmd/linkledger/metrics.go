@@ -1,8 +1,6 @@
 package main
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
 	"linkledger/commands"
@@ -58,8 +56,16 @@ var (
 		"Groups of clicks in the spool.", nil, nil)
 	spoolBytesMetric = prometheus.NewDesc("linkledger_spool_bytes",
 		"What the spool takes on the disk.", nil, nil)
+	spoolClicksMetric = prometheus.NewDesc("linkledger_spool_clicks",
+		"Clicks in the spool.", nil, nil)
 	spoolAgeMetric = prometheus.NewDesc("linkledger_spool_age_seconds",
-		"Age of the oldest segment of the spool; 0 when it is empty.", nil, nil)
+		"Age of the oldest clicks in the spool; 0 when it is empty.", nil, nil)
+	spoolDrainedMetric = prometheus.NewDesc("linkledger_spool_drained_total",
+		"Clicks that have left the spool for the event store.", nil, nil)
+	spoolRateMetric = prometheus.NewDesc("linkledger_spool_drain_rate",
+		"Clicks a second that leave the spool, of late; 0 when it is empty.", nil, nil)
+	spoolLeftMetric = prometheus.NewDesc("linkledger_spool_left_seconds",
+		"Time until the spool is empty at the pace of late; 0 when it is empty or does not get emptier.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -69,20 +75,30 @@ func (c clicksCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- clicksLostMetric
 	descs <- spoolRecordsMetric
 	descs <- spoolBytesMetric
+	descs <- spoolClicksMetric
 	descs <- spoolAgeMetric
+	descs <- spoolDrainedMetric
+	descs <- spoolRateMetric
+	descs <- spoolLeftMetric
 }
 
 // Collect implements prometheus.Collector.
 func (c clicksCollector) Collect(metrics chan<- prometheus.Metric) {
 	stats := c.clicks.Stats()
-	age := 0.0
-	if !stats.Spool.Oldest.IsZero() {
-		age = time.Since(stats.Spool.Oldest).Seconds()
+	count := func(desc *prometheus.Desc, total uint64) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.CounterValue, float64(total))
 	}
-	metrics <- prometheus.MustNewConstMetric(clicksRecordedMetric, prometheus.CounterValue, float64(stats.Recorded))
-	metrics <- prometheus.MustNewConstMetric(clicksSpooledMetric, prometheus.CounterValue, float64(stats.Spooled))
-	metrics <- prometheus.MustNewConstMetric(clicksLostMetric, prometheus.CounterValue, float64(stats.Lost))
-	metrics <- prometheus.MustNewConstMetric(spoolRecordsMetric, prometheus.GaugeValue, float64(stats.Spool.Records))
-	metrics <- prometheus.MustNewConstMetric(spoolBytesMetric, prometheus.GaugeValue, float64(stats.Spool.Bytes))
-	metrics <- prometheus.MustNewConstMetric(spoolAgeMetric, prometheus.GaugeValue, age)
+	gauge := func(desc *prometheus.Desc, value float64) {
+		metrics <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value)
+	}
+	count(clicksRecordedMetric, stats.Recorded)
+	count(clicksSpooledMetric, stats.Spooled)
+	count(clicksLostMetric, stats.Lost)
+	count(spoolDrainedMetric, stats.Drained)
+	gauge(spoolRecordsMetric, float64(stats.Backlog.Groups))
+	gauge(spoolClicksMetric, float64(stats.Backlog.Clicks))
+	gauge(spoolBytesMetric, float64(stats.Backlog.Bytes))
+	gauge(spoolAgeMetric, stats.Backlog.Age.Seconds())
+	gauge(spoolRateMetric, stats.Backlog.Rate)
+	gauge(spoolLeftMetric, stats.Backlog.Left.Seconds())
 }

@@ -32,6 +32,8 @@ type installation struct {
 
 	environment []string // of services, beside that of the test
 
+	network *eventstoretest.Proxy // between services that are started from now on and the event store; nil: there is none
+
 	storeAddress, base, admin, key string
 }
 
@@ -186,7 +188,11 @@ func (i *installation) serve(base, admin, spool string, flags ...string) *child 
 
 // backends are the flags that name the event store and the database.
 func (i *installation) backends() []string {
-	return []string{"--eventstore", "esdb://" + i.storeAddress + "?tls=false", "--database", i.database.DSN()}
+	store := i.storeAddress
+	if i.network != nil {
+		store = i.network.Address()
+	}
+	return []string{"--eventstore", "esdb://" + store + "?tls=false", "--database", i.database.DSN()}
 }
 
 // eventually waits for something that other processes do.

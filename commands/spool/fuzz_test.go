@@ -10,7 +10,7 @@ import (
 
 // Whatever a crash left in a segment, reading it ends with its end or with damage, and what was read is what was written.
 func FuzzReadRecord(f *testing.F) {
-	whole := append(record{at: time.Unix(1, 2), body: []byte("one")}.encode(), record{body: []byte{}}.encode()...)
+	whole := append(record{at: time.Unix(1, 2), items: 3, body: []byte("one")}.encode(), record{body: []byte{}}.encode()...)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-3])
 	f.Add(bytes.Repeat([]byte{0xff}, 64))
@@ -18,17 +18,17 @@ func FuzzReadRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		file, end := bytes.NewReader(data), int64(0)
 		for {
-			r, err := readRecord(file, end)
+			r, err := currentLayout.read(file, end)
 			if errors.Is(err, io.EOF) && end == int64(len(data)) || errors.Is(err, errCut) {
 				return
 			}
 			if err != nil {
 				t.Fatalf("at %d of %d: %v", end, len(data), err)
 			}
-			if !bytes.Equal(r.encode(), data[end:end+r.size()]) {
+			if !bytes.Equal(r.encode(), data[end:end+currentLayout.size(r)]) {
 				t.Fatalf("at %d is %+v, which was not written", end, r)
 			}
-			end += r.size()
+			end += currentLayout.size(r)
 		}
 	})
 }

@@ -12,8 +12,11 @@ import (
 )
 
 const (
-	formatLine = "linkledger spool 1\n"
-	headerSize = 4 + 4 + 8 // length, checksum, time
+	formatLine = "linkledger spool 2\n"
+	headerSize = 4 + 4 + 8 + 4 // length, checksum, time, items
+	// Format 1 did not count items. Its line is as long.
+	formerLine       = "linkledger spool 1\n"
+	formerHeaderSize = 4 + 4 + 8
 	// MaxRecord is the size of the largest record, in bytes.
 	MaxRecord = 16 << 20
 )
@@ -25,45 +28,57 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func segmentName(number uint64) string { return fmt.Sprintf("%08d.spool", number) }
 
+// layout is where the parts of a record lie.
+type layout struct{ header int64 }
+
+var (
+	currentLayout = layout{headerSize}
+	formerLayout  = layout{formerHeaderSize}
+)
+
 // record is what a segment holds.
 type record struct {
-	at   time.Time
-	body []byte
+	at    time.Time
+	items int
+	body  []byte
 }
 
-// size is what the record takes on the disk.
-func (r record) size() int64 { return headerSize + int64(len(r.body)) }
-
+// encode returns the record as it is written.
 func (r record) encode() []byte {
-	b := make([]byte, 0, r.size())
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(r.body))) //nolint:gosec // at most MaxRecord
-	b = binary.LittleEndian.AppendUint32(b, 0)
-	b = binary.LittleEndian.AppendUint64(b, uint64(r.at.UnixNano()))
+	b := make([]byte, headerSize, headerSize+len(r.body))
+	binary.LittleEndian.PutUint32(b, uint32(len(r.body))) //nolint:gosec // at most MaxRecord
+	binary.LittleEndian.PutUint64(b[8:], uint64(r.at.UnixNano()))
+	binary.LittleEndian.PutUint32(b[16:], uint32(r.items)) //nolint:gosec // the items of at most MaxRecord bytes
 	b = append(b, r.body...)
 	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
 	return b
 }
 
-// readRecord reads the record at an offset. The end of the segment is io.EOF, a record that is not whole errCut.
-func readRecord(file io.ReaderAt, offset int64) (record, error) {
-	var header [headerSize]byte
-	if n, err := file.ReadAt(header[:], offset); err != nil {
+// size is what a record takes on the disk.
+func (l layout) size(r record) int64 { return l.header + int64(len(r.body)) }
+
+// read reads the record at an offset. The end of the segment is io.EOF, a record that is not whole errCut.
+func (l layout) read(file io.ReaderAt, offset int64) (record, error) {
+	var start [8]byte
+	if n, err := file.ReadAt(start[:], offset); err != nil {
 		return record{}, cut(n, err)
 	}
-	length := binary.LittleEndian.Uint32(header[:])
+	length := binary.LittleEndian.Uint32(start[:])
 	if length > MaxRecord {
 		return record{}, errCut
 	}
-	b := make([]byte, 8+length)
-	copy(b, header[8:])
-	if n, err := file.ReadAt(b[8:], offset+headerSize); err != nil && (n < int(length) || !errors.Is(err, io.EOF)) {
+	b := make([]byte, l.header-8+int64(length)) // what the checksum covers
+	if n, err := file.ReadAt(b, offset+8); err != nil && (n < len(b) || !errors.Is(err, io.EOF)) {
 		return record{}, cut(1, err)
 	}
-	if crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(header[4:]) {
+	if crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(start[4:]) {
 		return record{}, errCut
 	}
-	at := time.Unix(0, int64(binary.LittleEndian.Uint64(b))) //nolint:gosec // the same bits went in
-	return record{at: at, body: b[8:]}, nil
+	r := record{at: time.Unix(0, int64(binary.LittleEndian.Uint64(b))), items: 1, body: b[l.header-8:]} //nolint:gosec // the same bits went in
+	if l == currentLayout {
+		r.items = int(binary.LittleEndian.Uint32(b[8:]))
+	}
+	return r, nil
 }
 
 // cut tells an end between records from one within a record.
@@ -78,14 +93,22 @@ func cut(n int, err error) error {
 type segment struct {
 	number  uint64
 	path    string
+	layout  layout
 	records int   // that can be read
+	items   int   // of these
 	end     int64 // of the last of them
 	first   time.Time
 }
 
+func newSegment(folder string, number uint64) *segment {
+	return &segment{
+		number: number, path: filepath.Join(folder, segmentName(number)), layout: currentLayout, end: int64(len(formatLine)),
+	}
+}
+
 // createSegment makes the file of a new segment, durably.
 func createSegment(folder string, number uint64) (*segment, *os.File, error) {
-	s := &segment{number: number, path: filepath.Join(folder, segmentName(number)), end: int64(len(formatLine))}
+	s := newSegment(folder, number)
 	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, nil, err
@@ -99,18 +122,21 @@ func createSegment(folder string, number uint64) (*segment, *os.File, error) {
 
 // scanSegment reads through a segment of an earlier process. It is not whole when something cannot be read.
 func scanSegment(folder string, number uint64) (s *segment, whole bool, err error) {
-	s = &segment{number: number, path: filepath.Join(folder, segmentName(number)), end: int64(len(formatLine))}
+	s = newSegment(folder, number)
 	file, err := os.Open(s.path)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	line := make([]byte, len(formatLine))
-	if _, err := file.ReadAt(line, 0); err != nil || string(line) != formatLine {
+	if _, err := file.ReadAt(line, 0); err != nil || string(line) != formatLine && string(line) != formerLine {
 		return s, false, nil //nolint:nilerr // what cannot be read ends the segment
 	}
+	if string(line) == formerLine {
+		s.layout = formerLayout
+	}
 	for {
-		r, err := readRecord(file, s.end)
+		r, err := s.layout.read(file, s.end)
 		if errors.Is(err, io.EOF) {
 			return s, true, nil
 		}
@@ -127,7 +153,8 @@ func (s *segment) note(r record) {
 		s.first = r.at
 	}
 	s.records++
-	s.end += r.size()
+	s.items += r.items
+	s.end += s.layout.size(r)
 }
 
 // syncFolder makes the names in a folder durable.

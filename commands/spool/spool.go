@@ -48,7 +48,7 @@ type Spool struct {
 	out      *os.File   // the newest segment, for appending; nil: begin another
 	in       *os.File   // the oldest segment, for reading; nil: not open
 	offset   int64      // in the oldest segment, of the oldest record
-	taken    int        // records of the oldest segment that have been removed
+	removed  Batch      // what has been removed from the oldest segment, without its bytes
 	bytes    int64      // of all segments
 }
 
@@ -190,17 +190,18 @@ func (s *Spool) Damaged() int { return s.damaged }
 // Arrived can be received from after records have come in, and at the start when there are some.
 func (s *Spool) Arrived() <-chan struct{} { return s.arrived }
 
-// Append adds a record and returns when it is durable. With an error, ErrFull or one of the disk, it is not in the queue.
-func (s *Spool) Append(body []byte) error {
+// Append adds a record that stands for a number of items, and returns when it is durable. With an error, ErrFull or one
+// of the disk, it is not in the queue.
+func (s *Spool) Append(body []byte, items int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r := record{at: time.Now(), body: body}
+	r := record{at: time.Now(), items: items, body: body}
 	switch {
 	case s.closed:
 		return ErrClosed
 	case len(body) > MaxRecord:
 		return fmt.Errorf("record of %d bytes, at most %d can be spooled", len(body), MaxRecord)
-	case s.bytes+r.size() > s.cfg.MaxBytes:
+	case s.bytes+currentLayout.size(r) > s.cfg.MaxBytes:
 		return ErrFull
 	}
 	if err := s.write(r); err != nil {
@@ -231,7 +232,7 @@ func (s *Spool) write(r record) error {
 		s.out = nil
 		return err
 	}
-	s.bytes += r.size()
+	s.bytes += segment.layout.size(r)
 	segment.note(r)
 	return nil
 }
@@ -254,41 +255,67 @@ func (s *Spool) begin() error {
 	return err
 }
 
-// Oldest returns the oldest record, which stays in the queue until Remove, or ErrEmpty.
-func (s *Spool) Oldest() ([]byte, error) {
+// Batch is records in the order in which they came in.
+type Batch struct {
+	Bodies [][]byte
+	Items  int // that the records stand for
+
+	records int
+	size    int64     // on the disk
+	last    time.Time // when the last of them came in
+}
+
+func (b *Batch) add(r record, size int64) {
+	b.Bodies = append(b.Bodies, r.body)
+	b.Items += r.items
+	b.records++
+	b.size += size
+	b.last = r.at
+}
+
+// Oldest returns the oldest records: at least one, and no more once they have a number of bytes. They stay in the queue
+// until Remove. ErrEmpty means that there is none.
+func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrClosed
+		return Batch{}, ErrClosed
 	}
 	if err := s.discard(); err != nil {
-		return nil, fmt.Errorf("read the spool: %w", err)
+		return Batch{}, fmt.Errorf("read the spool: %w", err)
 	}
-	if len(s.segments) == 0 || s.segments[0].records == s.taken {
-		return nil, ErrEmpty
+	if len(s.segments) == 0 {
+		return Batch{}, ErrEmpty
 	}
+	oldest := s.segments[0]
 	if s.in == nil {
 		var err error
-		if s.in, err = os.Open(s.segments[0].path); err != nil {
-			return nil, fmt.Errorf("read the spool: %w", err)
+		if s.in, err = os.Open(oldest.path); err != nil {
+			return Batch{}, fmt.Errorf("read the spool: %w", err)
 		}
 	}
-	r, err := readRecord(s.in, s.offset)
-	if err != nil {
-		return nil, fmt.Errorf("read the spool: %s at %d: %w", s.segments[0].path, s.offset, err)
+	var b Batch
+	for s.offset+b.size < oldest.end && (b.records == 0 || b.size < bytes) {
+		r, err := oldest.layout.read(s.in, s.offset+b.size)
+		if err != nil {
+			return Batch{}, fmt.Errorf("read the spool: %s at %d: %w", oldest.path, s.offset+b.size, err)
+		}
+		b.add(r, oldest.layout.size(r))
 	}
-	return r.body, nil
+	return b, nil
 }
 
-// Remove takes the record out that Oldest has returned, whose size it is told.
-func (s *Spool) Remove(body []byte) error {
+// Remove takes the records out that Oldest has returned.
+func (s *Spool) Remove(b Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return ErrClosed
 	}
-	s.offset += record{body: body}.size()
-	s.taken++
+	s.offset += b.size
+	s.removed.records += b.records
+	s.removed.Items += b.Items
+	s.removed.last = b.last
 	if err := s.discard(); err != nil {
 		return fmt.Errorf("remove from the spool: %w", err)
 	}
@@ -297,7 +324,7 @@ func (s *Spool) Remove(body []byte) error {
 
 // discard deletes the segments that have been read to their end, also the newest: an empty queue takes no space.
 func (s *Spool) discard() error {
-	for len(s.segments) > 0 && s.taken == s.segments[0].records {
+	for len(s.segments) > 0 && s.removed.records == s.segments[0].records {
 		var err error
 		if s.in != nil {
 			err = s.in.Close()
@@ -311,7 +338,7 @@ func (s *Spool) discard() error {
 			return err
 		}
 		s.bytes -= s.segments[0].end
-		s.segments, s.offset, s.taken = s.segments[1:], int64(len(formatLine)), 0
+		s.segments, s.offset, s.removed = s.segments[1:], int64(len(formatLine)), Batch{}
 	}
 	return nil
 }
@@ -319,20 +346,25 @@ func (s *Spool) discard() error {
 // Stats tells what is in the queue.
 type Stats struct {
 	Records int
-	Bytes   int64     // on the disk
-	Oldest  time.Time // when the oldest segment got its first record; zero: the queue is empty
+	Items   int       // that the records stand for
+	Bytes   int64     // of all segments, on the disk
+	Oldest  time.Time // when the oldest record came in, or the one before it; zero: the queue is empty
 }
 
 // Stats returns what is in the queue.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	stats := Stats{Bytes: s.bytes, Records: -s.taken}
+	stats := Stats{Bytes: s.bytes, Records: -s.removed.records, Items: -s.removed.Items}
 	for _, segment := range s.segments {
 		stats.Records += segment.records
+		stats.Items += segment.items
 	}
 	if stats.Records > 0 {
 		stats.Oldest = s.segments[0].first
+		if s.removed.records > 0 {
+			stats.Oldest = s.removed.last
+		}
 	}
 	return stats
 }

@@ -56,14 +56,23 @@ func TestQueue(t *testing.T) {
 		node := s.Node()
 		var all []string // ever appended
 		head := 0        // of the queue, in all
-		take := func() (string, bool) {
-			body, err := s.Oldest()
-			if errors.Is(err, ErrEmpty) {
-				return "", false
+		// take removes the oldest records, about so many bytes of them.
+		take := func(t *rapid.T, bytes int64) {
+			batch, err := s.Oldest(bytes)
+			if errors.Is(err, ErrEmpty) && head == len(all) {
+				return
 			}
 			must(t, err)
-			must(t, s.Remove(body))
-			return string(body), true
+			for i, body := range batch.Bodies {
+				if head+i >= len(all) || string(body) != all[head+i] {
+					t.Fatalf("took %q at %d of %q", batch.Bodies, head, all)
+				}
+			}
+			if len(batch.Bodies) == 0 || batch.Items != itemsOf(all[head:head+len(batch.Bodies)]) {
+				t.Fatalf("took %d records of %d items", len(batch.Bodies), batch.Items)
+			}
+			must(t, s.Remove(batch))
+			head += len(batch.Bodies)
 		}
 		restart := func() {
 			s = mustOpen(t, cfg)
@@ -79,34 +88,23 @@ func TestQueue(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"append": func(t *rapid.T) {
 				body := fmt.Sprint(len(all), rapid.StringN(0, 40, -1).Draw(t, "body"))
-				must(t, s.Append([]byte(body)))
+				must(t, s.Append([]byte(body), len(body)))
 				all = append(all, body)
 			},
-			"take": func(t *rapid.T) {
-				body, ok := take()
-				if ok != (head < len(all)) || ok && body != all[head] {
-					t.Fatalf("took %q (%v) at %d of %q", body, ok, head, all)
-				}
-				if ok {
-					head++
-				}
-			},
+			"take":    func(t *rapid.T) { take(t, rapid.Int64Range(0, 200).Draw(t, "bytes")) },
 			"restart": func(t *rapid.T) { must(t, s.Close()); restart() },
 			"crash": func(t *rapid.T) {
 				crash(t, s, rapid.SliceOfN(rapid.Byte(), 1, 60).Draw(t, "torn"))
 				restart()
 			},
 			"": func(t *rapid.T) {
-				if got := s.Stats().Records; got != len(all)-head {
-					t.Fatalf("%d records, want %d", got, len(all)-head)
+				if got := s.Stats(); got.Records != len(all)-head || got.Items != itemsOf(all[head:]) || got.Oldest.IsZero() != (head == len(all)) {
+					t.Fatalf("%+v, want %d records of %d items", got, len(all)-head, itemsOf(all[head:]))
 				}
 			},
 		})
 		for head < len(all) {
-			if body, ok := take(); !ok || body != all[head] {
-				t.Fatalf("took %q (%v) at %d of %q", body, ok, head, all)
-			}
-			head++
+			take(t, 1)
 		}
 		if stats := s.Stats(); stats.Bytes != 0 || !stats.Oldest.IsZero() {
 			t.Fatalf("an empty queue has %+v", stats)
@@ -115,19 +113,27 @@ func TestQueue(t *testing.T) {
 	})
 }
 
+// itemsOf is what records of TestQueue stand for.
+func itemsOf(bodies []string) (items int) {
+	for _, body := range bodies {
+		items += len(body)
+	}
+	return items
+}
+
 func TestFull(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Config{Dir: t.TempDir(), MaxBytes: 200})
 	defer func() { must(t, s.Close()) }()
 	body := bytes.Repeat([]byte("x"), 100)
-	must(t, s.Append(body))
-	if err := s.Append(body); !errors.Is(err, ErrFull) {
+	must(t, s.Append(body, 1))
+	if err := s.Append(body, 1); !errors.Is(err, ErrFull) {
 		t.Fatalf("appended beyond the bound: %v", err)
 	}
-	got, err := s.Oldest()
+	got, err := s.Oldest(1)
 	must(t, err)
 	must(t, s.Remove(got))
-	must(t, s.Append(body)) // there is room again
+	must(t, s.Append(body, 1)) // there is room again
 }
 
 func TestOneUser(t *testing.T) {
@@ -139,7 +145,7 @@ func TestOneUser(t *testing.T) {
 	}
 	must(t, s.Close())
 	must(t, s.Close())
-	for name, err := range map[string]error{"append": s.Append(nil), "remove": s.Remove(nil)} {
+	for name, err := range map[string]error{"append": s.Append(nil, 1), "remove": s.Remove(Batch{})} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s after close: %v", name, err)
 		}
@@ -154,7 +160,7 @@ func TestDamage(t *testing.T) {
 	cfg := Config{Dir: folder, SegmentBytes: 1} // a segment per record
 	s := mustOpen(t, cfg)
 	for i := range 3 {
-		must(t, s.Append(fmt.Append(nil, "record ", i)))
+		must(t, s.Append(fmt.Append(nil, "record ", i), 1))
 	}
 	first := s.segments[0].path
 	must(t, s.Close())
@@ -167,10 +173,10 @@ func TestDamage(t *testing.T) {
 	if s.Damaged() != 1 || s.Stats().Records != 2 {
 		t.Errorf("%d damaged, %+v", s.Damaged(), s.Stats())
 	}
-	body, err := s.Oldest()
+	oldest, err := s.Oldest(1)
 	must(t, err)
-	if string(body) != "record 1" {
-		t.Errorf("oldest is %q", body)
+	if string(oldest.Bodies[0]) != "record 1" {
+		t.Errorf("oldest is %q", oldest.Bodies)
 	}
 	aside, err := filepath.Glob(filepath.Join(folder, "*.damaged"))
 	if err != nil || len(aside) != 1 {
@@ -183,18 +189,41 @@ func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Config{Dir: t.TempDir()})
 	defer func() { must(t, s.Close()) }()
-	must(t, s.Append([]byte("one")))
+	must(t, s.Append([]byte("one"), 1))
 	must(t, s.out.Close())
-	if err := s.Append([]byte("two")); err == nil {
+	if err := s.Append([]byte("two"), 1); err == nil {
 		t.Fatal("appended to a closed file")
 	}
-	must(t, s.Append([]byte("three")))
+	must(t, s.Append([]byte("three"), 1))
 	for _, want := range []string{"one", "three"} {
-		body, err := s.Oldest()
-		if err != nil || string(body) != want {
-			t.Fatalf("oldest is %q, %v; want %s", body, err, want)
+		oldest, err := s.Oldest(1)
+		if err != nil || string(oldest.Bodies[0]) != want {
+			t.Fatalf("oldest is %q, %v; want %s", oldest.Bodies, err, want)
 		}
-		must(t, s.Remove(body))
+		must(t, s.Remove(oldest))
+	}
+}
+
+// A segment of the former format is drained like any other; its records stand for one item each.
+func TestFormerFormat(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	former, err := os.ReadFile(filepath.Join("testdata", "format1.spool"))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(folder, segmentName(1)), former, 0o600))
+	s := mustOpen(t, Config{Dir: folder})
+	defer func() { must(t, s.Close()) }()
+	if s.Damaged() != 0 || s.Stats().Items != 2 {
+		t.Fatalf("%d damaged, %+v", s.Damaged(), s.Stats())
+	}
+	must(t, s.Append([]byte("three"), 3))
+	for _, want := range [][]string{{"one", "two"}, {"three"}} {
+		oldest, err := s.Oldest(1 << 20)
+		must(t, err)
+		if got := fmt.Sprintf("%s", oldest.Bodies); got != fmt.Sprint(want) {
+			t.Errorf("oldest are %s, want %s", got, want)
+		}
+		must(t, s.Remove(oldest))
 	}
 }
 
@@ -206,7 +235,7 @@ func BenchmarkAppend(b *testing.B) {
 	body := make([]byte, 64*120)
 	b.SetBytes(int64(len(body)))
 	for b.Loop() {
-		if err := s.Append(body); err != nil {
+		if err := s.Append(body, 64); err != nil {
 			b.Fatal(err)
 		}
 	}

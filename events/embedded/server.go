@@ -21,6 +21,7 @@ const (
 	maxHeaders       = 64 << 10 // of one call; they are read before its credentials are known
 	handshakeTimeout = 20 * time.Second
 	memoryBuffer     = 64 << 10 // how much one end of a connection in memory may be ahead of the other
+	receiveWindow    = 1 << 20  // how much a client may be ahead of the server; a connection takes no more memory for it
 )
 
 // newServer returns a server that advertises addr. With secure it has what
@@ -38,6 +39,9 @@ func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 			MinTime: keepaliveEvery / 2, PermitWithoutStream: true,
 		}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveEvery}),
+		// A large append from afar shall not wait for permission to send, round trip after round trip.
+		grpc.InitialWindowSize(receiveWindow),
+		grpc.InitialConnWindowSize(receiveWindow),
 		// Handlers use Pebble, which must not be closed under them.
 		grpc.WaitForHandlers(true),
 		// Goroutines that are kept have grown their stacks already, which is

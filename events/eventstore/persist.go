@@ -12,7 +12,7 @@ import (
 // persist repeats an operation while the event store is unavailable, until ctx ends.
 func persist[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, time.Second
+	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, 250*time.Millisecond
 	for {
 		value, err := op()
 		if !errors.Is(err, ErrUnavailable) {

@@ -106,6 +106,7 @@ type Config struct {
 type Store struct {
 	node     node
 	appender *appender
+	bulk     *appender // of AppendJoined, over a connection of its own
 	reads    *reads
 	cfg      Config
 }
@@ -126,12 +127,15 @@ func Open(cfg Config) (*Store, error) {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	node := node{config: config, inside: cfg.Dial}
-	return &Store{node: node, appender: newAppender(node, cfg), reads: newReads(node, cfg), cfg: cfg}, nil
+	return &Store{
+		node: node, appender: newAppender(node, cfg), bulk: newAppender(node, cfg), reads: newReads(node, cfg), cfg: cfg,
+	}, nil
 }
 
 // Close ends all calls, waits for them, and closes the connections. End subscriptions first, by their contexts.
 func (s *Store) Close() {
 	s.appender.close()
+	s.bulk.close()
 	s.reads.close()
 }
 
@@ -150,10 +154,36 @@ func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	if err != nil {
 		return Appended{}, err
 	}
+	return s.send(ctx, s.appender, w, proposed)
+}
+
+// AppendJoined stores writes of one stream, each of which expects the revision behind the one before, as one append:
+// whole or not at all. It uses a connection of its own, so much of it does not hold up Append. Errors are those of
+// Append; the stream may have some of the writes already where it is ErrWrongRevision, and repeating them one by one, or
+// in parts, is recognised.
+func (s *Store) AppendJoined(ctx context.Context, writes []Write) (Appended, error) {
+	var joined []*streams.BatchAppendReq_ProposedMessage
+	for _, w := range writes {
+		proposed, err := propose(w)
+		if err != nil {
+			return Appended{}, err
+		}
+		joined = append(joined, proposed...)
+	}
+	return s.send(ctx, s.bulk, writes[0], joined)
+}
+
+// send appends what is proposed to the stream of a write, at the revision that it expects.
+func (s *Store) send(
+	ctx context.Context, over *appender, w Write, proposed []*streams.BatchAppendReq_ProposedMessage,
+) (Appended, error) {
+	if size := appendSize(proposed); size > MaxAppendSize {
+		return Appended{}, fmt.Errorf("append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize)
+	}
 	began := time.Now()
 	request := newBatchAppend(w.Stream, w.Expected, proposed)
 	success, err := persist(ctx, s.cfg.Logger, func() (*streams.BatchAppendResp_Success, error) {
-		return s.appender.append(ctx, request)
+		return over.append(ctx, request)
 	})
 	s.cfg.OnCall("append", time.Since(began), err)
 	if err != nil {
@@ -161,7 +191,7 @@ func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	}
 	at := success.GetPosition()
 	appended := Appended{
-		Revision: w.Expected + Revision(len(w.Events)),
+		Revision: w.Expected + Revision(len(proposed)),
 		Position: Position{Commit: at.GetCommitPosition(), Prepare: at.GetPreparePosition()},
 	}
 	if stored := Revision(min(success.GetCurrentRevision(), math.MaxInt64)); stored != appended.Revision { // only after a deletion
@@ -175,6 +205,7 @@ func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	return appended, nil
 }
 
+// propose returns the events of a write as the protocol has them.
 func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
 		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
@@ -183,7 +214,6 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 	}
-	size := 0
 	proposed := make([]*streams.BatchAppendReq_ProposedMessage, len(w.Events))
 	for i, e := range w.Events {
 		body, err := events.Encode(e)
@@ -196,12 +226,16 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 			Data:           body,
 			CustomMetadata: metadata,
 		}
-		size += len(body) + len(metadata) + 2*len(e.EventType())
-	}
-	if size > MaxAppendSize {
-		return nil, fmt.Errorf("append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize)
 	}
 	return proposed, nil
+}
+
+// appendSize is what the event store counts of an append.
+func appendSize(proposed []*streams.BatchAppendReq_ProposedMessage) (bytes int) {
+	for _, p := range proposed {
+		bytes += len(p.GetData()) + len(p.GetCustomMetadata()) + 2*len(p.GetMetadata()["type"])
+	}
+	return bytes
 }
 
 func (s *Store) positionOf(ctx context.Context, stream string, revision Revision) (Position, error) {
