@@ -55,44 +55,68 @@ type overviewRow struct {
 
 // Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
 func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]Overview, error) {
+	overviews, err := Generations(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	return overviews, AddLag(ctx, store, overviews)
+}
+
+// Generations tells what the tables of the database say of all projections: no lag.
+func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 	var rows []overviewRow
 	if err := db.NewSelect().Model(&rows).ColumnExpr("*, "+readmodel.Vacant+" AS vacant").
 		Order("name", "generation").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("generations: %w", err)
 	}
 	overviews := make([]Overview, len(rows))
-	counting, ctx := errgroup.WithContext(ctx)
 	for i, row := range rows {
-		p, err := projectionNamed(row.Name)
+		overviews[i] = overviewOf(row)
+	}
+	return overviews, nil
+}
+
+// AddLag adds what the event store's own log says of the projections: how far each lags behind it.
+func AddLag(ctx context.Context, store *eventstore.Store, overviews []Overview) error {
+	counting, ctx := errgroup.WithContext(ctx)
+	for i := range overviews {
+		o := &overviews[i]
+		p, err := projectionNamed(o.Name)
 		if err != nil {
-			return nil, fmt.Errorf("%w: it is of another version", err)
+			return fmt.Errorf("%w: it is of another version", err)
 		}
 		counting.Go(func() error {
-			at := checkpointOf(row.Generation).position
-			backlog, err := store.Backlog(ctx, at, p.filter, mostCounted)
-			overviews[i] = overviewOf(row, backlog, time.Now())
+			backlog, err := store.Backlog(ctx, o.Position, p.filter, mostCounted)
+			o.lag(backlog, time.Now())
 			return err
 		})
 	}
-	return overviews, counting.Wait()
+	return counting.Wait()
 }
 
-func overviewOf(row overviewRow, backlog eventstore.Backlog, now time.Time) Overview {
+func overviewOf(row overviewRow) Overview {
 	o := Overview{
 		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving, Position: checkpointOf(row.Generation).position,
-		LagEvents: backlog.Events, LastError: row.LastError,
-	}
-	if backlog.Events > 0 {
-		o.Lag = max(0, now.Sub(backlog.Oldest))
+		State: stateOf(row), LastError: row.LastError,
 	}
 	if !row.Vacant {
 		o.Owner, o.Rate = row.Owner, row.Rate
 	}
-	o.State = stateOf(row, o)
 	return o
 }
 
-func stateOf(row overviewRow, o Overview) State {
+// lag notes what is still to be applied.
+func (o *Overview) lag(backlog eventstore.Backlog, now time.Time) {
+	o.LagEvents = backlog.Events
+	if backlog.Events > 0 {
+		o.Lag = max(0, now.Sub(backlog.Oldest))
+	}
+	if o.State == Live && o.Lag > keepsUp {
+		o.State = CatchingUp
+	}
+}
+
+func stateOf(row overviewRow) State {
 	switch {
 	case row.Paused:
 		return Paused
@@ -106,8 +130,6 @@ func stateOf(row overviewRow, o Overview) State {
 		return Building
 	case !row.Serving:
 		return Kept
-	case o.Lag > keepsUp:
-		return CatchingUp
 	}
 	return Live
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
 )
 
 // scrape reads a page of the internal address.
@@ -147,4 +149,37 @@ func TestNotReadyForLag(t *testing.T) {
 	awaitReady(t, admin, http.StatusServiceUnavailable, "no process keeps it up to date")
 	signal(syscall.SIGCONT)
 	awaitReady(t, admin, http.StatusOK, "ok")
+}
+
+// TestNotReadyNamesThePart takes away the event store, then the database: the readiness names each, and nothing that only
+// depends on it.
+func TestNotReadyNamesThePart(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.service.kill()
+	i.network = eventstoretest.Between(t, i.storeAddress)
+	i.startService()
+	awaitReady(t, i.admin, http.StatusOK, `"projection links":"ok"`)
+	blamed := func(part string) {
+		t.Helper()
+		awaitReady(t, i.admin, http.StatusServiceUnavailable, `"`+part+`":"`)
+		_, body := scrape(t, i.admin+"/health/ready")
+		var state map[string]string
+		if err := json.Unmarshal([]byte(body), &state); err != nil {
+			t.Fatal(err)
+		}
+		for name, says := range state {
+			if ok := says == "ok" || name == "spool"; ok == (name == part) {
+				t.Errorf("without the %s, %s is %q", part, name, says)
+			}
+		}
+	}
+	i.network.Cut()
+	blamed("eventstore")
+	i.network.Mend()
+	awaitReady(t, i.admin, http.StatusOK, `"projection links":"ok"`)
+	i.stopDatabase()
+	blamed("database")
+	i.startDatabase()
+	awaitReady(t, i.admin, http.StatusOK, `"spool":"empty"`)
 }
