@@ -5,7 +5,7 @@ import "strings"
 // streamPrefixes begin the names of all streams that Linkledger writes.
 var streamPrefixes = [...]string{
 	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername, StreamQuota, StreamAllowance,
-	StreamUsage,
+	StreamUsage, StreamCall,
 }
 
 // IsStream reports whether a stream is one of Linkledger, by its name.

@@ -202,3 +202,35 @@ func TestPauseAndOverview(t *testing.T) {
 	}
 	progress.wait(t, at, Links)
 }
+
+// TestNextOwnerHasNotStopped has an owner stop before an event, and the next one set it aside: nothing stands still any more, and
+// operators see that.
+func TestNextOwnerHasNotStopped(t *testing.T) {
+	t.Parallel()
+	ctx := withPatience(t)
+	db, store := openDatabase(t), eventstoretest.New(t)
+	w, progress := newWriter(t, store), newProgressLog()
+	account, board := w.account(), &Board{}
+	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon}) // of no link
+	awaitStatus(t, board, func(s Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) })
+	stop()
+	_, at := w.link(account, "after")
+	board = &Board{}
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Policy: Park})
+	progress.wait(t, at, Links, History)
+	for _, s := range board.All() {
+		if s.Stopped || s.Err != nil {
+			t.Errorf("status %+v", s)
+		}
+	}
+	overviews, err := Overviews(ctx, db, store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range overviews {
+		if o.State == Stopped {
+			t.Errorf("overview %+v", o)
+		}
+	}
+}

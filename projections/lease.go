@@ -50,7 +50,7 @@ func acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner stri
 			WHERE name = ?0 AND generation = ?1 AND (owner = ?2 OR `+readmodel.Vacant+`) AND NOT paused
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
-		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3)
+		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = false
 		FROM vacant WHERE g.name = vacant.name AND g.generation = vacant.generation
 		RETURNING g.*`, g.Name, g.Generation, owner, lease.Seconds()).Scan(ctx, &elected)
 	if err != nil {

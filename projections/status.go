@@ -130,11 +130,12 @@ func (l *statusLine) serve(serving bool) {
 	l.status.Serving = serving
 }
 
-// own notes that this process owns the generation, or no longer.
+// own notes that this process owns the generation, or no longer. An owner tries the event that the one before stopped at,
+// so it has not stopped itself.
 func (l *statusLine) own(owned bool) {
 	l.board.mu.Lock()
 	defer l.board.mu.Unlock()
-	l.status.Owned = owned
+	l.status.Owned, l.status.Stopped = owned, false
 }
 
 // reached notes the checkpoint that a subscription is taken up from.

@@ -50,6 +50,9 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the folders within keep their own secrets
 		return usage("cannot create the data folder: %w; choose another with --data (%s)", err, envName("data"))
 	}
+	if err := checkDataFolder(c.Data); err != nil {
+		return err
+	}
 	key, err := devMasterKey(c.Data)
 	if err != nil {
 		return err

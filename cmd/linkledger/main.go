@@ -31,7 +31,7 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "linkledger:", err)
+		fmt.Fprintln(os.Stderr, "linkledger:", shownText(err.Error()))
 		os.Exit(exitCode(err))
 	}
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
@@ -20,13 +22,48 @@ func printTable(w io.Writer, header table.Row, rows []table.Row) error {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(header)
-	t.AppendRows(rows)
+	for _, row := range rows {
+		t.AppendRow(shownRow(row))
+	}
 	text := t.RenderTSV
 	if isTerminal(w) {
 		text = t.Render
 	}
 	_, err := fmt.Fprintln(w, text())
 	return err
+}
+
+// shownRow returns a row as it can be shown on a terminal.
+func shownRow(row table.Row) table.Row {
+	shown := slices.Clone(row)
+	for i, cell := range shown {
+		if text, ok := cell.(string); ok {
+			shown[i] = shownText(text)
+		}
+	}
+	return shown
+}
+
+// shownText returns a text as it can be shown on a terminal: characters that might move its cursor, change its colours or turn its
+// direction stand as they are written in a program. Ends of lines and tabs stay.
+func shownText(text string) string {
+	hidden := func(r rune) bool {
+		return r == unicode.ReplacementChar || r != '\n' && r != '\t' && !unicode.IsPrint(r)
+	}
+	if !strings.ContainsFunc(text, hidden) {
+		return text
+	}
+	var shown strings.Builder
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		if hidden(r) {
+			shown.WriteString(strings.Trim(strconv.QuoteToASCII(text[:size]), `"`))
+		} else {
+			shown.WriteString(text[:size])
+		}
+		text = text[size:]
+	}
+	return shown.String()
 }
 
 // printable returns a text of the event store as it can be shown on a terminal: in quotes where it has more than plain characters.

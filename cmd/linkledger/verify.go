@@ -78,7 +78,7 @@ func (c *projectionsVerify) print(p *process, views []verificationView) error {
 		}
 		for _, d := range v.Differences {
 			if _, err := fmt.Fprintf(p.stdout, "  %s %s\n    found  %s\n    log    %s\n",
-				d.Table, d.Key, rowOr(d.Found, "no such row"), rowOr(d.Replayed, "no such row")); err != nil {
+				d.Table, shownText(string(d.Key)), rowOr(d.Found, "no such row"), rowOr(d.Replayed, "no such row")); err != nil {
 				return err
 			}
 		}
@@ -95,5 +95,5 @@ func rowOr(row json.RawMessage, missing string) string {
 	if row == nil {
 		return missing
 	}
-	return string(row)
+	return shownText(string(row))
 }

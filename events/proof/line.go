@@ -68,7 +68,33 @@ func appendStored(line []byte, name string, stored []byte) []byte {
 // Verbatim tells whether stored bytes can lie in a line as they are, and be read from it exactly.
 func Verbatim(stored []byte) bool {
 	return isPlain(stored) ||
-		!bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && len(bytes.TrimSpace(stored)) == len(stored)
+		!bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && !isTooDeep(stored) && len(bytes.TrimSpace(stored)) == len(stored)
+}
+
+// mostNested is how many objects and arrays may lie in each other where a line is to be read: encoding/json reads 10,000,
+// the line is one, and the line of a proof around it is another.
+const mostNested = 10_000 - 2
+
+// isTooDeep tells of JSON whether more objects and arrays lie in each other than mostNested.
+func isTooDeep(stored []byte) bool {
+	if len(stored) <= 2*mostNested { // each has a beginning and an end
+		return false
+	}
+	depth, inText := 0, false
+	for i := 0; i < len(stored) && depth <= mostNested; i++ {
+		switch c := stored[i]; {
+		case c == '"':
+			inText = !inText
+		case inText && c == '\\':
+			i++ // what follows is escaped
+		case inText:
+		case c == '[' || c == '{':
+			depth++
+		case c == ']' || c == '}':
+			depth--
+		}
+	}
+	return depth > mostNested
 }
 
 // isPlain tells of most events that they are verbatim in a fraction of the time: an object of texts without escapes, whole

@@ -3,8 +3,34 @@ package proof
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 )
+
+// TestDeepEvents reads lines of events whose objects and arrays lie in each other as deep as JSON may be, and deeper. Both the
+// line and the line of a proof around it can be read.
+func TestDeepEvents(t *testing.T) {
+	t.Parallel()
+	for _, depth := range []int{1, mostNested - 1, mostNested, mostNested + 1, mostNested + 2, mostNested + 3} {
+		nested := strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1)
+		if depth == 1 {
+			nested = "1"
+		}
+		data := []byte(`{"a":"\"[[[\\","b":` + nested + `}`)
+		if Verbatim(data) != (depth <= mostNested) {
+			t.Errorf("depth %d: verbatim %v", depth, Verbatim(data))
+		}
+		line := AppendLine(nil, logged(1, "url-deep", 0, "url.created.v1", string(data)))
+		read, err := ParseLine(line)
+		if err != nil || !bytes.Equal(read.Data, data) {
+			t.Errorf("depth %d: %v", depth, err)
+		}
+		proof, err := eventLine{Index: 1, Event: line}.append(nil)
+		if err != nil || !json.Valid(proof) {
+			t.Errorf("depth %d: the line of the proof cannot be read: %v", depth, err)
+		}
+	}
+}
 
 // FuzzIsPlain holds the quick answer against encoding/json, whose answers are in every tree: it may leave JSON out, and must
 // let nothing else in.

@@ -68,9 +68,13 @@ func openFolder(dir string) (*folder, error) {
 }
 
 // acquireLock takes the lock, which the kernel frees when this process ends,
-// and writes the process id into its file for others to name.
+// and writes the process id into its file for others to name. The server's user
+// owns the folder: a link that it puts there MUST NOT lead to a file of root.
 func acquireLock(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, fmt.Errorf("lock data folder: %s is a symbolic link: remove it", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("lock data folder, choose one that you may write: %w", err)
 	}

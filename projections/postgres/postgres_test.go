@@ -295,6 +295,23 @@ func TestClosedParentFolder(t *testing.T) {
 	}
 }
 
+// The server's user owns the folder, and this process may be root: a link in the place of the lock has no file overwritten.
+func TestLinkInPlaceOfLock(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t)
+	victim := filepath.Join(t.TempDir(), "victim")
+	err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, filepath.Join(dir, "lock")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Start(t.Context(), config(dir)); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+		t.Errorf("a lock that is a link: %v", err)
+	}
+	if content, err := os.ReadFile(victim); err != nil || string(content) != "precious" {
+		t.Errorf("the file that the link leads to has %q, %v", content, err)
+	}
+}
+
 // readBySQL reads a file as the server may.
 func readBySQL(t *testing.T, dsn, path string) (text string, err error) {
 	t.Helper()

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+)
+
+// TestShownText shows texts of streams, types and notes that other programs have chosen: no terminal obeys them.
+func TestShownText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                           "",
+		"url-x, \"ü\" 漢 \\ a\nb":     "url-x, \"ü\" 漢 \\ a\nb",
+		"a\x1b[31mRED\x1b]0;title\a": `a\x1b[31mRED\x1b]0;title\a`,
+		"a\u009b2Jb":                 `a\u009b2Jb`,
+		"back\rward\b\u202egpj":      `back\rward\b\u202egpj`,
+		"a\x00\xff\x7f":              `a\x00\xff\x7f`,
+	} {
+		if got := shownText(text); got != want {
+			t.Errorf("%q is shown as %q, want %q", text, got, want)
+		}
+	}
+	var out bytes.Buffer
+	if err := printTable(&out, table.Row{"type", "n"}, []table.Row{{"foo\x1b[31m", 7}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "type\tn\nfoo\\x1b[31m\t7\n"; got != want {
+		t.Errorf("table %q, want %q", got, want)
+	}
+}
