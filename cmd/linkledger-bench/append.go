@@ -53,11 +53,16 @@ func (b *bench) appends(ctx context.Context) (r result, err error) {
 }
 
 func appendTo(store *eventstore.Store) call {
-	event := []events.Event{events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}}
+	return appendEvent(store, events.StreamURL, events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)})
+}
+
+// appendEvent appends an event again and again, each time to a new stream.
+func appendEvent(store *eventstore.Store, prefix string, e events.Event) call {
+	event := []events.Event{e}
 	var streams atomic.Int64
 	return func(ctx context.Context, _ int) error {
 		_, err := store.Append(ctx, eventstore.Write{
-			Stream: fmt.Sprintf("%s%d", events.StreamURL, streams.Add(1)), Expected: eventstore.NoStream, Command: uuid.New(), Events: event,
+			Stream: fmt.Sprintf("%s%d", prefix, streams.Add(1)), Expected: eventstore.NoStream, Command: uuid.New(), Events: event,
 		})
 		return err
 	}

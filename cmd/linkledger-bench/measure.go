@@ -20,7 +20,7 @@ type measureCommand struct {
 	Runs    int      `help:"Runs, of which the medians are told." default:"3"`
 	Turns   int      `help:"Turns of six seconds that the program and its control take in each run." default:"2"`
 	Links   int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
-	Only    []string `help:"Parts to measure: appends, rebuild, lists, redirects, creates." enum:"appends,rebuild,lists,redirects,creates" default:"appends,rebuild,lists,redirects,creates"`
+	Only    []string `help:"Parts to measure: appends, rebuild, lists, redirects, creates, outage." enum:"appends,rebuild,lists,redirects,creates,outage" default:"appends,rebuild,lists,redirects,creates,outage"`
 	Short   bool     `help:"Measure everything for a moment, on few links: shows that it works, its figures say nothing."`
 }
 
@@ -35,6 +35,7 @@ type bench struct {
 	links      int
 	redirected int
 	only       []string // parts
+	outage     time.Duration
 	control    *bare
 	progress   io.Writer
 }
@@ -51,10 +52,10 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	b := bench{
-		plan: plan{c.Runs, c.Turns, 6 * time.Second}, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
+		plan: plan{c.Runs, c.Turns, 6 * time.Second}, outage: 20 * time.Second, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
-		b.plan, b.links, b.redirected = plan{1, 1, 200 * time.Millisecond}, 1000, 100
+		b.plan, b.links, b.redirected, b.outage = plan{1, 1, 200 * time.Millisecond}, 1000, 100, 200*time.Millisecond
 	}
 	if b.folder, err = dataFolder(c.Folder); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (b *bench) measure(ctx context.Context, r *report) (err error) {
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *service) ([]result, error)
-	}{{"rebuild", b.rebuild}, {"lists", b.lists}, {"redirects", b.redirects}, {"creates", b.creates}} {
+	}{{"rebuild", b.rebuild}, {"lists", b.lists}, {"redirects", b.redirects}, {"creates", b.creates}, {"outage", b.outages}} {
 		if !slices.Contains(b.only, part.name) {
 			continue
 		}

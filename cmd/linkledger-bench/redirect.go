@@ -53,12 +53,12 @@ func (b *bench) redirects(ctx context.Context, s *service) ([]result, error) {
 }
 
 func (b *bench) redirect(ctx context.Context, s *service, name string, hashes []string) (r result, answered int64, err error) {
-	ours, err := dialVisitors(ctx, s.base, hashes)
+	ours, err := dialVisitors(ctx, s.base, hashes, visitorCount)
 	if err != nil {
 		return result{}, 0, err
 	}
 	defer func() { err = errors.Join(err, ours.close()) }()
-	bare, err := dialVisitors(ctx, b.control.web, hashes)
+	bare, err := dialVisitors(ctx, b.control.web, hashes, visitorCount)
 	if err != nil {
 		return result{}, 0, err
 	}

@@ -30,6 +30,7 @@ type service struct {
 	base   string  // URL
 	lister account // has many links
 	client account // creates its own
+	owner  account // of the links that are visited in an outage
 	last   uint64  // commit position of the last of the many
 	where
 	store *eventstore.Store
@@ -145,6 +146,9 @@ func (b *bench) fill(ctx context.Context, s *service) (err error) {
 		return err
 	}
 	if s.client, err = b.openAccount(ctx, "client", url); err != nil {
+		return err
+	}
+	if s.owner, err = b.openAccount(ctx, "owner", url); err != nil {
 		return err
 	}
 	store, err := eventstore.Open(eventstore.Config{URL: url})

@@ -29,10 +29,11 @@ type visitor struct {
 	visits  int
 }
 
-func dialVisitors(ctx context.Context, base string, hashes []string) (*visitors, error) {
+// dialVisitors connects so many visitors of links.
+func dialVisitors(ctx context.Context, base string, hashes []string, number int) (*visitors, error) {
 	v := &visitors{host: strings.TrimPrefix(base, "http://"), hashes: hashes}
 	var dialer net.Dialer
-	for range visitorCount {
+	for range number {
 		connection, err := dialer.DialContext(ctx, "tcp", v.host)
 		if err != nil {
 			return nil, errors.Join(err, v.close())
@@ -52,9 +53,9 @@ func (v *visitors) close() (err error) {
 // visitAll follows every link once at least, so that the server has them in memory.
 func (v *visitors) visitAll(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
-	for worker := range visitorCount {
+	for worker := range v.all {
 		all.Go(func() error {
-			for range len(v.hashes)/visitorCount + 1 {
+			for range len(v.hashes)/len(v.all) + 1 {
 				if err := errors.Join(ctx.Err(), v.visit(ctx, worker)); err != nil {
 					return err
 				}
@@ -69,7 +70,7 @@ func (v *visitors) visitAll(ctx context.Context) error {
 func (v *visitors) visit(_ context.Context, worker int) error {
 	one := v.all[worker]
 	one.visits++
-	hash := v.hashes[(one.visits*visitorCount+worker)*7919%len(v.hashes)]
+	hash := v.hashes[(one.visits*len(v.all)+worker)*7919%len(v.hashes)]
 	one.request = fmt.Appendf(one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: visitor %d\r\n\r\n", hash, v.host, worker)
 	if err := one.SetDeadline(time.Now().Add(answerPatience)); err != nil {
 		return err

@@ -2,7 +2,9 @@ package eventstoretest
 
 import (
 	"net"
+	"os"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -15,9 +17,14 @@ type Server struct {
 	t       testing.TB
 	config  embedded.Config
 	address string
+	network *Proxy // in front of the server; nil: there is none
 	store   *embedded.Store
 	served  chan error
 }
+
+// delayVariable names the environment variable that puts a network in front of each event store, which delays by so much
+// in each direction: 5ms, for instance.
+const delayVariable = "LINKLEDGER_TEST_DELAY"
 
 // Serve starts an event store in memory for the length of the test.
 func Serve(t testing.TB) *Server {
@@ -38,6 +45,14 @@ func ServeConfig(t testing.TB, config embedded.Config) *Server {
 	s := &Server{t: t, config: config, address: listener.Addr().String()}
 	s.serve(listener)
 	t.Cleanup(s.Stop)
+	if text := os.Getenv(delayVariable); text != "" {
+		delay, err := time.ParseDuration(text)
+		if err != nil {
+			t.Fatalf("%s: %v", delayVariable, err)
+		}
+		s.network = Between(t, s.address)
+		s.network.Delay(delay)
+	}
 	return s
 }
 
@@ -45,7 +60,12 @@ func ServeConfig(t testing.TB, config embedded.Config) *Server {
 func (s *Server) Address() string { return s.address }
 
 // URL is the connection string.
-func (s *Server) URL() string { return "esdb://" + s.address + "?tls=false" }
+func (s *Server) URL() string {
+	if s.network != nil {
+		return s.network.URL()
+	}
+	return "esdb://" + s.address + "?tls=false"
+}
 
 // Start starts a stopped server at its address, with the data it had.
 func (s *Server) Start() {

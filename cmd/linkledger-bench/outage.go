@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+const (
+	// outageVisitors is how many visitors ask at a time, before, in and after an outage.
+	outageVisitors = 8
+	outageLinks    = 100
+	// distance is how long the event store is away, in each direction.
+	distance = 5 * time.Millisecond
+	// outageSlice is how often the state of the spool is looked at while it drains.
+	outageSlice = 100 * time.Millisecond
+	// drainPatience bounds the drain after one outage.
+	drainPatience = 10 * time.Minute
+	// bareAppend is how much one append of the control carries, in bytes.
+	bareAppend = 256 << 10
+)
+
+// node is a service for visitors alone, to which the event store is far away.
+type node struct {
+	*child
+
+	base, admin string // URLs
+}
+
+var servingLine = regexp.MustCompile(`msg=serving listen=(\S+) admin=(\S+)`)
+
+func (b *bench) startNode(ctx context.Context, store, database string) (*node, error) {
+	c, err := start(ctx, "msg=serving", b.program, "serve", "--roles", "redirect", "--eventstore", store, "--database", database,
+		"--spool", b.path("spool"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	at := servingLine.FindStringSubmatch(c.greeting)
+	return &node{child: c, base: "http://" + at[1], admin: "http://" + at[2]}, nil
+}
+
+// outages measures how fast the clicks of an outage get to the event store afterwards, and what that costs the redirects
+// of the time. The controls are bare appends of such clicks through the same network, and the redirects before.
+func (b *bench) outages(ctx context.Context, s *service) (_ []result, err error) {
+	owner := newClient(s.base, s.owner, 1)
+	defer owner.close()
+	var hashes []string
+	for len(hashes) < outageLinks {
+		created, err := owner.page(ctx, http.MethodPost, "/urls", batchBody(batchSize))
+		if err != nil {
+			return nil, err
+		}
+		for _, link := range created.URLs {
+			hashes = append(hashes, link.Hash)
+		}
+	}
+	away, err := startNetwork(s.EventStore, distance)
+	if err != nil {
+		return nil, err
+	}
+	defer away.Stop()
+	n, err := b.startNode(ctx, away.url, s.Database)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, n.stop()) }()
+	visiting, err := dialVisitors(ctx, n.base, hashes, outageVisitors)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, visiting.close()) }()
+	o := outage{bench: b, node: n, network: away, visitors: visiting}
+	drained := result{Name: "clicks drained after an outage", Unit: "clicks", Control: control{Name: "bare appends"}}
+	meanwhile := result{Name: "redirects while they drain", Unit: "redirects", Control: control{Name: "redirects before"}}
+	if err := visiting.visitAll(ctx); err != nil {
+		return nil, err
+	}
+	if err := n.forgetPeak(); err != nil {
+		return nil, err
+	}
+	for range b.runs {
+		if err := o.run(ctx, &drained, &meanwhile); err != nil {
+			return nil, err
+		}
+	}
+	if drained.PeakMB, err = n.peak(); err != nil {
+		return nil, err
+	}
+	meanwhile.PeakMB = drained.PeakMB
+	answered := visiting.answered.Load()
+	counted, err := owner.awaitClicks(ctx, answered)
+	meanwhile.Clicks = &clicks{Answered: answered, Recorded: counted}
+	return []result{drained, meanwhile}, err
+}
+
+// outage is what the runs of outages share.
+type outage struct {
+	*bench
+
+	node     *node
+	network  *network
+	visitors *visitors
+}
+
+// run adds one outage to both results.
+func (o *outage) run(ctx context.Context, drained, meanwhile *result) error {
+	bare, err := o.appendBare(ctx)
+	if err != nil {
+		return err
+	}
+	var before, during, after sample
+	if err := before.load(ctx, outageVisitors, o.turn, o.visitors.visit); err != nil {
+		return err
+	}
+	spooled, err := o.node.metric(ctx, "linkledger_clicks_spooled_total")
+	if err != nil {
+		return err
+	}
+	o.network.Proxy.Stop()
+	if err := during.load(ctx, outageVisitors, o.outage, o.visitors.visit); err != nil {
+		return err
+	}
+	if err := o.network.Start(); err != nil {
+		return err
+	}
+	began := time.Now()
+	for waiting := 1.0; waiting > 0; {
+		if err := after.load(ctx, outageVisitors, outageSlice, o.visitors.visit); err != nil {
+			return err
+		}
+		if waiting, err = o.node.metric(ctx, "linkledger_spool_records"); err != nil {
+			return err
+		}
+		if time.Since(began) > drainPatience {
+			return fmt.Errorf("the spool has not drained within %s", drainPatience)
+		}
+	}
+	took := time.Since(began).Seconds()
+	total, err := o.node.metric(ctx, "linkledger_clicks_spooled_total")
+	drained.add(figures{Rate: (total - spooled) / took}, bare)
+	meanwhile.add(after.figures(1), before.figures(1))
+	return err
+}
+
+// appendBare appends clicks through the network for a turn, as many at a time as fit, one append after the other.
+func (o *outage) appendBare(ctx context.Context) (figures, error) {
+	store, err := eventstore.Open(eventstore.Config{URL: o.network.url})
+	if err != nil {
+		return figures{}, err
+	}
+	defer store.Close()
+	var event events.ClicksRecorded
+	var to call
+	for size := 0; size < bareAppend; {
+		click := events.Click{URLID: "none", Visitor: strings.Repeat("v", 22), At: time.Now().UTC(), Browser: "Firefox", OS: "Linux", Device: "desktop"}
+		event.Clicks = append(event.Clicks, click)
+		if size == 0 {
+			body, err := events.Encode(event)
+			if err != nil {
+				return figures{}, err
+			}
+			size = len(body)
+		}
+		size += size / len(event.Clicks)
+	}
+	to = appendEvent(store, "bench-", event) // no read model follows these streams
+	var met sample
+	if err := met.load(ctx, 1, o.turn, to); err != nil {
+		return figures{}, err
+	}
+	return met.figures(len(event.Clicks)), nil
+}
+
+// metric reads a metric of the node, one without labels.
+func (n *node) metric(ctx context.Context, name string) (float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.admin+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	body, err := io.ReadAll(response.Body)
+	if err := errors.Join(err, response.Body.Close()); err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(body)) {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			return strconv.ParseFloat(strings.TrimSpace(value), 64)
+		}
+	}
+	return 0, fmt.Errorf("no metric %s at %s", name, n.admin)
+}
