@@ -19,6 +19,8 @@ type eventstoreCommand struct {
 	Check  eventstoreCheck  `cmd:"" help:"Verify every record, every entry of the index, every stream and the counters."`
 	Backup eventstoreBackup `cmd:"" help:"Take a consistent copy, also while the store runs."`
 	Copy   eventstoreCopy   `cmd:"" help:"Copy the log into another event store, such as an EventStoreDB cluster; again to go on."`
+
+	Prepare eventstorePrepare `cmd:"" help:"Grant a user of EventStoreDB what the service needs, and print what has changed."`
 }
 
 // eventstoreServe runs the embedded event store alone.

@@ -93,6 +93,9 @@ func (s *service) watchLog(ctx context.Context, answered func()) error {
 	for {
 		err := await(ctx, s.logger, "event store", passes, check)
 		switch {
+		case errors.Is(err, eventstore.ErrForbidden):
+			return usage("%w: the user of --eventstore (%s) may not read the log of all streams ($all): an administrator grants it "+
+				"that with linkledger eventstore prepare --user NAME", err, envName("eventstore"))
 		case errors.Is(err, eventstore.ErrDenied):
 			return usage("%w: --eventstore (%s) needs other credentials", err, envName("eventstore"))
 		case errors.Is(err, projections.ErrOtherLog):

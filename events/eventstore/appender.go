@@ -13,6 +13,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/google/uuid"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 )
@@ -145,7 +146,7 @@ func appendSentinel(code codes.Code, message string) error {
 	case codes.NotFound:
 		return ErrStreamDeleted
 	case codes.PermissionDenied, codes.Unauthenticated:
-		return ErrDenied
+		return denial(code)
 	case codes.InvalidArgument:
 		if message == "MaximumAppendSizeExceeded" {
 			return ErrTooLarge
@@ -221,7 +222,7 @@ func (q question) answer(ctx context.Context) (*streams.BatchAppendResp, error) 
 func (l *line) failure() error {
 	cause := context.Cause(l.ctx)
 	if isDenied(cause) {
-		return fmt.Errorf("%w: %w", ErrDenied, cause)
+		return fmt.Errorf("%w: %w", denial(status.Code(cause)), cause)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, cause)
 }

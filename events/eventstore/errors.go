@@ -30,6 +30,8 @@ var (
 	ErrTooLarge = errors.New("append too large")
 	// ErrDenied means that the credentials of the connection string do not suffice.
 	ErrDenied = errors.New("access to the event store denied")
+	// ErrForbidden means that the user is known and lacks a right. It is an ErrDenied.
+	ErrForbidden = fmt.Errorf("%w: the user lacks a right", ErrDenied)
 	// ErrInvalid means that the event store found the request malformed.
 	ErrInvalid = errors.New("event store refused the request as malformed")
 	// ErrPositionInvalid means that a position is not one of this log: the log was reset, or restored from a backup
@@ -54,7 +56,7 @@ func classify(err error, trailer metadata.MD) error {
 	case slices.Contains(trailer.Get("exception"), "stream-deleted"):
 		sentinel = ErrStreamDeleted
 	case isDenied(err):
-		sentinel = ErrDenied
+		sentinel = denial(status.Code(err))
 	case status.Code(err) == codes.InvalidArgument:
 		sentinel = ErrPositionInvalid
 	}
@@ -65,4 +67,12 @@ func classify(err error, trailer metadata.MD) error {
 func isDenied(err error) bool {
 	code := status.Code(err)
 	return code == codes.PermissionDenied || code == codes.Unauthenticated
+}
+
+// denial is the error of a code of isDenied.
+func denial(code codes.Code) error {
+	if code == codes.PermissionDenied {
+		return ErrForbidden
+	}
+	return ErrDenied
 }
