@@ -104,10 +104,12 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 	}
 	stranger := s.stranger(t, "nobody")
 	calls := map[string]func(...with) *answer{
-		"success":        func(w ...with) *answer { return c.call("POST", "/v3/urls", batch(1), w...) },
-		"HEAD":           func(w ...with) *answer { return c.call("HEAD", "/v3/urls", "", w...) },
-		"OPTIONS":        func(w ...with) *answer { return c.call("OPTIONS", "/v3/urls", "", w...) },
-		"override":       func(w ...with) *answer { return c.call("POST", "/v3/urls/none", "{}", append(w, header(headerMethod, "PATCH"))...) },
+		"success": func(w ...with) *answer { return c.call("POST", "/v3/urls", batch(1), w...) },
+		"HEAD":    func(w ...with) *answer { return c.call("HEAD", "/v3/urls", "", w...) },
+		"OPTIONS": func(w ...with) *answer { return c.call("OPTIONS", "/v3/urls", "", w...) },
+		"override": func(w ...with) *answer {
+			return c.call("POST", "/v3/urls/none", "{}", append(w, header(headerMethod, "PATCH"))...)
+		},
 		"no credentials": func(w ...with) *answer { return send(t, s.handler, "GET", "/v3/urls", "", w...) },
 		"bad login":      func(w ...with) *answer { return stranger.call("GET", "/v3/urls", "", w...) },
 		"not found":      func(w ...with) *answer { return c.call("GET", "/v3/urls/none", "", w...) },
