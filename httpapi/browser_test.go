@@ -3,9 +3,11 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -13,6 +15,9 @@ import (
 
 	"github.com/chromedp/chromedp"
 )
+
+// clientScripts lets the original's own client, of which nothing is in this repository, take the place of the page's.
+var clientScripts = flag.String("client-scripts", "", "files of jQuery and the original's client, with a comma between them")
 
 // openBrowser starts a Chromium of its own for a test, which is skipped where there is none.
 func openBrowser(t *testing.T) context.Context {
@@ -47,7 +52,21 @@ func openBrowser(t *testing.T) context.Context {
 // pages serves the page of the tests under an origin of its own.
 func pages(t *testing.T) *httptest.Server {
 	t.Helper()
-	server := httptest.NewServer(http.FileServer(http.Dir("testdata/browser")))
+	files := http.NewServeMux()
+	files.Handle("/", http.FileServer(http.Dir("testdata/browser")))
+	if *clientScripts != "" {
+		var scripts []byte
+		for name := range strings.SplitSeq(*clientScripts, ",") {
+			script, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scripts = append(scripts, script...)
+		}
+		scripts = append(scripts, "\nconst Client = tinycc_client;\n"...)
+		files.HandleFunc("/client.js", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(scripts) })
+	}
+	server := httptest.NewServer(files)
 	t.Cleanup(server.Close)
 	return server
 }
