@@ -8,6 +8,7 @@ import (
 	"hash"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"sync"
 	"time"
@@ -16,13 +17,30 @@ import (
 	"linkledger/queries"
 )
 
-// authenticate finds out who asks, by HTTP Basic with user name and API key. The key is compared first and a correct one is
-// never refused for the sake of others; of failures an address learns the reason only so often.
+// The headers that carry credentials in place of HTTP Basic.
+const (
+	headerUser = "X-Tinycc-User"
+	headerKey  = "X-Tinycc-Key"
+)
+
+// credentials returns the one pair of user name and API key that counts of a request: that of HTTP Basic, or without it
+// that of the two headers. Parts of the one are never combined with parts of the other.
+func credentials(r *http.Request) (username, key string, ok bool) {
+	if username, key, ok = r.BasicAuth(); ok {
+		return username, key, true
+	}
+	username, key = r.Header.Get(headerUser), r.Header.Get(headerKey)
+	return username, key, username != "" && key != ""
+}
+
+// authenticate finds out who asks, by user name and API key. The key is compared first and a correct one is never refused
+// for the sake of others; of failures an address learns the reason only so often.
 func (s *server) authenticate(e *exchange) error {
-	username, key, ok := e.request.BasicAuth()
+	username, key, ok := credentials(e.request)
 	if !ok {
 		s.cfg.LoginRefused(loginWithoutCredentials)
-		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication"}
+		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication, " +
+			"or both as X-Tinycc-User and X-Tinycc-Key"}
 	}
 	began := time.Now()
 	account, refused, err := s.identify(e, username, key)

@@ -134,7 +134,6 @@ const contractCodes = `101 Unknown error
 var unprovoked = map[code]string{
 	codeCooldown:       "the destination is not visited when a link is made",
 	codeHTTPError:      "no call of the API makes one over HTTP",
-	codeDomainNotFound: "accounts have no domains of their own",
 	codeInvalidWebhook: "there are no webhooks",
 }
 
@@ -177,12 +176,13 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1218, 200, "POST", "/v3/batches/"+changed+"/undo", "")
 	call(c, 1221, 400, "POST", "/v3/urls", batch(4))
 	call(&wrong, 1300, 400, "GET", "/v3/account", "")
-	call(c, 1301, 404, "GET", "/v3/domains", "")
+	call(c, 1301, 404, "GET", "/v3/nothing", "")
 	call(c, 1302, 405, "PUT", "/v3/urls", "")
 	call(c, 1305, 400, "POST", "/v3/urls", "{}")
 	call(c, 1306, 404, "GET", "/v3/urls/none", "")
 	call(c, 1307, 400, "GET", "/v3/urls?limit=0", "")
 	call(c, 1309, 404, "DELETE", "/v3/tags/none", "")
+	call(c, 1313, 404, "GET", "/v3/tags?domain=other.example", "")
 	call(c, 1310, 413, "POST", "/v3/urls", batch(3)+strings.Repeat(" ", 4000))
 	call(c, 1311, 400, "POST", "/v3/tags", `{"label":"a/b"}`)
 	call(c, 1312, 200, "POST", "/v3/urls", long+`,"expiration_date":"2026-02-30"}]}`)

@@ -27,6 +27,9 @@ var docsPage string
 // apiRoot is where the paths of the description lie, but for those that say otherwise.
 const apiRoot = "/v3"
 
+// descriptionPath is where the description is served, to the pages of every origin.
+const descriptionPath = apiRoot + "/openapi.json"
+
 // readDescription serves the description as it is.
 func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {
 	return writeDocument(w, "application/json; charset=utf-8", description)

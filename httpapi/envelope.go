@@ -69,6 +69,9 @@ func (s *server) endpointAt(answer func(e *exchange) (any, error)) bunrouter.Han
 		if err := s.meter(e); err != nil {
 			return err
 		}
+		if err := s.checkDomain(e); err != nil {
+			return err
+		}
 		body, err := answer(e)
 		if err != nil {
 			return err

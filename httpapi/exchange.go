@@ -20,7 +20,11 @@ import (
 	"linkledger/queries"
 )
 
-const headerRequestID = "X-Request-Id"
+const (
+	headerRequestID = "X-Request-Id"
+	// headerMethod is what clients that can send nothing but POST mean.
+	headerMethod = "X-HTTP-Method-Override"
+)
 
 // requestIDs are the incoming request ids that are taken over. They end up in logs and in the metadata of events.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
@@ -116,7 +120,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, known := canonical(r.URL)
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
 		e.client = true
-		s.serveClient(e, path, known)
+		if !s.shareAnswer(e, path.Path) {
+			s.serveClient(e, path, known)
+		}
 		return
 	}
 	// What a redirect waits for has deadlines of its own, and there are many of them.
@@ -195,7 +201,7 @@ func isHash(path string) bool {
 
 // override lets clients that can send nothing but POST say which method they mean.
 func (e *exchange) override() {
-	if meant := e.request.Header.Get("X-HTTP-Method-Override"); meant != "" && e.sent == http.MethodPost {
+	if meant := e.request.Header.Get(headerMethod); meant != "" && e.sent == http.MethodPost {
 		e.request.Method = strings.ToUpper(strings.TrimSpace(meant))
 	}
 }

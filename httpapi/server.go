@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/cors"
 	"github.com/uptrace/bunrouter"
 	"go.opentelemetry.io/otel/trace"
 
@@ -55,6 +56,8 @@ type Config struct {
 	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// Origins are those whose pages may call the API: exact ones, or AnyOrigin alone. Empty: none but the service's own.
+	Origins []string
 	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks carry none. For redirects.
 	Country func(netip.Addr) string
 
@@ -145,6 +148,9 @@ func (cfg *Config) check() error {
 	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
 		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
 	}
+	if err := CheckOrigins(cfg.Origins); err != nil {
+		return fmt.Errorf("origins: %w", err)
+	}
 	return checkBaseURL(cfg.BaseURL)
 }
 
@@ -172,6 +178,8 @@ type server struct {
 
 	pseudonyms *pseudonyms       // by the visitor key
 	former     *pseudonyms       // by the former visitor key; nil: none
+	origins    *cors.Cors        // of pages that may call the API; nil: none
+	anyOrigin  *cors.Cors        // of pages that may read its description
 	api        *bunrouter.Router // nil: not served
 	short      *bunrouter.Router // nil: not served
 }
@@ -195,6 +203,7 @@ func New(cfg Config) (http.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
+		s.origins, s.anyOrigin = newOrigins(cfg.Origins), newOrigins([]string{AnyOrigin})
 		s.api = newRouter(append(s.apiRoutes(), docRoutes(docs)...), s.apiOptions)
 	}
 	if cfg.Redirects {
@@ -212,6 +221,7 @@ type route struct {
 func (s *server) apiRoutes() []route {
 	return []route{
 		{http.MethodGet, "/v3/account", s.endpointAt(s.readAccount)},
+		{http.MethodGet, "/v3/domains", s.endpoint(s.listDomains)},
 
 		{http.MethodPost, "/v3/urls", s.endpoint(s.createURLs)},
 		{http.MethodGet, "/v3/urls", s.endpointAt(s.listURLs)},
@@ -239,7 +249,7 @@ func (s *server) apiRoutes() []route {
 // docRoutes need no credentials.
 func docRoutes(docs bunrouter.HandlerFunc) []route {
 	return []route{
-		{http.MethodGet, "/v3/openapi.json", readDescription},
+		{http.MethodGet, descriptionPath, readDescription},
 		{http.MethodGet, "/v3/docs", docs},
 	}
 }

@@ -24,8 +24,14 @@ const (
 	projectionDimensions = "dimensions"
 )
 
-// headerBatchID tells by which id a write can be undone.
-const headerBatchID = "X-Batch-Id"
+const (
+	// headerBatchID tells by which id a write can be undone.
+	headerBatchID = "X-Batch-Id"
+	// headerPosition tells where a write is in the log.
+	headerPosition = "X-Event-Position"
+	// headerIdempotencyKey names a call that may be repeated.
+	headerIdempotencyKey = "Idempotency-Key"
+)
 
 // idempotencyKeys are the values of Idempotency-Key: 1 to 255 visible ASCII characters.
 var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
@@ -46,7 +52,7 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 		// A host that no link can lead to makes no loop.
 		request.ShortHost, _ = commands.ShortHost(s.baseURL(e))
 	}
-	key := e.request.Header.Get("Idempotency-Key")
+	key := e.request.Header.Get(headerIdempotencyKey)
 	if key != "" {
 		if !idempotencyKeys.MatchString(key) {
 			return commands.Request{}, wrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
@@ -94,7 +100,7 @@ func (s *server) settle(e *exchange, w written) {
 	if last == 0 {
 		return
 	}
-	e.Header().Set("X-Event-Position", strconv.FormatUint(last, 10))
+	e.Header().Set(headerPosition, strconv.FormatUint(last, 10))
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
 	for _, target := range []struct {

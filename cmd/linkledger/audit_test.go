@@ -30,9 +30,7 @@ func TestAuditHistory(t *testing.T) {
 			Hashes      []commands.Tenure    `json:"hashes"`
 			DailyClicks map[string]dayClicks `json:"daily_clicks"`
 		} `json:"links"`
-		Events []struct {
-			Type string `json:"type"`
-		} `json:"events"`
+		Events []commands.HistoryEntry `json:"events"`
 	}
 	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told); err != nil {
 		t.Fatal(err)
@@ -40,11 +38,28 @@ func TestAuditHistory(t *testing.T) {
 	if len(told.Links) != 1 || len(told.Links[0].Hashes) != 2 || len(told.Links[0].DailyClicks) != 1 || len(told.Events) != 5 {
 		t.Errorf("json: %+v", told)
 	}
-	table := strings.ReplaceAll(operator(t, folder, "audit", "history", "one", "--account", demoUser), `""`, `"`) // quotes of TSV
-	for _, want := range []string{"one from ", "two from ", `note: "" -> "=1+1\u001b[2J"`, `hash: "one" -> "two"`, "total_clicks: null -> 1"} {
+	table := operator(t, folder, "audit", "history", "one", "--account", demoUser)
+	for _, want := range []string{"one from ", "two from ", ` note: "" -> "=1+1\u001b[2J"` + "\n", ` hash: "one" -> "two"` + "\n", " total_clicks: null -> 1\n"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %s in the table\n%s", want, table)
 		}
+	}
+	for _, e := range told.Events[:len(told.Events)-1] { // each batch has several events
+		if above := "by " + demoUser + ", key " + e.Actor.Key + ", batch " + e.Batch + "\n"; strings.Count(table, above) != 1 {
+			t.Errorf("%q stands in the table %d times\n%s", above, strings.Count(table, above), table)
+		}
+		if strings.Count(table, e.Batch) != 1 {
+			t.Errorf("the batch %s stands in the table again\n%s", e.Batch, table)
+		}
+	}
+	for line := range strings.Lines(table) {
+		if len(line) > 150 {
+			t.Errorf("a long line: %s", line)
+		}
+	}
+	clicks := operator(t, folder, "audit", "history", "two", "--clicks")
+	if !strings.Contains(clicks, "\nby visitors\n") || !strings.Contains(clicks, " visitor ") {
+		t.Errorf("no click in the table\n%s", clicks)
 	}
 	rows, err := csv.NewReader(strings.NewReader(operator(t, folder, "audit", "history", "two", "--format", "csv", "--clicks"))).ReadAll()
 	if err != nil || len(rows) < 6 || rows[0][14] != "field" || rows[0][11] != "visitor" ||

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -87,7 +88,7 @@ func (p historyPrinter) csv(all entries) error {
 	return errors.Join(err, lines.Error())
 }
 
-// table prints which links there were, and then the events, without the ids of their requests: it is wide enough.
+// table prints which links there were, and then the events.
 func (p historyPrinter) table(told toldHistory, all entries) error {
 	links := make([]table.Row, len(told.Links))
 	for i, link := range told.Links {
@@ -104,31 +105,69 @@ func (p historyPrinter) table(told toldHistory, all entries) error {
 	if err := printTable(p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links); err != nil {
 		return err
 	}
-	var rows []table.Row
-	err := all(func(e commands.HistoryEntry) error {
-		var changes []string
-		for _, c := range e.Changes {
-			changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, changeText(c, c.Before), changeText(c, c.After)))
-		}
-		by, err := p.actor(e.Actor)
-		if err != nil {
-			return err
-		}
-		row := table.Row{clock(e.Time), e.Type, p.lines(changes), by, e.Batch, revisionText(e)}
-		if len(told.Links) > 1 {
-			row = append(row, e.Link)
-		}
-		rows = append(rows, row)
-		return nil
-	})
+	out := bufio.NewWriter(p.out)
+	heading := ""
+	err := writeText(out, "\n"+columns("time (UTC)", "event", "revision", "changed"))
 	if err != nil {
 		return err
 	}
-	header := table.Row{"time (UTC)", "event", "changed", "by", "batch", "revision"}
-	if len(told.Links) > 1 {
-		header = append(header, "link")
+	err = all(func(e commands.HistoryEntry) error {
+		above := heading
+		var err error
+		if heading, err = p.heading(e, len(told.Links) > 1); err != nil {
+			return err
+		}
+		if heading != above {
+			err = writeText(out, "\n"+heading+"\n")
+		}
+		return errors.Join(err, writeText(out, entryLines(e)))
+	})
+	return errors.Join(err, out.Flush())
+}
+
+// heading tells what the events of one call have in common. It stands above them once.
+func (p historyPrinter) heading(e commands.HistoryEntry, severalLinks bool) (string, error) {
+	by, err := p.actor(e.Actor)
+	if err != nil {
+		return "", err
 	}
-	return printTable(p.out, header, rows)
+	heading := "by " + by
+	if e.Batch != "" {
+		heading += ", batch " + e.Batch
+	}
+	if severalLinks {
+		heading += ", link " + e.Link
+	}
+	return printable(heading), nil
+}
+
+// entryLines returns an event, with a line for each field that it changed.
+func entryLines(e commands.HistoryEntry) string {
+	var changes []string
+	if e.Actor.Visitor != "" {
+		changes = append(changes, "visitor "+e.Actor.Visitor)
+	}
+	for _, c := range e.Changes {
+		changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, changeText(c, c.Before), changeText(c, c.After)))
+	}
+	if len(changes) == 0 {
+		changes = []string{""}
+	}
+	lines := columns(clock(e.Time), printable(e.Type), revisionText(e), changes[0])
+	for _, change := range changes[1:] {
+		lines += columns("", "", "", change)
+	}
+	return lines
+}
+
+// columns returns a line of the events. What is wider than its column moves the rest of its line.
+func columns(at, event, revision, changed string) string {
+	return strings.TrimRight(fmt.Sprintf("%-26s  %-25s  %8s  %s", at, event, revision, changed), " ") + "\n"
+}
+
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
 }
 
 // lines puts values of one cell below each other where the table is drawn.
@@ -145,7 +184,7 @@ func (p historyPrinter) actor(a commands.Actor) (string, error) {
 		name, err := p.username(a.Account)
 		return name + ", key " + a.Key, err
 	case commands.ByVisitor:
-		return strings.TrimSpace("visitors " + a.Visitor), nil
+		return "visitors", nil
 	case commands.ByForeign:
 		return "another account", nil
 	case commands.ByOperator:

@@ -151,6 +151,7 @@ var rules = map[string]func(string) bool{
 		raw, err := base64.StdEncoding.DecodeString(key)
 		return err == nil && len(raw) == readmodel.MasterKeySize
 	},
+	"origins": func(list string) bool { return origins(list).valid() },
 	"policy": func(policy string) bool {
 		return policy == string(projections.Stop) || policy == string(projections.Park)
 	},
@@ -174,10 +175,12 @@ var expectations = map[string]string{
 	"base_url":   "give scheme and host only, such as https://sho.rt",
 	"encoded":    "write in it what is neither a letter nor a digit as %XX, such as %40 for @",
 	"startswith": "give a connection string, as linkledger serve --help shows it",
-	"required":   "give a value",
-	"min":        "give more",
-	"max":        "give less",
-	"oneof":      "choose from what linkledger serve --help shows",
+	"origins": "give scheme, host and port alone, in lower case and without the scheme's usual port, " +
+		"such as https://app.example.com,http://localhost:3000, or * alone for all origins",
+	"required": "give a value",
+	"min":      "give more",
+	"max":      "give less",
+	"oneof":    "choose from what linkledger serve --help shows",
 }
 
 // flagName is kong's name for a field: AdminListen is --admin-listen.
@@ -187,6 +190,8 @@ func flagName(field string) string {
 		return "eventstore"
 	case "BaseURL":
 		return "base-url"
+	case "CORSOrigins":
+		return "cors-origins"
 	}
 	var name strings.Builder
 	for i, r := range field {

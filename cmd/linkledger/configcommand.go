@@ -70,6 +70,9 @@ func settings(call *kong.Context) []table.Row {
 
 // shown is a value as it is given on the command line.
 func shown(value reflect.Value) string {
+	if list, ok := value.Interface().(origins); ok && list.valid() {
+		return string(list)
+	}
 	text := fmt.Sprint(value.Interface())
 	if value.Kind() == reflect.Slice {
 		text = strings.Join(strings.Fields(strings.Trim(text, "[]")), ",")

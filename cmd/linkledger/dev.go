@@ -32,9 +32,10 @@ type devCommand struct {
 	listeners
 	redirecting
 	projecting
-	Data             string `help:"Folder of all data." default:"./data" validate:"required"`
-	EventstoreListen string `help:"Address of the embedded event store." default:"127.0.0.1:2113" validate:"address"`
-	PostgresBin      string `help:"Folder of PostgreSQL's initdb and postgres, where they are not in the usual places." placeholder:"DIR"`
+	CORSOrigins      origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser: exact ones such as https://app.example.com, or * for all. Empty: none." default:"*" placeholder:"ORIGINS" validate:"origins"`
+	Data             string  `help:"Folder of all data." default:"./data" validate:"required"`
+	EventstoreListen string  `help:"Address of the embedded event store." default:"127.0.0.1:2113" validate:"address"`
+	PostgresBin      string  `help:"Folder of PostgreSQL's initdb and postgres, where they are not in the usual places." placeholder:"DIR"`
 }
 
 // Run implements the command. What is started last stops first.
@@ -119,7 +120,7 @@ func (c *devCommand) serve(
 		eventStore: running.EventStore, dialStore: dialStore, database: running.Database, sealing: sealing{MasterKey: key}, baseURL: base,
 		roles:  []role{roleAPI, roleRedirect, roleProjector},
 		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
-		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
+		origins: c.CORSOrigins, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join(c.Data, "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {

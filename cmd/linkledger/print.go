@@ -19,17 +19,32 @@ func printJSON(w io.Writer, value any) error { return json.NewEncoder(w).Encode(
 
 // printTable prints a table for people, or plain lines with tabs where nobody is at the terminal.
 func printTable(w io.Writer, header table.Row, rows []table.Row) error {
+	if !isTerminal(w) {
+		return printLines(w, append([]table.Row{header}, rows...))
+	}
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(header)
 	for _, row := range rows {
 		t.AppendRow(shownRow(row))
 	}
-	text := t.RenderTSV
-	if isTerminal(w) {
-		text = t.Render
+	_, err := fmt.Fprintln(w, t.Render())
+	return err
+}
+
+// printLines prints rows with tabs between their cells, which stand as they are: quotes in a cell are part of it.
+func printLines(w io.Writer, rows []table.Row) error {
+	var text strings.Builder
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				text.WriteByte('\t')
+			}
+			text.WriteString(printable(fmt.Sprint(cell)))
+		}
+		text.WriteByte('\n')
 	}
-	_, err := fmt.Fprintln(w, text())
+	_, err := io.WriteString(w, text.String())
 	return err
 }
 

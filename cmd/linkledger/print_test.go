@@ -26,7 +26,19 @@ func TestShownText(t *testing.T) {
 	if err := printTable(&out, table.Row{"type", "n"}, []table.Row{{"foo\x1b[31m", 7}}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := out.String(), "type\tn\nfoo\\x1b[31m\t7\n"; got != want {
+	if got, want := out.String(), "type\tn\n\"foo\\x1b[31m\"\t7\n"; got != want {
 		t.Errorf("table %q, want %q", got, want)
+	}
+}
+
+func TestPrintedLines(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	err := printTable(&out, table.Row{"name", "value"}, []table.Row{
+		{"text", `"acl" and "x"`}, {"number", 5}, {"nothing", ""}, {"two lines", "a\nb\tc"}, {"escape", "\x1b[2J"}, {"letters", "bücher 書"},
+	})
+	const want = "name\tvalue\ntext\t\"acl\" and \"x\"\nnumber\t5\nnothing\t\ntwo lines\t\"a\\nb\\tc\"\nescape\t\"\\x1b[2J\"\nletters\tbücher 書\n"
+	if err != nil || out.String() != want {
+		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -15,7 +15,8 @@ type serveCommand struct {
 	redirecting
 	projecting
 	backends
-	Roles []role `help:"What this process does: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
+	CORSOrigins origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser: exact ones such as https://app.example.com, or * for all. By default none." placeholder:"ORIGINS" validate:"origins"`
+	Roles       []role  `help:"What this process does: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
 }
 
 // Run implements the command.
@@ -37,7 +38,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	s, err := openService(ctx, p, admin, serviceConfig{
 		eventStore: c.EventStore, database: c.Database, sealing: c.sealing, baseURL: c.BaseURL, roles: c.Roles,
 		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
-		drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
+		origins: c.CORSOrigins, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
 		projecting: c.projecting,
 	})
 	if err != nil {

@@ -71,6 +71,7 @@ type serviceConfig struct {
 	blockedHosts string // file; empty: none
 	profiling    bool
 	plans        plans
+	origins      origins
 	drainDelay   time.Duration
 	redirecting
 	projecting
@@ -172,7 +173,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.fresh.WaitOwned, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
-		Plans:      cfg.plans.byName,
+		Plans: cfg.plans.byName, Origins: cfg.origins.list(),
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
 		Observe: s.observed.request, LoginRefused: s.observed.login, Logger: s.logger,

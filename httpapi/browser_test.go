@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// clientScripts lets the original's own client, of which nothing is in this repository, take the place of the page's.
+var clientScripts = flag.String("client-scripts", "", "files of jQuery and the original's client, with a comma between them")
+
+// openBrowser starts a Chromium of its own for a test, which is skipped where there is none.
+func openBrowser(t *testing.T) context.Context {
+	t.Helper()
+	var path string
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} { // which .ci/chromium looks for too
+		if found, err := exec.LookPath(name); err == nil {
+			path = found
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium on this machine: .ci/chromium installs it")
+	}
+	// It lives on when the test's own context ends, and is closed in good order.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
+	t.Cleanup(cancel)
+	allocator, stop := chromedp.NewExecAllocator(ctx,
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
+		chromedp.NoFirstRun, chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true))
+	t.Cleanup(stop)
+	browser, _ := chromedp.NewContext(allocator)
+	t.Cleanup(func() {
+		if err := chromedp.Cancel(browser); err != nil {
+			t.Errorf("close the browser: %v", err)
+		}
+	})
+	return browser
+}
+
+// pages serves the page of the tests under an origin of its own.
+func pages(t *testing.T) *httptest.Server {
+	t.Helper()
+	files := http.NewServeMux()
+	files.Handle("/", http.FileServer(http.Dir("testdata/browser")))
+	if *clientScripts != "" {
+		var scripts []byte
+		for name := range strings.SplitSeq(*clientScripts, ",") {
+			script, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			scripts = append(scripts, script...)
+		}
+		scripts = append(scripts, "\nconst Client = tinycc_client;\n"...)
+		files.HandleFunc("/client.js", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(scripts) })
+	}
+	server := httptest.NewServer(files)
+	t.Cleanup(server.Close)
+	return server
+}
+
+// evaluate opens a page and returns what an expression of its scripts leads to.
+func evaluate[T any](browser context.Context, t *testing.T, page, expression string) T {
+	t.Helper()
+	if err := chromedp.Do(browser, chromedp.Navigate(page)); err != nil {
+		t.Fatalf("open %s: %v", page, err)
+	}
+	result, err := chromedp.Run(browser, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	if err != nil {
+		t.Fatalf("%s: %s: %v", page, expression, err)
+	}
+	return result
+}
+
+// script writes a call of a function with its arguments.
+func script(t *testing.T, function string, args ...any) string {
+	t.Helper()
+	encoded := make([]string, len(args))
+	for i, arg := range args {
+		text, err := json.Marshal(arg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		encoded[i] = string(text)
+	}
+	return function + "(" + strings.Join(encoded, ", ") + ")"
+}
+
+// Every call of the original's client for browsers comes through from another origin.
+func TestClientInABrowser(t *testing.T) {
+	t.Parallel()
+	page := pages(t)
+	browser := openBrowser(t)
+	s := newStack(t, func(cfg *Config) { cfg.Origins = []string{"https://app.example.com", page.URL} })
+	api := httptest.NewServer(s.handler)
+	t.Cleanup(api.Close)
+	c := s.client(t, "alice")
+	got := evaluate[map[string]string](browser, t, page.URL, script(t, "useClient", api.URL+"/v3", c.username, c.key))
+	want := map[string]string{
+		"account": "alice", "shorten": "sho.rt/one", "shorten again": "1215", "mass shorten": "70 with errors: 0",
+		"page": "65 of 71", "search": "1", "tags": "alpha,be ta,mass", "domains": "sho.rt default",
+		"create tag": "new tag", "delete tag": "0",
+		"read one": "alpha,be ta", "edit one": "n+1 & more", "reset one": "0",
+		"read many": "40", "edit many": "40 with errors: 0", "reset many": "0", "delete many": "0",
+		"read by tags": "10 of 30", "edit by tags": "0", "reset by tags": "0", "delete by tags": "0", "left": "one n+1 & more",
+		"in the domain": "0", "in another domain": "failed: 1313", "with a wrong key": "failed: 1300",
+	}
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		equal(t, name, got[name], want[name])
+	}
+	equal(t, "steps", len(got), len(want))
+}
+
+// What a browser lets a page do that is listed, and keeps from all others.
+func TestOriginsInABrowser(t *testing.T) {
+	t.Parallel()
+	listed, other := pages(t), pages(t)
+	browser := openBrowser(t)
+	s := newStack(t, func(cfg *Config) { cfg.Origins = []string{listed.URL} })
+	api := httptest.NewServer(s.handler)
+	t.Cleanup(api.Close)
+	c := s.client(t, "alice")
+	type outcome struct {
+		Status  int
+		Code    code
+		Headers map[string]string
+		Kept    string
+	}
+	call := func(page, method, path string, headers map[string]string, body string) outcome {
+		t.Helper()
+		options := map[string]any{"method": method, "headers": headers}
+		if body != "" {
+			options["body"] = body
+		}
+		return evaluate[outcome](browser, t, page, script(t, "call", api.URL+path, options))
+	}
+	credentials := map[string]string{"X-Tinycc-User": c.username, "X-Tinycc-Key": c.key}
+	with := func(more ...string) map[string]string {
+		headers := maps.Clone(credentials)
+		for i := 0; i < len(more); i += 2 {
+			headers[more[i]] = more[i+1]
+		}
+		return headers
+	}
+
+	made := call(listed.URL, "POST", "/v3/urls", with("Content-Type", "application/json", "Idempotency-Key", "k", "X-Request-Id", "r"), batch(1))
+	if made.Kept != "" || made.Code != codeOK || made.Headers["x-batch-id"] == "" || made.Headers["x-event-position"] == "" ||
+		made.Headers["x-request-id"] != "r" {
+		t.Errorf("created: %+v", made)
+	}
+	if got := call(listed.URL, "POST", "/v3/urls?hashes=none", with("X-HTTP-Method-Override", "DELETE"), ""); got.Kept != "" || got.Code != codeOK {
+		t.Errorf("another method: %+v", got)
+	}
+	for path, want := range map[string]code{"/v3/urls/none": codeURLNotFound, "/v3/nothing": codeInvalidResource} {
+		if got := call(listed.URL, "GET", path, credentials, ""); got.Kept != "" || got.Code != want {
+			t.Errorf("%s: %+v", path, got)
+		}
+	}
+	if got := call(listed.URL, "PUT", "/v3/urls", credentials, ""); got.Code != codeMethodNotSupported || got.Headers["allow"] == "" {
+		t.Errorf("PUT: %+v", got)
+	}
+	for range badLogins {
+		s.stranger(t, "alice").call("GET", "/v3/account", "", from("127.0.0.1:1", "x"))
+	}
+	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 || got.Headers["retry-after"] == "" {
+		t.Errorf("throttled: %+v", got)
+	}
+
+	if got := call(other.URL, "GET", "/v3/openapi.json", map[string]string{}, ""); got.Status != http.StatusOK {
+		t.Errorf("the description: %+v", got)
+	}
+	for _, headers := range []map[string]string{{}, credentials} {
+		for _, path := range []string{"/v3/account", "/v3/urls"} {
+			if got := call(other.URL, "GET", path, headers, ""); got.Kept == "" {
+				t.Errorf("a page of an origin that is not listed has read %s: %+v", path, got)
+			}
+		}
+	}
+	if got := call(other.URL, "POST", "/v3/urls", with("Content-Type", "application/json"), batch(1)); got.Kept == "" {
+		t.Errorf("a page of an origin that is not listed has created links: %+v", got)
+	}
+	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	const ended = ".then(() => 'read', () => 'kept')"
+	for page, want := range map[string]string{listed.URL: "read", "data:text/html,<title>no origin</title>": "kept"} {
+		equal(t, page, evaluate[string](browser, t, page, script(t, "fetch", api.URL+"/v3/urls")+ended), want)
+	}
+}

@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// byHeaders sends the client's credentials in headers of their own in place of HTTP Basic.
+func (c *client) byHeaders(r *http.Request) {
+	r.Header.Del("Authorization")
+	r.Header.Set("X-Tinycc-User", c.username)
+	r.Header.Set("X-Tinycc-Key", c.key)
+}
+
+func TestCredentialsInHeaders(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	alice, bob := s.client(t, "alice"), s.client(t, "bob")
+	alice.must("POST", "/v3/urls", batch(1), alice.byHeaders)
+	equal(t, "URLs of alice", alice.must("GET", "/v3/urls", "", alice.byHeaders).Page.TotalCount, 1)
+	equal(t, "URLs of bob", bob.must("GET", "/v3/urls", "", bob.byHeaders).Page.TotalCount, 0)
+
+	without := func(name string) with { return func(r *http.Request) { r.Header.Del(name) } }
+	for _, missing := range []string{"X-Tinycc-User", "X-Tinycc-Key"} {
+		a := alice.call("GET", "/v3/account", "", alice.byHeaders, without(missing))
+		a.is(http.StatusBadRequest, codeInvalidKey)
+		a.has("both")
+	}
+	for _, scheme := range []string{"Bearer abc", "Basic", "Basic !"} { // no credentials of HTTP Basic
+		alice.must("GET", "/v3/account", "", alice.byHeaders, header("Authorization", scheme))
+	}
+	s.deactivate(t, "bob")
+	bob.call("GET", "/v3/account", "", bob.byHeaders).is(http.StatusForbidden, codeAccessDenied)
+}
+
+// Of a call with both, the credentials of HTTP Basic count: the others neither let it in nor keep it out, and no part of
+// one pair goes with a part of the other.
+func TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders(t *testing.T) {
+	t.Parallel()
+	s := newStack(t)
+	alice, bob, stranger := s.client(t, "alice"), s.client(t, "bob"), s.stranger(t, "alice")
+	alice.create(`"long_url":"https://example.com/"`)
+	both := func(basic, headers *client) *answer {
+		t.Helper()
+		return basic.call("GET", "/v3/urls", "", headers.byHeaders, func(r *http.Request) {
+			r.SetBasicAuth(basic.username, basic.key)
+		})
+	}
+	for _, headers := range []*client{alice, bob, stranger} {
+		a := both(alice, headers)
+		a.is(http.StatusOK, codeOK)
+		equal(t, "URLs of alice", a.Page.TotalCount, 1)
+		both(stranger, headers).is(http.StatusBadRequest, codeInvalidKey)
+	}
+	mixed := *bob
+	mixed.key = alice.key
+	both(&mixed, alice).is(http.StatusBadRequest, codeInvalidKey)
+	alice.call("GET", "/v3/urls", "", header("X-Tinycc-Key", alice.key), func(r *http.Request) {
+		r.Header.Del("X-Tinycc-User")
+		r.SetBasicAuth("alice", "")
+	}).is(http.StatusBadRequest, codeInvalidKey)
+}
+
+// One address has as many tries as ever, however it spreads them over the two ways, and both are the same work.
+func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	refused := make(map[string]int)
+	s := newStack(t, func(cfg *Config) {
+		cfg.LoginRefused = func(reason string) {
+			mu.Lock()
+			defer mu.Unlock()
+			refused[reason]++
+		}
+	})
+	alice, here := s.client(t, "alice"), from("192.0.2.7:1", "x")
+	work := func(c *client, ways ...with) []string {
+		s.asked.reset("")
+		c.call("GET", "/v3/account", "", append(ways, from("192.0.2.8:1", "x"))...)
+		return s.asked.reset(c.username)
+	}
+	for _, name := range []string{"alice", "nobody"} {
+		stranger := s.stranger(t, name)
+		if basic, headers := work(stranger), work(stranger, stranger.byHeaders); !slices.Equal(basic, headers) || len(headers) != 1 {
+			t.Errorf("%s: asked by HTTP Basic:\n%v\nby headers:\n%v", name, basic, headers)
+		}
+	}
+	told := 0
+	for i := range 3 * badLogins {
+		stranger := s.stranger(t, "alice")
+		ways := []with{here}
+		if i%2 == 0 {
+			ways = append(ways, stranger.byHeaders)
+		}
+		if stranger.call("GET", "/v3/account", "", ways...).status == http.StatusBadRequest {
+			told++
+		}
+	}
+	equal(t, "told", told, badLogins)
+	equal(t, "lines", len(s.log.matching("login refused", "account=alice", "address=192.0.2.7", "reason=wrong_key")), 1)
+	equal(t, "lines with the key", len(s.log.matching("lk_wrong")), 0)
+	alice.must("GET", "/v3/account", "", here, alice.byHeaders)
+	mu.Lock()
+	defer mu.Unlock()
+	equal(t, "throttled", refused[loginThrottled], 2*badLogins)
+}
