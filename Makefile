@@ -28,12 +28,14 @@ build: go ## Build the static binary ./linkledger
 # The race detector needs a C compiler, which a fresh machine may lack.
 .PHONY: test
 test: go ## Run all tests, with the race detector where a C compiler is found
+	@.ci/chromium
 	@$(WITH_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
 	go test $$race -timeout 15m ./...
 
 .PHONY: race
 race: go ## Run all tests with the race detector
+	@.ci/chromium
 	@$(WITH_POSTGRES) go test -race -timeout 15m ./...
 
 .PHONY: crash
@@ -69,6 +71,10 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 .PHONY: outage
 outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s, 5 times
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./cmd/linkledger -outage-rounds 5 -outage-length 20s
+
+.PHONY: far
+far: go ## Run the tests of commands and the event store's client with an event store that is 5 ms away
+	LINKLEDGER_TEST_DELAY=5ms go test -count=1 -timeout 20m ./commands ./events/eventstore
 
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way
