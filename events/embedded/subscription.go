@@ -188,7 +188,7 @@ func (c *streamCursor) follow(ctx context.Context) error {
 	if st.tombstoned {
 		return c.buried(ctx)
 	}
-	if !c.caughtUp {
+	if !c.caughtUp && !c.store.cfg.Answers.hidesCaughtUp(st) {
 		c.caughtUp = true
 		if err := c.sendCaughtUp(); err != nil {
 			return err
