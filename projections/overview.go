@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,7 @@ const (
 	Stopped    State = "stopped"     // its owner stands before an event that it can't apply
 	Paused     State = "paused"      // by an operator
 	Unowned    State = "unowned"     // no process keeps it up to date
+	Misplaced  State = "misplaced"   // its checkpoint is not in the log; it is to be rebuilt
 )
 
 // keepsUp is the age that the oldest event which is not applied may have in a projection that keeps up.
@@ -71,6 +73,10 @@ func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (
 			at := checkpointOf(row.Generation).position
 			backlog, err := store.Backlog(ctx, at, p.filter, mostCounted)
 			overviews[i] = overviewOf(row, backlog, time.Now())
+			if errors.Is(err, eventstore.ErrPositionInvalid) { // which says nothing of the others
+				overviews[i].State, overviews[i].LastError = Misplaced, err.Error()
+				return nil
+			}
 			return err
 		})
 	}
