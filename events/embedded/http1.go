@@ -15,9 +15,9 @@ import (
 const http1Answer = "This port speaks gRPC over HTTP/2. The HTTP API and persistent subscriptions of EventStoreDB are not offered.\n"
 
 const (
-	http2Begins  = "PRI"       // of the first bytes of a connection, which are no method of HTTP/1.1
-	http1Enough  = time.Second // for a client to take its answer
-	http1Name    = "http/1.1"  // in the negotiation of TLS
+	http2Begins = "PRI"       // of the first bytes of a connection, which are no method of HTTP/1.1
+	http1Enough = time.Second // for a client to take its answer
+	http1Name   = "http/1.1"  // in the negotiation of TLS
 )
 
 // doorkeeper lets gRPC in, and answers requests over HTTP/1.1 with 501. Clients

@@ -93,8 +93,11 @@ func parseProposed(m proposedMessage) (proposed, error) {
 	}
 	kind, hasType := m.GetMetadata()["type"]
 	content, hasContent := m.GetMetadata()["content-type"]
-	if !hasType || !hasContent {
-		return proposed{}, errMissingProperty
+	switch {
+	case !hasType:
+		return proposed{}, &missingPropertyError{"type"}
+	case !hasContent:
+		return proposed{}, &missingPropertyError{"content-type"}
 	}
 	if kind == "" {
 		return proposed{}, malformed("the event type is empty")
