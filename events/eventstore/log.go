@@ -109,7 +109,7 @@ func (s *Store) receiveLog(
 	for {
 		received, err := reading.next()
 		if errors.Is(err, io.EOF) {
-			return errors.Join(gathered.send(ctx, batches), s.endedBefore(ctx, upTo, at))
+			return errors.Join(gathered.send(ctx, batches), s.endedEarly(ctx, behind, upTo, at))
 		}
 		if err != nil && at == (Position{}) {
 			return s.positionFault(ctx, behind, err)

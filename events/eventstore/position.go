@@ -43,10 +43,10 @@ func noEventAt(at Position) error {
 	return fmt.Errorf("%w: no event begins at %s: %s", ErrPositionInvalid, at, whyInvalid)
 }
 
-// endedBefore tells why a reading of the log came to its end at a position and not at the one up to which it was to go.
+// endedEarly tells why a reading of the log came to its end at a position and not at the one up to which it was to go.
 // Where the log itself is shorter, that is ErrPositionInvalid; where it is not, as on a node that has just become the
 // leader, ErrUnavailable: the rest is still to come.
-func (s *Store) endedBefore(ctx context.Context, upTo, at Position) error {
+func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error {
 	if !upTo.After(at) {
 		return nil
 	}
@@ -58,10 +58,19 @@ func (s *Store) endedBefore(ctx context.Context, upTo, at Position) error {
 	if len(last) > 0 {
 		head = last[0].Position
 	}
-	if upTo.After(head) {
-		return fmt.Errorf("%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, upTo, whyInvalid)
+	for _, wanted := range []Position{behind, upTo} {
+		if wanted.After(head) {
+			return beyondEnd(head, wanted)
+		}
+	}
+	if !upTo.After(behind) { // nothing was to come
+		return nil
 	}
 	return fmt.Errorf("%w: it has sent the log up to %s and not to %s", ErrUnavailable, at, upTo)
+}
+
+func beyondEnd(head, wanted Position) error {
+	return fmt.Errorf("%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, wanted, whyInvalid)
 }
 
 // eventAt asks for the event at a position.

@@ -77,9 +77,9 @@ func TestInvalidPositions(t *testing.T) {
 			refusesPosition(t, name+": subscription", whySubscriptionEnds(t, store, at, tags))
 			_, err := store.Backlog(t.Context(), at, tags, 1)
 			refusesPosition(t, name+": backlog", err)
+			refusesPosition(t, name+": log up to its end", store.ReadLog(t.Context(), at, head, ignore))
 			refusesPosition(t, name+": log up to there", store.ReadLog(t.Context(), at, moved(head, 2000), ignore))
 		}
-		refusesPosition(t, "log", store.ReadLog(t.Context(), moved(positions[0], 1), head, ignore))
 		refusesPosition(t, "log that is shorter", store.ReadLog(t.Context(), positions[0], moved(head, 1000), ignore))
 		if err := store.ReadLog(t.Context(), positions[0], head, ignore); err != nil {
 			t.Errorf("positions that are in the log: %v", err)

@@ -118,7 +118,7 @@ func (s *Store) subscribe(ctx context.Context, from Position, filter Filter) (*s
 		return nil, err
 	}
 	if from.After(head) {
-		return nil, fmt.Errorf("%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, from, whyInvalid)
+		return nil, beyondEnd(head, from)
 	}
 	opening, giveUp := context.WithCancelCause(ctx)
 	patience := time.AfterFunc(s.cfg.AttemptTimeout, func() { giveUp(errNoAnswer) })
