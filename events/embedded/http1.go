@@ -2,6 +2,8 @@ package embedded
 
 import (
 	"bufio"
+	"bytes"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -45,11 +47,18 @@ func (d doorkeeper) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 		return nil, nil, io.EOF // it came to nothing, which is no error
 	}
 	begun := &begunConn{Conn: conn, first: first}
-	if string(first) != http2Begins {
-		return nil, nil, refuseHTTP1(begun)
+	switch {
+	case string(first) == http2Begins:
+		return begun, info, nil
+	case bytes.ContainsFunc(first, notOfMethods):
+		return nil, nil, errNotHTTP // TLS, for one: it is not left waiting
 	}
-	return begun, info, nil
+	return nil, nil, refuseHTTP1(begun)
 }
+
+var errNotHTTP = errors.New("the client speaks neither HTTP/2 nor HTTP/1.1")
+
+func notOfMethods(r rune) bool { return r < 'A' || r > 'Z' }
 
 // refuseHTTP1 answers one request and closes the connection. It returns what
 // tells the server that this was done.
