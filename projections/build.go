@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -81,7 +82,13 @@ func switchTo(ctx context.Context, db *bun.DB, store *eventstore.Store, p projec
 			if err != nil || missing.Events > 0 {
 				return err
 			}
-			at.position = served
+			// Nor does it go on from a checkpoint that is not in the log, which may be why it was built.
+			switch _, err := store.Backlog(ctx, served, p.filter, 1); {
+			case err == nil:
+				at.position = served
+			case !errors.Is(err, eventstore.ErrPositionInvalid):
+				return err
+			}
 		}
 		if taken = true; next.Serving {
 			return nil

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -24,6 +25,7 @@ const (
 	Stopped    State = "stopped"     // its owner stands before an event that it can't apply
 	Paused     State = "paused"      // by an operator
 	Unowned    State = "unowned"     // no process keeps it up to date
+	Misplaced  State = "misplaced"   // its checkpoint is not in the log; it is to be rebuilt
 )
 
 // keepsUp is the age that the oldest event which is not applied may have in a projection that keeps up.
@@ -87,6 +89,10 @@ func AddLag(ctx context.Context, store *eventstore.Store, overviews []Overview) 
 		}
 		counting.Go(func() error {
 			backlog, err := store.Backlog(ctx, o.Position, p.filter, mostCounted)
+			if errors.Is(err, eventstore.ErrPositionInvalid) { // which says nothing of the others
+				o.State, o.LastError = Misplaced, err.Error()
+				return nil
+			}
 			o.lag(backlog, time.Now())
 			return err
 		})

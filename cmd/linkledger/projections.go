@@ -60,7 +60,8 @@ func explained(err error, t *place) error {
 	case errors.Is(err, projections.ErrUnknownProjection):
 		return usage("%w (linkledger projections list names them)", err)
 	case errors.Is(err, projections.ErrPaused), errors.Is(err, projections.ErrNoGeneration), errors.Is(err, projections.ErrOtherShape),
-		errors.Is(err, projections.ErrBehind), errors.Is(err, projections.ErrDisturbed), errors.Is(err, projections.ErrOtherLog):
+		errors.Is(err, projections.ErrBehind), errors.Is(err, projections.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
+		errors.Is(err, eventstore.ErrPositionInvalid):
 		return usageError{err}
 	case errors.Is(err, projections.ErrNotPrepared):
 		return usage("%w: start linkledger serve or dev once", err)

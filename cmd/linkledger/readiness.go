@@ -89,7 +89,7 @@ func (s *service) problem(o projections.Overview) error {
 	switch {
 	case o.State == projections.Unowned:
 		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
-	case o.State == projections.Paused, o.State == projections.Stopped:
+	case o.State == projections.Paused, o.State == projections.Stopped, o.State == projections.Misplaced:
 		return fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
 	case o.Lag > s.ReadyMaxLag:
 		return fmt.Errorf("%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents, cmp.Or(o.LastError, "no error"))

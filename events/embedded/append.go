@@ -48,7 +48,7 @@ func (s *streamsService) Append(call streams.Streams_AppendServer) error {
 	ctx := call.Context()
 	d, err := s.receiveAppend(call)
 	if err != nil {
-		return failure(ctx, err)
+		return s.store.failure(ctx, err, nil)
 	}
 	out := s.store.writer.submit(ctx, d.size, d.plan)
 	resp, err := appendResponse(out, d.expected)
@@ -108,7 +108,7 @@ func invalidUnless(err, target error, message string) error {
 
 func parseAppendOptions(opts *streams.AppendReq_Options) (*draft, error) {
 	if opts == nil {
-		return nil, invalid("an append begins with its options")
+		return nil, malformed("an append begins with its options")
 	}
 	d := &draft{}
 	var err error
@@ -211,7 +211,7 @@ func (s *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*s
 	}
 	pos, err := s.remove(ctx, opts.GetStreamIdentifier(), expected, (*ledger).planDelete)
 	if err != nil {
-		return nil, failure(ctx, err)
+		return nil, s.store.failure(ctx, err, nil)
 	}
 	return &streams.DeleteResp{PositionOption: &streams.DeleteResp_Position_{
 		Position: &streams.DeleteResp_Position{CommitPosition: pos, PreparePosition: pos},
@@ -237,7 +237,7 @@ func (s *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneRe
 	}
 	pos, err := s.remove(ctx, opts.GetStreamIdentifier(), expected, (*ledger).planTombstone)
 	if err != nil {
-		return nil, failure(ctx, err)
+		return nil, s.store.failure(ctx, err, nil)
 	}
 	return &streams.TombstoneResp{PositionOption: &streams.TombstoneResp_Position_{
 		Position: &streams.TombstoneResp_Position{CommitPosition: pos, PreparePosition: pos},

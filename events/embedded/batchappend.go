@@ -26,7 +26,6 @@ type batch struct {
 	draft
 	id       *shared.UUID
 	wireName *shared.StreamIdentifier
-	options  *streams.BatchAppendReq_Options
 	ctx      context.Context
 	cancel   context.CancelFunc
 }
@@ -144,7 +143,10 @@ func (b *batchCall) receive(ctx context.Context) (<-chan *streams.BatchAppendReq
 func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) error {
 	id, err := parseUUID(req.GetCorrelationId())
 	if err != nil {
-		return invalid("a batch has no usable correlation id")
+		opts := req.GetOptions()
+		nameless := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier()}
+		b.answer(nameless, outcome{err: invalid("a batch has no usable correlation id")})
+		return nil // the others of the call have one
 	}
 	if _, ok := b.refused[id]; ok {
 		if req.GetIsFinal() {
@@ -185,7 +187,7 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 // the batch as is needed to answer it.
 func (b *batchCall) begin(ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID) (*batch, error) {
 	opts := req.GetOptions()
-	batch := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), options: opts, cancel: func() {}}
+	batch := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), cancel: func() {}}
 	if opts == nil {
 		return batch, invalid("a batch begins with its options")
 	}

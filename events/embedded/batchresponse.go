@@ -20,16 +20,6 @@ func (b *batch) response(out outcome, limit int) *streams.BatchAppendResp {
 	if resp.StreamIdentifier == nil {
 		resp.StreamIdentifier = &shared.StreamIdentifier{}
 	}
-	switch e := b.options.GetExpectedStreamPosition().(type) {
-	case *streams.BatchAppendReq_Options_StreamPosition:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamPosition{StreamPosition: e.StreamPosition}
-	case *streams.BatchAppendReq_Options_NoStream:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_NoStream{NoStream: &emptypb.Empty{}}
-	case *streams.BatchAppendReq_Options_Any:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_Any{Any: &emptypb.Empty{}}
-	case *streams.BatchAppendReq_Options_StreamExists:
-		resp.ExpectedStreamPosition = &streams.BatchAppendResp_StreamExists{StreamExists: &emptypb.Empty{}}
-	}
 	if out.err != nil {
 		resp.Result = &streams.BatchAppendResp_Error{Error: b.wireError(out.err, limit)}
 		return resp
@@ -53,6 +43,7 @@ func (b *batch) wireError(err error, limit int) *rpcstatus.Status {
 		wrong   *wrongVersionError
 		deleted *deletedError
 		large   *tooLargeError
+		missing *missingPropertyError
 	)
 	pack := func(code codes.Code, message string, detail proto.Message) *rpcstatus.Status {
 		st := &rpcstatus.Status{Code: int32(code), Message: message}
@@ -73,7 +64,7 @@ func (b *batch) wireError(err error, limit int) *rpcstatus.Status {
 		return pack(codes.PermissionDenied, "AccessDenied", &shared.AccessDenied{})
 	case errors.Is(err, context.DeadlineExceeded):
 		return pack(codes.DeadlineExceeded, "Timeout", &shared.Timeout{})
-	case errors.Is(err, errMissingProperty), status.Code(err) == codes.InvalidArgument:
+	case errors.As(err, &missing), status.Code(err) == codes.InvalidArgument:
 		return pack(codes.InvalidArgument, "BadRequest", &shared.BadRequest{Message: err.Error()})
 	}
 	return pack(codes.Unknown, "Unknown", &shared.Unknown{})

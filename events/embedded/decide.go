@@ -21,13 +21,14 @@ type wrongVersionError struct {
 }
 
 func (e *wrongVersionError) Error() string {
-	return fmt.Sprintf("stream %q is at revision %d, expected %d", e.stream, e.current, e.expected)
+	return fmt.Sprintf("Delete failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d",
+		e.stream, e.expected, e.current) // an append says it otherwise
 }
 
 // deletedError refuses whatever is asked of a tombstoned stream.
 type deletedError struct{ stream string }
 
-func (e *deletedError) Error() string { return fmt.Sprintf("stream %q is deleted", e.stream) }
+func (e *deletedError) Error() string { return fmt.Sprintf("Event stream '%s' is deleted.", e.stream) }
 
 // verdict is what becomes of an acceptable write.
 type verdict struct {

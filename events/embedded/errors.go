@@ -12,16 +12,22 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-var (
-	errMissingProperty = errors.New("an event lacks type or content-type")
-	errDenied          = errors.New("access denied")
-)
+var errDenied = errors.New("access denied")
+
+// The texts of errors that a trailer names are those of real servers.
+
+// missingPropertyError refuses an event without a type or a content-type.
+type missingPropertyError struct{ name string }
+
+func (e *missingPropertyError) Error() string {
+	return "Required Metadata Property '" + e.name + "' is missing"
+}
 
 // tooLargeError refuses an append over the limit, in bytes.
 type tooLargeError struct{ limit int }
 
 func (e *tooLargeError) Error() string {
-	return "the append is larger than " + strconv.Itoa(e.limit) + " bytes"
+	return "Maximum Append Size of " + strconv.Itoa(e.limit) + " Exceeded."
 }
 
 // failure turns an error into what clients expect to see: a status, and
@@ -43,6 +49,7 @@ func classify(err error) (codes.Code, []string) {
 		deleted *deletedError
 		wrong   *wrongVersionError
 		large   *tooLargeError
+		missing *missingPropertyError
 	)
 	switch {
 	case errors.As(err, &deleted):
@@ -57,7 +64,7 @@ func classify(err error) (codes.Code, []string) {
 		return codes.InvalidArgument, []string{
 			"exception", "maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(large.limit),
 		}
-	case errors.Is(err, errMissingProperty):
+	case errors.As(err, &missing):
 		return codes.InvalidArgument, []string{
 			"exception", "missing-required-metadata-property", "required-metadata-properties", "type,content-type",
 		}

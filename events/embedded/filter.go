@@ -45,8 +45,11 @@ func parseFilter(opts *streams.ReadReq_Options_FilterOptions) (*filter, error) {
 		return nil, invalid("the filter has no window")
 	}
 	f.interval = window * uint64(opts.GetCheckpointIntervalMultiplier())
-	if f.interval == 0 {
-		return nil, invalid("window and checkpoint interval of a filter must be at least 1")
+	switch {
+	case window == 0:
+		return nil, &faulty{faultWindow, "the window of a filter must be at least 1"}
+	case f.interval == 0:
+		return nil, malformed("the checkpoint interval of a filter must be at least 1")
 	}
 	return f, f.parseExpression(expr)
 }
@@ -57,7 +60,7 @@ func (f *filter) parseExpression(expr *streams.ReadReq_Options_FilterOptions_Exp
 			return invalid(fmt.Sprintf("the filter's pattern is longer than %d bytes", maxRegexLen))
 		}
 		if f.regex, err = regexp.Compile(pattern); err != nil {
-			return invalid(fmt.Sprintf("the filter's pattern is not supported: %v", err))
+			return malformed(fmt.Sprintf("the filter's pattern is not supported: %v", err))
 		}
 		return nil
 	}

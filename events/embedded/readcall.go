@@ -7,8 +7,6 @@ import (
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"github.com/cockroachdb/pebble/v2"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // readPageEvents is the page size of the real server. Clients can notice it
@@ -28,14 +26,21 @@ type reader struct {
 // Read serves reads and subscriptions.
 func (s *streamsService) Read(req *streams.ReadReq, call streams.Streams_ReadServer) error {
 	q, err := parseRead(req.GetOptions())
-	if err != nil {
-		return failure(call.Context(), err)
-	}
 	r := &reader{store: s.store, req: q, send: call.Send, sendEncoded: call.SendMsg}
-	if err := r.run(call.Context()); err != nil {
-		return failure(call.Context(), err)
+	if err == nil {
+		err = s.store.cfg.Answers.objection(q)
 	}
-	return nil
+	if err == nil {
+		err = r.run(call.Context())
+	}
+	if err == nil {
+		return nil
+	}
+	var confirm func() error
+	if req.GetOptions().GetSubscription() != nil {
+		confirm = r.sendConfirmation
+	}
+	return s.store.failure(call.Context(), err, confirm)
 }
 
 func (r *reader) run(ctx context.Context) error {
@@ -50,7 +55,7 @@ func (r *reader) run(ctx context.Context) error {
 
 func noEventAt(pos uint64, err error) error {
 	if errors.Is(err, pebble.ErrNotFound) {
-		return status.Error(codes.InvalidArgument, fmt.Sprintf("no event begins at position %d", pos))
+		return &faulty{faultPosition, fmt.Sprintf("no event begins at position %d", pos)}
 	}
 	return fmt.Errorf("read position %d: %w", pos, err)
 }

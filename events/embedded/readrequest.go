@@ -26,6 +26,7 @@ type readRequest struct {
 	filter       *filter
 	resolveLinks bool
 	stringIDs    bool
+	noIDs        bool // no form of ids was named; the structured one is sent
 	bounds       bool // the client understands first and last stream positions
 }
 
@@ -36,6 +37,7 @@ func parseRead(opts *streams.ReadReq_Options) (*readRequest, error) {
 		bounds:       opts.GetControlOption().GetCompatibility() >= 1,
 	}
 	_, q.stringIDs = opts.GetUuidOption().GetContent().(*streams.ReadReq_Options_UUIDOption_String_)
+	q.noIDs = opts.GetUuidOption().GetContent() == nil
 	switch n := opts.GetCountOption().(type) {
 	case *streams.ReadReq_Options_Count:
 		q.count = n.Count
@@ -90,10 +92,10 @@ func (q *readRequest) parseRevision(opts *streams.ReadReq_Options_StreamOptions)
 		if q.at == math.MaxUint64 {
 			q.from = fromEnd
 		} else if q.at > math.MaxInt64 {
-			return invalid("the revision is out of range")
+			return &faulty{faultRevision, "the revision is out of range"}
 		}
 	default:
-		return invalid("the revision to read from is missing")
+		return malformed("the revision to read from is missing")
 	}
 	return nil
 }
@@ -110,10 +112,10 @@ func (q *readRequest) parsePosition(opts *streams.ReadReq_Options_AllOptions) er
 		if commit == math.MaxUint64 && prepare == math.MaxUint64 {
 			q.from = fromEnd
 		} else if commit < prepare || commit > math.MaxInt64 {
-			return invalid("the position is out of range")
+			return malformed("the position is out of range")
 		}
 	default:
-		return invalid("the position to read from is missing")
+		return malformed("the position to read from is missing")
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 )
 
@@ -48,8 +49,13 @@ func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 		// worth a tenth of an append. Calls beyond their number get their own.
 		grpc.NumStreamWorkers(callWorkers),
 	}
-	if secure && s.cfg.TLS != nil {
-		opts = append(opts, grpc.Creds(credentials.NewTLS(s.cfg.TLS)))
+	switch {
+	case secure && s.cfg.TLS != nil:
+		both := s.cfg.TLS.Clone()
+		both.NextProtos = []string{"h2", http1Name}
+		opts = append(opts, grpc.Creds(doorkeeper{credentials.NewTLS(both)}))
+	case secure:
+		opts = append(opts, grpc.Creds(doorkeeper{insecure.NewCredentials()}))
 	}
 	if !secure || s.cfg.User == "" {
 		server := grpc.NewServer(opts...)

@@ -45,6 +45,8 @@ type Config struct {
 	// User and Password, when set, are demanded of every client. They need TLS:
 	// official clients send credentials over TLS only.
 	User, Password string
+	// Answers are AnswersOwn, but for tests of clients.
+	Answers Answers
 	// Logger is told of what happens in the background; nil discards.
 	Logger *slog.Logger
 
@@ -113,6 +115,11 @@ func (c *Config) complete() error {
 	}
 	if c.MaxAppendSize < 0 || c.MaxAppendSize > LargestAppendSize {
 		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", LargestAppendSize)
+	}
+	switch c.Answers {
+	case AnswersOwn, Answers2310, Answers2410:
+	default:
+		return fmt.Errorf("Answers of an unknown server: %q", c.Answers)
 	}
 	if c.User != "" && c.TLS == nil {
 		return errors.New("a user and password need TLS")

@@ -27,10 +27,6 @@ func (r *reader) sendConfirmation() error {
 	}})
 }
 
-func (r *reader) sendCaughtUp() error {
-	return r.send(&streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: &streams.ReadResp_CaughtUp{}}})
-}
-
 // allCursor is a subscription to $all: a place in the log and nothing else.
 type allCursor struct {
 	*reader
@@ -115,7 +111,7 @@ func (c *allCursor) consider(ctx context.Context, rec *record) error {
 	}
 	c.considered = rec.pos
 	if c.sinceCheckpoint++; c.sinceCheckpoint >= c.req.filter.interval {
-		return c.sendCheckpoint()
+		return c.checkpoint()
 	}
 	return nil
 }
@@ -127,18 +123,16 @@ func (c *allCursor) rest() error {
 	}
 	c.caughtUp = true
 	if c.req.filter != nil && c.sinceCheckpoint > 0 {
-		if err := c.sendCheckpoint(); err != nil {
+		if err := c.checkpoint(); err != nil {
 			return err
 		}
 	}
-	return c.sendCaughtUp()
+	return c.sendCaughtUp(noEvents, c.at)
 }
 
-func (c *allCursor) sendCheckpoint() error {
+func (c *allCursor) checkpoint() error {
 	c.sinceCheckpoint = 0
-	return c.send(&streams.ReadResp{Content: &streams.ReadResp_Checkpoint_{
-		Checkpoint: &streams.ReadResp_Checkpoint{CommitPosition: c.considered, PreparePosition: c.considered},
-	}})
+	return c.sendCheckpoint(c.considered)
 }
 
 // streamCursor is a subscription to one stream.
@@ -188,9 +182,9 @@ func (c *streamCursor) follow(ctx context.Context) error {
 	if st.tombstoned {
 		return c.buried(ctx)
 	}
-	if !c.caughtUp {
+	if !c.caughtUp && !c.store.cfg.Answers.hidesCaughtUp(st) {
 		c.caughtUp = true
-		if err := c.sendCaughtUp(); err != nil {
+		if err := c.sendCaughtUp(c.at, c.store.tail.head.Load()); err != nil {
 			return err
 		}
 	}

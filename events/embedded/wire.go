@@ -25,7 +25,7 @@ func streamName(id *shared.StreamIdentifier) (string, error) {
 	name := id.GetStreamName()
 	switch {
 	case len(name) == 0:
-		return "", invalid("the stream name is empty")
+		return "", malformed("the stream name is empty")
 	case len(name) > maxStreamName:
 		return "", invalid(fmt.Sprintf("the stream name is longer than %d bytes", maxStreamName))
 	case !utf8.Valid(name):
@@ -58,11 +58,11 @@ func parseUUID(id *shared.UUID) (uuid.UUID, error) {
 	case *shared.UUID_String_:
 		out, err := uuid.Parse(v.String_)
 		if err != nil {
-			return uuid.Nil, invalid("malformed event id")
+			return uuid.Nil, malformed("malformed event id")
 		}
 		return out, nil
 	}
-	return uuid.Nil, invalid("the event id is missing")
+	return uuid.Nil, malformed("the event id is missing")
 }
 
 func wireUUID(id uuid.UUID, asString bool) *shared.UUID {
@@ -89,15 +89,18 @@ func parseProposed(m proposedMessage) (proposed, error) {
 		return proposed{}, err
 	}
 	if id == uuid.Nil {
-		return proposed{}, invalid("the event id is empty")
+		return proposed{}, malformed("the event id is empty")
 	}
 	kind, hasType := m.GetMetadata()["type"]
 	content, hasContent := m.GetMetadata()["content-type"]
-	if !hasType || !hasContent {
-		return proposed{}, errMissingProperty
+	switch {
+	case !hasType:
+		return proposed{}, &missingPropertyError{"type"}
+	case !hasContent:
+		return proposed{}, &missingPropertyError{"content-type"}
 	}
 	if kind == "" {
-		return proposed{}, invalid("the event type is empty")
+		return proposed{}, malformed("the event type is empty")
 	}
 	return proposed{
 		id: id, kind: kind, json: content == contentJSON,

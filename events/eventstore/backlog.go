@@ -63,7 +63,7 @@ func (s *Store) scan(ctx context.Context, behind Position, filter Filter, visit 
 	}
 	defer subscription.close()
 	for {
-		received, err := subscription.next()
+		received, err := subscription.next(ctx)
 		switch {
 		case err != nil:
 			return err

@@ -34,8 +34,8 @@ var (
 	ErrForbidden = fmt.Errorf("%w: the user lacks a right", ErrDenied)
 	// ErrInvalid means that the event store found the request malformed.
 	ErrInvalid = errors.New("event store refused the request as malformed")
-	// ErrPositionInvalid means that a position is not one of this log: the log was reset, or restored from a backup
-	// that is older than the checkpoint.
+	// ErrPositionInvalid means that a position is not one of this log: it is of another log, or the log was reset, or
+	// restored from a backup that is older than the position. What was read up to there is to be read anew.
 	ErrPositionInvalid = errors.New("position is not in this log")
 	// ErrForeign means that an event was not written by Linkledger and can't be copied.
 	ErrForeign = errors.New("event of another program")
@@ -46,7 +46,8 @@ var (
 )
 
 // classify maps an error of a reading to one of this package, by its gRPC status and the exception that its trailer names.
-// What says nothing (Unknown, Internal) counts as unavailable: reading again is safe. The end of a reading stays io.EOF.
+// What says nothing (Unknown, Internal) counts as unavailable: reading again is safe. For a reading from a position,
+// positionFault has the last word. The end of a reading stays io.EOF.
 func classify(err error, trailer metadata.MD) error {
 	if errors.Is(err, io.EOF) {
 		return err
@@ -58,9 +59,15 @@ func classify(err error, trailer metadata.MD) error {
 	case isDenied(err):
 		sentinel = denial(status.Code(err))
 	case status.Code(err) == codes.InvalidArgument:
-		sentinel = ErrPositionInvalid
+		sentinel = ErrInvalid
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
+}
+
+// hasCode tells whether an answer of gRPC with this status is what went wrong.
+func hasCode(err error, code codes.Code) bool {
+	answered, ok := status.FromError(err)
+	return ok && err != nil && answered.Code() == code
 }
 
 // isDenied tells of an error of gRPC that the credentials do not suffice, which no repetition will mend.

@@ -23,8 +23,8 @@ func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func(
 
 // ReadWholeLog hands the events of all streams behind a position to handle, in batches and in the order of the log, up to and
 // including a position: that of Head, for instance. The zero position is the start of the log. An outage is waited out
-// until the context ends, and no event is handed on twice. Errors: those of handle, ErrPositionInvalid, ErrDenied, and
-// ErrUnavailable when the context ended.
+// until the context ends, and no event is handed on twice. Errors: those of handle, ErrPositionInvalid where one of the
+// positions is not in the log, ErrDenied, and ErrUnavailable when the context ended.
 func (s *Store) ReadWholeLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
 	return s.readLog(ctx, behind, upTo, handle, func(Recorded) bool { return true })
 }
@@ -105,15 +105,20 @@ func (s *Store) receiveLog(
 	}
 	defer reading.close()
 	gathered := logBatch{begun: time.Now()}
+	var at Position // of the last event
 	for {
 		received, err := reading.next()
 		if errors.Is(err, io.EOF) {
-			return gathered.send(ctx, batches)
+			return errors.Join(gathered.send(ctx, batches), s.endedEarly(ctx, behind, upTo, at))
+		}
+		if err != nil && at == (Position{}) {
+			return s.positionFault(ctx, behind, err)
 		}
 		if err != nil {
 			return err
 		}
 		if event := received.event; received.isEvent {
+			at = event.Position
 			if event.Position.After(upTo) {
 				return gathered.send(ctx, batches)
 			}

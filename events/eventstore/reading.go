@@ -92,12 +92,19 @@ func (s *Store) openLog(ctx context.Context, from Position) (following, error) {
 type subscription struct {
 	following
 
-	head Position // of the log before it was opened: once caught up, everything up to there has been delivered
+	store *Store
+	from  Position
+	head  Position // of the log before it was opened: once caught up, everything up to there has been delivered
+	begun bool     // something came behind from
 }
 
 // next waits for the next answer. Of events of the event store itself it tells no more than that they were passed.
-func (s *subscription) next() (answer, error) {
+func (s *subscription) next(ctx context.Context) (answer, error) {
 	a, err := s.following.next()
+	if err != nil && !s.begun {
+		return a, s.store.positionFault(ctx, s.from, err) // some servers confirm the subscription before they refuse it
+	}
+	s.begun = true
 	if a.isEvent && strings.HasPrefix(a.event.Stream, "$") {
 		a = answer{checkpoint: a.event.Position}
 	}
@@ -111,19 +118,20 @@ func (s *Store) subscribe(ctx context.Context, from Position, filter Filter) (*s
 		return nil, err
 	}
 	if from.After(head) {
-		return nil, fmt.Errorf("%w: the checkpoint %s lies behind the end of the log, %s: the event store was reset "+
-			"or restored from an older backup; rebuild the projection", ErrPositionInvalid, from, head)
+		return nil, beyondEnd(head, from)
 	}
-	ctx, giveUp := context.WithCancelCause(ctx)
+	opening, giveUp := context.WithCancelCause(ctx)
 	patience := time.AfterFunc(s.cfg.AttemptTimeout, func() { giveUp(errNoAnswer) })
 	options := &streams.ReadReq_Options{
 		StreamOption: fromPosition(from),
 		CountOption:  &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}},
 	}
 	filter.apply(options)
-	opened, err := s.follow(ctx, options)
+	opened, err := s.follow(opening, options)
 	if err == nil {
-		_, err = opened.next() // the confirmation
+		if _, err = opened.next(); err != nil { // the confirmation
+			err = s.positionFault(opening, from, err)
+		}
 		if !patience.Stop() && err == nil {
 			err = fmt.Errorf("%w: %w", ErrUnavailable, errNoAnswer)
 		}
@@ -136,5 +144,5 @@ func (s *Store) subscribe(ctx context.Context, from Position, filter Filter) (*s
 		giveUp(err)
 		return nil, err
 	}
-	return &subscription{opened, head}, nil
+	return &subscription{following: opened, store: s, from: from, head: head}, nil
 }

@@ -307,7 +307,7 @@ func (s *Subscriber) receive(ctx context.Context, subscription *subscription, ar
 	defer close(arrivals)
 	defer subscription.close()
 	for {
-		received, err := subscription.next()
+		received, err := subscription.next(ctx)
 		if err != nil {
 			return fmt.Errorf("subscription dropped: %w", err)
 		}

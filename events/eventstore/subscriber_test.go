@@ -2,7 +2,6 @@ package eventstore_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"testing"
@@ -238,33 +237,6 @@ func TestSubscriberOutlivesTheStore(t *testing.T) {
 		server.Start()
 		appendNumbers(t, store, 10*round, 10*round+10)
 		r.until(t, messages, 10*round+10)
-	}
-}
-
-func TestCheckpointBehindTheLogIsAnError(t *testing.T) {
-	t.Parallel()
-	store := eventstoretest.New(t)
-	failed := make(chan error)
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
-		Filter: eventstore.Filter{Streams: []string{events.StreamTags}},
-		Checkpoint: func(context.Context) (eventstore.Position, error) {
-			return eventstore.Position{Commit: 1 << 40, Prepare: 1 << 40}, nil
-		},
-		OnError: func(err error) {
-			select {
-			case failed <- err:
-			case <-t.Context().Done():
-			}
-		},
-	})
-	if _, err := subscriber.Subscribe(t.Context(), "test"); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-failed; !errors.Is(err, eventstore.ErrPositionInvalid) {
-		t.Errorf("%v", err)
-	}
-	if err := subscriber.Close(); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -38,6 +38,12 @@ func ServeFolder(t testing.TB, folder string) *Server {
 	return ServeConfig(t, embedded.Config{Dir: folder})
 }
 
+// ServeAnswers starts an event store in memory that answers as another server does.
+func ServeAnswers(t testing.TB, answers embedded.Answers) *Server {
+	t.Helper()
+	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem(), Answers: answers})
+}
+
 // ServeConfig starts an event store of a certain configuration for the length of the test.
 func ServeConfig(t testing.TB, config embedded.Config) *Server {
 	t.Helper()
@@ -107,6 +113,19 @@ func (s *Server) Stop() {
 func New(t testing.TB) *eventstore.Store {
 	t.Helper()
 	return Open(t, Serve(t).URL())
+}
+
+// Each runs a test with an event store of its own for each server whose answers the embedded one knows.
+func Each(t *testing.T, test func(*testing.T, *Server)) {
+	t.Helper()
+	for name, answers := range map[string]embedded.Answers{
+		"embedded": embedded.AnswersOwn, "23.10": embedded.Answers2310, "24.10": embedded.Answers2410,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, ServeAnswers(t, answers))
+		})
+	}
 }
 
 // Open connects to an event store for the length of the test.

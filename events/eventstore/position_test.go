@@ -1,0 +1,168 @@
+package eventstore_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+var tags = eventstore.Filter{Streams: []string{events.StreamTags}}
+
+func moved(p eventstore.Position, by uint64) eventstore.Position {
+	return eventstore.Position{Commit: p.Commit + by, Prepare: p.Prepare + by}
+}
+
+// refusesPosition demands that an error names the position and says what to do.
+func refusesPosition(t *testing.T, what string, err error) {
+	t.Helper()
+	if !errors.Is(err, eventstore.ErrPositionInvalid) || errors.Is(err, eventstore.ErrUnavailable) ||
+		!strings.Contains(err.Error(), "is to be read anew") {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+// whySubscriptionEnds is the first error of a subscription from a checkpoint.
+func whySubscriptionEnds(t *testing.T, store *eventstore.Store, at eventstore.Position, filter eventstore.Filter) error {
+	t.Helper()
+	failed := make(chan error)
+	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+		Filter:     filter,
+		Checkpoint: func(context.Context) (eventstore.Position, error) { return at, nil },
+		OnError: func(err error) {
+			select {
+			case failed <- err:
+			case <-t.Context().Done():
+			}
+		},
+	})
+	if _, err := subscriber.Subscribe(t.Context(), "test"); err != nil {
+		t.Fatal(err)
+	}
+	err := <-failed
+	go func() { // it goes on trying
+		for range failed {
+		}
+	}()
+	if closed := subscriber.Close(); closed != nil {
+		t.Error(closed)
+	}
+	close(failed)
+	return err
+}
+
+// TestInvalidPositions goes on from positions that are not in the log, with every server's answers.
+func TestInvalidPositions(t *testing.T) {
+	t.Parallel()
+	eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
+		store := eventstoretest.Open(t, server.URL())
+		positions := fill(t, store, 300)
+		head := positions[299]
+		ignore := func([]eventstore.Recorded) error { return nil }
+		for name, at := range map[string]eventstore.Position{
+			"inside an event": moved(positions[0], 1), "behind the end": moved(head, 1000),
+		} {
+			refusesPosition(t, name+": subscription", whySubscriptionEnds(t, store, at, tags))
+			_, err := store.Backlog(t.Context(), at, tags, 1)
+			refusesPosition(t, name+": backlog", err)
+			refusesPosition(t, name+": log up to its end", store.ReadLog(t.Context(), at, head, ignore))
+			refusesPosition(t, name+": log up to there", store.ReadLog(t.Context(), at, moved(head, 2000), ignore))
+		}
+		refusesPosition(t, "log that is shorter", store.ReadLog(t.Context(), positions[0], moved(head, 1000), ignore))
+		if err := store.ReadLog(t.Context(), positions[0], head, ignore); err != nil {
+			t.Errorf("positions that are in the log: %v", err)
+		}
+	})
+}
+
+// TestUnknownIsAnOutage lets the event store refuse everything, and a position alone for a while: both pass.
+func TestUnknownIsAnOutage(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	positions := fill(t, eventstoretest.Open(t, server.URL()), 300)
+	for name, answers := range map[string][]bool{
+		"all reads":                    {false, false, false, false, false},
+		"the position, once":           {false, true},
+		"the position, in the outage":  {false, false},
+		"the end, after the position":  {false, false, true, true},
+		"the position, and the outage": {false, true, true, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			store := eventstoretest.Open(t, newUnsure(t, server.Address(), answers))
+			var read []eventstore.Recorded
+			err := store.ReadLog(t.Context(), positions[9], positions[299], func(batch []eventstore.Recorded) error {
+				read = append(read, batch...)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			counted(t, read, 10, 299)
+		})
+	}
+}
+
+// unsure stands before a server and answers UNKNOWN to reads: the first ones, as a list says.
+type unsure struct {
+	streams.UnimplementedStreamsServer
+	server  streams.StreamsClient
+	answers []bool
+	asked   atomic.Int64
+}
+
+func newUnsure(t *testing.T, server string, answers []bool) (url string) {
+	t.Helper()
+	conn, err := grpc.NewClient(server, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := &unsure{server: streams.NewStreamsClient(conn), answers: answers}
+	listener := eventstoretest.Listen(t)
+	served := grpc.NewServer()
+	streams.RegisterStreamsServer(served, u)
+	ended := make(chan error, 1)
+	go func() { ended <- served.Serve(listener) }()
+	t.Cleanup(func() {
+		served.Stop()
+		if err := errors.Join(<-ended, conn.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return "esdb://" + listener.Addr().String() + "?tls=false"
+}
+
+// Read implements streams.StreamsServer.
+func (u *unsure) Read(request *streams.ReadReq, call streams.Streams_ReadServer) error {
+	if n := int(u.asked.Add(1)); n <= len(u.answers) && !u.answers[n-1] {
+		return status.Error(codes.Unknown, "Exception was thrown by handler.")
+	}
+	answers, err := u.server.Read(call.Context(), request)
+	if err != nil {
+		return err
+	}
+	for {
+		answer, err := answers.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := call.Send(answer); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package projections
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// TestMisplacedCheckpoint moves the checkpoint of a projection to where the log has no event, as after the restore of an
+// older backup: it is reported with what to do, the others go on, and that mends it.
+func TestMisplacedCheckpoint(t *testing.T) {
+	t.Parallel()
+	for place, moved := range map[string]int{"inside an event": -1, "behind the end": 1 << 20} {
+		t.Run(place, func(t *testing.T) {
+			t.Parallel()
+			eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
+				ctx := withPatience(t)
+				db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
+				w, progress := newWriter(t, store), newProgressLog()
+				stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+				account := w.account()
+				_, at := w.link(account, "a")
+				progress.wait(t, at, Links, Tree)
+				stop()
+				if _, err := db.NewRaw(`UPDATE linkledger.generations SET commit_pos = commit_pos + ?0, prepare_pos = prepare_pos + ?0
+					WHERE name = ?1`, moved, Links).Exec(ctx); err != nil {
+					t.Fatal(err)
+				}
+				board := &Board{}
+				run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+				awaitStatus(t, board, func(s Status) bool {
+					return s.Owned && (s.Projection == Links) == errors.Is(s.Err, eventstore.ErrPositionInvalid)
+				})
+				_, at = w.link(account, "b")
+				progress.wait(t, at, Tree)
+				overviews, err := Overviews(ctx, db, store)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, o := range overviews {
+					misplaced := o.Name == Links
+					if misplaced != (o.State == Misplaced) || misplaced != strings.Contains(o.LastError, "projections rebuild") {
+						t.Errorf("overview %+v", o)
+					}
+				}
+				rebuild(t, db, store, progress, Links)
+				_, at = w.link(account, "c")
+				progress.wait(t, at, Links)
+				if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 3 {
+					t.Errorf("%d links after the rebuild", n)
+				}
+				if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE serving AND commit_pos > ?", at); n != 0 {
+					t.Errorf("%d checkpoints are behind the end of the log", n)
+				}
+			})
+		})
+	}
+}
