@@ -125,7 +125,7 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *result) error {
 	if err != nil {
 		return err
 	}
-	o.network.Proxy.Stop()
+	o.network.Stop()
 	if err := during.load(ctx, outageVisitors, o.outage, o.visitors.visit); err != nil {
 		return err
 	}
