@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -100,6 +101,9 @@ func (s *server) counted(e *exchange, outcomes []commands.URLOutcome) []queries.
 			links[i].ID = id
 			ids = append(ids, id)
 		}
+	}
+	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }) {
+		s.awaitClicks(e, projectionLinks) // they may be newer than what such a write has waited for
 	}
 	seen, err := s.cfg.Queries.LinksByID(e.context(), ids)
 	if err != nil {

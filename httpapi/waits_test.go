@@ -51,6 +51,8 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 		{"POST", "/v3/tags", `{"label":"u"}`, none},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`, none},
 		{"PATCH", "/v3/urls?tags=t,visited", `{"urls":[{"note":"y"}]}`, links},
+		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, none},
+		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, links}, // changes nothing, so its answer is no newer than the visit
 		{"DELETE", "/v3/stats?tags=~visited", "", links},
 	} {
 		mu.Lock()
