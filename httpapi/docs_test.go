@@ -209,7 +209,8 @@ func TestDescribedPayloads(t *testing.T) {
 	for body, name := range map[string]string{
 		batch(50): "NewURLs",
 		`{"urls":[{"long_url":"https://example.com/","custom_hash":null,"tags":["a"],"expiration_date":"2026-01-31","max_clicks":1}]}`: "NewURLs",
-		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`:                               "URLEdits",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":""}]}`:                                                              "NewURLs", `{"urls":[{}]}`: "OneURLEdit",
+		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`: "URLEdits",
 		`{"label":"a"}`: "TagPayload",
 	} {
 		if err := valid(t, name, body); err != nil {
@@ -217,7 +218,8 @@ func TestDescribedPayloads(t *testing.T) {
 		}
 	}
 	for body, name := range map[string]string{
-		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
+		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[],"x":1}`: "URLEdits", `{"urls":[{},{}]}`: "OneURLEdit",
+		`{"urls":[{"custom_hash":""}]}`: "URLEdits", `{"verson":1}`: "Restoration", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
 		if valid(t, name, body) == nil {
@@ -247,15 +249,27 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	page := send(t, handler, "GET", "/v3/docs/", "")
 	equal(t, "status", page.status, http.StatusOK)
 	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
-	for _, want := range []string{"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL"} {
+	for _, want := range []string{
+		"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL", "Status 404. ", "As a form:",
+		"Answer 200: Both are created", "&#34;custom_hash&#34;: &#34;autumn-sale&#34;", "--data-urlencode &#39;urls[0][tags][0]=news&#39;",
+		"curl -u &#34;$ACCOUNT:$API_KEY&#34; -X PATCH &#34;$SERVICE/v3/urls/spring-sale&#34;",
+	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, foreign := range []string{"http://", "https://", "src=", "<script"} {
+	for _, foreign := range []string{`href="http`, `href="/`, "url(", "@import", "src=", "<link", "<script"} {
 		if strings.Contains(page.body, foreign) {
 			t.Errorf("the page has %q", foreign)
 		}
+	}
+	last := 0
+	for _, section := range []string{"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas"} {
+		at := strings.Index(page.body, `<h2 id="`+section+`">`)
+		if at < last {
+			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)
+		}
+		last = at
 	}
 	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
 }
