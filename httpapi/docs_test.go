@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -252,7 +253,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	for _, want := range []string{
 		"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL", "Status 404. ", "As a form:",
 		"Answer 200: Both are created", "&#34;custom_hash&#34;: &#34;autumn-sale&#34;", "--data-urlencode &#39;urls[0][tags][0]=news&#39;",
-		"curl -u &#34;$ACCOUNT:$API_KEY&#34; -X PATCH &#34;$SERVICE/v3/urls/spring-sale&#34;",
+		"curl -u &#34;$ACCOUNT:$API_KEY&#34; &#34;$SERVICE/v3/urls/spring-sale&#34; \\\n  -X PATCH", "&#39;X-HTTP-Method-Override: PATCH&#39;",
 	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
@@ -263,9 +264,21 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 			t.Errorf("the page has %q", foreign)
 		}
 	}
+	ids := make(map[string]bool)
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page.body, -1) {
+		if ids[id[1]] || strings.Contains(id[1], " ") {
+			t.Errorf("the id %q is there twice, or has a space", id[1])
+		}
+		ids[id[1]] = true
+	}
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page.body, -1) {
+		if !ids[link[1]] {
+			t.Errorf("the link to %q leads nowhere", link[1])
+		}
+	}
 	last := 0
 	for _, section := range []string{"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas"} {
-		at := strings.Index(page.body, `<h2 id="`+section+`">`)
+		at := strings.Index(page.body, `<h2 id="`+anchor(section)+`">`)
 		if at < last {
 			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -37,9 +38,13 @@ func (o operationDoc) ExampleBody() string {
 	return ""
 }
 
-// ExampleForm are the names and values of a form that makes the same kind of call; empty: none.
+// ExampleForm are the names and values of a form that makes the same kind of call; empty: none. A form that edits has
+// the names of the JSON body.
 func (o operationDoc) ExampleForm() []named[string] {
 	examples := o.RequestBody.Content[mediaForm].Examples
+	if o.Method == http.MethodPatch {
+		examples = o.RequestBody.Content[mediaJSON].Examples
+	}
 	if len(examples) == 0 {
 		return nil
 	}
@@ -70,6 +75,8 @@ func bracketed(name string, value any) []named[string] {
 		for i, item := range value {
 			fields = append(fields, bracketed(inner(strconv.Itoa(i)), item)...)
 		}
+	case nil:
+		fields = append(fields, named[string]{Name: name})
 	default:
 		fields = append(fields, named[string]{name, fmt.Sprint(value)})
 	}
@@ -78,8 +85,11 @@ func bracketed(name string, value any) []named[string] {
 
 // Curl is the call that the page shows as a command.
 func (o operationDoc) Curl() string {
-	command := o.curl(o.Method)
-	if body := o.ExampleBody(); body != "" {
+	command, body := o.curl(), o.ExampleBody()
+	if o.Method != http.MethodGet && (o.Method != http.MethodPost || body == "") { // which curl would not choose
+		command += " \\\n  -X " + o.Method
+	}
+	if body != "" {
 		command += " \\\n  -H 'Content-Type: application/json' \\\n  -d " + quoted(body)
 	}
 	return command
@@ -91,21 +101,21 @@ func (o operationDoc) CurlForm() string {
 	if fields == nil {
 		return ""
 	}
-	command := o.curl("")
+	command := o.curl()
+	if o.Method != http.MethodPost {
+		command += " \\\n  -H " + quoted(headerMethod+": "+o.Method)
+	}
 	for _, field := range fields {
 		command += " \\\n  --data-urlencode " + quoted(field.Name+"="+field.Value)
 	}
 	return command
 }
 
-// curl begins a command. Without a method curl chooses POST where there is a body.
-func (o operationDoc) curl(method string) string {
+// curl begins a command.
+func (o operationDoc) curl() string {
 	command := "curl"
 	if o.Security == nil {
 		command += ` -u "$ACCOUNT:$API_KEY"`
-	}
-	if method != "" && method != "GET" {
-		command += " -X " + method
 	}
 	return command + ` "$SERVICE` + o.ExampleURL() + `"`
 }
@@ -121,3 +131,15 @@ func indented(source json.RawMessage) string {
 	}
 	return text.String()
 }
+
+// plain writes JSON as a parameter has it: a text without quotes.
+func plain(source json.RawMessage) string {
+	var text string
+	if err := json.Unmarshal(source, &text); err != nil { // another value
+		return indented(source)
+	}
+	return text
+}
+
+// anchor is where a section of the page is. The names of schemas are anchors too.
+func anchor(section string) string { return "section-" + strings.ReplaceAll(section, " ", "-") }

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"mime/multipart"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -99,17 +97,28 @@ func TestEveryOperationHasExamples(t *testing.T) {
 				t.Errorf("%s has no example of a body of %s", route, mediaType)
 			}
 		}
-		for status, response := range operation.Responses {
-			if status == "200" && slices.ContainsFunc(slices.Collect(maps.Values(response.Content)), func(m mediaDoc) bool { return len(m.Examples) == 0 }) {
-				t.Errorf("%s has no example of an answer", route)
+		done := operation.Responses["200"]
+		if operation.OperationID == "redirect" {
+			done = operation.Responses["302"]
+		}
+		if len(done.Content)+len(done.Headers) == 0 {
+			t.Errorf("%s has no answer", route)
+		}
+		for mediaType, media := range done.Content {
+			if len(media.Examples) == 0 {
+				t.Errorf("%s has no example of an answer of %s", route, mediaType)
+			}
+		}
+		for name, header := range done.Headers {
+			if header.Example == nil {
+				t.Errorf("%s has no example of the header %s", route, name)
 			}
 		}
 		if strings.Contains(operation.ExampleURL(), "{") {
 			t.Errorf("%s has no example of its path: %s", route, operation.ExampleURL())
 		}
-		forms := operation.ExampleForm() != nil
-		if want := operation.Method == http.MethodPost && operation.Body != ""; forms != want {
-			t.Errorf("%s has a form: %t", route, forms)
+		if (operation.ExampleForm() != nil) != (operation.Body != "") { // a form that edits is a POST
+			t.Errorf("%s has a body of %q and the form %v", route, operation.Body, operation.ExampleForm())
 		}
 	}
 }
@@ -187,36 +196,24 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 		if operation.ExampleForm() == nil {
 			continue
 		}
+		override := header(headerMethod, operation.Method)
 		form := make(url.Values)
 		for _, field := range operation.ExampleForm() {
 			form.Add(field.Name, field.Value)
 		}
-		c.call("DELETE", "/v3/urls/spring-sale", "")
-		c.must("POST", path, form.Encode(), header("Content-Type", mediaForm))
-		c.call("DELETE", "/v3/urls/spring-sale", "")
-		body, contentType := multipartOf(t, form)
-		c.must("POST", path, body, header("Content-Type", contentType))
+		if operation.OperationID == "createURLs" {
+			c.must("DELETE", "/v3/urls/spring-sale", "")
+		}
+		if operation.OperationID == "renameTag" {
+			c.must("PATCH", "/v3/tags/Newsletter", `{"label":"news"}`)
+		}
+		c.must("POST", path, form.Encode(), header("Content-Type", mediaForm), override)
 	}
 }
 
 func pathExample(operation operationDoc) string {
 	i := slices.IndexFunc(operation.Parameters, func(p parameterDoc) bool { return p.In == "path" })
 	return fmt.Sprint(operation.Parameters[i].Example)
-}
-
-func multipartOf(t testing.TB, form url.Values) (body, contentType string) {
-	t.Helper()
-	var text strings.Builder
-	writer := multipart.NewWriter(&text)
-	for name, values := range form {
-		if err := writer.WriteField(name, values[0]); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := writer.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return text.String(), writer.FormDataContentType()
 }
 
 // Short links lie at the root of the host, not under that of the API.

@@ -97,6 +97,7 @@ type schemaDoc struct {
 
 type contentDoc struct {
 	Description string
+	Headers     map[string]parameterDoc
 	Content     map[string]mediaDoc
 }
 
@@ -133,7 +134,7 @@ func renderDocs(source []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := template.New("docs").Funcs(template.FuncMap{"indent": indented}).Parse(docsPage)
+	page, err := template.New("docs").Funcs(template.FuncMap{"anchor": anchor, "indent": indented, "plain": plain}).Parse(docsPage)
 	if err != nil {
 		return nil, err
 	}
