@@ -1,17 +1,10 @@
 package httpapi
 
 import (
-	"bytes"
-	"cmp"
 	_ "embed"
-	"encoding/json"
 	"fmt"
-	"html/template"
-	"maps"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/uptrace/bunrouter"
 )
@@ -20,9 +13,6 @@ import (
 //
 //go:embed openapi.json
 var description []byte
-
-//go:embed docs.html
-var docsPage string
 
 // apiRoot is where the paths of the description lie, but for those that say otherwise.
 const apiRoot = "/v3"
@@ -55,144 +45,4 @@ func writeDocument(w http.ResponseWriter, contentType string, document []byte) e
 	w.WriteHeader(http.StatusOK)
 	_, _ = w.Write(document) // who is gone needs no documents
 	return nil
-}
-
-// openAPI is the part of a description that the page shows.
-type openAPI struct {
-	Info struct{ Title, Version, Description string }
-	// Paths has operations by method, and the parameters that they share.
-	Paths      map[string]map[string]json.RawMessage
-	Components struct {
-		Parameters map[string]parameterDoc
-		Schemas    map[string]schemaDoc
-	}
-}
-
-type parameterDoc struct {
-	Ref                   string `json:"$ref"`
-	Name, In, Description string
-}
-
-type schemaDoc struct {
-	Ref         string `json:"$ref"`
-	Type        any    // a name or several
-	Description string
-	Properties  map[string]schemaDoc
-	Items       *schemaDoc
-	AnyOf       []schemaDoc
-}
-
-type contentDoc struct {
-	Content map[string]struct{ Schema schemaDoc }
-}
-
-type operationDoc struct {
-	Summary     string
-	Parameters  []parameterDoc
-	RequestBody contentDoc
-	Responses   map[string]contentDoc
-
-	Method, Path, Body, Answer string `json:"-"`
-}
-
-type schemaView struct {
-	Name, Description string
-	Fields            []fieldView
-}
-
-type fieldView struct {
-	Name, Type, Description string
-}
-
-func renderDocs(source []byte) ([]byte, error) {
-	var doc openAPI
-	if err := json.Unmarshal(source, &doc); err != nil {
-		return nil, err
-	}
-	operations, err := doc.operations()
-	if err != nil {
-		return nil, err
-	}
-	page, err := template.New("docs").Parse(docsPage)
-	if err != nil {
-		return nil, err
-	}
-	var rendered bytes.Buffer
-	err = page.Execute(&rendered, map[string]any{"Info": doc.Info, "Operations": operations, "Schemas": doc.schemas()})
-	return rendered.Bytes(), err
-}
-
-// methods is the order of the operations of one path.
-var methods = []string{"get", "post", "patch", "delete"}
-
-func (doc openAPI) operations() ([]operationDoc, error) {
-	var all []operationDoc
-	for _, path := range slices.Sorted(maps.Keys(doc.Paths)) {
-		var shared []parameterDoc
-		if raw, ok := doc.Paths[path]["parameters"]; ok {
-			if err := json.Unmarshal(raw, &shared); err != nil {
-				return nil, fmt.Errorf("parameters of %s: %w", path, err)
-			}
-		}
-		base := apiRoot
-		if _, elsewhere := doc.Paths[path]["servers"]; elsewhere {
-			base = "" // short links
-		}
-		for _, method := range methods {
-			raw, ok := doc.Paths[path][method]
-			if !ok {
-				continue
-			}
-			var operation operationDoc
-			if err := json.Unmarshal(raw, &operation); err != nil {
-				return nil, fmt.Errorf("%s %s: %w", method, path, err)
-			}
-			operation.Method, operation.Path = strings.ToUpper(method), base+path
-			operation.Parameters = append(shared[:len(shared):len(shared)], operation.Parameters...)
-			for i, p := range operation.Parameters {
-				if p.Ref != "" {
-					operation.Parameters[i] = doc.Components.Parameters[refName(p.Ref)]
-				}
-			}
-			operation.Body, operation.Answer = operation.RequestBody.name(), operation.Responses["200"].name()
-			all = append(all, operation)
-		}
-	}
-	return all, nil
-}
-
-func (doc openAPI) schemas() []schemaView {
-	var all []schemaView
-	for _, name := range slices.Sorted(maps.Keys(doc.Components.Schemas)) {
-		schema := doc.Components.Schemas[name]
-		view := schemaView{Name: name, Description: schema.Description}
-		for _, field := range slices.Sorted(maps.Keys(schema.Properties)) {
-			view.Fields = append(view.Fields, fieldView{field, schema.Properties[field].kind(), schema.Properties[field].Description})
-		}
-		all = append(all, view)
-	}
-	return all
-}
-
-// name returns the schema of a JSON body.
-func (c contentDoc) name() string { return refName(c.Content["application/json"].Schema.Ref) }
-
-func refName(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
-
-// kind names the type of a field.
-func (s schemaDoc) kind() string {
-	switch named := s.Type.(type) {
-	case string:
-		if s.Items != nil {
-			return named + " of " + s.Items.kind()
-		}
-		return named
-	case []any:
-		return strings.Trim(fmt.Sprint(named), "[]")
-	}
-	kinds := make([]string, len(s.AnyOf))
-	for i, alternative := range s.AnyOf {
-		kinds[i] = alternative.kind()
-	}
-	return cmp.Or(refName(s.Ref), strings.Join(kinds, " or "))
 }

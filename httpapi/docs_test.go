@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -209,7 +210,8 @@ func TestDescribedPayloads(t *testing.T) {
 	for body, name := range map[string]string{
 		batch(50): "NewURLs",
 		`{"urls":[{"long_url":"https://example.com/","custom_hash":null,"tags":["a"],"expiration_date":"2026-01-31","max_clicks":1}]}`: "NewURLs",
-		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`:                               "URLEdits",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":""}]}`:                                                              "NewURLs", `{"urls":[{}]}`: "OneURLEdit",
+		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`: "URLEdits",
 		`{"label":"a"}`: "TagPayload",
 	} {
 		if err := valid(t, name, body); err != nil {
@@ -217,7 +219,8 @@ func TestDescribedPayloads(t *testing.T) {
 		}
 	}
 	for body, name := range map[string]string{
-		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
+		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[],"x":1}`: "URLEdits", `{"urls":[{},{}]}`: "OneURLEdit",
+		`{"urls":[{"custom_hash":""}]}`: "URLEdits", `{"verson":1}`: "Restoration", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
 		if valid(t, name, body) == nil {
@@ -247,15 +250,39 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	page := send(t, handler, "GET", "/v3/docs/", "")
 	equal(t, "status", page.status, http.StatusOK)
 	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
-	for _, want := range []string{"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL"} {
+	for _, want := range []string{
+		"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL", "Status 404. ", "As a form:",
+		"Answer 200: Both are created", "&#34;custom_hash&#34;: &#34;autumn-sale&#34;", "--data-urlencode &#39;urls[0][tags][0]=news&#39;",
+		"curl -u &#34;$ACCOUNT:$API_KEY&#34; &#34;$SERVICE/v3/urls/spring-sale&#34; \\\n  -X PATCH", "&#39;X-HTTP-Method-Override: PATCH&#39;",
+	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
 		}
 	}
-	for _, foreign := range []string{"http://", "https://", "src=", "<script"} {
+	for _, foreign := range []string{`href="http`, `href="/`, "url(", "@import", "src=", "<link", "<script"} {
 		if strings.Contains(page.body, foreign) {
 			t.Errorf("the page has %q", foreign)
 		}
+	}
+	ids := make(map[string]bool)
+	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page.body, -1) {
+		if ids[id[1]] || strings.Contains(id[1], " ") {
+			t.Errorf("the id %q is there twice, or has a space", id[1])
+		}
+		ids[id[1]] = true
+	}
+	for _, link := range regexp.MustCompile(`href="#([^"]+)"`).FindAllStringSubmatch(page.body, -1) {
+		if !ids[link[1]] {
+			t.Errorf("the link to %q leads nowhere", link[1])
+		}
+	}
+	last := 0
+	for _, section := range []string{"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas"} {
+		at := strings.Index(page.body, `<h2 id="`+anchor(section)+`">`)
+		if at < last {
+			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)
+		}
+		last = at
 	}
 	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
 }

@@ -1,0 +1,8 @@
+// Package apiclient is a client that oapi-codegen makes of the API's description, as other people make theirs. Tests call
+// the service with it.
+package apiclient
+
+// After a change of the description: go generate ./httpapi/internal/apiclient
+
+//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config oapi-codegen.yaml ../../openapi.json
+//go:generate sh -c "sha256sum < ../../openapi.json > openapi.sha256"
