@@ -17,10 +17,12 @@ import (
 
 const (
 	// drainBatch is how much of the spool is in memory while it drains, in bytes.
-	drainBatch = 2 << 20
+	drainBatch = 4 << 20
+	// drainProbe is as much after a failure, so that trying again costs little.
+	drainProbe = 64 << 10
 	// drainAppend is how much of the spool goes into one append, in bytes. Each append costs a round trip, and a larger
 	// one would make the clicks that arrive now wait for the event store's disk.
-	drainAppend = 256 << 10
+	drainAppend = 768 << 10
 	// drainStreams is how many streams drain at a time.
 	drainStreams = 4
 )
@@ -28,12 +30,15 @@ const (
 // drain brings the spool to the event store until ctx ends.
 func (c *Clicks) drain(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff()
-	wait.InitialInterval, wait.MaxInterval = 20*time.Millisecond, time.Second
+	wait.InitialInterval, wait.MaxInterval = 20*time.Millisecond, 250*time.Millisecond
+	bytes := int64(drainProbe)
 	for {
-		err := c.drainOldest(ctx)
+		err := c.drainOldest(ctx, bytes)
+		bytes = drainProbe
 		switch {
 		case err == nil:
 			wait.Reset()
+			bytes = drainBatch
 			c.drainErr.Store(nil)
 			continue
 		case errors.Is(err, spool.ErrEmpty):
@@ -59,8 +64,8 @@ func (c *Clicks) drain(ctx context.Context) {
 
 // drainOldest repeats the oldest appends: those of one stream in their order, several streams at a time. All of them
 // come again where one fails.
-func (c *Clicks) drainOldest(ctx context.Context) error {
-	oldest, err := c.cfg.Spool.Oldest(drainBatch)
+func (c *Clicks) drainOldest(ctx context.Context, bytes int64) error {
+	oldest, err := c.cfg.Spool.Oldest(bytes)
 	if err != nil {
 		return err
 	}
