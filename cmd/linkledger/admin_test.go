@@ -183,3 +183,18 @@ func TestNotReadyNamesThePart(t *testing.T) {
 	i.startDatabase()
 	awaitReady(t, i.admin, http.StatusOK, `"spool":"empty"`)
 }
+
+// TestNotReadyWithInvalidCheckpoint moves a checkpoint to where the log has no event: the readiness says so and what to do.
+func TestNotReadyWithInvalidCheckpoint(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.service.kill()
+	database := i.connectTo(i.database.DSN())
+	i.exec(database, "UPDATE linkledger.generations SET commit_pos = commit_pos + 1000000, prepare_pos = prepare_pos + 1000000 WHERE name = 'tree'")
+	i.startService()
+	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"projection tree":"misplaced`)
+	_, body := scrape(t, i.admin+"/health/ready")
+	if !strings.Contains(body, "projections rebuild") || !strings.Contains(body, `"projection links":"ok"`) {
+		t.Error(body)
+	}
+}
