@@ -73,8 +73,8 @@ outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s
 	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./cmd/linkledger -outage-rounds 5 -outage-length 20s
 
 .PHONY: far
-far: go ## Run the tests of commands and the event store's client with an event store that is 5 ms away
-	LINKLEDGER_TEST_DELAY=5ms go test -count=1 -timeout 20m ./commands ./events/eventstore
+far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
+	@$(WITH_POSTGRES) LINKLEDGER_TEST_DELAY=5ms go test -count=1 -timeout 40m ./commands/... ./events/eventstore ./projections
 
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way

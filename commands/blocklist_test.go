@@ -66,11 +66,11 @@ func TestBlocklist(t *testing.T) {
 	changed()
 	blocks("third.example", true)
 
-	h := NewHandler(Config{BlockedHosts: list.Blocks})
+	rules := Rules{Blocked: list.Blocks}
 	for long, allowed := range map[string]bool{
 		"https://third.example/x": false, "HTTPS://Sub.THIRD.example.:8443": false, "https://fourth.example": true,
 	} {
-		err := h.checkLongURL(Request{}, long)
+		err := rules.Check(long, "")
 		refused, ok := errors.AsType[*Error](err)
 		if allowed != (err == nil) || !allowed && (!ok || refused.Kind != URLNotAllowed) {
 			t.Errorf("%s: %v", long, err)

@@ -94,7 +94,7 @@ func (c CreateURL) keys() []string {
 }
 
 func (h *Handler) checkCreate(r Request, item CreateURL) error {
-	if err := h.checkLongURL(r, item.LongURL); err != nil {
+	if err := h.cfg.Destinations.Check(item.LongURL, r.ShortHost); err != nil {
 		return err
 	}
 	if item.CustomHash != "" {
@@ -176,7 +176,7 @@ func (h *Handler) createWithID(ctx context.Context, r Request, id string, item C
 	}
 	created := events.URLCreated{
 		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim), //nolint:gosec // a claim's revision is not negative
-		LongURL: item.LongURL, Note: h.trimNote(item.Note), EmailStats: item.EmailStats,
+		LongURL: item.LongURL, Note: trimNote(item.Note), EmailStats: item.EmailStats,
 		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.ids(item.Tags), At: at,
 	}
 	appended, err := h.append(ctx, r.creating(hash), events.StreamURL+id, eventstore.NoStream, created)

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -14,9 +13,20 @@ const (
 	maxLongURL = 2048 // code points
 )
 
-// checkLongURL refuses destinations that are no absolute http or https URL, and those that are not allowed. Browsers get
-// the URL as it is, so its host is what they make of it.
-func (h *Handler) checkLongURL(r Request, long string) error {
+// Rules say which URLs links may lead to.
+type Rules struct {
+	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one of them would be a
+	// loop.
+	ShortHosts []string
+	// Blocked returns whether no link may lead to a host. The host is as ShortHost writes it, without a port. If nil, no
+	// host is blocked.
+	Blocked func(host string) bool
+}
+
+// Check refuses destinations that are not absolute http or https URLs with InvalidURL, and those that are not allowed with
+// URLNotAllowed. Browsers get the URL unchanged, so its host is what browsers make of it. shortHost is one more of
+// ShortHosts; empty: none.
+func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
 		return refuse(URLNotAllowed, "The long URL must have %d to %d characters, it has %d", minLongURL, maxLongURL, n)
 	}
@@ -40,42 +50,11 @@ func (h *Handler) checkLongURL(r Request, long string) error {
 	if err != nil {
 		return refuse(InvalidURL, "The host of the long URL cannot be used: %s", err)
 	}
-	if short := destination.shortHost(); short == r.ShortHost || slices.Contains(h.cfg.ShortHosts, short) {
+	if short := destination.shortHost(); short == shortHost || slices.Contains(r.ShortHosts, short) {
 		return refuse(URLNotAllowed, "The long URL points back to this service")
 	}
-	if h.cfg.BlockedHosts != nil && h.cfg.BlockedHosts(destination.host) {
+	if r.Blocked != nil && r.Blocked(destination.host) {
 		return refuse(URLNotAllowed, "The host of the long URL is blocked here")
 	}
 	return nil
-}
-
-// checkDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date and is accepted.
-func checkDate(date string) error {
-	if date == "" {
-		return nil
-	}
-	if parsed, err := time.Parse(time.DateOnly, date); err != nil || parsed.Year() < 1 { // PostgreSQL has no year 0
-		return refuse(InvalidDate, "The expiration date must be a calendar date in the form YYYY-MM-DD")
-	}
-	return nil
-}
-
-func checkMaxClicks(n int64) error {
-	if n < 0 {
-		return refuse(InvalidValue, "max_clicks must not be negative; 0 means no limit")
-	}
-	return nil
-}
-
-// trimNote keeps the first code points of a note.
-func (h *Handler) trimNote(note string) string {
-	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "") // PostgreSQL has no NUL
-	n := 0
-	for i := range note {
-		if n == h.cfg.NoteLength {
-			return note[:i]
-		}
-		n++
-	}
-	return note
 }

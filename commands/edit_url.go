@@ -93,7 +93,7 @@ func (h *Handler) CheckEdit(r Request, edit EditURL) error {
 		}
 	}
 	if edit.LongURL != nil {
-		if err := h.checkLongURL(r, *edit.LongURL); err != nil {
+		if err := h.cfg.Destinations.Check(*edit.LongURL, r.ShortHost); err != nil {
 			return err
 		}
 	}
@@ -131,7 +131,7 @@ func (h *Handler) changeOf(edit EditURL, tags Tags) (urlChange, error) {
 		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
 	}}
 	if edit.Note != nil {
-		note := h.trimNote(*edit.Note)
+		note := trimNote(*edit.Note)
 		change.settings.Note = &note
 	}
 	attach, detach := tagInstructions(edit.Tags)

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
 
 	"linkledger/events/eventstore"
@@ -44,9 +43,6 @@ func (e *Error) Error() string { return e.Details }
 func refuse(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Details: fmt.Sprintf(format, args...)}
 }
-
-// ErrBusy means that other writers were faster in every attempt. Nothing was written; try again.
-var ErrBusy = errors.New("too many concurrent changes of the same thing, try again")
 
 // ErrUnavailable means that the event store could not be reached in time. Whether anything was written is unknown;
 // the same command may be repeated.

@@ -2,8 +2,6 @@ package commands
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
@@ -14,10 +12,6 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// maxAttempts bounds how often a command decides again. Every lost attempt is another command's success, so it is the
-// number of concurrent writers of one stream that are served before one of them is told to come back.
-const maxAttempts = 100
-
 // Config of a Handler.
 type Config struct {
 	Store *eventstore.Store
@@ -25,18 +19,12 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one of them would be a
-	// loop.
-	ShortHosts []string
-	// BlockedHosts returns whether no link may lead to a host, which is as ShortHost writes it and without a port. Nil
-	// blocks none.
-	BlockedHosts func(host string) bool
+	// Destinations say where links may lead to.
+	Destinations Rules
 	// ReservedHashes are first path segments that the service itself serves.
 	ReservedHashes []string
 	// Quotas give room to the links of accounts with limits; nil: Request.Plan has none.
 	Quotas *Quotas
-	// NoteLength is how many code points of a note are kept; 0 means 25.
-	NoteLength int
 	// Keys are those of sealed notes; nil: there are none.
 	Keys AccountKeys
 	// SealNotes has notes stored under the key of their account, of Keys.
@@ -60,9 +48,6 @@ func NewHandler(cfg Config) *Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	if cfg.NoteLength == 0 {
-		cfg.NoteLength = 25
-	}
 	return &Handler{cfg: cfg, notes: &noteKeys{keys: cfg.Keys, seals: cfg.SealNotes}, streams: newLongStreams(cfg.Store)}
 }
 
@@ -74,7 +59,7 @@ type Request struct {
 	ID      string // request id
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
-	// ShortHost is one more of Config.ShortHosts: where those are not known, the host by which the caller reaches the
+	// ShortHost is one more of Rules.ShortHosts: where those are not known, the host by which the caller reaches the
 	// service. Empty: none.
 	ShortHost string
 
@@ -174,16 +159,4 @@ func (l history) position() eventstore.Position {
 func (l history) holds(command uuid.UUID, stream string) bool {
 	first := eventstore.EventID(command, stream, 0)
 	return slices.ContainsFunc(l.recorded, func(r eventstore.Recorded) bool { return r.ID == first })
-}
-
-// retry repeats an attempt that lost against another writer.
-func retry[T any](attempt func() (T, error)) (T, error) {
-	for range maxAttempts {
-		value, err := attempt()
-		if !errors.Is(err, eventstore.ErrWrongRevision) {
-			return value, err
-		}
-	}
-	var none T
-	return none, fmt.Errorf("%w (%d attempts)", ErrBusy, maxAttempts)
 }

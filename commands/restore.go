@@ -122,7 +122,7 @@ func errHashGivenAway(hash string) error {
 // bringBack makes a link as it was, with further events if there are any.
 func (h *Handler) bringBack(ctx context.Context, r Request, url URL, loaded history, was URL, further ...events.Event) (URLOutcome, error) {
 	if url.Deleted || was.LongURL != url.LongURL {
-		if err := h.checkLongURL(r, was.LongURL); err != nil {
+		if err := h.cfg.Destinations.Check(was.LongURL, r.ShortHost); err != nil {
 			return URLOutcome{}, err
 		}
 	}

@@ -83,7 +83,7 @@ func TestRestoreRefuses(t *testing.T) {
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/3", CustomHash: "moved"})
 	s.mustEdit(t, "moved", EditURL{CustomHash: new("away")})
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/4", CustomHash: "moved"})
-	s.cfg.BlockedHosts = func(host string) bool { return host == "gone.example" }
+	s.cfg.Destinations.Blocked = func(host string) bool { return host == "gone.example" }
 	for name, test := range map[string]struct {
 		hash    string
 		version *int64

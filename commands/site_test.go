@@ -159,17 +159,17 @@ func TestBlockedSpellings(t *testing.T) {
 		"long":          "ev\u00adil.example.\n::ffff:192.0.2.1\n2001:0db8:0000:0000:0000:0000:0000:0bad\nbu\u0308cher%2Eexample",
 	} {
 		var log strings.Builder
-		h := NewHandler(Config{BlockedHosts: blocklist(t, lines, &log).Blocks})
+		rules := Rules{Blocked: blocklist(t, lines, &log).Blocks}
 		if log.Len() > 0 {
 			t.Errorf("%s: %s", name, log.String())
 		}
 		for _, long := range spellings() {
-			if got := kind(h.checkLongURL(Request{}, long)); got != URLNotAllowed {
+			if got := kind(rules.Check(long, "")); got != URLNotAllowed {
 				t.Errorf("%s: %+q: %d", name, long, got)
 			}
 		}
 		for _, long := range oddSpellings() {
-			if got := kind(h.checkLongURL(Request{}, long)); got != URLNotAllowed && got != InvalidURL {
+			if got := kind(rules.Check(long, "")); got != URLNotAllowed && got != InvalidURL {
 				t.Errorf("%s: %+q: %d", name, long, got)
 			}
 		}
@@ -179,10 +179,10 @@ func TestBlockedSpellings(t *testing.T) {
 // What is not blocked is accepted, however it is spelled.
 func TestAcceptedSpellings(t *testing.T) {
 	t.Parallel()
-	h := NewHandler(Config{
-		BlockedHosts: blocklist(t, "evil.example\n192.0.2.1\n2001:db8::bad\nb\u00fccher.example\n", new(strings.Builder)).Blocks,
+	rules := Rules{
+		Blocked: blocklist(t, "evil.example\n192.0.2.1\n2001:db8::bad\nb\u00fccher.example\n", new(strings.Builder)).Blocks,
 		ShortHosts:   []string{"sho.rt", "127.0.0.1:8080"},
-	})
+	}
 	for _, long := range []string{
 		"https://example.com", "https://example.com.", "http://EXAMPLE.com:8080/a?b=http://evil.example#c", "https://example.com/@evil.example", "https://example.com/a\\b",
 		"https://evil.example.com", "https://notevil.example", "https://evil-example.org", "https://evil.examples", "https://example.com/?u=evil.example",
@@ -195,7 +195,7 @@ func TestAcceptedSpellings(t *testing.T) {
 		"https://127.0.0.1", "https://127.0.0.1:8081", "https://sho.rt:8443", "https://notsho.rt", "https://1e2.example", "https://3com.example", "https://0xdeadbeef.example",
 		"https://example.com/%E2%80%8B", "https://example.com:65535", "https://" + strings.Repeat("a", 63) + ".example", "https://example.com/?q=%zz&\u2026",
 	} {
-		if err := h.checkLongURL(Request{ShortHost: "other.example"}, long); err != nil {
+		if err := rules.Check(long, "other.example"); err != nil {
 			t.Errorf("%+q: %v", long, err)
 		}
 	}
@@ -220,10 +220,10 @@ func TestOwnSpellings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, long := range links {
-			if got := kind(NewHandler(Config{ShortHosts: []string{"a.example", short}}).checkLongURL(Request{}, long)); got != URLNotAllowed {
+			if got := kind((Rules{ShortHosts: []string{"a.example", short}}).Check(long, "")); got != URLNotAllowed {
 				t.Errorf("%s is configured: %+q: %d", host, long, got)
 			}
-			if got := kind(NewHandler(Config{}).checkLongURL(Request{ShortHost: short}, long)); got != URLNotAllowed {
+			if got := kind((Rules{}).Check(long, short)); got != URLNotAllowed {
 				t.Errorf("%s is asked: %+q: %d", host, long, got)
 			}
 		}
@@ -281,11 +281,11 @@ func FuzzReadSite(f *testing.F) {
 	for _, seed := range []string{"http://[::1]:80/", "http://a%2525b", "http://\u1e9e", "http://a\\b", "http://0x.0x", "http://xn--a-", "http://\u2135"} {
 		f.Add(seed)
 	}
-	h := NewHandler(Config{})
+	var rules Rules
 	f.Fuzz(func(t *testing.T, address string) {
 		read, err := readSite(address)
 		if err != nil {
-			if h.checkLongURL(Request{}, address) == nil {
+			if rules.Check(address, "") == nil {
 				t.Errorf("%+q is accepted: %v", address, err)
 			}
 			return
@@ -294,7 +294,7 @@ func FuzzReadSite(f *testing.F) {
 		if err != nil || again != read {
 			t.Errorf("%+q is %v, which is %v, %v", address, read, again, err)
 		}
-		if h.checkLongURL(Request{}, address) != nil {
+		if rules.Check(address, "") != nil {
 			return
 		}
 		parsed, err := url.Parse(address)
@@ -322,7 +322,7 @@ func (s site) written() string {
 // BenchmarkCheckLongURL is what a destination costs: one as most are, and ones that convert.
 func BenchmarkCheckLongURL(b *testing.B) {
 	list := &Blocklist{hosts: map[string]struct{}{"evil.example": {}}, checked: time.Now().Add(24 * time.Hour)}
-	h := NewHandler(Config{ShortHosts: []string{"sho.rt"}, BlockedHosts: list.Blocks})
+	rules := Rules{ShortHosts: []string{"sho.rt"}, Blocked: list.Blocks}
 	for name, long := range map[string]string{
 		"plain": "https://www.example.com/some/path?with=parameters", "IPv4": "http://192.0.2.7/x", "IPv6": "http://[2001:db8::1]/x",
 		"Unicode": "https://www.b\u00fccher.example/x", "punycode": "https://www.xn--bcher-kva.example/x", "upper case": "https://WWW.Example.com/x",
@@ -331,7 +331,7 @@ func BenchmarkCheckLongURL(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := h.checkLongURL(Request{}, long); err != nil {
+				if err := rules.Check(long, ""); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -17,7 +17,7 @@ func kind(err error) Kind {
 
 func TestCheckLongURL(t *testing.T) {
 	t.Parallel()
-	h := NewHandler(Config{ShortHosts: []string{"sho.rt", "127.0.0.1:8080"}})
+	rules := Rules{ShortHosts: []string{"sho.rt", "127.0.0.1:8080"}}
 	tests := map[string]Kind{
 		"https://example.com":                     0,
 		"HTTP://example.com/a%20b?x=1&y=%C3%A9#z": 0,
@@ -49,7 +49,7 @@ func TestCheckLongURL(t *testing.T) {
 		"https://notsho.rt/abc":                   0,
 	}
 	for long, want := range tests {
-		if got := kind(h.checkLongURL(Request{}, long)); got != want {
+		if got := kind(rules.Check(long, "")); got != want {
 			t.Errorf("%.60q: got %d, want %d", long, got, want)
 		}
 	}
@@ -101,9 +101,11 @@ func TestCheckDate(t *testing.T) {
 
 func TestTrimNote(t *testing.T) {
 	t.Parallel()
-	h := NewHandler(Config{NoteLength: 3})
-	for note, want := range map[string]string{"": "", "abc": "abc", "abcd": "abc", "éééé": "ééé", "a\xffbc": "a\uFFFDb", "a\x00b": "ab"} {
-		if got := h.trimNote(note); got != want || !utf8.ValidString(got) {
+	full := strings.Repeat("é", 25)
+	for note, want := range map[string]string{
+		"": "", "abc": "abc", full: full, full + "é": full, full[2:] + "\xffbc": full[2:] + "\uFFFD", "a\x00b": "ab",
+	} {
+		if got := trimNote(note); got != want || !utf8.ValidString(got) {
 			t.Errorf("%q: got %q, want %q", note, got, want)
 		}
 	}
@@ -141,15 +143,11 @@ func FuzzValues(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	h := NewHandler(Config{ShortHosts: []string{"sho.rt"}})
 	f.Fuzz(func(t *testing.T, text string) {
-		if h.checkLongURL(Request{}, text) == nil && (utf8.RuneCountInString(text) > maxLongURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
-			t.Errorf("%q is a long URL", text)
-		}
 		if checkDate(text) == nil && text != "" && len(text) != len(time.DateOnly) {
 			t.Errorf("%q is a date", text)
 		}
-		if note := h.trimNote(text); utf8.RuneCountInString(note) > h.cfg.NoteLength || !utf8.ValidString(note) || strings.Contains(note, "\x00") {
+		if note := trimNote(text); utf8.RuneCountInString(note) > maxNote || !utf8.ValidString(note) || strings.Contains(note, "\x00") {
 			t.Errorf("the note of %q is %q", text, note)
 		}
 		label, err := checkLabel(text)
@@ -158,6 +156,19 @@ func FuzzValues(f *testing.F) {
 		}
 		if again, err := checkLabel(label); err != nil || again != label || label == "" || utf8.RuneCountInString(label) > 50 {
 			t.Errorf("the label of %q is %q, of which it is %q, %v", text, label, again, err)
+		}
+	})
+}
+
+// An accepted destination can be sent in a header.
+func FuzzCheckLongURL(f *testing.F) {
+	for _, seed := range []string{"https://example.com/?a=b#c", "http://[::1]:80/", "https://x/\x00", "\xff", "https://sho.rt/a"} {
+		f.Add(seed)
+	}
+	rules := Rules{ShortHosts: []string{"sho.rt"}}
+	f.Fuzz(func(t *testing.T, text string) {
+		if rules.Check(text, "") == nil && (utf8.RuneCountInString(text) > maxLongURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
+			t.Errorf("%q is a long URL", text)
 		}
 	})
 }

@@ -93,7 +93,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		},
 	})
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.store, Now: clock, ShortHosts: []string{shortHost}, ReservedHashes: ReservedHashes(),
+		Quotas: quotas, Store: s.store, Now: clock, Destinations: commands.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: ReservedHashes(),
 	})
 	if s.targets, err = queries.NewTargets(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)

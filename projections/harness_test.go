@@ -18,7 +18,11 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	// A delaying proxy that is stopped may leave this behind.
+	proxy := goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe")
+	goleak.VerifyTestMain(postgrestest.Main{M: m}, proxy)
+}
 
 // patience bounds everything that a test waits for.
 const patience = time.Minute

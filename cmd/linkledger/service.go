@@ -146,7 +146,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		},
 	})
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.store, Logger: s.logger, ShortHosts: shortHosts, BlockedHosts: blocked, ReservedHashes: httpapi.ReservedHashes(),
+		Quotas: quotas, Store: s.store, Logger: s.logger, Destinations: commands.Rules{ShortHosts: shortHosts, Blocked: blocked}, ReservedHashes: httpapi.ReservedHashes(),
 		Keys: s.db, SealNotes: s.db.MasterKey != nil,
 	})
 	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
