@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
 	"linkledger/events/eventstore/eventstoretest"
 )
 
@@ -22,7 +23,7 @@ func TestAllowancesAreExact(t *testing.T) {
 		}
 		link := uuid.NewString()
 		var granted atomic.Int64
-		together(200, func(i int) {
+		commandstest.Together(200, func(i int) {
 			ok, err := nodes[i%2].Take(t.Context(), link, limit+1, 0)
 			if err != nil {
 				t.Error(err)

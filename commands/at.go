@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -17,7 +18,7 @@ type AtQuery struct {
 
 // URLMoment is a link as it was at a moment.
 type URLMoment struct {
-	URL    URL
+	URL    domain.Link
 	Labels []string  // of its tags then
 	Since  time.Time // when it became so
 	Until  time.Time // when it changed again; zero: it has not
@@ -27,13 +28,13 @@ type URLMoment struct {
 // URLNotFound where the hash led nowhere then; the details say where it had gone.
 func (h *Handler) URLAt(ctx context.Context, q AtQuery) (URLMoment, error) {
 	if !ValidHash(q.Hash) {
-		return URLMoment{}, refuse(InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return URLMoment{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
 	}
 	claims, err := h.load(ctx, events.StreamHash+q.Hash)
 	if err != nil {
 		return URLMoment{}, err
 	}
-	gone := refuse(URLNotFound, "No URL had lived under the hash %q by then", q.Hash)
+	gone := domain.Refuse(domain.URLNotFound, "No URL had lived under the hash %q by then", q.Hash)
 	owners := make(map[string]owner)
 	byThen := slices.DeleteFunc(claims.stored(), func(s stored) bool { return s.Time.After(q.Time) })
 	links := lastClaimants(byThen, q.Account)
@@ -52,19 +53,13 @@ func (h *Handler) URLAt(ctx context.Context, q AtQuery) (URLMoment, error) {
 		case !hadHash(moment.URL, q.Hash):
 			continue
 		case moment.URL.Deleted && moment.URL.Hash == q.Hash:
-			gone = refuse(URLNotFound, "The URL with the hash %q had been deleted on %s", q.Hash, moment.URL.ModifiedAt.Format(time.RFC3339))
+			gone = domain.Refuse(domain.URLNotFound, "The URL with the hash %q had been deleted on %s", q.Hash, moment.URL.ModifiedAt.Format(time.RFC3339))
 		default:
-			gone = refuse(URLNotFound, "The URL had moved from the hash %q to %q", q.Hash, moment.URL.Hash)
+			gone = domain.Refuse(domain.URLNotFound, "The URL had moved from the hash %q to %q", q.Hash, moment.URL.Hash)
 		}
 		return URLMoment{}, gone
 	}
 	return URLMoment{}, gone
-}
-
-// hadHash tells whether a link has lived under a hash.
-func hadHash(u URL, hash string) bool {
-	spent, left := u.spent[hash]
-	return u.ID != "" && (u.Hash == hash || left && !spent.abandoned)
 }
 
 // momentOf folds the events of a link and of its tags, in the order of the log, up to a moment.
@@ -73,7 +68,7 @@ func momentOf(ctx context.Context, all []stored, at time.Time) (URLMoment, error
 	fold, kept := newLinkFold(), true
 	keep := func() {
 		if !kept {
-			moment.URL, moment.Labels, kept = fold.url.clone(), fold.tagLabels(), true
+			moment.URL, moment.Labels, kept = fold.url.Clone(), fold.tagLabels(), true
 		}
 	}
 	for _, s := range all {
@@ -99,15 +94,4 @@ func momentOf(ctx context.Context, all []stored, at time.Time) (URLMoment, error
 	}
 	keep()
 	return moment, nil
-}
-
-// clone returns a state that shares nothing with one that evolves.
-func (u URL) clone() URL {
-	u.Tags = slices.Clone(u.Tags)
-	spent := u.spent
-	u.spent = nil
-	for hash, claim := range spent {
-		u.spend(hash, claim)
-	}
-	return u
 }

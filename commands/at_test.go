@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"linkledger/commands/domain"
 	"reflect"
 	"slices"
 	"strconv"
@@ -108,11 +109,11 @@ func TestURLAt(t *testing.T) {
 		{AtQuery{Hash: "one", Time: deleted}, `The URL with the hash "one" had been deleted on ` + s.clock.Format(time.RFC3339)},
 		{AtQuery{Hash: "one", Time: created, Account: "b"}, `No URL had lived under the hash "one" by then`},
 	} {
-		if _, err := s.URLAt(ctx, missing.query); kind(err) != URLNotFound || err.Error() != missing.want {
+		if _, err := s.URLAt(ctx, missing.query); domain.KindOf(err) != domain.URLNotFound || err.Error() != missing.want {
 			t.Errorf("%+v: %v", missing.query, err)
 		}
 	}
-	if _, err := s.URLAt(ctx, AtQuery{Hash: "n.n"}); kind(err) != InvalidHash {
+	if _, err := s.URLAt(ctx, AtQuery{Hash: "n.n"}); domain.KindOf(err) != domain.InvalidHash {
 		t.Errorf("no hash: %v", err)
 	}
 }

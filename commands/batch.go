@@ -3,6 +3,7 @@ package commands
 import (
 	"context"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -25,10 +26,10 @@ func ByHash(hashes ...string) []Ref {
 func (r Ref) key() string { return r.Hash + r.ID }
 
 // eachURL carries out the same about several links.
-func (h *Handler) eachURL(r Request, refs []Ref, do func(r Request, ref Ref) (URLOutcome, error)) []URLOutcome {
+func (h *Handler) eachURL(r domain.Request, refs []Ref, do func(r domain.Request, ref Ref) (URLOutcome, error)) []URLOutcome {
 	outcomes := make([]URLOutcome, len(refs))
 	carryOut(len(refs), func(i int) []string { return []string{refs[i].key()} }, func(i int) {
-		outcome, err := retry(func() (URLOutcome, error) { return do(r.item(i), refs[i]) })
+		outcome, err := retry(func() (URLOutcome, error) { return do(r.Item(i), refs[i]) })
 		outcome.Err = err
 		outcomes[i] = outcome
 	})
@@ -36,7 +37,7 @@ func (h *Handler) eachURL(r Request, refs []Ref, do func(r Request, ref Ref) (UR
 }
 
 // changeURL appends what decide makes of a link.
-func (h *Handler) changeURL(ctx context.Context, r Request, ref Ref, decide func(URL) ([]events.Event, error)) (URLOutcome, error) {
+func (h *Handler) changeURL(ctx context.Context, r domain.Request, ref Ref, decide func(domain.Link) ([]events.Event, error)) (URLOutcome, error) {
 	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
@@ -52,7 +53,7 @@ func (h *Handler) changeURL(ctx context.Context, r Request, ref Ref, decide func
 }
 
 // commit appends the changes of a link that was loaded. A hash that the link leaves by them is released.
-func (h *Handler) commit(ctx context.Context, r Request, url URL, loaded history, changes []events.Event) (URLOutcome, error) {
+func (h *Handler) commit(ctx context.Context, r domain.Request, url domain.Link, loaded history, changes []events.Event) (URLOutcome, error) {
 	if len(changes) == 0 {
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
 	}
@@ -62,7 +63,7 @@ func (h *Handler) commit(ctx context.Context, r Request, url URL, loaded history
 	}
 	before := url
 	for _, e := range changes {
-		url.evolve(e)
+		url.Apply(e)
 	}
 	if before.Live() && (url.Deleted || url.Hash != before.Hash) {
 		h.releaseAfter(ctx, r, before.Hash, url.ID)

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"linkledger/commands/domain"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -71,8 +72,8 @@ func TestBlocklist(t *testing.T) {
 		"https://third.example/x": false, "HTTPS://Sub.THIRD.example.:8443": false, "https://fourth.example": true,
 	} {
 		err := rules.Check(long, "")
-		refused, ok := errors.AsType[*Error](err)
-		if allowed != (err == nil) || !allowed && (!ok || refused.Kind != URLNotAllowed) {
+		refused, ok := errors.AsType[*domain.Error](err)
+		if allowed != (err == nil) || !allowed && (!ok || refused.Kind != domain.URLNotAllowed) {
 			t.Errorf("%s: %v", long, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"linkledger/commands/commandstest"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
 )
@@ -57,12 +58,12 @@ func TestCallsOverNodes(t *testing.T) {
 	account := uuid.NewString()
 	const limit = 100
 	for round, want := range []int{60, 0} {
-		together(120, func(i int) {
+		commandstest.Together(120, func(i int) {
 			if counted := m.nodes[i%2].Count(account, limit); counted != (want > 0) {
 				t.Errorf("round %d: a call was counted: %v", round, counted)
 			}
 		})
-		together(2, func(i int) { m.nodes[i].tellAll(t.Context()) })
+		commandstest.Together(2, func(i int) { m.nodes[i].tellAll(t.Context()) })
 		for _, node := range m.nodes {
 			node.Today(t.Context(), account) // one of the two told first and has yet to learn of the other
 		}

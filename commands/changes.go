@@ -1,6 +1,9 @@
 package commands
 
-import "time"
+import (
+	"linkledger/commands/domain"
+	"time"
+)
 
 // FieldChange is one field of a link's record that an event changed.
 type FieldChange struct {
@@ -20,7 +23,7 @@ type snapshot struct {
 	exists         bool
 	hash           string
 	longURL        string
-	note           note
+	note           domain.Note
 	emailStats     bool
 	ping           bool
 	protected      bool
@@ -30,9 +33,9 @@ type snapshot struct {
 	deleted        bool
 }
 
-func snapshotOf(u URL) snapshot {
+func snapshotOf(u domain.Link) snapshot {
 	return snapshot{
-		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.note(), emailStats: u.EmailStats, ping: u.Ping,
+		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(), emailStats: u.EmailStats, ping: u.Ping,
 		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate, maxClicks: u.MaxClicks,
 		deleted: u.Deleted,
 	}
@@ -45,8 +48,8 @@ func (before snapshot) changes(after snapshot, addTags func(*difference)) []Fiel
 	compare(&d, "hash", before.hash, after.hash)
 	compare(&d, "long_url", before.longURL, after.longURL)
 	if before.note != after.note {
-		d.add("note", before.note.text, after.note.text)
-		d.changes[len(d.changes)-1].Erased = before.note.erased != nil || after.note.erased != nil
+		d.add("note", before.note.Text, after.note.Text)
+		d.changes[len(d.changes)-1].Erased = before.note.Erased != nil || after.note.Erased != nil
 	}
 	compare(&d, "email_stats", before.emailStats, after.emailStats)
 	compare(&d, "ping", before.ping, after.ping)

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/commands/commandstest"
 	"linkledger/commands/spool"
 	"linkledger/events/eventstore/eventstoretest"
 )
@@ -15,8 +16,8 @@ import (
 func TestPace(t *testing.T) {
 	t.Parallel()
 	var p pace
-	now := at
-	queue := spool.Stats{Records: 10, Items: 300, Bytes: 4000, Oldest: at}
+	now := commandstest.At
+	queue := spool.Stats{Records: 10, Items: 300, Bytes: 4000, Oldest: commandstest.At}
 	for i, tc := range []struct {
 		drained, queued uint64
 		want            string
@@ -55,7 +56,7 @@ func TestBacklogIsLogged(t *testing.T) {
 	lines := func() (n int) { return strings.Count(logged.String(), "\n") }
 	tick := func(second, want int) {
 		t.Helper()
-		if last = observed.logBacklog(t.Context(), at.Add(time.Duration(second)*time.Second), last); lines() != want {
+		if last = observed.logBacklog(t.Context(), commandstest.At.Add(time.Duration(second)*time.Second), last); lines() != want {
 			t.Errorf("after %d s: %d lines, want %d:\n%s", second, lines(), want, logged.String())
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
 	"linkledger/commands/spool"
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -71,8 +72,8 @@ func (c *counter) end() {
 // record records the clicks from one number to another at the same time.
 func (c *counter) record(from, to int) {
 	c.t.Helper()
-	together(to-from, func(i int) {
-		if err := c.clicks.Record(c.t.Context(), Click{URLID: fmt.Sprint(from + i), At: at}); err != nil {
+	commandstest.Together(to-from, func(i int) {
+		if err := c.clicks.Record(c.t.Context(), Click{URLID: fmt.Sprint(from + i), At: commandstest.At}); err != nil {
 			c.t.Error(err)
 		}
 	})
@@ -337,7 +338,7 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 // TestFormerSpool reads an append as a former version has spooled it.
 func TestFormerSpool(t *testing.T) {
 	t.Parallel()
-	want := clickWrite{Stream: "clicks-x", Expected: 7, Command: uuid.New(), Clicks: []Click{{URLID: "a", Visitor: "v", At: at}, {URLID: "b", At: at}}}
+	want := clickWrite{Stream: "clicks-x", Expected: 7, Command: uuid.New(), Clicks: []Click{{URLID: "a", Visitor: "v", At: commandstest.At}, {URLID: "b", At: commandstest.At}}}
 	former, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +372,7 @@ func BenchmarkDrain(b *testing.B) {
 		for range groups {
 			clicks := make([]Click, size)
 			for i := range clicks {
-				clicks[i] = Click{URLID: "0198c1de-6d5c-7b7e-a5a4-3f0c9a1d2e4f", Visitor: strings.Repeat("v", 22), At: at, Browser: "Firefox", OS: "Linux", Device: "desktop"}
+				clicks[i] = Click{URLID: "0198c1de-6d5c-7b7e-a5a4-3f0c9a1d2e4f", Visitor: strings.Repeat("v", 22), At: commandstest.At, Browser: "Firefox", OS: "Linux", Device: "desktop"}
 			}
 			if err := full.keep(full.next(clicks, false)); err != nil {
 				b.Fatal(err)

@@ -7,6 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -35,13 +37,13 @@ func taggedLink(t testing.TB, h *Handler, inAccount, onLink int) string {
 	created := make([]events.Event, inAccount)
 	for i := range ids {
 		ids[i] = uuid.NewString()
-		created[i] = events.TagCreated{TagID: ids[i], Account: "a", Label: "tag " + strconv.Itoa(i), At: at}
+		created[i] = events.TagCreated{TagID: ids[i], Account: "a", Label: "tag " + strconv.Itoa(i), At: commandstest.At}
 	}
 	appendAll(t, h, events.StreamTags+"a", eventstore.NoStream, created...)
 	id := uuid.NewString()
-	appendAll(t, h, events.StreamHash+"one", eventstore.NoStream, events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: at})
+	appendAll(t, h, events.StreamHash+"one", eventstore.NoStream, events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: commandstest.At})
 	appendAll(t, h, events.StreamURL+id, eventstore.NoStream,
-		events.URLCreated{URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: at})
+		events.URLCreated{URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: commandstest.At})
 	return id
 }
 
@@ -54,7 +56,7 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 				id := taggedLink(b, h, tags, tags/4)
 				retargeted := make([]events.Event, changes)
 				for i := range retargeted {
-					retargeted[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: at}
+					retargeted[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
 				}
 				appendAll(b, h, events.StreamURL+id, 0, retargeted...)
 				for b.Loop() {
@@ -70,7 +72,7 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 
 // BenchmarkCreateTagged creates links with a tag in accounts with tags that were renamed once.
 func BenchmarkCreateTagged(b *testing.B) {
-	for _, tags := range []int{10, 1_000, maxAccountTags} {
+	for _, tags := range []int{10, 1_000, domain.MaxAccountTags} {
 		b.Run(fmt.Sprintf("tags=%d", tags), func(b *testing.B) {
 			h := NewHandler(Config{Store: eventstoretest.New(b)})
 			taggedLink(b, h, tags, 1)

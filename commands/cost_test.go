@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -47,7 +48,7 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 	const changes = 500
 	edits := make([]events.Event, changes)
 	for i := range edits {
-		edits[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: at}
+		edits[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
 	}
 	appendAll(t, s.Handler, events.StreamURL+id, 0, edits...)
 	for name, read := range map[string]struct {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -29,7 +30,7 @@ type CreateURL struct {
 
 // URLOutcome is a link after a command, or why it was refused.
 type URLOutcome struct {
-	URL      URL
+	URL      domain.Link
 	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
 	Changed  bool  // by this call; false: the link was so already, perhaps by the call that this one repeats
@@ -43,7 +44,7 @@ type URLsOutcome struct {
 }
 
 // CreateURLs creates links, each for itself and concurrently. Of two items with the same custom hash the first wins.
-func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) URLsOutcome {
+func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
 	for i, item := range items {
@@ -51,7 +52,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 			labels[i], labelled = item.Tags, labelled || len(item.Tags) > 0
 		}
 	}
-	var tags Tags
+	var tags domain.Tags
 	if labelled {
 		var refused []error
 		var err error
@@ -62,7 +63,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 	}
 	var made linksMade
 	var order turns
-	if r.Plan.limitsURLs() {
+	if r.Plan.LimitsURLs() {
 		order = newTurns(len(items))
 	}
 	carryOut(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
@@ -75,7 +76,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r Request, items []CreateURL) 
 		if item.Unique {
 			item.Known = append(made.to(item.LongURL), item.Known...)
 		}
-		outcome.Items[i] = h.createURL(ctx, r.item(i), item, tags, room)
+		outcome.Items[i] = h.createURL(ctx, r.Item(i), item, tags, room)
 		made.add(outcome.Items[i])
 	})
 	return outcome
@@ -93,7 +94,7 @@ func (c CreateURL) keys() []string {
 	return keys
 }
 
-func (h *Handler) checkCreate(r Request, item CreateURL) error {
+func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 	if err := h.cfg.Destinations.Check(item.LongURL, r.ShortHost); err != nil {
 		return err
 	}
@@ -102,28 +103,19 @@ func (h *Handler) checkCreate(r Request, item CreateURL) error {
 			return err
 		}
 	}
-	if err := checkDate(item.ExpirationDate); err != nil {
+	if err := domain.CheckDate(item.ExpirationDate); err != nil {
 		return err
 	}
-	if err := checkMaxClicks(item.MaxClicks); err != nil {
+	if err := domain.CheckMaxClicks(item.MaxClicks); err != nil {
 		return err
 	}
-	if err := checkLabels(item.Tags); err != nil {
+	if err := domain.CheckLabels(item.Tags); err != nil {
 		return err
 	}
-	return checkTagCount(item.Tags)
+	return domain.CheckTagCount(item.Tags)
 }
 
-func checkLabels(labels []string) error {
-	for _, label := range labels {
-		if _, err := checkLabel(label); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) URLOutcome {
+func (h *Handler) createURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *room) URLOutcome {
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
@@ -135,7 +127,7 @@ func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	if tags.byID != nil {
+	if !tags.Empty() {
 		outcome.Labels = tags.Labels(outcome.URL.Tags)
 	}
 	return outcome
@@ -143,7 +135,7 @@ func (h *Handler) createURL(ctx context.Context, r Request, item CreateURL, tags
 
 // tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link itself, is
 // ErrWrongRevision.
-func (h *Handler) tryCreateURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
+func (h *Handler) tryCreateURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *room) (URLOutcome, error) {
 	id, earlier, err := h.newURL(ctx, r)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
@@ -158,7 +150,7 @@ func (h *Handler) tryCreateURL(ctx context.Context, r Request, item CreateURL, t
 }
 
 // createWithID takes room and claims a hash for a new link, and creates it.
-func (h *Handler) createWithID(ctx context.Context, r Request, id string, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
+func (h *Handler) createWithID(ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags, room *room) (URLOutcome, error) {
 	at, err := room.take(ctx, id, h.now())
 	if err != nil {
 		return URLOutcome{}, err
@@ -176,26 +168,19 @@ func (h *Handler) createWithID(ctx context.Context, r Request, id string, item C
 	}
 	created := events.URLCreated{
 		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim), //nolint:gosec // a claim's revision is not negative
-		LongURL: item.LongURL, Note: trimNote(item.Note), EmailStats: item.EmailStats,
-		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.ids(item.Tags), At: at,
+		LongURL: item.LongURL, Note: domain.TrimNote(item.Note), EmailStats: item.EmailStats,
+		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.IDs(item.Tags), At: at,
 	}
-	appended, err := h.append(ctx, r.creating(hash), events.StreamURL+id, eventstore.NoStream, created)
+	appended, err := h.append(ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created)
 	room.used(err)
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	return URLOutcome{URL: foldURL([]events.Event{created}), Position: appended.Position, Changed: true}, nil
-}
-
-// creating makes the creation under one hash another append than that under another hash: of two concurrent repeats of
-// a command, which draw two hashes, one is refused and finds what the other made.
-func (r Request) creating(hash string) Request {
-	r.Command = uuid.NewSHA1(r.Command, []byte(hash))
-	return r
+	return URLOutcome{URL: domain.FoldLink([]events.Event{created}), Position: appended.Position, Changed: true}, nil
 }
 
 // newURL returns the id for a new link, or the link that an earlier try of the same command has made.
-func (h *Handler) newURL(ctx context.Context, r Request) (string, URLOutcome, error) {
+func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutcome, error) {
 	if !r.Repeated {
 		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
 		return id.String(), URLOutcome{}, err
@@ -205,7 +190,7 @@ func (h *Handler) newURL(ctx context.Context, r Request) (string, URLOutcome, er
 
 // derivedURL is newURL for a command whose tries share the id.
 func (h *Handler) derivedURL(
-	ctx context.Context, r Request, load func(context.Context, string) (history, error),
+	ctx context.Context, r domain.Request, load func(context.Context, string) (history, error),
 ) (string, URLOutcome, error) {
 	for attempt := range byte(maxAttempts) {
 		id := uuid.NewSHA1(r.Command, []byte{'u', attempt}).String()
@@ -213,24 +198,11 @@ func (h *Handler) derivedURL(
 		if err != nil {
 			return "", URLOutcome{}, err
 		}
-		url := foldURL(loaded.events)
+		url := domain.FoldLink(loaded.events)
 		if len(loaded.events) == 0 || url.ID != "" {
 			return id, URLOutcome{URL: url, Position: loaded.position()}, nil
 		}
 		// The stream holds nothing but an abandoned claim: this id will never become a link.
 	}
 	return "", URLOutcome{}, ErrBusy
-}
-
-// ids returns the ids of labels, each once.
-func (t Tags) ids(labels []string) []string {
-	var ids []string
-	seen := make(map[string]bool)
-	for _, label := range labels {
-		if tag, ok := t.ByLabel(label); ok && !seen[tag.ID] {
-			seen[tag.ID] = true
-			ids = append(ids, tag.ID)
-		}
-	}
-	return ids
 }

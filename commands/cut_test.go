@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/commands/spool"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
@@ -19,14 +21,14 @@ import (
 type cutStack struct {
 	*stack
 	url   string
-	link  URL
+	link  domain.Link
 	calls *Calls
 }
 
 func newCutStack(t *testing.T) *cutStack {
 	t.Helper()
 	server := eventstoretest.Serve(t)
-	s := &cutStack{stack: &stack{store: eventstoretest.Open(t, server.URL()), clock: at}, url: server.URL()}
+	s := &cutStack{stack: &stack{store: eventstoretest.Open(t, server.URL()), clock: commandstest.At}, url: server.URL()}
 	now := func() time.Time { return s.clock }
 	s.calls = NewCalls(CallsConfig{Store: s.store, Now: now})
 	quotas := NewQuotas(QuotasConfig{Store: s.store, Now: now, Existing: (&limitedNodes{store: s.store}).existing})
@@ -223,7 +225,7 @@ func TestCutCounters(t *testing.T) {
 					t.Error("a click is left of a link that granted none")
 				}
 				if err == nil && !granted {
-					err = refuse(URLLimitReached, "none left")
+					err = domain.Refuse(domain.URLLimitReached, "none left")
 				}
 				return err
 			},
@@ -235,7 +237,7 @@ func TestCutCounters(t *testing.T) {
 				quotas := NewQuotas(QuotasConfig{Store: s.store, Existing: (&limitedNodes{store: s.store}).existing})
 				node := NewHandler(Config{Store: s.store, Quotas: quotas})
 				r := request("a")
-				r.Plan = Plan{URLs: 3} // with the link that there is
+				r.Plan = domain.Plan{URLs: 3} // with the link that there is
 				return node.CreateURLs(t.Context(), r, batchOf(1)).Items[0].Err
 			},
 		},
@@ -251,7 +253,7 @@ func TestCutCounters(t *testing.T) {
 				}
 				cut.Apply(t, s.url, tc.stream(s))
 				err := tc.use(t, s)
-				if want := kind(err) == URLLimitReached; want == cut.Hides || cut.Hides && !errors.Is(err, ErrCut) {
+				if want := domain.KindOf(err) == domain.URLLimitReached; want == cut.Hides || cut.Hides && !errors.Is(err, ErrCut) {
 					t.Errorf("use of a limit: %v", err)
 				}
 			})
@@ -343,7 +345,7 @@ func TestCutClicks(t *testing.T) {
 			}
 			half := NewClicks(ClicksConfig{Store: store, Spool: queue})
 			for i := range 3 {
-				w := half.next([]Click{{URLID: fmt.Sprint(i), At: at}}, false)
+				w := half.next([]Click{{URLID: fmt.Sprint(i), At: commandstest.At}}, false)
 				if err := half.keep(w); err != nil {
 					t.Fatal(err)
 				}

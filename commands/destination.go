@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"linkledger/commands/domain"
 	"net/url"
 	"slices"
 	"strings"
@@ -28,33 +29,33 @@ type Rules struct {
 // ShortHosts; empty: none.
 func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
-		return refuse(URLNotAllowed, "The long URL must have %d to %d characters, it has %d", minLongURL, maxLongURL, n)
+		return domain.Refuse(domain.URLNotAllowed, "The long URL must have %d to %d characters, it has %d", minLongURL, maxLongURL, n)
 	}
 	if !utf8.ValidString(long) || strings.ContainsFunc(long, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-		return refuse(InvalidURL, "The long URL must not contain spaces or control characters, percent-encode them")
+		return domain.Refuse(domain.InvalidURL, "The long URL must not contain spaces or control characters, percent-encode them")
 	}
 	parsed, err := url.Parse(long)
 	if err != nil {
-		return refuse(InvalidURL, "The long URL cannot be read as a URL")
+		return domain.Refuse(domain.InvalidURL, "The long URL cannot be read as a URL")
 	}
 	if scheme := strings.ToLower(parsed.Scheme); scheme != "http" && scheme != "https" {
-		return refuse(InvalidURL, "The long URL must begin with http:// or https://")
+		return domain.Refuse(domain.InvalidURL, "The long URL must begin with http:// or https://")
 	}
 	if parsed.Hostname() == "" {
-		return refuse(InvalidURL, "The long URL must name a host")
+		return domain.Refuse(domain.InvalidURL, "The long URL must name a host")
 	}
 	if parsed.User != nil {
-		return refuse(InvalidURL, "The long URL must not carry a user name or password")
+		return domain.Refuse(domain.InvalidURL, "The long URL must not carry a user name or password")
 	}
 	destination, err := readSite(long)
 	if err != nil {
-		return refuse(InvalidURL, "The host of the long URL cannot be used: %s", err)
+		return domain.Refuse(domain.InvalidURL, "The host of the long URL cannot be used: %s", err)
 	}
 	if short := destination.shortHost(); short == shortHost || slices.Contains(r.ShortHosts, short) {
-		return refuse(URLNotAllowed, "The long URL points back to this service")
+		return domain.Refuse(domain.URLNotAllowed, "The long URL points back to this service")
 	}
 	if r.Blocked != nil && r.Blocked(destination.host) {
-		return refuse(URLNotAllowed, "The host of the long URL is blocked here")
+		return domain.Refuse(domain.URLNotAllowed, "The host of the long URL is blocked here")
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -31,7 +32,7 @@ func (e EditURL) keys() []string {
 }
 
 // EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their order.
-func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLsOutcome {
+func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
 	attach := make([][]string, len(edits))
 	for i, edit := range edits {
@@ -47,7 +48,7 @@ func (h *Handler) EditURLs(ctx context.Context, r Request, edits []EditURL) URLs
 	outcome.Tags = position
 	carryOut(len(edits), func(i int) []string { return edits[i].keys() }, func(i int) {
 		if outcome.Items[i].Err == nil {
-			outcome.Items[i] = h.editURL(ctx, r.item(i), edits[i], tags)
+			outcome.Items[i] = h.editURL(ctx, r.Item(i), edits[i], tags)
 		}
 	})
 	return outcome
@@ -72,7 +73,7 @@ func (o URLsOutcome) failed(err error) URLsOutcome {
 	return o
 }
 
-func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tags) URLOutcome {
+func (h *Handler) editURL(ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags) URLOutcome {
 	change, err := h.changeOf(edit, tags)
 	if err != nil {
 		return URLOutcome{Err: err}
@@ -86,7 +87,7 @@ func (h *Handler) editURL(ctx context.Context, r Request, edit EditURL, tags Tag
 }
 
 // CheckEdit refuses what EditURLs refuses whatever the link is like.
-func (h *Handler) CheckEdit(r Request, edit EditURL) error {
+func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if edit.CustomHash != nil {
 		if err := h.checkCustomHash(*edit.CustomHash); err != nil {
 			return err
@@ -98,17 +99,17 @@ func (h *Handler) CheckEdit(r Request, edit EditURL) error {
 		}
 	}
 	if edit.ExpirationDate != nil {
-		if err := checkDate(*edit.ExpirationDate); err != nil {
+		if err := domain.CheckDate(*edit.ExpirationDate); err != nil {
 			return err
 		}
 	}
 	if edit.MaxClicks != nil {
-		if err := checkMaxClicks(*edit.MaxClicks); err != nil {
+		if err := domain.CheckMaxClicks(*edit.MaxClicks); err != nil {
 			return err
 		}
 	}
 	attach, _ := tagInstructions(edit.Tags)
-	return checkLabels(attach)
+	return domain.CheckLabels(attach)
 }
 
 // tagInstructions returns the labels to attach and to detach.
@@ -125,28 +126,28 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 }
 
 // changeOf returns the change that an edit asks for. The tags to attach are among the account's by now.
-func (h *Handler) changeOf(edit EditURL, tags Tags) (urlChange, error) {
-	change := urlChange{hash: edit.CustomHash, longURL: edit.LongURL, settings: events.URLSettingsChanged{
+func (h *Handler) changeOf(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
+	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: events.URLSettingsChanged{
 		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected, Archived: edit.Archived,
 		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
 	}}
 	if edit.Note != nil {
-		note := trimNote(*edit.Note)
-		change.settings.Note = &note
+		note := domain.TrimNote(*edit.Note)
+		change.Settings.Note = &note
 	}
 	attach, detach := tagInstructions(edit.Tags)
-	change.attach = tags.ids(attach)
+	change.Attach = tags.IDs(attach)
 	for _, label := range detach {
 		tag, ok := tags.ByLabel(label)
 		if !ok {
-			return urlChange{}, refuse(TagNotFound, "There is no tag %q", label)
+			return domain.LinkChange{}, domain.Refuse(domain.TagNotFound, "There is no tag %q", label)
 		}
-		change.detach = append(change.detach, tag.ID)
+		change.Detach = append(change.Detach, tag.ID)
 	}
 	return change, nil
 }
 
-func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change urlChange, tags Tags) (URLOutcome, error) {
+func (h *Handler) tryEditURL(ctx context.Context, r domain.Request, ref Ref, change domain.LinkChange, tags domain.Tags) (URLOutcome, error) {
 	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
@@ -157,52 +158,52 @@ func (h *Handler) tryEditURL(ctx context.Context, r Request, ref Ref, change url
 	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {
 		return URLOutcome{}, err
 	}
-	if change.hash != nil && *change.hash != url.Hash {
-		if change.claim, err = h.claim(ctx, r, *change.hash, url.ID, url.spentClaimOf(*change.hash)); err != nil {
+	if change.Hash != nil && *change.Hash != url.Hash {
+		if change.Claim, err = h.claim(ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash)); err != nil {
 			return URLOutcome{}, err
 		}
 	}
-	return h.commit(ctx, r, url, loaded, url.edit(change, h.now()))
+	return h.commit(ctx, r, url, loaded, url.Edit(change, h.now()))
 }
 
 // find loads a live link of the account.
-func (h *Handler) find(ctx context.Context, r Request, ref Ref) (URL, history, error) {
+func (h *Handler) find(ctx context.Context, r domain.Request, ref Ref) (domain.Link, history, error) {
 	if ref.ID == "" {
 		return h.urlByHash(ctx, r, ref.Hash)
 	}
 	loaded, err := h.load(ctx, events.StreamURL+ref.ID)
 	if err != nil {
-		return URL{}, history{}, err
+		return domain.Link{}, history{}, err
 	}
-	url := foldURL(loaded.events)
+	url := domain.FoldLink(loaded.events)
 	if url.Account == r.Account && (url.Live() || loaded.holds(r.Command, events.StreamURL+ref.ID)) {
 		return url, loaded, nil
 	}
-	return URL{}, history{}, refuse(URLNotFound, "There is no URL with the id %q", ref.ID)
+	return domain.Link{}, history{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
 }
 
 // urlByHash loads the live link under a hash of the account, by way of the hash's own stream. A link that left the hash
 // by this very command is found too, so that a repeated command finds what it did.
-func (h *Handler) urlByHash(ctx context.Context, r Request, hash string) (URL, history, error) {
-	missing := refuse(URLNotFound, "There is no URL with the hash %q", hash)
+func (h *Handler) urlByHash(ctx context.Context, r domain.Request, hash string) (domain.Link, history, error) {
+	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the hash %q", hash)
 	if !ValidHash(hash) {
-		return URL{}, history{}, refuse(InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return domain.Link{}, history{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
 	}
 	claims, err := h.load(ctx, events.StreamHash+hash)
 	if err != nil {
-		return URL{}, history{}, err
+		return domain.Link{}, history{}, err
 	}
 	claim := foldHash(hash, claims.events)
 	if claim.urlID == "" || claim.account != r.Account {
-		return URL{}, history{}, missing
+		return domain.Link{}, history{}, missing
 	}
 	loaded, err := h.load(ctx, events.StreamURL+claim.urlID)
 	if err != nil {
-		return URL{}, history{}, err
+		return domain.Link{}, history{}, err
 	}
-	url := foldURL(loaded.events)
+	url := domain.FoldLink(loaded.events)
 	if url.Live() && url.Hash == hash || loaded.holds(r.Command, events.StreamURL+claim.urlID) {
 		return url, loaded, nil
 	}
-	return URL{}, history{}, missing
+	return domain.Link{}, history{}, missing
 }

@@ -3,24 +3,17 @@ package commands
 import (
 	"context"
 	"errors"
-	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
 // ErrNothingSealed means that an account can't be erased, because this process has no keys to delete.
 var ErrNothingSealed = errors.New("notes are not encrypted here, so nothing can be erased: give the master key")
 
-func (a Account) erase(at time.Time) []events.Event {
-	if a.Erased {
-		return nil
-	}
-	return []events.Event{events.AccountErased{At: at}}
-}
-
 // EraseAccount ends an account for ever, and deletes the key of its notes. Its links go on. Where it was cut off between the
 // two, a repetition carries it on. It refuses with AccountNotFound and fails with ErrNothingSealed.
-func (h *Handler) EraseAccount(ctx context.Context, r Request, username string) (AccountOutcome, error) {
+func (h *Handler) EraseAccount(ctx context.Context, r domain.Request, username string) (AccountOutcome, error) {
 	if !h.cfg.SealNotes {
 		return AccountOutcome{}, ErrNothingSealed
 	}

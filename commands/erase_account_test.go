@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -99,7 +100,7 @@ func TestEraseAccount(t *testing.T) {
 	if key, ok := keys.keys[account]; key != nil || !ok {
 		t.Error("the key is still there")
 	}
-	if outcome, err := s.RotateKey(t.Context(), request(""), "erin"); kind(err) != AccountGone || outcome.Key != "" {
+	if outcome, err := s.RotateKey(t.Context(), request(""), "erin"); domain.KindOf(err) != domain.AccountGone || outcome.Key != "" {
 		t.Errorf("an erased account has a new key: %+v, %v", outcome, err)
 	}
 	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
@@ -118,7 +119,7 @@ func TestEraseAccount(t *testing.T) {
 		}
 	}
 	fresh.notes = &noteKeys{keys: keys, seals: true} // which remembers no key
-	if _, err := fresh.edit(t, request(account), "one", EditURL{Note: new("too late")}); kind(err) != AccountGone {
+	if _, err := fresh.edit(t, request(account), "one", EditURL{Note: new("too late")}); domain.KindOf(err) != domain.AccountGone {
 		t.Errorf("a note that comes later: %v", err)
 	}
 }
@@ -154,7 +155,7 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 func TestEraseAccountRefuses(t *testing.T) {
 	t.Parallel()
 	s, _, _, _ := sealing(t)
-	if _, err := s.EraseAccount(t.Context(), request(""), "nobody"); kind(err) != AccountNotFound {
+	if _, err := s.EraseAccount(t.Context(), request(""), "nobody"); domain.KindOf(err) != domain.AccountNotFound {
 		t.Errorf("erasing nobody: %v", err)
 	}
 	if _, err := newStackOn(s).EraseAccount(t.Context(), request(""), "erin"); !errors.Is(err, ErrNothingSealed) {
@@ -171,7 +172,7 @@ func TestSealedNoteNeedsItsKey(t *testing.T) {
 		t.Errorf("without keys: %v", err)
 	}
 	delete(keys.keys, account)
-	if _, err := fresh.History(t.Context(), HistoryOf{Hash: "one"}); err == nil || kind(err) != 0 {
+	if _, err := fresh.History(t.Context(), HistoryOf{Hash: "one"}); err == nil || domain.KindOf(err) != 0 {
 		t.Errorf("with a lost key: %v", err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -51,57 +52,15 @@ func NewHandler(cfg Config) *Handler {
 	return &Handler{cfg: cfg, notes: &noteKeys{keys: cfg.Keys, seals: cfg.SealNotes}, streams: newLongStreams(cfg.Store)}
 }
 
-// Request tells who asks for a command and by what it is known.
-type Request struct {
-	Account string // id of the acting account; empty for an operator
-	Key     string // id of the API key
-	Address string // keyed hash of the caller's address
-	ID      string // request id
-	Batch   string // id shared by all events of one call
-	Plan    Plan   // of the account
-	// ShortHost is one more of Rules.ShortHosts: where those are not known, the host by which the caller reaches the
-	// service. Empty: none.
-	ShortHost string
-
-	// Operator says that an operator acts in the place of the account, or of all accounts where it is empty.
-	Operator bool
-
-	// Command makes the command's events recognisable: a command with the same id is carried out once.
-	Command uuid.UUID
-	// Repeated says that Command was chosen by the caller, so the command may have been carried out before.
-	Repeated bool
-}
-
-// item is the request of one item of a batch.
-func (r Request) item(index int) Request {
-	r.Command = uuid.NewSHA1(r.Command, []byte{byte(index >> 8), byte(index)}) //nolint:gosec // distinct bytes are all that counts
-	return r
-}
-
-func (r Request) metadata() events.Metadata {
-	if r.Operator {
-		r.Account = ""
-	}
-	return events.Metadata{
-		CorrelationID: r.ID,
-		CausationID:   r.Command.String(),
-		Account:       r.Account,
-		Key:           r.Key,
-		Address:       r.Address,
-		RequestID:     r.ID,
-		BatchID:       r.Batch,
-	}
-}
-
 func (h *Handler) now() time.Time { return h.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-func (h *Handler) append(ctx context.Context, r Request, stream string, expected eventstore.Revision, evs ...events.Event) (eventstore.Appended, error) {
+func (h *Handler) append(ctx context.Context, r domain.Request, stream string, expected eventstore.Revision, evs ...events.Event) (eventstore.Appended, error) {
 	stored, err := h.notes.seal(ctx, r.Account, stream, evs)
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
 	return h.cfg.Store.Append(ctx, eventstore.Write{
-		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.metadata(), Events: stored,
+		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.Metadata(), Events: stored,
 	})
 }
 

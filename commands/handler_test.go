@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -26,16 +28,16 @@ type stack struct {
 }
 
 func newStack(t *testing.T) *stack {
-	s := &stack{store: eventstoretest.New(t), clock: at}
+	s := &stack{store: eventstoretest.New(t), clock: commandstest.At}
 	s.Handler = NewHandler(Config{Store: s.store, Now: func() time.Time { return s.clock }})
 	return s
 }
 
-func request(account string) Request {
-	return Request{Account: account, ID: "request", Batch: "batch", Key: "key", Address: "address", Command: uuid.New()}
+func request(account string) domain.Request {
+	return domain.Request{Account: account, ID: "request", Batch: "batch", Key: "key", Address: "address", Command: uuid.New()}
 }
 
-func (s *stack) create(t *testing.T, r Request, item CreateURL) URL {
+func (s *stack) create(t *testing.T, r domain.Request, item CreateURL) domain.Link {
 	t.Helper()
 	outcome := s.CreateURLs(t.Context(), r, []CreateURL{item}).Items[0]
 	if outcome.Err != nil {
@@ -44,7 +46,7 @@ func (s *stack) create(t *testing.T, r Request, item CreateURL) URL {
 	return outcome.URL
 }
 
-func (s *stack) edit(t *testing.T, r Request, hash string, edit EditURL) (URL, error) {
+func (s *stack) edit(t *testing.T, r domain.Request, hash string, edit EditURL) (domain.Link, error) {
 	t.Helper()
 	edit.Hash = hash
 	outcome := s.EditURLs(t.Context(), r, []EditURL{edit}).Items[0]
@@ -71,15 +73,6 @@ func (s *stack) wantTypes(t *testing.T, stream string, want ...string) {
 	}
 }
 
-// together runs n functions at once and waits for all.
-func together(n int, f func(int)) {
-	var all sync.WaitGroup
-	for i := range n {
-		all.Go(func() { f(i) })
-	}
-	all.Wait()
-}
-
 func TestCreateURLs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -92,7 +85,7 @@ func TestCreateURLs(t *testing.T) {
 	if first.Err != nil || !slices.Equal(first.Labels, []string{"Red", "blue"}) || !ValidHash(first.URL.Hash) {
 		t.Errorf("first: %+v", first)
 	}
-	if kind(second.Err) != InvalidURL {
+	if domain.KindOf(second.Err) != domain.InvalidURL {
 		t.Errorf("second: %+v", second)
 	}
 	if third.Err != nil || third.URL.Hash != "mine" || third.URL.Note != "0123456789012345678901234" || third.URL.MaxClicks != 5 {
@@ -110,7 +103,7 @@ func TestOneWinnerPerHash(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	errs := make([]error, 64)
-	together(len(errs), func(i int) {
+	commandstest.Together(len(errs), func(i int) {
 		account := fmt.Sprintf("account-%d", i%4)
 		errs[i] = s.CreateURLs(t.Context(), request(account), []CreateURL{{LongURL: "https://example.com", CustomHash: "same"}}).Items[0].Err
 	})
@@ -118,7 +111,7 @@ func TestOneWinnerPerHash(t *testing.T) {
 	for _, err := range errs {
 		if err == nil {
 			winners++
-		} else if kind(err) != HashUnavailable {
+		} else if domain.KindOf(err) != domain.HashUnavailable {
 			t.Errorf("loser: %v", err)
 		}
 	}
@@ -131,7 +124,7 @@ func TestConcurrentEditsAreNotLost(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
-	together(64, func(i int) {
+	commandstest.Together(64, func(i int) {
 		if _, err := s.edit(t, request("a"), "one", EditURL{Tags: []string{fmt.Sprintf("+tag %d", i)}}); err != nil {
 			t.Error(err)
 		}
@@ -140,7 +133,7 @@ func TestConcurrentEditsAreNotLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tags := foldURL(loaded.events).Tags; len(tags) != 64 {
+	if tags := domain.FoldLink(loaded.events).Tags; len(tags) != 64 {
 		t.Errorf("%d of 64 tags were kept", len(tags))
 	}
 }
@@ -153,15 +146,15 @@ func TestOneWinnerPerRename(t *testing.T) {
 		s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: fmt.Sprintf("from-%d", i)})
 	}
 	errs := make([]error, n)
-	together(n, func(i int) {
-		_, errs[i] = s.edit(t, request("a"), fmt.Sprintf("from-%d", i), EditURL{CustomHash: ptr("target")})
+	commandstest.Together(n, func(i int) {
+		_, errs[i] = s.edit(t, request("a"), fmt.Sprintf("from-%d", i), EditURL{CustomHash: commandstest.Ptr("target")})
 	})
 	winners := 0
 	for i, err := range errs {
 		if err == nil {
 			winners++
 			s.wantTypes(t, fmt.Sprintf("hash-from-%d", i), "hash.claimed.v1", "hash.released.v1")
-		} else if kind(err) != HashUnavailable {
+		} else if domain.KindOf(err) != domain.HashUnavailable {
 			t.Error(err)
 		}
 	}
@@ -175,39 +168,39 @@ func TestEditAndDelete(t *testing.T) {
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one", Tags: []string{"x"}})
 
-	if _, err := s.edit(t, request("b"), "one", EditURL{Note: ptr("n")}); kind(err) != URLNotFound {
+	if _, err := s.edit(t, request("b"), "one", EditURL{Note: commandstest.Ptr("n")}); domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("another account: %v", err)
 	}
-	if _, err := s.edit(t, request("a"), "none", EditURL{}); kind(err) != URLNotFound {
+	if _, err := s.edit(t, request("a"), "none", EditURL{}); domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("unknown: %v", err)
 	}
-	if _, err := s.edit(t, request("a"), "no hash", EditURL{}); kind(err) != InvalidHash {
+	if _, err := s.edit(t, request("a"), "no hash", EditURL{}); domain.KindOf(err) != domain.InvalidHash {
 		t.Errorf("impossible: %v", err)
 	}
-	if _, err := s.edit(t, request("a"), "one", EditURL{Tags: []string{"-y"}}); kind(err) != TagNotFound {
+	if _, err := s.edit(t, request("a"), "one", EditURL{Tags: []string{"-y"}}); domain.KindOf(err) != domain.TagNotFound {
 		t.Errorf("unknown tag: %v", err)
 	}
-	edited, err := s.edit(t, request("a"), "one", EditURL{CustomHash: ptr("two"), Tags: []string{"-x", "+y"}, Protected: ptr(true)})
+	edited, err := s.edit(t, request("a"), "one", EditURL{CustomHash: commandstest.Ptr("two"), Tags: []string{"-x", "+y"}, Protected: commandstest.Ptr(true)})
 	if err != nil || edited.Hash != "two" || len(edited.Tags) != 1 || edited.Tags[0] == url.Tags[0] {
 		t.Errorf("edited: %+v, %v", edited, err)
 	}
-	if _, err := s.edit(t, request("a"), "one", EditURL{}); kind(err) != URLNotFound {
+	if _, err := s.edit(t, request("a"), "one", EditURL{}); domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("the old hash: %v", err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; kind(err) != URLProtected {
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLProtected {
 		t.Errorf("protected: %v", err)
 	}
-	if _, err := s.edit(t, request("a"), "two", EditURL{Protected: ptr(false)}); err != nil {
+	if _, err := s.edit(t, request("a"), "two", EditURL{Protected: commandstest.Ptr(false)}); err != nil {
 		t.Error(err)
 	}
 	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; err != nil {
 		t.Error(err)
 	}
-	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; kind(err) != URLNotFound {
+	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("deleted: %v", err)
 	}
 	taken := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}}).Items[0].Err
-	if kind(taken) != HashUnavailable {
+	if domain.KindOf(taken) != domain.HashUnavailable {
 		t.Errorf("a deleted hash went to another account: %v", taken)
 	}
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "two"})
@@ -226,19 +219,19 @@ func TestBatches(t *testing.T) {
 	if got := edited.Items[3].Labels; edited.Items[0].Err != nil || !slices.Equal(got, []string{"y", "x"}) {
 		t.Errorf("edited: %+v", edited.Items)
 	}
-	if kind(edited.Items[1].Err) != InvalidLabel || kind(edited.Items[2].Err) != URLNotFound || edited.Tags.Commit == 0 {
+	if domain.KindOf(edited.Items[1].Err) != domain.InvalidLabel || domain.KindOf(edited.Items[2].Err) != domain.URLNotFound || edited.Tags.Commit == 0 {
 		t.Errorf("refused: %+v", edited)
 	}
 	reset, refs := request("a"), ByHash("one", "none", "two")
 	for range 2 {
 		outcomes := s.ResetStats(t.Context(), reset, refs)
-		if outcomes[0].Err != nil || kind(outcomes[1].Err) != URLNotFound || outcomes[2].Err != nil {
+		if outcomes[0].Err != nil || domain.KindOf(outcomes[1].Err) != domain.URLNotFound || outcomes[2].Err != nil {
 			t.Errorf("reset: %+v", outcomes)
 		}
 	}
 	s.wantTypes(t, "url-"+edited.Items[0].URL.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1", "url.stats_reset.v1")
 	deleted := s.DeleteURLs(t.Context(), request("a"), ByHash("one", "two", "one"))
-	if deleted[0].Err != nil || deleted[1].Err != nil || kind(deleted[2].Err) != URLNotFound {
+	if deleted[0].Err != nil || deleted[1].Err != nil || domain.KindOf(deleted[2].Err) != domain.URLNotFound {
 		t.Errorf("deleted: %+v", deleted)
 	}
 }
@@ -274,7 +267,7 @@ func TestRenameAndBack(t *testing.T) {
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
 	for _, to := range []string{"two", "one", "two", "one"} {
 		from := map[string]string{"one": "two", "two": "one"}[to]
-		if _, err := s.edit(t, request("a"), from, EditURL{CustomHash: ptr(to)}); err != nil {
+		if _, err := s.edit(t, request("a"), from, EditURL{CustomHash: commandstest.Ptr(to)}); err != nil {
 			t.Fatalf("%s to %s: %v", from, to, err)
 		}
 	}
@@ -288,7 +281,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 	create.Repeated = true
 	items := []CreateURL{{LongURL: "https://example.com/1"}, {LongURL: "https://example.com/2", CustomHash: "two", Tags: []string{"x"}}}
 	outcomes := make([]URLsOutcome, 16)
-	together(len(outcomes), func(i int) { outcomes[i] = s.CreateURLs(t.Context(), create, items) })
+	commandstest.Together(len(outcomes), func(i int) { outcomes[i] = s.CreateURLs(t.Context(), create, items) })
 	for _, outcome := range outcomes {
 		for j, item := range outcome.Items {
 			if item.Err != nil || item.URL.ID != outcomes[0].Items[j].URL.ID || item.URL.Hash != outcomes[0].Items[j].URL.Hash ||
@@ -300,7 +293,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 
 	edit := request("a")
 	for range 3 {
-		if url, err := s.edit(t, edit, "two", EditURL{CustomHash: ptr("three")}); err != nil || url.Hash != "three" {
+		if url, err := s.edit(t, edit, "two", EditURL{CustomHash: commandstest.Ptr("three")}); err != nil || url.Hash != "three" {
 			t.Errorf("repeated edit: %+v, %v", url, err)
 		}
 	}
@@ -344,14 +337,14 @@ func TestOrphanedClaimIsTakenOver(t *testing.T) {
 	create := func() error {
 		return s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "orphan"}}).Items[0].Err
 	}
-	if err := create(); kind(err) != HashUnavailable {
+	if err := create(); domain.KindOf(err) != domain.HashUnavailable {
 		t.Fatalf("within the minute: %v", err)
 	}
 	s.clock = s.clock.Add(claimTimeout)
 	if err := create(); err != nil {
 		t.Fatalf("after the minute: %v", err)
 	}
-	_, err := s.append(t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, created())
+	_, err := s.append(t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, commandstest.Created())
 	if err == nil {
 		t.Error("the late link was created: its hash has two owners")
 	}
@@ -365,7 +358,7 @@ func TestOrphanedRenameIsTakenOver(t *testing.T) {
 	s.clock = s.clock.Add(claimTimeout)
 	s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "to"})
 	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.claim_abandoned.v1")
-	if _, err := s.edit(t, request("a"), "from", EditURL{CustomHash: ptr("to")}); kind(err) != HashUnavailable {
+	if _, err := s.edit(t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")}); domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("the rename went on with an abandoned claim: %v", err)
 	}
 }
@@ -375,13 +368,13 @@ func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "gone"})
-	deleted := events.URLDeleted{Account: "a", Hash: "gone", At: at}
+	deleted := events.URLDeleted{Account: "a", Hash: "gone", At: commandstest.At}
 	if _, err := s.append(t.Context(), request("a"), events.StreamURL+url.ID, 0, deleted); err != nil {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(time.Hour)
 	other := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "gone"}}).Items[0].Err
-	if kind(other) != HashUnavailable {
+	if domain.KindOf(other) != domain.HashUnavailable {
 		t.Errorf("another account: %v", other)
 	}
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "gone"})
@@ -391,7 +384,7 @@ func TestTags(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	ids := make([]string, 64)
-	together(len(ids), func(i int) {
+	commandstest.Together(len(ids), func(i int) {
 		outcome, err := s.CreateTag(t.Context(), request("a"), []string{"Straße 1", "STRAßE 1"}[i%2])
 		if err != nil {
 			t.Error(err)
@@ -404,7 +397,7 @@ func TestTags(t *testing.T) {
 	if _, err := s.CreateTag(t.Context(), request("a"), "other"); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.RenameTag(t.Context(), request("a"), "other", "straße 1"); kind(err) != InvalidLabel {
+	if _, err := s.RenameTag(t.Context(), request("a"), "other", "straße 1"); domain.KindOf(err) != domain.InvalidLabel {
 		t.Errorf("onto another's label: %v", err)
 	}
 	if renamed, err := s.RenameTag(t.Context(), request("a"), "OTHER", "Other"); err != nil || renamed.Tag.Label != "Other" {
@@ -413,7 +406,7 @@ func TestTags(t *testing.T) {
 	if _, err := s.DeleteTag(t.Context(), request("a"), "other"); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.DeleteTag(t.Context(), request("a"), "other"); kind(err) != TagNotFound {
+	if _, err := s.DeleteTag(t.Context(), request("a"), "other"); domain.KindOf(err) != domain.TagNotFound {
 		t.Errorf("deleted twice: %v", err)
 	}
 }
@@ -426,11 +419,11 @@ func TestAccounts(t *testing.T) {
 	if err != nil || !opened.Account.Active || !SameKey(HashKey(opened.Key), opened.Account.KeyHash) {
 		t.Fatalf("opened: %+v, %v", opened, err)
 	}
-	if _, err := s.OpenAccount(ctx, request(""), "demo", "free"); kind(err) != InvalidUsername {
+	if _, err := s.OpenAccount(ctx, request(""), "demo", "free"); domain.KindOf(err) != domain.InvalidUsername {
 		t.Errorf("opened twice: %v", err)
 	}
 	for _, name := range []string{"", "De mo", "-x", "a:b", "DEMO"} {
-		if _, err := s.OpenAccount(ctx, request(""), name, "free"); kind(err) != InvalidUsername {
+		if _, err := s.OpenAccount(ctx, request(""), name, "free"); domain.KindOf(err) != domain.InvalidUsername {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -454,10 +447,10 @@ func TestAccounts(t *testing.T) {
 			t.Errorf("another expiration date: %+v, %v", changed, err)
 		}
 	}
-	if _, err := s.EditAccount(ctx, request(""), "demo", EditAccount{ExpirationDate: new("tomorrow")}); kind(err) != InvalidDate {
+	if _, err := s.EditAccount(ctx, request(""), "demo", EditAccount{ExpirationDate: new("tomorrow")}); domain.KindOf(err) != domain.InvalidDate {
 		t.Errorf("a date that is none: %v", err)
 	}
-	if _, err := s.EditAccount(ctx, request(""), "nobody", EditAccount{Plan: new("pro")}); kind(err) != AccountNotFound {
+	if _, err := s.EditAccount(ctx, request(""), "nobody", EditAccount{Plan: new("pro")}); domain.KindOf(err) != domain.AccountNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 	s.wantTypes(t, "account-"+opened.Account.ID, "account.opened.v1", "account.key_rotated.v1",

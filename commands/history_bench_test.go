@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -22,7 +23,7 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	changes := make([]events.Event, 1000)
 	for i := range changes {
-		changes[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: at}
+		changes[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
 	}
 	r := request("a")
 	r.Command = uuid.New()

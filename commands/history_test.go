@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -108,10 +110,10 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 		`url.stats_reset.v1 by "a"`,
 		`url.deleted.v1 by "a" deleted: false -> true`,
 	)
-	hour := func(n int) time.Time { return at.Add(time.Duration(n) * time.Hour) }
+	hour := func(n int) time.Time { return commandstest.At.Add(time.Duration(n) * time.Hour) }
 	want := []LinkLife{{
-		ID: url.ID, Account: "a", CreatedAt: at, DeletedAt: hour(6),
-		Tenures: []Tenure{{Hash: "one", From: at, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)}},
+		ID: url.ID, Account: "a", CreatedAt: commandstest.At, DeletedAt: hour(6),
+		Tenures: []Tenure{{Hash: "one", From: commandstest.At, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)}},
 	}}
 	if !reflect.DeepEqual(history.Links, want) {
 		t.Errorf("links %+v, want %+v", history.Links, want)
@@ -180,8 +182,8 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 	if all := s.history(t, HistoryOf{Hash: "one"}); len(all.Entries) != 4 || all.Entries[1].Actor.Account != "b" {
 		t.Errorf("to an operator: %v", told(all.Entries))
 	}
-	for hash, want := range map[string]Kind{"one": URLNotFound, "none": URLNotFound, "n o n e": InvalidHash} {
-		if _, err := s.History(ctx, HistoryOf{Hash: hash, Account: "c"}); kind(err) != want {
+	for hash, want := range map[string]domain.Kind{"one": domain.URLNotFound, "none": domain.URLNotFound, "n o n e": domain.InvalidHash} {
+		if _, err := s.History(ctx, HistoryOf{Hash: hash, Account: "c"}); domain.KindOf(err) != want {
 			t.Errorf("history of %q to a stranger: %v", hash, err)
 		}
 	}
@@ -195,7 +197,7 @@ func TestReplayHistory(t *testing.T) {
 	click := func(visitor string, links ...string) {
 		clicks := make([]Click, len(links))
 		for i, link := range links {
-			clicks[i] = Click{URLID: link, Visitor: visitor, At: at}
+			clicks[i] = Click{URLID: link, Visitor: visitor, At: commandstest.At}
 		}
 		_, err := s.store.Append(ctx, eventstore.Write{
 			Stream: events.StreamClicks + uuid.NewString(), Expected: eventstore.NoStream, Command: uuid.New(),

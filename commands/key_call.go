@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -17,7 +18,7 @@ import (
 // under the name and for its repeats, and refuses another content with KeyReused. The first append of the name's stream
 // decides, so nodes and restarts make no difference. Hashes of the name and the content are stored. The name keys that of the
 // content: without the name, a guess at a note that was erased can't be checked against it.
-func (h *Handler) KeyCall(ctx context.Context, r Request, name string, content []byte) error {
+func (h *Handler) KeyCall(ctx context.Context, r domain.Request, name string, content []byte) error {
 	of := sha256.Sum256([]byte(r.Account + "\n" + name))
 	stream := events.StreamCall + r.Account + "-" + hex.EncodeToString(of[:])
 	mac := hmac.New(sha256.New, []byte(name))
@@ -37,5 +38,5 @@ func (h *Handler) KeyCall(ctx context.Context, r Request, name string, content [
 			return nil
 		}
 	}
-	return refuse(KeyReused, "This Idempotency-Key is that of another call: choose a new one for each call, and repeat a call with the same method, path and body")
+	return domain.Refuse(domain.KeyReused, "This Idempotency-Key is that of another call: choose a new one for each call, and repeat a call with the same method, path and body")
 }

@@ -1,9 +1,9 @@
 package commands
 
 import (
-	"context"
 	"slices"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -11,9 +11,9 @@ import (
 // link's record. An event costs the same however many tags there are, unless its change of them is to be told: that takes
 // both lists.
 type linkFold struct {
-	url   URL
+	url   domain.Link
 	on    map[string]bool // ids of the link's tags
-	tags  Tags            // of those that the link ever had
+	tags  domain.Tags     // of those that the link ever had
 	shown []string        // labels of the link's tags; nil: they have changed since
 }
 
@@ -50,22 +50,22 @@ func (f *linkFold) touches(e events.Event) bool {
 	case events.URLCreated, events.URLTagged, events.URLUntagged:
 		return true
 	}
-	return f.on[tagOf(e)]
+	return f.on[domain.TagOf(e)]
 }
 
 // evolve tells whether the labels that the link shows have changed.
 func (f *linkFold) evolve(e events.Event) (retagged bool) {
-	if id := tagOf(e); id != "" {
-		was, lived := f.tags.byID[id]
-		f.tags.evolve(e)
-		is, lives := f.tags.byID[id]
+	if id := domain.TagOf(e); id != "" {
+		was, lived := f.tags.ByID(id)
+		f.tags.Apply(e)
+		is, lives := f.tags.ByID(id)
 		return f.on[id] && (was != is || lived != lives)
 	}
-	f.url.evolve(e)
-	lives := func(id string) bool { _, lives := f.tags.byID[id]; return lives }
+	f.url.Apply(e)
+	lives := func(id string) bool { _, lives := f.tags.ByID(id); return lives }
 	switch e := e.(type) {
 	case events.URLCreated:
-		f.on = setOf(e.Tags)
+		f.on = domain.SetOf(e.Tags)
 		return slices.ContainsFunc(e.Tags, lives)
 	case events.URLTagged:
 		for _, id := range e.Tags {
@@ -87,37 +87,4 @@ func (f *linkFold) tagLabels() []string {
 		f.shown = f.tags.Labels(f.url.Tags)
 	}
 	return f.shown
-}
-
-// linkEntries folds the events of a link and of its tags. What happened to a tag has an entry where it changed the link's
-// record. tell says of which entries more is wanted than their place.
-func linkEntries(ctx context.Context, link string, all []stored, reader string, tell func(entryPlace) bool) (LinkLife, []entryPlace, []HistoryEntry, error) {
-	var (
-		life    LinkLife
-		places  []entryPlace
-		entries []HistoryEntry
-	)
-	fold := newLinkFold()
-	for _, s := range all {
-		if err := ctx.Err(); err != nil {
-			return LinkLife{}, nil, nil, err
-		}
-		place := entryPlace{s.Position, link}
-		wanted := tell(place)
-		changed, changes := fold.next(s.event, wanted)
-		life.evolve(s.event)
-		if s.Stream != events.StreamURL+link && !changed {
-			continue
-		}
-		places = append(places, place)
-		if !wanted {
-			continue
-		}
-		entry, err := s.entry(link, reader, changes)
-		if err != nil {
-			return LinkLife{}, nil, nil, err
-		}
-		entries = append(entries, entry)
-	}
-	return life, places, entries, nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -42,7 +43,7 @@ func (s *stack) wantWhole(t *testing.T, stream string) history {
 func renames(from, n int) []events.Event {
 	all := make([]events.Event, n)
 	for i := range all {
-		all[i] = events.TagRenamed{TagID: "tag", Label: strconv.Itoa(from + i), At: at}
+		all[i] = events.TagRenamed{TagID: "tag", Label: strconv.Itoa(from + i), At: commandstest.At}
 	}
 	return all
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -36,7 +37,7 @@ var (
 	// errNoKeys means that notes are sealed, and that this process has no keys to read them by.
 	errNoKeys = errors.New("notes are encrypted here, and this process has no keys")
 	// errErased refuses a note for an account that was erased while the command was under way.
-	errErased = &Error{Kind: AccountGone, Details: "The account has been erased"}
+	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
 )
 
 // noteKeys are AccountKeys that are remembered for a little. It is safe for concurrent use.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -70,7 +71,7 @@ func (q quota) knowing(e Existing, now time.Time) quota {
 }
 
 // left is how many links a plan still has room for; less than none where it had more room once.
-func (q quota) left(p Plan, e Existing) int64 {
+func (q quota) left(p domain.Plan, e Existing) int64 {
 	left := int64(math.MaxInt64)
 	if p.URLs > 0 {
 		left = p.URLs - (q.taken - e.Deleted)
@@ -153,7 +154,7 @@ func fateOf(p events.PendingLink, history []events.Event) fate {
 			return fateCame
 		}
 	}
-	if p.Restored && foldURL(history).Deleted {
+	if p.Restored && domain.FoldLink(history).Deleted {
 		return fateOpen
 	}
 	return fateNever // its creation expects that there is no stream, and its restoration that it is deleted

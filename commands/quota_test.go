@@ -8,26 +8,28 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
 func TestFateOf(t *testing.T) {
 	t.Parallel()
-	p := events.PendingLink{URLID: "u", At: at}
-	other := created()
-	other.At = at.Add(time.Microsecond)
-	ours := created()
-	ours.At = at
+	p := events.PendingLink{URLID: "u", At: commandstest.At}
+	other := commandstest.Created()
+	other.At = commandstest.At.Add(time.Microsecond)
+	ours := commandstest.Created()
+	ours.At = commandstest.At
 	for name, tc := range map[string]struct {
 		history []events.Event
 		want    fate
 	}{
 		"nothing yet":             {nil, fateOpen},
 		"created":                 {[]events.Event{ours}, fateCame},
-		"created and deleted":     {[]events.Event{ours, events.URLDeleted{At: at}}, fateCame},
+		"created and deleted":     {[]events.Event{ours, events.URLDeleted{At: commandstest.At}}, fateCame},
 		"created by another try":  {[]events.Event{other}, fateNever},
-		"kept from coming":        {[]events.Event{events.CreationAbandoned{At: at}}, fateNever},
-		"its claim was abandoned": {[]events.Event{events.ClaimAbandoned{At: at}}, fateNever},
+		"kept from coming":        {[]events.Event{events.CreationAbandoned{At: commandstest.At}}, fateNever},
+		"its claim was abandoned": {[]events.Event{events.ClaimAbandoned{At: commandstest.At}}, fateNever},
 	} {
 		if got := fateOf(p, tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
@@ -38,7 +40,7 @@ func TestFateOf(t *testing.T) {
 // quotaModel is an account: what its stream says, what became of its links, and what the read model knows of them.
 type quotaModel struct {
 	quota        quota
-	plan         Plan
+	plan         domain.Plan
 	now          time.Time
 	existing     Existing // as the read model has it
 	truth        Existing // as it is
@@ -79,8 +81,8 @@ func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		m := &quotaModel{
-			plan: Plan{URLs: rapid.Int64Range(0, 12).Draw(r, "urls"), MonthURLs: rapid.Int64Range(0, 20).Draw(r, "month")},
-			now:  at, came: places{}, never: places{}, lost: places{}, createdUnder: places{},
+			plan: domain.Plan{URLs: rapid.Int64Range(0, 12).Draw(r, "urls"), MonthURLs: rapid.Int64Range(0, 20).Draw(r, "month")},
+			now:  commandstest.At, came: places{}, never: places{}, lost: places{}, createdUnder: places{},
 		}
 		// Links from a time without limits.
 		old := rapid.Int64Range(0, 15).Draw(r, "old")

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 )
 
@@ -59,7 +60,7 @@ type roomQueue struct {
 
 // claimant is a link that waits for room.
 type claimant struct {
-	plan  Plan
+	plan  domain.Plan
 	link  string
 	since time.Time
 
@@ -99,7 +100,7 @@ func (q *Quotas) wake(account string, a *roomQueue) {
 }
 
 // ask puts a link into the queue.
-func (q *Quotas) ask(account string, plan Plan, link string, restored bool) *claimant {
+func (q *Quotas) ask(account string, plan domain.Plan, link string, restored bool) *claimant {
 	c := &claimant{plan: plan, link: link, restored: restored, since: time.Now(), done: make(chan struct{})}
 	q.mu.Lock()
 	defer q.mu.Unlock()

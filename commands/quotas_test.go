@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -34,7 +36,7 @@ func newLimitedNodes(t *testing.T, n int) *limitedNodes {
 	t.Helper()
 	l := &limitedNodes{server: eventstoretest.Serve(t)}
 	l.store = eventstoretest.Open(t, l.server.URL())
-	start := at
+	start := commandstest.At
 	l.clock.Store(&start)
 	for range n {
 		store := eventstoretest.Open(t, l.server.URL())
@@ -88,7 +90,7 @@ func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (Exi
 	return l.known, err
 }
 
-func limited(plan Plan) Request {
+func limited(plan domain.Plan) domain.Request {
 	r := request("a")
 	r.Plan = plan
 	return r
@@ -105,7 +107,7 @@ func batchOf(n int) []CreateURL {
 
 func (l *limitedNodes) live(t *testing.T) int64 {
 	t.Helper()
-	existing, err := l.existing(t.Context(), "", at)
+	existing, err := l.existing(t.Context(), "", commandstest.At)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,20 +118,20 @@ func (l *limitedNodes) live(t *testing.T) int64 {
 func TestQuotasRace(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
-	plan := Plan{URLs: 150}
+	plan := domain.Plan{URLs: 150}
 	l.nodes[0].CreateURLs(t.Context(), request("other"), []CreateURL{{LongURL: "https://example.com/", CustomHash: "taken"}})
 	var refused atomic.Int64
-	together(64, func(client int) {
+	commandstest.Together(64, func(client int) {
 		node := l.nodes[client%2]
 		for range 2 {
 			items := batchOf(client%5 + 1)
 			items[0].CustomHash = []string{"", "taken"}[client%2]
 			var mine []string
 			for i, item := range node.CreateURLs(t.Context(), limited(plan), items).Items {
-				switch kind(item.Err) {
-				case URLLimitReached:
+				switch domain.KindOf(item.Err) {
+				case domain.URLLimitReached:
 					refused.Add(1)
-				case HashUnavailable:
+				case domain.HashUnavailable:
 					if i > 0 || client%2 == 0 {
 						t.Errorf("client %d, item %d: %v", client, i, item.Err)
 					}
@@ -153,7 +155,7 @@ func TestQuotasRace(t *testing.T) {
 	room := 150 - l.live(t)
 	items := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(int(room)+3)).Items
 	for i, item := range items {
-		if got := kind(item.Err) == URLLimitReached; got != (int64(i) >= room) {
+		if got := domain.KindOf(item.Err) == domain.URLLimitReached; got != (int64(i) >= room) {
 			t.Errorf("item %d of %d with room for %d: %v", i, len(items), room, item.Err)
 		}
 	}
@@ -166,9 +168,9 @@ func TestQuotasRace(t *testing.T) {
 func TestQuotasOfAKilledNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
-	plan := Plan{URLs: 3, MonthURLs: 3}
-	create := func() Kind {
-		return kind(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
+	plan := domain.Plan{URLs: 3, MonthURLs: 3}
+	create := func() domain.Kind {
+		return domain.KindOf(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
 	}
 	killed := l.nodes[0].cfg.Quotas
 	claimants := []*claimant{killed.ask("a", plan, "late", false), killed.ask("a", plan, "made", false)}
@@ -177,7 +179,7 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	made := created()
+	made := commandstest.Created()
 	made.URLID, made.Account, made.At = "made", "a", claimants[1].at
 	write := eventstore.Write{
 		Stream: events.StreamURL + "made", Expected: eventstore.NoStream, Command: request("").Command, Events: []events.Event{made},
@@ -185,12 +187,12 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	if _, err := l.store.Append(t.Context(), write); err != nil {
 		t.Fatal(err)
 	}
-	if first, second := create(), create(); first != 0 || second != URLLimitReached {
+	if first, second := create(), create(); first != 0 || second != domain.URLLimitReached {
 		t.Errorf("with a late link: %v and %v", first, second)
 	}
 	l.pass(claimTimeout + time.Second)
-	together(2, func(int) { create() })
-	if first, second := create(), l.live(t); first != URLLimitReached || second != 3 {
+	commandstest.Together(2, func(int) { create() })
+	if first, second := create(), l.live(t); first != domain.URLLimitReached || second != 3 {
 		t.Errorf("%d links, and one more is %v", second, first)
 	}
 	write.Stream, write.Command = events.StreamURL+"late", request("").Command
@@ -203,7 +205,7 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 func TestQuotasWaitForTheReadModel(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
-	plan := Plan{URLs: 1}
+	plan := domain.Plan{URLs: 1}
 	node := l.nodes[0]
 	old := node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].URL
 	l.live(t)
@@ -211,11 +213,11 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	if deleted := node.DeleteURLs(t.Context(), limited(plan), ByHash(old.Hash))[0]; deleted.Err != nil {
 		t.Fatal(deleted.Err)
 	}
-	if got := kind(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != URLLimitReached {
+	if got := domain.KindOf(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != domain.URLLimitReached {
 		t.Errorf("with a read model that stands still: %v", got)
 	}
 	l.stale.Store(5)
-	if got := kind(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != 0 {
+	if got := domain.KindOf(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != 0 {
 		t.Errorf("with a read model that catches up: %v", got)
 	}
 }
@@ -228,8 +230,8 @@ func TestRoomInTheOrderOfABatch(t *testing.T) {
 	for i := range 4 {
 		items[i].Unique, items[i].LongURL = true, fmt.Sprintf("https://example.com/%d", i)
 	}
-	for i, item := range l.nodes[0].CreateURLs(t.Context(), limited(Plan{URLs: 4}), items).Items {
-		if got := kind(item.Err); (got == 0) != (i < 4) {
+	for i, item := range l.nodes[0].CreateURLs(t.Context(), limited(domain.Plan{URLs: 4}), items).Items {
+		if got := domain.KindOf(item.Err); (got == 0) != (i < 4) {
 			t.Errorf("item %d: %v", i, item.Err)
 		}
 	}
@@ -239,7 +241,7 @@ func TestRoomInTheOrderOfABatch(t *testing.T) {
 func TestRoomOfTheOtherNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
-	plan := Plan{URLs: 2}
+	plan := domain.Plan{URLs: 2}
 	var rooms [2]place
 	for i, node := range l.nodes {
 		c := node.cfg.Quotas.ask("a", plan, fmt.Sprint("u", i), false)
@@ -258,12 +260,12 @@ func TestRoomOfTheOtherNode(t *testing.T) {
 func TestRepeatsTakeRoomOnce(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
-	plan := Plan{URLs: 4}
+	plan := domain.Plan{URLs: 4}
 	for round := range 4 {
 		r := limited(plan)
 		r.Repeated = true
 		hashes := make([]string, 6)
-		together(len(hashes), func(i int) {
+		commandstest.Together(len(hashes), func(i int) {
 			item := l.nodes[i%2].CreateURLs(t.Context(), r, batchOf(1)).Items[0]
 			if item.Err != nil {
 				t.Errorf("round %d: %v", round, item.Err)
@@ -274,7 +276,7 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 			t.Errorf("one command made %v", hashes)
 		}
 	}
-	if got := kind(l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != URLLimitReached || l.live(t) != 4 {
+	if got := domain.KindOf(l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != domain.URLLimitReached || l.live(t) != 4 {
 		t.Errorf("%d links, and one more is %v", l.live(t), got)
 	}
 }
@@ -283,7 +285,7 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 func TestRoomOfThoseWhoLeave(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
-	quotas, plan := l.nodes[0].cfg.Quotas, Plan{URLs: 1}
+	quotas, plan := l.nodes[0].cfg.Quotas, domain.Plan{URLs: 1}
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	for i := range 20 {
@@ -302,8 +304,8 @@ func TestManyLinksAtATime(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
 	quotas := l.nodes[0].cfg.Quotas
-	together(2*maxPending, func(i int) {
-		c := quotas.ask("a", Plan{URLs: 3 * maxPending}, uuid.NewString(), false)
+	commandstest.Together(2*maxPending, func(i int) {
+		c := quotas.ask("a", domain.Plan{URLs: 3 * maxPending}, uuid.NewString(), false)
 		if _, err := quotas.wait(t.Context(), c); err != nil {
 			t.Error(err)
 			return
@@ -316,7 +318,7 @@ func TestManyLinksAtATime(t *testing.T) {
 func TestQuotasWithoutTheEventStore(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
-	plan := Plan{URLs: 2}
+	plan := domain.Plan{URLs: 2}
 	r := limited(plan)
 	l.nodes[0].CreateURLs(t.Context(), r, batchOf(1))
 	l.live(t)

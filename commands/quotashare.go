@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -248,7 +249,7 @@ func (r *round) refuse(ctx context.Context, short []*claimant) ([]*claimant, err
 // refusal says which limit is reached.
 func (c *claimant) refusal(e Existing, q quota) error {
 	if c.plan.URLs > 0 && max(q.taken, e.Created)-e.Deleted >= c.plan.URLs {
-		return refuse(URLLimitReached, "The account has the %d URLs that its plan allows, delete some first", c.plan.URLs)
+		return domain.Refuse(domain.URLLimitReached, "The account has the %d URLs that its plan allows, delete some first", c.plan.URLs)
 	}
-	return refuse(URLLimitReached, "The account has created the %d URLs that its plan allows in a month", c.plan.MonthURLs)
+	return domain.Refuse(domain.URLLimitReached, "The account has created the %d URLs that its plan allows in a month", c.plan.MonthURLs)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 )
 
@@ -24,7 +25,7 @@ type HistoryOf struct {
 // InvalidHash, and with URLNotFound where the hash was never claimed, or not by the account.
 func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error) {
 	if !ValidHash(of.Hash) {
-		return HashHistory{}, refuse(InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return HashHistory{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
 	}
 	loaded, err := h.load(ctx, events.StreamHash+of.Hash)
 	if err != nil {
@@ -34,9 +35,9 @@ func (h *Handler) History(ctx context.Context, of HistoryOf) (HashHistory, error
 	links := claimants(claims, of.Account)
 	if len(links) == 0 {
 		if of.Account != "" {
-			return HashHistory{}, refuse(URLNotFound, "The account never had a URL with the hash %q", of.Hash)
+			return HashHistory{}, domain.Refuse(domain.URLNotFound, "The account never had a URL with the hash %q", of.Hash)
 		}
-		return HashHistory{}, refuse(URLNotFound, "There never was a URL with the hash %q", of.Hash)
+		return HashHistory{}, domain.Refuse(domain.URLNotFound, "There never was a URL with the hash %q", of.Hash)
 	}
 	history := HashHistory{Hash: of.Hash, Links: []LinkLife{}}
 	if of.MaxLinks > 0 && len(links) > of.MaxLinks {
@@ -151,7 +152,7 @@ func (h *Handler) ownerOf(ctx context.Context, account string) (owner, error) {
 	}
 	of := owner{tags: make(map[string][]stored)}
 	for _, s := range loaded.stored() {
-		if id := tagOf(s.event); id != "" {
+		if id := domain.TagOf(s.event); id != "" {
 			of.tags[id] = append(of.tags[id], s)
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -26,7 +26,7 @@ type RestoreURL struct {
 // refuses with URLNotFound, InvalidHash, InvalidValue for a version that there is not or in which the link is deleted,
 // HashUnavailable where another link has the hash by now, URLLimitReached where a deleted link has no room, and InvalidURL
 // and URLNotAllowed where the destination is no longer allowed.
-func (h *Handler) RestoreURL(ctx context.Context, r Request, restore RestoreURL) URLOutcome {
+func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) URLOutcome {
 	outcome, err := retry(func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) })
 	if err != nil {
 		return URLOutcome{Err: err}
@@ -35,17 +35,17 @@ func (h *Handler) RestoreURL(ctx context.Context, r Request, restore RestoreURL)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome.Labels = foldTags(tags.events).Labels(outcome.URL.Tags)
+	outcome.Labels = domain.FoldTags(tags.events).Labels(outcome.URL.Tags)
 	return outcome
 }
 
-func (h *Handler) tryRestoreURL(ctx context.Context, r Request, restore RestoreURL) (URLOutcome, error) {
+func (h *Handler) tryRestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) (URLOutcome, error) {
 	lives, err := h.livesUnder(ctx, r, restore.Hash)
 	if err != nil {
 		return URLOutcome{}, err
 	}
 	loaded := lives[0]
-	url := foldURL(loaded.events)
+	url := domain.FoldLink(loaded.events)
 	if r.Operator {
 		r.Account = url.Account
 	}
@@ -53,7 +53,7 @@ func (h *Handler) tryRestoreURL(ctx context.Context, r Request, restore RestoreU
 	case loaded.holds(r.Command, events.StreamURL+url.ID):
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
 	case restore.Version == nil && url.Live() && len(lives) > 1 && !loaded.wasRestored():
-		return URLOutcome{}, errHashGivenAway(url.Hash)
+		return URLOutcome{}, domain.ErrHashGivenAway(url.Hash)
 	}
 	was, err := loaded.version(restore.Version)
 	if err != nil {
@@ -64,9 +64,9 @@ func (h *Handler) tryRestoreURL(ctx context.Context, r Request, restore RestoreU
 
 // livesUnder loads the links of the account that live under a hash, or lived under it when they were deleted, in the
 // reverse order of their last claims.
-func (h *Handler) livesUnder(ctx context.Context, r Request, hash string) ([]history, error) {
+func (h *Handler) livesUnder(ctx context.Context, r domain.Request, hash string) ([]history, error) {
 	if !ValidHash(hash) {
-		return nil, refuse(InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return nil, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
 	}
 	claims, err := h.load(ctx, events.StreamHash+hash)
 	if err != nil {
@@ -79,12 +79,12 @@ func (h *Handler) livesUnder(ctx context.Context, r Request, hash string) ([]his
 		if err != nil {
 			return nil, err
 		}
-		if url := foldURL(loaded.events); url.ID != "" && url.Hash == hash {
+		if url := domain.FoldLink(loaded.events); url.ID != "" && url.Hash == hash {
 			lives = append(lives, loaded)
 		}
 	}
 	if len(lives) == 0 {
-		return nil, refuse(URLNotFound, "No URL has the hash %q, or had it when it was deleted", hash)
+		return nil, domain.Refuse(domain.URLNotFound, "No URL has the hash %q, or had it when it was deleted", hash)
 	}
 	return lives, nil
 }
@@ -95,32 +95,25 @@ func (l history) wasRestored() bool {
 
 // version returns a link as it was right after an event of its stream; nil means the last one, as if it had not deleted
 // the link.
-func (l history) version(revision *int64) (URL, error) {
+func (l history) version(revision *int64) (domain.Link, error) {
 	if revision == nil {
-		url := foldURL(l.events)
+		url := domain.FoldLink(l.events)
 		url.Deleted = false
 		return url, nil
 	}
 	last := int64(l.revision())
 	if *revision < 0 || *revision > last {
-		return URL{}, refuse(InvalidValue, "The URL has the versions 0 to %d, not %d", last, *revision)
+		return domain.Link{}, domain.Refuse(domain.InvalidValue, "The URL has the versions 0 to %d, not %d", last, *revision)
 	}
-	url := foldURL(l.events[:*revision+1])
+	url := domain.FoldLink(l.events[:*revision+1])
 	if !url.Live() {
-		return URL{}, refuse(InvalidValue, "In version %d the URL is deleted, choose another one", *revision)
+		return domain.Link{}, domain.Refuse(domain.InvalidValue, "In version %d the URL is deleted, choose another one", *revision)
 	}
 	return url, nil
 }
 
-func errHashGivenAway(hash string) error {
-	return &Error{
-		Kind: HashUnavailable, Fields: []string{"hash"},
-		Details: "The hash \"" + hash + "\" belongs to another URL by now, rename or delete that one first",
-	}
-}
-
 // bringBack makes a link as it was, with further events if there are any.
-func (h *Handler) bringBack(ctx context.Context, r Request, url URL, loaded history, was URL, further ...events.Event) (URLOutcome, error) {
+func (h *Handler) bringBack(ctx context.Context, r domain.Request, url domain.Link, loaded history, was domain.Link, further ...events.Event) (URLOutcome, error) {
 	if url.Deleted || was.LongURL != url.LongURL {
 		if err := h.cfg.Destinations.Check(was.LongURL, r.ShortHost); err != nil {
 			return URLOutcome{}, err
@@ -132,7 +125,7 @@ func (h *Handler) bringBack(ctx context.Context, r Request, url URL, loaded hist
 			return URLOutcome{}, err
 		}
 		if erased { // and nobody gets a note back
-			was.Note, was.erased = url.Note, url.erased
+			was.Note, was.Erased = url.Note, url.Erased
 		}
 	}
 	at := h.now()
@@ -148,58 +141,17 @@ func (h *Handler) bringBack(ctx context.Context, r Request, url URL, loaded hist
 	var claim eventstore.Revision
 	if url.Deleted || was.Hash != url.Hash {
 		var err error
-		claim, err = h.claim(ctx, r, was.Hash, url.ID, url.spentClaimOf(was.Hash))
+		claim, err = h.claim(ctx, r, was.Hash, url.ID, url.SpentRevision(was.Hash))
 		if errors.Is(err, errHashTaken) {
-			return URLOutcome{}, errHashGivenAway(was.Hash)
+			return URLOutcome{}, domain.ErrHashGivenAway(was.Hash)
 		}
 		if err != nil {
 			return URLOutcome{}, err
 		}
 	}
-	outcome, err := h.commit(ctx, r, url, loaded, append(url.restore(was, claim, at), further...))
+	outcome, err := h.commit(ctx, r, url, loaded, append(url.Restore(was, claim, at), further...))
 	if url.Deleted {
 		room.used(err)
 	}
 	return outcome, err
-}
-
-// restore decides which events make a link as it was. claim is that of the hash that it had, where it does not live
-// under it.
-func (u URL) restore(was URL, claim eventstore.Revision, at time.Time) []events.Event {
-	var changes []events.Event
-	if u.Deleted {
-		u.Hash = was.Hash
-		changes = append(changes, events.URLRestored{
-			Account: u.Account, Hash: was.Hash, ClaimRevision: uint64(claim), At: at, //nolint:gosec // a claim's revision is not negative
-		})
-	}
-	changes = append(changes, u.edit(urlChange{
-		hash: &was.Hash, claim: claim, longURL: &was.LongURL,
-		settings: events.URLSettingsChanged{
-			Note: &was.Note, EmailStats: &was.EmailStats, Ping: &was.Ping, Protected: &was.Protected, Archived: &was.Archived,
-			ExpirationDate: &was.ExpirationDate, MaxClicks: &was.MaxClicks,
-		},
-	}, at)...)
-	return append(changes, u.retag(was.Tags, at)...)
-}
-
-// retag decides which events make a link's tags other ones, in their order.
-func (u URL) retag(tags []string, at time.Time) []events.Event {
-	var changes []events.Event
-	var detach []string
-	kept := 0
-	for _, id := range u.Tags {
-		if kept < len(tags) && tags[kept] == id {
-			kept++
-			continue
-		}
-		detach = append(detach, id)
-	}
-	if len(detach) > 0 {
-		changes = append(changes, events.URLUntagged{Tags: detach, At: at})
-	}
-	if kept < len(tags) {
-		changes = append(changes, events.URLTagged{Tags: slices.Clone(tags[kept:]), At: at})
-	}
-	return changes
 }

@@ -9,11 +9,12 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
-func (s *stack) restore(t *testing.T, hash string, version *int64) (URL, error) {
+func (s *stack) restore(t *testing.T, hash string, version *int64) (domain.Link, error) {
 	t.Helper()
 	outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: hash, Version: version})
 	return outcome.URL, outcome.Err
@@ -27,13 +28,13 @@ func (s *stack) mustDelete(t *testing.T, hash string) {
 }
 
 // recordOf is what clients see of a link, but for the times.
-func recordOf(u URL) map[string]any {
-	fields := fieldsOf(u)
+func recordOf(u domain.Link) map[string]any {
+	fields := domain.FieldsOf(u)
 	fields["tags"] = slices.Concat([]string{}, u.Tags)
 	return fields
 }
 
-func wantRecord(t fatalf, got, want URL) {
+func wantRecord(t fatalf, got, want domain.Link) {
 	t.Helper()
 	if r, w := recordOf(got), recordOf(want); !reflect.DeepEqual(r, w) {
 		t.Fatalf("the link is\n%v, want\n%v", r, w)
@@ -50,7 +51,7 @@ func TestRestoreDeleted(t *testing.T) {
 	s := newStack(t)
 	made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"red"}, MaxClicks: 5})
 	s.mustDelete(t, "one")
-	if _, err := s.edit(t, request("a"), "one", EditURL{Note: new("x")}); kind(err) != URLNotFound {
+	if _, err := s.edit(t, request("a"), "one", EditURL{Note: new("x")}); domain.KindOf(err) != domain.URLNotFound {
 		t.Fatalf("edit of a deleted link: %v", err)
 	}
 	for range 2 { // the second time there is nothing to do
@@ -63,7 +64,7 @@ func TestRestoreDeleted(t *testing.T) {
 	s.wantTypes(t, "url-"+made.ID, "url.created.v1", "url.deleted.v1", "url.restored.v1")
 	s.wantTypes(t, "hash-one", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
 	s.mustEdit(t, "one", EditURL{Note: new("lives")})
-	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; kind(err) != HashUnavailable {
+	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("the hash of a restored link, for another account: %v", err)
 	}
 	life := s.history(t, HistoryOf{Hash: "one"}).Links[0]
@@ -87,22 +88,22 @@ func TestRestoreRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
 		hash    string
 		version *int64
-		want    Kind
+		want    domain.Kind
 	}{
-		"given to another link":       {"one", nil, HashUnavailable},
-		"former hash is taken":        {"away", new(int64(0)), HashUnavailable},
-		"no such version":             {"away", new(int64(2)), InvalidValue},
-		"negative version":            {"away", new(int64(-1)), InvalidValue},
-		"version in which it is gone": {"blocked", new(int64(1)), InvalidValue},
-		"blocked meanwhile":           {"blocked", nil, URLNotAllowed},
-		"never was":                   {"none", nil, URLNotFound},
-		"no hash":                     {"n o", nil, InvalidHash},
+		"given to another link":       {"one", nil, domain.HashUnavailable},
+		"former hash is taken":        {"away", new(int64(0)), domain.HashUnavailable},
+		"no such version":             {"away", new(int64(2)), domain.InvalidValue},
+		"negative version":            {"away", new(int64(-1)), domain.InvalidValue},
+		"version in which it is gone": {"blocked", new(int64(1)), domain.InvalidValue},
+		"blocked meanwhile":           {"blocked", nil, domain.URLNotAllowed},
+		"never was":                   {"none", nil, domain.URLNotFound},
+		"no hash":                     {"n o", nil, domain.InvalidHash},
 	} {
-		if _, err := s.restore(t, test.hash, test.version); kind(err) != test.want {
+		if _, err := s.restore(t, test.hash, test.version); domain.KindOf(err) != test.want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := s.RestoreURL(t.Context(), request("b"), RestoreURL{Hash: "blocked"}).Err; kind(err) != URLNotFound {
+	if err := s.RestoreURL(t.Context(), request("b"), RestoreURL{Hash: "blocked"}).Err; domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("by another account: %v", err)
 	}
 	s.mustDelete(t, "one")
@@ -126,7 +127,7 @@ func TestRestoreByOperator(t *testing.T) {
 	s := newStack(t)
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	s.mustDelete(t, "one")
-	r := Request{Operator: true, Command: uuid.New()}
+	r := domain.Request{Operator: true, Command: uuid.New()}
 	if outcome := s.RestoreURL(t.Context(), r, RestoreURL{Hash: "one"}); outcome.Err != nil || outcome.URL.Account != "a" {
 		t.Fatalf("restored: %+v", outcome)
 	}
@@ -149,7 +150,7 @@ func TestHashStaysWithItsAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(2 * claimTimeout)
-	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; kind(err) != HashUnavailable {
+	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("another account: %v", err)
 	}
 	if _, err := s.restore(t, "one", nil); err != nil {
@@ -195,7 +196,7 @@ func TestRestoredIsTheVersion(t *testing.T) {
 			rt.Fatal(err)
 		}
 		version := rapid.Int64Range(0, int64(loaded.revision())).Draw(rt, "version")
-		want := foldURL(loaded.events[:version+1])
+		want := domain.FoldLink(loaded.events[:version+1])
 		if want.Deleted {
 			return
 		}
@@ -213,6 +214,6 @@ func TestRestoredIsTheVersion(t *testing.T) {
 		if loaded, err = s.load(t.Context(), events.StreamURL+made.ID); err != nil {
 			rt.Fatal(err)
 		}
-		wantRecord(rt, foldURL(loaded.events), want)
+		wantRecord(rt, domain.FoldLink(loaded.events), want)
 	})
 }

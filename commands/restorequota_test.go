@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -15,7 +17,7 @@ import (
 func TestRestoredLinksTakeRoom(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
-	plan := Plan{URLs: 10}
+	plan := domain.Plan{URLs: 10}
 	batch := ownBatch("a")
 	var hashes []string
 	for _, item := range l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(10)).Items {
@@ -25,7 +27,7 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 	for _, outcome := range l.nodes[0].DeleteURLs(t.Context(), batch, ByHash(hashes[:6]...)) {
 		deleted = append(deleted, outcome.URL.ID)
 	}
-	together(8, func(i int) {
+	commandstest.Together(8, func(i int) {
 		node := l.nodes[i%2]
 		var err error
 		switch {
@@ -34,13 +36,13 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 		default:
 			err = node.RestoreURL(t.Context(), limited(plan), RestoreURL{Hash: hashes[i-4]}).Err
 		}
-		if err != nil && kind(err) != URLLimitReached {
+		if err != nil && domain.KindOf(err) != domain.URLLimitReached {
 			t.Error(err)
 		}
 	})
 	refused := 0
 	for _, outcome := range l.nodes[1].UndoBatch(t.Context(), limited(plan), batch.Batch, deleted) {
-		if kind(outcome.Err) == URLLimitReached {
+		if domain.KindOf(outcome.Err) == domain.URLLimitReached {
 			refused++
 		} else if outcome.Err != nil {
 			t.Error(outcome.Err)
@@ -69,7 +71,7 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 func TestRoomOfALateRestoration(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
-	plan := Plan{URLs: 1}
+	plan := domain.Plan{URLs: 1}
 	old := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].URL
 	if err := l.nodes[0].DeleteURLs(t.Context(), limited(plan), ByHash(old.Hash))[0].Err; err != nil {
 		t.Fatal(err)
@@ -79,10 +81,10 @@ func TestRoomOfALateRestoration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := func() Kind {
-		return kind(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
+	create := func() domain.Kind {
+		return domain.KindOf(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
 	}
-	if got := create(); got != URLLimitReached {
+	if got := create(); got != domain.URLLimitReached {
 		t.Errorf("beside a restoration under way: %v", got)
 	}
 	l.pass(2 * claimTimeout)
@@ -100,18 +102,18 @@ func TestRoomOfALateRestoration(t *testing.T) {
 
 func TestFateOfARestoration(t *testing.T) {
 	t.Parallel()
-	p := events.PendingLink{URLID: "u", At: at.Add(time.Hour), Restored: true}
-	gone := slices.Clip([]events.Event{created(), events.URLDeleted{At: at}})
-	mine, other := events.URLRestored{Hash: "h", At: p.At}, events.URLRestored{Hash: "h", At: at.Add(time.Minute)}
+	p := events.PendingLink{URLID: "u", At: commandstest.At.Add(time.Hour), Restored: true}
+	gone := slices.Clip([]events.Event{commandstest.Created(), events.URLDeleted{At: commandstest.At}})
+	mine, other := events.URLRestored{Hash: "h", At: p.At}, events.URLRestored{Hash: "h", At: commandstest.At.Add(time.Minute)}
 	for name, tc := range map[string]struct {
 		history []events.Event
 		want    fate
 	}{
 		"under way":               {gone, fateOpen},
 		"came":                    {append(gone, mine), fateCame},
-		"came and went":           {append(gone, mine, events.URLDeleted{At: at}), fateCame},
+		"came and went":           {append(gone, mine, events.URLDeleted{At: commandstest.At}), fateCame},
 		"another one came":        {append(gone, other), fateNever},
-		"another one was deleted": {append(gone, other, events.URLDeleted{At: at}), fateOpen},
+		"another one was deleted": {append(gone, other, events.URLDeleted{At: commandstest.At}), fateOpen},
 	} {
 		if got := fateOf(p, tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)

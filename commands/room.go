@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 )
 
@@ -13,7 +14,7 @@ import (
 type room struct {
 	quotas  *Quotas
 	account string
-	plan    Plan
+	plan    domain.Plan
 
 	restored bool // as of events.PendingLink
 
@@ -24,8 +25,8 @@ type room struct {
 }
 
 // roomFor returns the room of an item, which has to call pass in the end.
-func (h *Handler) roomFor(r Request, t turns, item int) *room {
-	if !r.Plan.limitsURLs() {
+func (h *Handler) roomFor(r domain.Request, t turns, item int) *room {
+	if !r.Plan.LimitsURLs() {
 		return nil
 	}
 	return &room{quotas: h.cfg.Quotas, account: r.Account, plan: r.Plan, turn: t[item], next: t[item+1]}
@@ -33,13 +34,13 @@ func (h *Handler) roomFor(r Request, t turns, item int) *room {
 
 // roomToRestore returns the room of a deleted link that is to live again. It counts among the links of the account, but
 // not among those created in the month.
-func (h *Handler) roomToRestore(r Request) *room {
-	if !r.Plan.limitsURLs() {
+func (h *Handler) roomToRestore(r domain.Request) *room {
+	if !r.Plan.LimitsURLs() {
 		return nil
 	}
 	order := newTurns(1)
 	return &room{
-		quotas: h.cfg.Quotas, account: r.Account, plan: Plan{URLs: r.Plan.URLs}, restored: true, turn: order[0], next: order[1],
+		quotas: h.cfg.Quotas, account: r.Account, plan: domain.Plan{URLs: r.Plan.URLs}, restored: true, turn: order[0], next: order[1],
 	}
 }
 
@@ -64,8 +65,8 @@ func (m *room) take(ctx context.Context, link string, now time.Time) (time.Time,
 }
 
 func refusedForRoom(err error) bool {
-	refused, ok := errors.AsType[*Error](err)
-	return ok && refused.Kind == URLLimitReached
+	refused, ok := errors.AsType[*domain.Error](err)
+	return ok && refused.Kind == domain.URLLimitReached
 }
 
 // pass lets the next item ask.

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"linkledger/commands/domain"
 	"log/slog"
 	"net/url"
 	"os"
@@ -164,12 +165,12 @@ func TestBlockedSpellings(t *testing.T) {
 			t.Errorf("%s: %s", name, log.String())
 		}
 		for _, long := range spellings() {
-			if got := kind(rules.Check(long, "")); got != URLNotAllowed {
+			if got := domain.KindOf(rules.Check(long, "")); got != domain.URLNotAllowed {
 				t.Errorf("%s: %+q: %d", name, long, got)
 			}
 		}
 		for _, long := range oddSpellings() {
-			if got := kind(rules.Check(long, "")); got != URLNotAllowed && got != InvalidURL {
+			if got := domain.KindOf(rules.Check(long, "")); got != domain.URLNotAllowed && got != domain.InvalidURL {
 				t.Errorf("%s: %+q: %d", name, long, got)
 			}
 		}
@@ -180,8 +181,8 @@ func TestBlockedSpellings(t *testing.T) {
 func TestAcceptedSpellings(t *testing.T) {
 	t.Parallel()
 	rules := Rules{
-		Blocked: blocklist(t, "evil.example\n192.0.2.1\n2001:db8::bad\nb\u00fccher.example\n", new(strings.Builder)).Blocks,
-		ShortHosts:   []string{"sho.rt", "127.0.0.1:8080"},
+		Blocked:    blocklist(t, "evil.example\n192.0.2.1\n2001:db8::bad\nb\u00fccher.example\n", new(strings.Builder)).Blocks,
+		ShortHosts: []string{"sho.rt", "127.0.0.1:8080"},
 	}
 	for _, long := range []string{
 		"https://example.com", "https://example.com.", "http://EXAMPLE.com:8080/a?b=http://evil.example#c", "https://example.com/@evil.example", "https://example.com/a\\b",
@@ -220,10 +221,10 @@ func TestOwnSpellings(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, long := range links {
-			if got := kind((Rules{ShortHosts: []string{"a.example", short}}).Check(long, "")); got != URLNotAllowed {
+			if got := domain.KindOf((Rules{ShortHosts: []string{"a.example", short}}).Check(long, "")); got != domain.URLNotAllowed {
 				t.Errorf("%s is configured: %+q: %d", host, long, got)
 			}
-			if got := kind((Rules{}).Check(long, short)); got != URLNotAllowed {
+			if got := domain.KindOf((Rules{}).Check(long, short)); got != domain.URLNotAllowed {
 				t.Errorf("%s is asked: %+q: %d", host, long, got)
 			}
 		}

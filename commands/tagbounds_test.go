@@ -1,17 +1,14 @@
 package commands
 
 import (
-	"errors"
 	"fmt"
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
-
-	"github.com/google/uuid"
-
-	"linkledger/events"
 )
 
 // labels are so many different ones.
@@ -25,7 +22,7 @@ func labels(prefix string, n int) []string {
 
 func wantTooMany(t *testing.T, err error, says string) {
 	t.Helper()
-	if kind(err) != InvalidLabel || !strings.Contains(err.Error(), says) {
+	if domain.KindOf(err) != domain.InvalidLabel || !strings.Contains(err.Error(), says) {
 		t.Errorf("%v, want it refused because of %q", err, says)
 	}
 }
@@ -39,14 +36,14 @@ func TestNewLinkHasAtMost100Tags(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	outcome := s.CreateURLs(t.Context(), request("a"), []CreateURL{
-		{LongURL: "https://example.com/1", Tags: labels("one ", maxLinkTags+1)},
-		{LongURL: "https://example.com/2", Tags: append(labels("two ", maxLinkTags), "TWO 1", " two 2 ")},
+		{LongURL: "https://example.com/1", Tags: labels("one ", domain.MaxLinkTags+1)},
+		{LongURL: "https://example.com/2", Tags: append(labels("two ", domain.MaxLinkTags), "TWO 1", " two 2 ")},
 	})
 	wantTooMany(t, outcome.Items[0].Err, linkIsFull)
-	if second := outcome.Items[1]; second.Err != nil || len(second.Labels) != maxLinkTags {
+	if second := outcome.Items[1]; second.Err != nil || len(second.Labels) != domain.MaxLinkTags {
 		t.Errorf("with 100 tags: %d labels, %v", len(second.Labels), second.Err)
 	}
-	if tags := s.types(t, "tags-a"); len(tags) != maxLinkTags {
+	if tags := s.types(t, "tags-a"); len(tags) != domain.MaxLinkTags {
 		t.Errorf("%d tags were created", len(tags))
 	}
 }
@@ -54,8 +51,8 @@ func TestNewLinkHasAtMost100Tags(t *testing.T) {
 func TestLinkGetsAtMost100Tags(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", maxLinkTags-1)})
-	edit := func(tags ...string) (URL, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
+	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags-1)})
+	edit := func(tags ...string) (domain.Link, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
 	if _, err := edit("+full"); err != nil {
 		t.Fatal(err)
 	}
@@ -63,18 +60,18 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 	wantTooMany(t, err, linkIsFull)
 	_, err = edit("+more", "+still more", "-full")
 	wantTooMany(t, err, linkIsFull)
-	if url, err := edit("+more", "-full", "t1", "-FULL"); err != nil || len(url.Tags) != maxLinkTags {
+	if url, err := edit("+more", "-full", "t1", "-FULL"); err != nil || len(url.Tags) != domain.MaxLinkTags {
 		t.Errorf("in the place of another: %d tags, %v", len(url.Tags), err)
 	}
 	if _, err := edit("t1", "+T2"); err != nil {
 		t.Errorf("tags that it has: %v", err)
 	}
-	_, err = edit(labels("+other ", maxLinkTags+1)...)
+	_, err = edit(labels("+other ", domain.MaxLinkTags+1)...)
 	wantTooMany(t, err, linkIsFull)
 	if _, err := s.CreateTag(t.Context(), request("a"), "other 0"); err != nil {
 		t.Fatal(err)
 	}
-	if all := s.types(t, "tags-a"); len(all) != maxLinkTags+3 { // more, still more, and other 0
+	if all := s.types(t, "tags-a"); len(all) != domain.MaxLinkTags+3 { // more, still more, and other 0
 		t.Errorf("%d tags: an edit that is refused for all that it creates created some", len(all))
 	}
 }
@@ -83,7 +80,7 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 func TestDeletedTagsTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", maxLinkTags)})
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags)})
 	for _, label := range labels("t", 10) {
 		if _, err := s.DeleteTag(t.Context(), request("a"), label); err != nil {
 			t.Fatal(err)
@@ -92,7 +89,7 @@ func TestDeletedTagsTakeNoRoom(t *testing.T) {
 	_, err := s.edit(t, request("a"), "one", EditURL{Tags: labels("new ", 11)})
 	wantTooMany(t, err, linkIsFull)
 	outcome := s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: labels("new ", 10)}}).Items[0]
-	if outcome.Err != nil || len(outcome.Labels) != maxLinkTags || len(outcome.URL.Tags) != maxLinkTags {
+	if outcome.Err != nil || len(outcome.Labels) != domain.MaxLinkTags || len(outcome.URL.Tags) != domain.MaxLinkTags {
 		t.Errorf("%d labels of %d tags, %v", len(outcome.Labels), len(outcome.URL.Tags), outcome.Err)
 	}
 	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1")
@@ -103,7 +100,7 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	id := taggedLink(t, s.Handler, 200, 150)
-	edit := func(tags ...string) (URL, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
+	edit := func(tags ...string) (domain.Link, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
 	_, err := edit("+tag 199")
 	wantTooMany(t, err, linkIsFull)
 	_, err = edit("+tag 199", "-tag 0")
@@ -135,7 +132,7 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 func TestUndoKeepsToTheBound(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", maxLinkTags)})
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags)})
 	r := ownBatch("a")
 	if _, err := s.edit(t, r, "one", EditURL{Tags: []string{"-t0"}}); err != nil {
 		t.Fatal(err)
@@ -143,7 +140,7 @@ func TestUndoKeepsToTheBound(t *testing.T) {
 	s.mustEdit(t, "one", EditURL{Tags: []string{"+new"}})
 	wantChanged(t, s.undo(t, r.Batch, url.ID), "tags")
 	s.mustEdit(t, "one", EditURL{Tags: []string{"-t1"}})
-	if outcome := s.undo(t, r.Batch, url.ID); outcome.Err != nil || len(outcome.URL.Tags) != maxLinkTags {
+	if outcome := s.undo(t, r.Batch, url.ID); outcome.Err != nil || len(outcome.URL.Tags) != domain.MaxLinkTags {
 		t.Errorf("when there is room: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
 	}
 }
@@ -157,7 +154,7 @@ func (s *stack) fill(t *testing.T, tags int) {
 func TestAccountHasAtMost10000Tags(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
-	s.fill(t, maxAccountTags-1)
+	s.fill(t, domain.MaxAccountTags-1)
 	long := "https://example.com/"
 	batch := request("a")
 	batch.Repeated = true
@@ -203,9 +200,9 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
-	s.fill(t, maxAccountTags-3)
+	s.fill(t, domain.MaxAccountTags-3)
 	var made, attached atomic.Int64
-	together(8, func(i int) {
+	commandstest.Together(8, func(i int) {
 		_, err := s.CreateTag(ctx, request("a"), fmt.Sprintf("new %d", i))
 		if err == nil {
 			made.Add(1)
@@ -216,8 +213,8 @@ func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
 	if made.Load() != 3 {
 		t.Errorf("%d tags were created in the room of 3", made.Load())
 	}
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "two", Tags: labels("tag ", maxLinkTags-5)})
-	together(8, func(i int) {
+	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "two", Tags: labels("tag ", domain.MaxLinkTags-5)})
+	commandstest.Together(8, func(i int) {
 		_, err := s.edit(t, request("a"), "two", EditURL{Tags: []string{fmt.Sprintf("+tag %d", 200+i)}})
 		if err == nil {
 			attached.Add(1)
@@ -225,47 +222,7 @@ func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
 		}
 		wantTooMany(t, err, linkIsFull)
 	})
-	if url, _ := s.mustLoad(t, url.ID); attached.Load() != 5 || len(url.Tags) != maxLinkTags {
+	if url, _ := s.mustLoad(t, url.ID); attached.Load() != 5 || len(url.Tags) != domain.MaxLinkTags {
 		t.Errorf("%d tags were attached in the room of 5, there are %d", attached.Load(), len(url.Tags))
-	}
-}
-
-// Labels that strings.EqualFold takes for the same one have the same key, and others have not.
-func FuzzLabelKey(f *testing.F) {
-	for _, seed := range [][2]string{{"Red", "rED"}, {"K", "\u212a"}, {"ſ", "S"}, {"ß", "ss"}, {"Σ", "ς"}, {"a", "b"}} {
-		f.Add(seed[0], seed[1])
-	}
-	f.Fuzz(func(t *testing.T, a, b string) {
-		_, first := checkLabel(a)
-		_, second := checkLabel(b)
-		if errors.Join(first, second) != nil {
-			return
-		}
-		if same := strings.EqualFold(a, b); same != (labelKey(a) == labelKey(b)) {
-			t.Errorf("%q and %q: same %v, keys %q and %q", a, b, same, labelKey(a), labelKey(b))
-		}
-	})
-}
-
-// A tag is found by the label that it has, and by none that it had.
-func TestTagsAreFoundAfterRenames(t *testing.T) {
-	t.Parallel()
-	var tags Tags
-	one, two := uuid.NewString(), uuid.NewString()
-	for _, e := range []events.Event{
-		events.TagCreated{TagID: one, Label: "Red"},
-		events.TagCreated{TagID: two, Label: "blue"},
-		events.TagRenamed{TagID: one, Label: "RED"},
-		events.TagRenamed{TagID: two, Label: "green"},
-		events.TagRenamed{TagID: one, Label: "blue"},
-		events.TagDeleted{TagID: two},
-		events.TagRenamed{TagID: two, Label: "gone"},
-	} {
-		tags.evolve(e)
-	}
-	for label, want := range map[string]string{" Blue ": one, "red": "", "green": "", "gone": ""} {
-		if tag, ok := tags.ByLabel(label); tag.ID != want || ok != (want != "") {
-			t.Errorf("%q is %+v, %v", label, tag, ok)
-		}
 	}
 }

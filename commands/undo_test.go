@@ -12,12 +12,13 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
 // ownBatch is a call with a batch id of its own.
-func ownBatch(account string) Request {
+func ownBatch(account string) domain.Request {
 	r := request(account)
 	r.Batch = r.Command.String()
 	return r
@@ -29,40 +30,40 @@ func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
 	return s.UndoBatch(t.Context(), ownBatch("a"), batch, []string{id})[0]
 }
 
-func (s *stack) mustLoad(t *testing.T, id string) (URL, eventstore.Revision) {
+func (s *stack) mustLoad(t *testing.T, id string) (domain.Link, eventstore.Revision) {
 	t.Helper()
 	loaded, err := s.load(t.Context(), events.StreamURL+id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return foldURL(loaded.events), loaded.revision()
+	return domain.FoldLink(loaded.events), loaded.revision()
 }
 
 // Every kind of change is undone, leaves the link as it was, is not undone twice, and can be done again by undoing the
 // undoing.
 func TestUndoEveryKindOfChange(t *testing.T) {
 	t.Parallel()
-	for name, change := range map[string]func(s *stack, r Request) error{
-		"destination": func(s *stack, r Request) error {
+	for name, change := range map[string]func(s *stack, r domain.Request) error{
+		"destination": func(s *stack, r domain.Request) error {
 			_, err := s.edit(t, r, "one", EditURL{LongURL: new("https://example.com/2")})
 			return err
 		},
-		"hash": func(s *stack, r Request) error {
+		"hash": func(s *stack, r domain.Request) error {
 			_, err := s.edit(t, r, "one", EditURL{CustomHash: new("two")})
 			return err
 		},
-		"settings": func(s *stack, r Request) error {
+		"settings": func(s *stack, r domain.Request) error {
 			_, err := s.edit(t, r, "one", EditURL{
 				Note: new("x"), EmailStats: new(true), Ping: new(true), Protected: new(true), Archived: new(true),
 				ExpirationDate: new("2027-01-01"), MaxClicks: new(int64(7)),
 			})
 			return err
 		},
-		"tags": func(s *stack, r Request) error {
+		"tags": func(s *stack, r domain.Request) error {
 			_, err := s.edit(t, r, "one", EditURL{Tags: []string{"-a", "+d"}})
 			return err
 		},
-		"deletion": func(s *stack, r Request) error { return s.DeleteURLs(t.Context(), r, ByHash("one"))[0].Err },
+		"deletion": func(s *stack, r domain.Request) error { return s.DeleteURLs(t.Context(), r, ByHash("one"))[0].Err },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -115,8 +116,8 @@ func TestUndoCreation(t *testing.T) {
 
 func wantChanged(t *testing.T, outcome URLOutcome, fields ...string) {
 	t.Helper()
-	refused, ok := errors.AsType[*Error](outcome.Err)
-	if !ok || refused.Kind != URLChanged || !slices.Equal(refused.Fields, fields) || outcome.URL.ID == "" {
+	refused, ok := errors.AsType[*domain.Error](outcome.Err)
+	if !ok || refused.Kind != domain.URLChanged || !slices.Equal(refused.Fields, fields) || outcome.URL.ID == "" {
 		t.Errorf("%+v, want it refused because of %v", outcome, fields)
 	}
 }
@@ -150,10 +151,10 @@ func TestUndoDeletionOfGivenHash(t *testing.T) {
 	s.DeleteURLs(t.Context(), r, ByHash("one"))
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
 	outcome := s.undo(t, r.Batch, first.ID)
-	if refused, ok := errors.AsType[*Error](outcome.Err); !ok || refused.Kind != HashUnavailable || !slices.Equal(refused.Fields, []string{"hash"}) {
+	if refused, ok := errors.AsType[*domain.Error](outcome.Err); !ok || refused.Kind != domain.HashUnavailable || !slices.Equal(refused.Fields, []string{"hash"}) {
 		t.Errorf("undone: %+v", outcome)
 	}
-	if outcome := s.UndoBatch(t.Context(), ownBatch("b"), r.Batch, []string{first.ID})[0]; kind(outcome.Err) != URLNotFound {
+	if outcome := s.UndoBatch(t.Context(), ownBatch("b"), r.Batch, []string{first.ID})[0]; domain.KindOf(outcome.Err) != domain.URLNotFound {
 		t.Errorf("by another account: %+v", outcome)
 	}
 }
@@ -162,7 +163,7 @@ func TestUndoStatsReset(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
-	reset := func() Request {
+	reset := func() domain.Request {
 		r := ownBatch("a")
 		if err := s.ResetStats(t.Context(), r, ByHash("one"))[0].Err; err != nil {
 			t.Fatal(err)
@@ -243,7 +244,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 		hash := "h" + uuid.NewString()[:12]
 		made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}})
 		var batches []string
-		states := []map[string]any{fieldsOf(made)}
+		states := []map[string]any{domain.FieldsOf(made)}
 		for range rapid.IntRange(1, 6).Draw(rt, "calls") {
 			r := ownBatch("a")
 			var edit EditURL
@@ -262,7 +263,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 			if err != nil {
 				rt.Fatal(err)
 			}
-			batches, states = append(batches, r.Batch), append(states, fieldsOf(url))
+			batches, states = append(batches, r.Batch), append(states, domain.FieldsOf(url))
 		}
 		n := rapid.IntRange(0, len(batches)-1).Draw(rt, "undone")
 		before, after, now := states[n], states[n+1], states[len(states)-1]
@@ -291,11 +292,11 @@ func TestUndoOfAnyCall(t *testing.T) {
 			want = now
 		}
 		err := s.undo(t, batches[n], made.ID).Err
-		if conflicts != (kind(err) == URLChanged) || err != nil && !conflicts {
+		if conflicts != (domain.KindOf(err) == domain.URLChanged) || err != nil && !conflicts {
 			rt.Fatalf("undone with %v, conflicts: %v", err, conflicts)
 		}
-		if url, _ := s.mustLoad(t, made.ID); !reflect.DeepEqual(fieldsOf(url), want) {
-			rt.Fatalf("the link is\n%v, want\n%v", fieldsOf(url), want)
+		if url, _ := s.mustLoad(t, made.ID); !reflect.DeepEqual(domain.FieldsOf(url), want) {
+			rt.Fatalf("the link is\n%v, want\n%v", domain.FieldsOf(url), want)
 		}
 	})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -49,7 +50,7 @@ func (m *linksMade) to(longURL string) []string {
 
 // tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash it creates a link
 // where the hash is free, and returns the one that has the hash where it leads to the same long URL.
-func (h *Handler) tryCreateUniqueURL(ctx context.Context, r Request, item CreateURL, tags Tags, room *room) (URLOutcome, error) {
+func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *room) (URLOutcome, error) {
 	load := h.loadToAppend // nothing can have been deleted that no earlier call has made
 	if r.Repeated {
 		load = h.load
@@ -79,7 +80,7 @@ func (h *Handler) tryCreateUniqueURL(ctx context.Context, r Request, item Create
 
 // linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While that link is only about
 // to come, or has gone meanwhile, the outcome is ErrWrongRevision.
-func (h *Handler) linkUnder(ctx context.Context, r Request, hash, longURL string) (URLOutcome, error) {
+func (h *Handler) linkUnder(ctx context.Context, r domain.Request, hash, longURL string) (URLOutcome, error) {
 	claims, err := h.load(ctx, events.StreamHash+hash)
 	if err != nil {
 		return URLOutcome{}, err
@@ -92,7 +93,7 @@ func (h *Handler) linkUnder(ctx context.Context, r Request, hash, longURL string
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	url := foldURL(loaded.events)
+	url := domain.FoldLink(loaded.events)
 	switch {
 	case url.Live() && url.Hash == hash && url.LongURL == longURL:
 		return URLOutcome{URL: url, Position: loaded.position()}, nil
@@ -107,7 +108,7 @@ func (h *Handler) linkUnder(ctx context.Context, r Request, hash, longURL string
 
 // claimLongURL returns the account's link to the long URL. If there is none it claims the long URL for the link that is
 // about to be created, which has room from then on, and returns nothing.
-func (h *Handler) claimLongURL(ctx context.Context, r Request, id string, item CreateURL, room *room) (URLOutcome, error) {
+func (h *Handler) claimLongURL(ctx context.Context, r domain.Request, id string, item CreateURL, room *room) (URLOutcome, error) {
 	sum := sha256.Sum256([]byte(item.LongURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
 	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
@@ -157,13 +158,13 @@ func lastClaim(claims []events.Event) events.LongURLClaimed {
 
 // holderOfLongURL returns the link that claimed a long URL, or whether the long URL is free because that link leads
 // elsewhere, is deleted, or never came. A link that never came is kept from coming first.
-func (h *Handler) holderOfLongURL(ctx context.Context, r Request, claim events.LongURLClaimed) (found URLOutcome, free bool, err error) {
+func (h *Handler) holderOfLongURL(ctx context.Context, r domain.Request, claim events.LongURLClaimed) (found URLOutcome, free bool, err error) {
 	stream := events.StreamURL + claim.URLID
 	loaded, err := h.load(ctx, stream)
 	if err != nil {
 		return URLOutcome{}, false, err
 	}
-	url := foldURL(loaded.events)
+	url := domain.FoldLink(loaded.events)
 	switch {
 	case url.Live() && url.LongURL == claim.LongURL:
 		return URLOutcome{URL: url, Position: loaded.position()}, false, nil
@@ -180,13 +181,13 @@ func (h *Handler) holderOfLongURL(ctx context.Context, r Request, claim events.L
 }
 
 // firstTo returns the first of the links that is the account's and leads to the long URL.
-func (h *Handler) firstTo(ctx context.Context, r Request, longURL string, ids []string) (URLOutcome, error) {
+func (h *Handler) firstTo(ctx context.Context, r domain.Request, longURL string, ids []string) (URLOutcome, error) {
 	for _, id := range ids {
 		loaded, err := h.load(ctx, events.StreamURL+id)
 		if err != nil {
 			return URLOutcome{}, err
 		}
-		if url := foldURL(loaded.events); url.Live() && url.Account == r.Account && url.LongURL == longURL {
+		if url := domain.FoldLink(loaded.events); url.Live() && url.Account == r.Account && url.LongURL == longURL {
 			return URLOutcome{URL: url, Position: loaded.position()}, nil
 		}
 	}

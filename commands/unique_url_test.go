@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -18,7 +20,7 @@ func (s *stack) unique(t *testing.T, account, hash string, known ...string) URLO
 	}).Items[0]
 }
 
-func (s *stack) mustUnique(t *testing.T, account, hash string, known ...string) URL {
+func (s *stack) mustUnique(t *testing.T, account, hash string, known ...string) domain.Link {
 	t.Helper()
 	outcome := s.unique(t, account, hash, known...)
 	if outcome.Err != nil {
@@ -31,7 +33,7 @@ func TestUniqueURLs(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	first := s.mustUnique(t, "a", "")
-	same := func(what string, got URL) {
+	same := func(what string, got domain.Link) {
 		t.Helper()
 		if got.ID != first.ID || got.Hash != first.Hash {
 			t.Errorf("%s: %+v, want %+v", what, got, first)
@@ -42,19 +44,19 @@ func TestUniqueURLs(t *testing.T) {
 	if other := s.mustUnique(t, "b", ""); other.ID == first.ID {
 		t.Error("another account's link was returned")
 	}
-	if err := s.unique(t, "b", first.Hash).Err; kind(err) != HashUnavailable {
+	if err := s.unique(t, "b", first.Hash).Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("another account's hash: %v", err)
 	}
 	if custom := s.mustUnique(t, "a", "free"); custom.ID == first.ID || custom.Hash != "free" {
 		t.Errorf("a free hash: %+v", custom)
 	}
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/other", CustomHash: "other"})
-	if err := s.unique(t, "a", "other").Err; kind(err) != HashUnavailable {
+	if err := s.unique(t, "a", "other").Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("a hash with another destination: %v", err)
 	}
 	same("after that", s.mustUnique(t, "a", ""))
 
-	if _, err := s.edit(t, request("a"), first.Hash, EditURL{CustomHash: ptr("renamed")}); err != nil {
+	if _, err := s.edit(t, request("a"), first.Hash, EditURL{CustomHash: commandstest.Ptr("renamed")}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.mustUnique(t, "a", ""); got.ID != first.ID || got.Hash != "renamed" {
@@ -73,14 +75,14 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 	if second.ID == first.ID {
 		t.Fatal("a deleted link was returned")
 	}
-	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: ptr("https://example.com/moved")}); err != nil {
+	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: commandstest.Ptr("https://example.com/moved")}); err != nil {
 		t.Fatal(err)
 	}
 	third := s.mustUnique(t, "a", "", first.ID, second.ID)
 	if third.ID == second.ID {
 		t.Fatal("a link that leads elsewhere was returned")
 	}
-	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: ptr(destination)}); err != nil {
+	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: commandstest.Ptr(destination)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.mustUnique(t, "a", "", second.ID); got.ID != third.ID {
@@ -123,7 +125,7 @@ func TestOneLinkPerLongURL(t *testing.T) {
 			t.Parallel()
 			s := newStack(t)
 			outcomes := make([]URLOutcome, 64)
-			together(len(outcomes), func(i int) { outcomes[i] = s.unique(t, "a", hash) })
+			commandstest.Together(len(outcomes), func(i int) { outcomes[i] = s.unique(t, "a", hash) })
 			for _, outcome := range outcomes {
 				if outcome.Err != nil || outcome.URL.ID != outcomes[0].URL.ID {
 					t.Errorf("%+v, want %+v", outcome, outcomes[0])
@@ -144,7 +146,7 @@ func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	s.clock = s.clock.Add(creationPatience + time.Second)
 	next := s.mustUnique(t, "a", "")
 	s.wantTypes(t, "url-late", "url.creation_abandoned.v1")
-	if _, err := s.createWithID(t.Context(), request("a"), "late", item, Tags{}, nil); err == nil {
+	if _, err := s.createWithID(t.Context(), request("a"), "late", item, domain.Tags{}, nil); err == nil {
 		t.Error("the abandoned link came after all")
 	}
 	if got := s.mustUnique(t, "a", ""); got.ID != next.ID {
@@ -158,11 +160,11 @@ func TestAbandonedCommandIsRepeated(t *testing.T) {
 	s := newStack(t)
 	r := request("a")
 	r.Repeated = true
-	id, _, err := s.newURL(t.Context(), r.item(0))
+	id, _, err := s.newURL(t.Context(), r.Item(0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.append(t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream, events.CreationAbandoned{At: at}); err != nil {
+	if _, err := s.append(t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream, events.CreationAbandoned{At: commandstest.At}); err != nil {
 		t.Fatal(err)
 	}
 	var first string

@@ -2,6 +2,12 @@ package events
 
 import "strings"
 
+// Revision is the number of an event in its stream, from 0; NoStream stands before the first.
+type Revision int64
+
+// NoStream is the revision of a stream that does not exist.
+const NoStream Revision = -1
+
 // streamPrefixes begin the names of all streams that Linkledger writes.
 var streamPrefixes = [...]string{
 	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername, StreamQuota, StreamAllowance,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -86,7 +86,7 @@ func (s *server) accountAnswer(account queries.Account, counters queries.Counter
 }
 
 // plan is what the account that asks may use.
-func (s *server) plan(e *exchange) commands.Plan { return s.cfg.Plans[e.account.Plan] }
+func (s *server) plan(e *exchange) domain.Plan { return s.cfg.Plans[e.account.Plan] }
 
 // meter counts an API call, or refuses it when the day's calls are used.
 func (s *server) meter(e *exchange) error {

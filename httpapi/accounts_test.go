@@ -8,12 +8,13 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 )
 
 // editAccount changes an account and waits for the read models.
 func (s *stack) editAccount(t testing.TB, username string, edit commands.EditAccount) {
 	t.Helper()
-	edited, err := s.commands.EditAccount(withPatience(t), commands.Request{Command: uuid.New()}, username, edit)
+	edited, err := s.commands.EditAccount(withPatience(t), domain.Request{Command: uuid.New()}, username, edit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestRotatedKey(t *testing.T) {
 	s := newStack(t)
 	before := s.client(t, "rotating")
 	before.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
-	rotated, err := s.commands.RotateKey(withPatience(t), commands.Request{Command: uuid.New()}, "rotating")
+	rotated, err := s.commands.RotateKey(withPatience(t), domain.Request{Command: uuid.New()}, "rotating")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestRotatedKey(t *testing.T) {
 func TestDailyCalls(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
-		cfg.Plans = map[string]commands.Plan{"free": {DayCalls: 4, URLs: 100, MonthURLs: 1000}}
+		cfg.Plans = map[string]domain.Plan{"free": {DayCalls: 4, URLs: 100, MonthURLs: 1000}}
 	})
 	c, other := s.client(t, "alice"), s.client(t, "bob")
 	counters := func(of *client) string {
@@ -105,7 +106,7 @@ func TestDailyCalls(t *testing.T) {
 // A batch gets the room that is left for its first items; deletions give room back, but for the month.
 func TestURLLimits(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]commands.Plan{"free": {URLs: 5, MonthURLs: 9}} })
+	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]domain.Plan{"free": {URLs: 5, MonthURLs: 9}} })
 	c, other := s.client(t, "alice"), s.client(t, "bob")
 	other.create(`"long_url":"https://example.com/","custom_hash":"taken"`)
 	c.must("POST", "/v3/urls", batch(3))
@@ -146,7 +147,7 @@ func TestURLLimits(t *testing.T) {
 // An account that gets a limit later has what it has.
 func TestLimitsComeLater(t *testing.T) {
 	t.Parallel()
-	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]commands.Plan{"small": {URLs: 5}} })
+	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]domain.Plan{"small": {URLs: 5}} })
 	c := s.client(t, "alice")
 	for _, plan := range []string{"small", "free", "small", "free", "small"} {
 		s.editAccount(t, "alice", commands.EditAccount{Plan: &plan})

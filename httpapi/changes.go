@@ -4,11 +4,12 @@ import (
 	"context"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries/tagexpr"
 )
 
 // change is a command without payload on several URLs.
-type change func(ctx context.Context, r commands.Request, refs []commands.Ref) []commands.URLOutcome
+type change func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome
 
 // changeOne carries out a command on the URL that the path names.
 func (s *server) changeOne(e *exchange, do change) (any, error) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 )
 
 // row is a row of the API's contract: a call, what has to be answered, and what a read finds afterwards.
@@ -142,7 +143,7 @@ var unprovoked = map[code]string{
 func TestEveryCodeOfTheContract(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
-		cfg.BodyLimit, cfg.GroupLimit, cfg.Plans = 4000, 3, map[string]commands.Plan{"small": {URLs: 1}}
+		cfg.BodyLimit, cfg.GroupLimit, cfg.Plans = 4000, 3, map[string]domain.Plan{"small": {URLs: 1}}
 	})
 	c, small := s.client(t, "alice"), s.client(t, "small")
 	s.editAccount(t, "small", commands.EditAccount{Plan: new("small")})

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore/eventstoretest"
 )
 
@@ -22,16 +22,16 @@ const creators = 16
 // BenchmarkCreate creates links over HTTP, each durable and readable when answered, one or fifty per call. It takes turns
 // with a server that reads the body and answers nothing, and reports how they compare. Accounts with limits take room too.
 func BenchmarkCreate(b *testing.B) {
-	limits := commands.Plan{URLs: 1 << 40, MonthURLs: 1 << 40}
+	limits := domain.Plan{URLs: 1 << 40, MonthURLs: 1 << 40}
 	for _, variant := range []struct {
 		batch int
 		name  string
-		plan  commands.Plan
-	}{{1, "", commands.Plan{}}, {50, "", commands.Plan{}}, {1, ", limited", limits}, {50, ", limited", limits}} {
+		plan  domain.Plan
+	}{{1, "", domain.Plan{}}, {50, "", domain.Plan{}}, {1, ", limited", limits}, {50, ", limited", limits}} {
 		b.Run(fmt.Sprintf("%d per call%s", variant.batch, variant.name), func(b *testing.B) {
 			batch := variant.batch
 			s := newStackOn(b, eventstoretest.ServeFolder(b, b.TempDir()), func(cfg *Config) {
-				cfg.Plans = map[string]commands.Plan{"free": variant.plan}
+				cfg.Plans = map[string]domain.Plan{"free": variant.plan}
 			})
 			c := s.client(b, "demo")
 			server := httptest.NewServer(s.handler)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 	"linkledger/queries/tagexpr"
 )
@@ -22,7 +23,7 @@ func (s *server) editURL(e *exchange) (any, error) {
 		return nil, wrongInput("urls must have one item to edit the URL %s, not %d", hash, len(payloads))
 	}
 	answer, outcome, err := s.editEach(e, sameEdit(payloads[0], hash))
-	if err == nil && refusedAs(outcome.Items[0].Err, commands.URLNotFound) {
+	if err == nil && refusedAs(outcome.Items[0].Err, domain.URLNotFound) {
 		return nil, outcome.Items[0].Err
 	}
 	return answer, err
@@ -57,10 +58,10 @@ func (s *server) editTagged(e *exchange, expression *tagexpr.Expr, payload urlPa
 		return nil, wrongInput("Of URLs that are selected by tags only note, expiration_date, max_clicks, email_stats, ping, protected and archived can be edited")
 	}
 	edit := payload.edit()
-	if err := s.cfg.Commands.CheckEdit(commands.Request{}, edit); err != nil {
+	if err := s.cfg.Commands.CheckEdit(domain.Request{}, edit); err != nil {
 		return nil, err
 	}
-	err := s.changeTagged(e, expression, func(ctx context.Context, r commands.Request, refs []commands.Ref) []commands.URLOutcome {
+	err := s.changeTagged(e, expression, func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome {
 		edits := make([]commands.EditURL, len(refs))
 		for i, ref := range refs {
 			edits[i] = edit

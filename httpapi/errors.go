@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -82,23 +83,23 @@ var answers = map[code]struct {
 }
 
 // kinds are the codes of what the write side refuses.
-var kinds = map[commands.Kind]code{
-	commands.InvalidURL:      codeInvalidURL,
-	commands.URLNotAllowed:   codeURLNotAllowed,
-	commands.HashUnavailable: codeHashUnavailable,
-	commands.InvalidHash:     codeInvalidHash,
-	commands.URLNotFound:     codeURLNotFound,
-	commands.URLProtected:    codeAccessDenied,
-	commands.InvalidDate:     codeInvalidDate,
-	commands.InvalidValue:    codeWrongInput,
-	commands.InvalidLabel:    codeInvalidLabel,
-	commands.TagNotFound:     codeTagNotFound,
-	commands.InvalidUsername: codeInvalidUsername,
-	commands.AccountNotFound: codeInvalidUsername,
-	commands.URLLimitReached: codeURLLimit,
-	commands.URLChanged:      codeIncorrectURL,
-	commands.AccountGone:     codeAccessDenied,
-	commands.KeyReused:       codeWrongInput,
+var kinds = map[domain.Kind]code{
+	domain.InvalidURL:      codeInvalidURL,
+	domain.URLNotAllowed:   codeURLNotAllowed,
+	domain.HashUnavailable: codeHashUnavailable,
+	domain.InvalidHash:     codeInvalidHash,
+	domain.URLNotFound:     codeURLNotFound,
+	domain.URLProtected:    codeAccessDenied,
+	domain.InvalidDate:     codeInvalidDate,
+	domain.InvalidValue:    codeWrongInput,
+	domain.InvalidLabel:    codeInvalidLabel,
+	domain.TagNotFound:     codeTagNotFound,
+	domain.InvalidUsername: codeInvalidUsername,
+	domain.AccountNotFound: codeInvalidUsername,
+	domain.URLLimitReached: codeURLLimit,
+	domain.URLChanged:      codeIncorrectURL,
+	domain.AccountGone:     codeAccessDenied,
+	domain.KeyReused:       codeWrongInput,
 }
 
 // retryAfter is told to clients when the event store or the database cannot be asked.
@@ -171,7 +172,7 @@ func refusal(err error) (failure, bool) {
 		setDefault(&f.status, answers[f.code].status)
 		return f, true
 	}
-	if refused, ok := errors.AsType[*commands.Error](err); ok {
+	if refused, ok := errors.AsType[*domain.Error](err); ok {
 		known, ok := kinds[refused.Kind]
 		if !ok {
 			return failure{}, false

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -24,12 +25,12 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 			t.Errorf("the status of %d is %d", code, answer.status)
 		}
 	}
-	for kind := commands.InvalidURL; kind <= commands.KeyReused; kind++ {
+	for kind := domain.InvalidURL; kind <= domain.KeyReused; kind++ {
 		if _, ok := kinds[kind]; !ok {
 			t.Errorf("kind %d of refusals has no code", kind)
 		}
 	}
-	equal(t, "kinds", len(kinds), int(commands.KeyReused))
+	equal(t, "kinds", len(kinds), int(domain.KeyReused))
 }
 
 func TestFailures(t *testing.T) {
@@ -43,8 +44,8 @@ func TestFailures(t *testing.T) {
 		"refused here":    {wrongInput("x"), codeWrongInput, 400},
 		"refused, joined": {errors.Join(wrongInput("x"), wrongInput("y")), codeWrongInput, 400},
 		"another status":  {gone("x"), codeURLNotFound, 410},
-		"command":         {fmt.Errorf("w: %w", &commands.Error{Kind: commands.TagNotFound}), codeTagNotFound, 404},
-		"unknown kind":    {&commands.Error{Kind: 99}, codeUnknown, 500},
+		"command":         {fmt.Errorf("w: %w", &domain.Error{Kind: domain.TagNotFound}), codeTagNotFound, 404},
+		"unknown kind":    {&domain.Error{Kind: 99}, codeUnknown, 500},
 		"not found":       {answered(fmt.Errorf("link: %w", queries.ErrNotFound)), codeURLNotFound, 404},
 		"database":        {answered(errors.New("connection refused")), codeUnknown, 503},
 		"event store":     {fmt.Errorf("append: %w", commands.ErrUnavailable), codeUnknown, 503},

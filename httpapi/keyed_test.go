@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/domain"
 )
 
 // An Idempotency-Key is that of one call. Another one under it is refused, changes nothing and is answered with nothing of the
@@ -124,7 +124,7 @@ func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := uuid.NewSHA1(uuid.MustParse(c.id), []byte("POST\n/v3/urls\ncut-off"))
-	if err := s.commands.KeyCall(withPatience(t), commands.Request{Account: c.id, Command: command}, "cut-off", content); err != nil {
+	if err := s.commands.KeyCall(withPatience(t), domain.Request{Account: c.id, Command: command}, "cut-off", content); err != nil {
 		t.Fatal(err)
 	}
 	c.call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), header("Idempotency-Key", "cut-off")).is(http.StatusBadRequest, codeWrongInput)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -81,7 +82,7 @@ func (s *server) awaitHistory(e *exchange) {
 // gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log knows alone.
 func (s *server) gone(e *exchange, hash string, at time.Time) error {
 	_, err := s.cfg.Commands.URLAt(e.context(), commands.AtQuery{Hash: hash, Time: at, Account: e.account.ID.String()})
-	if refusedAs(err, commands.URLNotFound) {
+	if refusedAs(err, domain.URLNotFound) {
 		return err
 	}
 	return queries.ErrNotFound // which is so also where the log can't be asked

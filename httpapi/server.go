@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -38,7 +39,7 @@ type Config struct {
 	Clicks     *commands.Clicks // for redirects; its Run goes on until the last request is answered
 	Calls      *commands.Calls  // for the API, likewise
 	// Plans are the limits of accounts by the names of their plans; the others have none.
-	Plans map[string]commands.Plan
+	Plans map[string]domain.Plan
 	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with queries.ErrUnowned.
 	// For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error

@@ -23,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections"
@@ -173,7 +174,7 @@ func (s *stack) caughtUp(t testing.TB) {
 // client opens an account and returns its client.
 func (s *stack) client(t testing.TB, username string) *client {
 	t.Helper()
-	opened, err := s.commands.OpenAccount(withPatience(t), commands.Request{Command: uuid.New()}, username, "free")
+	opened, err := s.commands.OpenAccount(withPatience(t), domain.Request{Command: uuid.New()}, username, "free")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,9 @@
 package httpapi
 
-import "linkledger/commands"
+import (
+	"linkledger/commands"
+	"linkledger/commands/domain"
+)
 
 // tagsAnswer answers calls about tags.
 type tagsAnswer struct {
@@ -66,17 +69,17 @@ func (s *server) deleteTag(e *exchange) (any, error) {
 	return succeeded(), nil
 }
 
-func (s *server) readTag(e *exchange) (string, commands.Request, error) {
+func (s *server) readTag(e *exchange) (string, domain.Request, error) {
 	body, err := s.readBody(e)
 	if err != nil {
-		return "", commands.Request{}, err
+		return "", domain.Request{}, err
 	}
 	payload := tagPayload{Label: body.text("label")}
 	if body.err != nil {
-		return "", commands.Request{}, body.err
+		return "", domain.Request{}, body.err
 	}
 	if err := check(payload, body.path); err != nil {
-		return "", commands.Request{}, err
+		return "", domain.Request{}, err
 	}
 	request, err := s.writeRequest(e)
 	return *payload.Label, request, err

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -239,7 +240,7 @@ func outage(items []commands.URLOutcome) error {
 	return nil
 }
 
-func refusedAs(err error, kind commands.Kind) bool {
-	refused, ok := errors.AsType[*commands.Error](err)
+func refusedAs(err error, kind domain.Kind) bool {
+	refused, ok := errors.AsType[*domain.Error](err)
 	return ok && refused.Kind == kind
 }

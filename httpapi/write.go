@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/queries"
 )
 
@@ -39,8 +40,8 @@ var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
 // writeRequest returns what goes with the commands of a call, and tells the client by which id they can be undone. It is called
 // when the body has been read. Calls of one account that carry the same Idempotency-Key are the same command, and have to
 // be the same call.
-func (s *server) writeRequest(e *exchange) (commands.Request, error) {
-	request := commands.Request{
+func (s *server) writeRequest(e *exchange) (domain.Request, error) {
+	request := domain.Request{
 		Account: e.account.ID.String(),
 		Key:     e.account.KeyID,
 		Address: s.pseudonyms.of(s.clientAddress(e.request)),
@@ -55,7 +56,7 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 	key := e.request.Header.Get(headerIdempotencyKey)
 	if key != "" {
 		if !idempotencyKeys.MatchString(key) {
-			return commands.Request{}, wrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
+			return domain.Request{}, wrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
 		}
 		request.Command = uuid.NewSHA1(e.account.ID, []byte(e.request.Method+"\n"+e.request.URL.Path+"\n"+key))
 		request.Repeated = true
@@ -64,10 +65,10 @@ func (s *server) writeRequest(e *exchange) (commands.Request, error) {
 	if request.Repeated {
 		content, err := contentOf(e)
 		if err != nil {
-			return commands.Request{}, err
+			return domain.Request{}, err
 		}
 		if err := s.cfg.Commands.KeyCall(e.context(), request, key, content); err != nil {
-			return commands.Request{}, err
+			return domain.Request{}, err
 		}
 	}
 	e.Header().Set(headerBatchID, request.Batch)

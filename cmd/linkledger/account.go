@@ -15,6 +15,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/queries"
@@ -42,7 +43,7 @@ type target struct {
 }
 
 // change runs one command on an account and prints what it made.
-func (t *target) change(ctx context.Context, p *process, command func(context.Context, *commands.Handler, commands.Request) (commands.AccountOutcome, error)) error {
+func (t *target) change(ctx context.Context, p *process, command func(context.Context, *commands.Handler, domain.Request) (commands.AccountOutcome, error)) error {
 	if t.EventStore == "" {
 		if err := t.locate(); err != nil {
 			return err
@@ -55,8 +56,8 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	outcome, err := command(ctx, t.handler(p, store), commands.Request{Command: uuid.New(), ID: uuid.NewString()})
-	if _, refused := errors.AsType[*commands.Error](err); refused {
+	outcome, err := command(ctx, t.handler(p, store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
+	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usageError{err}
 	}
 	if errors.Is(err, eventstore.ErrUnavailable) {
@@ -149,7 +150,7 @@ type accountCreate struct {
 
 // Run implements the command.
 func (c *accountCreate) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
 		return h.OpenAccount(ctx, r, c.Username, c.Plan)
 	})
 }
@@ -161,7 +162,7 @@ type accountRotateKey struct {
 
 // Run implements the command.
 func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
 		return h.RotateKey(ctx, r, c.Username)
 	})
 }
@@ -173,7 +174,7 @@ type accountDeactivate struct {
 
 // Run implements the command.
 func (c *accountDeactivate) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
 		return h.DeactivateAccount(ctx, r, c.Username)
 	})
 }
@@ -185,7 +186,7 @@ type accountReactivate struct {
 
 // Run implements the command.
 func (c *accountReactivate) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
 		return h.ReactivateAccount(ctx, r, c.Username)
 	})
 }
@@ -202,7 +203,7 @@ func (c *accountEdit) Run(ctx context.Context, p *process) error {
 	if c.Plan == nil && c.Expires == nil {
 		return usage("nothing to change: give --plan or --expires")
 	}
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
 		return h.EditAccount(ctx, r, c.Username, commands.EditAccount{Plan: c.Plan, ExpirationDate: c.Expires})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 )
@@ -20,7 +21,7 @@ func (c *accountErase) Run(ctx context.Context, p *process) error {
 	if err := c.locate(); err != nil {
 		return err
 	}
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r commands.Request) (commands.AccountOutcome, error) {
+	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
 		outcome, err := h.EraseAccount(ctx, r, c.Username)
 		if err == nil {
 			c.awaitErasure(ctx, p, outcome.Position)

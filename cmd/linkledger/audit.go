@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 )
 
@@ -47,7 +48,7 @@ func (l *place) auditing(ctx context.Context, p *process, command func(context.C
 		return explained(err, l)
 	}
 	err = command(ctx, store)
-	if _, refused := errors.AsType[*commands.Error](err); refused {
+	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usageError{err}
 	}
 	if errors.Is(err, commands.ErrCut) {

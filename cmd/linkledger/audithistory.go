@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/queries"
 )
@@ -61,7 +62,7 @@ func usernames(ctx context.Context, handler *commands.Handler) func(account stri
 			return name, nil
 		}
 		name, err := handler.Username(ctx, account)
-		if _, refused := errors.AsType[*commands.Error](err); refused {
+		if _, refused := errors.AsType[*domain.Error](err); refused {
 			name, err = account, nil
 		}
 		known[account] = name

@@ -13,6 +13,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
@@ -97,7 +98,7 @@ func recordedOf(
 		}
 		load = func(_ context.Context, stream string) ([]eventstore.Recorded, error) { return logged[stream], nil }
 	}
-	if refused, ok := errors.AsType[*commands.Error](err); ok {
+	if refused, ok := errors.AsType[*domain.Error](err); ok {
 		return nil, nil, usageError{errors.Join(refused, cut)}
 	}
 	if err != nil {

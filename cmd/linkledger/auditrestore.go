@@ -9,6 +9,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/queries"
@@ -57,9 +58,9 @@ func (c *auditRestore) Run(ctx context.Context, p *process) error {
 }
 
 // operatorRequest is a call of its own of an operator.
-func operatorRequest() commands.Request {
+func operatorRequest() domain.Request {
 	command := uuid.New()
-	return commands.Request{Operator: true, ID: uuid.NewString(), Command: command, Batch: command.String()}
+	return domain.Request{Operator: true, ID: uuid.NewString(), Command: command, Batch: command.String()}
 }
 
 // auditUndo undoes a batch.
@@ -136,7 +137,7 @@ func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, ba
 			if outcome.Changed {
 				view.By = request.Batch
 			}
-			refused, ok := errors.AsType[*commands.Error](outcome.Err)
+			refused, ok := errors.AsType[*domain.Error](outcome.Err)
 			switch {
 			case outcome.Err == nil:
 				view.Undone++

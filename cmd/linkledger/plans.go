@@ -6,12 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"linkledger/commands"
+	"linkledger/commands/domain"
 )
 
 // plans are what accounts may use, by the names of their plans.
 type plans struct {
-	byName map[string]commands.Plan
+	byName map[string]domain.Plan
 	text   string // as it was given
 }
 
@@ -22,7 +22,7 @@ var planName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // UnmarshalText reads plans in the form "free:urls=100,day-calls=1000;pro:urls=10000".
 func (p *plans) UnmarshalText(text []byte) error {
-	p.byName, p.text = make(map[string]commands.Plan), string(text)
+	p.byName, p.text = make(map[string]domain.Plan), string(text)
 	for entry := range strings.SplitSeq(string(text), ";") {
 		if strings.TrimSpace(entry) == "" {
 			continue
@@ -45,19 +45,19 @@ func (p *plans) UnmarshalText(text []byte) error {
 }
 
 // parsePlan reads limits in the form "urls=100,day-calls=1000".
-func parsePlan(limits string) (commands.Plan, error) {
-	var plan commands.Plan
+func parsePlan(limits string) (domain.Plan, error) {
+	var plan domain.Plan
 	fields := map[string]*int64{"urls": &plan.URLs, "month-urls": &plan.MonthURLs, "day-calls": &plan.DayCalls}
 	for limit := range strings.SplitSeq(limits, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(limit), "=")
 		field, known := fields[name]
 		if !known {
-			return commands.Plan{}, fmt.Errorf("%q is no limit: choose from urls=N, month-urls=N, day-calls=N, each once", limit)
+			return domain.Plan{}, fmt.Errorf("%q is no limit: choose from urls=N, month-urls=N, day-calls=N, each once", limit)
 		}
 		delete(fields, name)
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 1 {
-			return commands.Plan{}, fmt.Errorf("%q: give a number from 1, or leave the limit out", limit)
+			return domain.Plan{}, fmt.Errorf("%q: give a number from 1, or leave the limit out", limit)
 		}
 		*field = n
 	}

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/commands"
+	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -34,7 +35,7 @@ func newLog(t *testing.T) *eventstore.Store {
 	handler := commands.NewHandler(commands.Config{Store: store})
 	for i := range 20 {
 		account := []string{accountA, accountB}[i%2]
-		outcome := handler.CreateURLs(t.Context(), commands.Request{Account: account, Command: uuid.New(), ID: "r\"1"}, []commands.CreateURL{
+		outcome := handler.CreateURLs(t.Context(), domain.Request{Account: account, Command: uuid.New(), ID: "r\"1"}, []commands.CreateURL{
 			{LongURL: "https://example.com/?a='b'&c=\"d\"" + strconv.Itoa(i), Note: "n, \"o\"\nt\r\n\u2028e", Tags: []string{"tag " + strconv.Itoa(i)}},
 		}).Items[0]
 		if outcome.Err != nil {

@@ -22,10 +22,10 @@ import (
 const MaxAppendSize = 1000 << 10
 
 // Revision is the number of an event in its stream, from 0; NoStream stands before the first.
-type Revision int64
+type Revision = events.Revision
 
 // NoStream is the revision of a stream that does not exist.
-const NoStream Revision = -1
+const NoStream = events.NoStream
 
 // Position is a place in the log of all streams. Positions grow, with gaps.
 type Position struct {

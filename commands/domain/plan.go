@@ -1,4 +1,4 @@
-package commands
+package domain
 
 // Plan is what an account may use. The zero value of a limit is none.
 type Plan struct {
@@ -7,4 +7,4 @@ type Plan struct {
 	DayCalls  int64 // API calls on a day, UTC
 }
 
-func (p Plan) limitsURLs() bool { return p.URLs > 0 || p.MonthURLs > 0 }
+func (p Plan) LimitsURLs() bool { return p.URLs > 0 || p.MonthURLs > 0 }

@@ -1,15 +1,14 @@
-package commands
+package domain
 
 import (
 	"slices"
 	"time"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 )
 
-// URL is the state of one link, folded from its stream. The zero value is a link that was never created.
-type URL struct {
+// Link is the state of one link, folded from its stream. The zero value is a link that was never created.
+type Link struct {
 	ID             string
 	Account        string
 	Hash           string
@@ -26,55 +25,55 @@ type URL struct {
 	ModifiedAt     time.Time
 	Deleted        bool
 
-	erased *events.SealedNote    // not nil: Note is events.Erased, and this tells it from another one that was erased
-	claim  eventstore.Revision   // of the hash the link lives under
-	spent  map[string]spentClaim // by hash: the last claim that no longer counts
+	Erased *events.SealedNote    // not nil: Note is events.Erased, and this tells it from another one that was erased
+	claim  events.Revision       // of the hash the link lives under
+	Spent  map[string]spentClaim // by hash: the last claim that no longer counts
 }
 
-// note is the note of a link; two that were erased are two.
-type note struct {
-	text   string
-	erased *events.SealedNote
+// Note is the note of a link; two that were erased are two.
+type Note struct {
+	Text   string
+	Erased *events.SealedNote
 }
 
-func (u URL) note() note { return note{u.Note, u.erased} }
+func (u Link) NoteValue() Note { return Note{u.Note, u.Erased} }
 
 // NoteErased tells whether Note is no more what its owner wrote, because the account was erased.
-func (u URL) NoteErased() bool { return u.erased != nil }
+func (u Link) NoteErased() bool { return u.Erased != nil }
 
-func (u *URL) setNote(text string, sealed *events.SealedNote) {
-	u.Note, u.erased = text, nil
+func (u *Link) setNote(text string, sealed *events.SealedNote) {
+	u.Note, u.Erased = text, nil
 	if sealed != nil && sealed.Erased {
-		u.erased = sealed
+		u.Erased = sealed
 	}
 }
 
 // spentClaim is a claim of a hash that the link used and left, or that was taken from it before it was used.
 type spentClaim struct {
-	revision  eventstore.Revision
-	abandoned bool
+	Revision  events.Revision
+	Abandoned bool
 }
 
 // Live tells whether the link exists: created and not deleted.
-func (u URL) Live() bool { return u.ID != "" && !u.Deleted }
+func (u Link) Live() bool { return u.ID != "" && !u.Deleted }
 
-// spentClaimOf returns the revision up to which the link's claims of a hash no longer count.
-func (u URL) spentClaimOf(hash string) eventstore.Revision {
-	if s, ok := u.spent[hash]; ok {
-		return s.revision
+// SpentRevision returns the revision up to which the link's claims of a hash no longer count.
+func (u Link) SpentRevision(hash string) events.Revision {
+	if s, ok := u.Spent[hash]; ok {
+		return s.Revision
 	}
-	return eventstore.NoStream
+	return events.NoStream
 }
 
-func foldURL(history []events.Event) URL {
-	var u URL
+func FoldLink(history []events.Event) Link {
+	var u Link
 	for _, e := range history {
-		u.evolve(e)
+		u.Apply(e)
 	}
 	return u
 }
 
-func (u *URL) evolve(e events.Event) {
+func (u *Link) Apply(e events.Event) {
 	switch e := e.(type) {
 	case events.URLCreated:
 		u.ID, u.Account, u.Hash, u.LongURL = e.URLID, e.Account, e.Hash, e.LongURL
@@ -86,27 +85,27 @@ func (u *URL) evolve(e events.Event) {
 	case events.URLRetargeted:
 		u.LongURL, u.ModifiedAt = e.LongURL, e.At
 	case events.URLRenamed:
-		u.spend(u.Hash, spentClaim{revision: u.claim})
+		u.spend(u.Hash, spentClaim{Revision: u.claim})
 		u.Hash, u.claim, u.ModifiedAt = e.To, revision(e.ClaimRevision), e.At
 	case events.URLSettingsChanged:
 		u.evolveSettings(e)
 	case events.URLTagged:
 		u.Tags, u.ModifiedAt = append(u.Tags, e.Tags...), e.At
 	case events.URLUntagged:
-		gone := setOf(e.Tags)
+		gone := SetOf(e.Tags)
 		u.Tags = slices.DeleteFunc(u.Tags, func(id string) bool { return gone[id] })
 		u.ModifiedAt = e.At
 	case events.URLDeleted:
-		u.spend(u.Hash, spentClaim{revision: u.claim})
+		u.spend(u.Hash, spentClaim{Revision: u.claim})
 		u.Deleted, u.ModifiedAt = true, e.At
 	case events.URLRestored:
 		u.Hash, u.claim, u.Deleted, u.ModifiedAt = e.Hash, revision(e.ClaimRevision), false, e.At
 	case events.ClaimAbandoned:
-		u.spend(e.Hash, spentClaim{revision: revision(e.ClaimRevision), abandoned: true})
+		u.spend(e.Hash, spentClaim{Revision: revision(e.ClaimRevision), Abandoned: true})
 	}
 }
 
-func (u *URL) evolveSettings(e events.URLSettingsChanged) {
+func (u *Link) evolveSettings(e events.URLSettingsChanged) {
 	if e.Note != nil {
 		u.setNote(*e.Note, e.SealedNote)
 	}
@@ -119,11 +118,11 @@ func (u *URL) evolveSettings(e events.URLSettingsChanged) {
 	u.ModifiedAt = e.At
 }
 
-func (u *URL) spend(hash string, s spentClaim) {
-	if u.spent == nil {
-		u.spent = make(map[string]spentClaim)
+func (u *Link) spend(hash string, s spentClaim) {
+	if u.Spent == nil {
+		u.Spent = make(map[string]spentClaim)
 	}
-	u.spent[hash] = s
+	u.Spent[hash] = s
 }
 
 func set[T any](field *T, value *T) {
@@ -132,32 +131,32 @@ func set[T any](field *T, value *T) {
 	}
 }
 
-func revision(stored uint64) eventstore.Revision {
-	return eventstore.Revision(stored) //nolint:gosec // was written from a Revision that was not negative
+func revision(stored uint64) events.Revision {
+	return events.Revision(stored) //nolint:gosec // was written from a Revision that was not negative
 }
 
-// urlChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil fields are not given.
-type urlChange struct {
-	hash     *string
-	claim    eventstore.Revision // of hash
-	longURL  *string
-	settings events.URLSettingsChanged
-	attach   []string // tag ids
-	detach   []string // tag ids
+// LinkChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil fields are not given.
+type LinkChange struct {
+	Hash     *string
+	Claim    events.Revision // of hash
+	LongURL  *string
+	Settings events.URLSettingsChanged
+	Attach   []string // tag ids
+	Detach   []string // tag ids
 }
 
-// edit decides which events the change makes of the link as it is. Values that the link already has make none.
-func (u URL) edit(c urlChange, at time.Time) []events.Event {
+// Edit decides which events the change makes of the link as it is. Values that the link already has make none.
+func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	var changes []events.Event
-	if c.hash != nil && *c.hash != u.Hash {
+	if c.Hash != nil && *c.Hash != u.Hash {
 		changes = append(changes, events.URLRenamed{
-			From: u.Hash, To: *c.hash, ClaimRevision: uint64(c.claim), At: at, //nolint:gosec // a claim's revision is not negative
+			From: u.Hash, To: *c.Hash, ClaimRevision: uint64(c.Claim), At: at, //nolint:gosec // a claim's revision is not negative
 		})
 	}
-	if c.longURL != nil && *c.longURL != u.LongURL {
-		changes = append(changes, events.URLRetargeted{LongURL: *c.longURL, At: at})
+	if c.LongURL != nil && *c.LongURL != u.LongURL {
+		changes = append(changes, events.URLRetargeted{LongURL: *c.LongURL, At: at})
 	}
-	settings := c.settings
+	settings := c.Settings
 	changed := keepChanged(&settings.Note, u.Note)
 	changed = keepChanged(&settings.EmailStats, u.EmailStats) || changed
 	changed = keepChanged(&settings.Ping, u.Ping) || changed
@@ -169,7 +168,7 @@ func (u URL) edit(c urlChange, at time.Time) []events.Event {
 		settings.At = at
 		changes = append(changes, settings)
 	}
-	attach, detach := u.retagging(c)
+	attach, detach := u.Retagging(c)
 	if len(attach) > 0 {
 		changes = append(changes, events.URLTagged{Tags: attach, At: at})
 	}
@@ -187,10 +186,10 @@ func keepChanged[T comparable](field **T, current T) bool {
 	return *field != nil
 }
 
-// delete decides on the deletion of a live link.
-func (u URL) delete(at time.Time) ([]events.Event, error) {
+// Delete decides on the deletion of a live link.
+func (u Link) Delete(at time.Time) ([]events.Event, error) {
 	if u.Protected {
-		return nil, refuse(URLProtected, "The URL is protected from deletion, clear its protected flag first")
+		return nil, Refuse(URLProtected, "The URL is protected from deletion, clear its protected flag first")
 	}
 	return []events.Event{events.URLDeleted{Account: u.Account, Hash: u.Hash, At: at}}, nil
 }

@@ -1,0 +1,235 @@
+package domain
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"linkledger/events"
+)
+
+// The fields of a link that are no fields of its record's settings.
+const (
+	fieldGone  = "deleted" // or not created yet
+	fieldStats = "stats"
+	fieldTag   = "tags " // and the tag's id
+)
+
+// BatchChanges is a link, and what of it a batch has changed.
+type BatchChanges struct {
+	Link   Link
+	before map[string]any  // by field: what the batch changed, and the value before; nil: there was none
+	since  map[string]bool // fields that others have changed after it
+	tags   []string        // before it
+	resets []statsReset    // of the stats, those that were not undone
+	final  bool            // the batch undid a reset, which can't be redone: clicks that came since would go too
+}
+
+type statsReset struct {
+	revision events.Revision
+	inBatch  bool
+}
+
+func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
+	if inBatch && len(b.before) == 0 {
+		b.tags = slices.Clone(b.Link.Tags)
+	}
+	for field, before := range b.Link.changedBy(e) {
+		if !inBatch {
+			b.since[field] = true
+			continue
+		}
+		if _, known := b.before[field]; !known || b.since[field] {
+			b.before[field] = before
+		}
+		delete(b.since, field)
+	}
+	switch e := e.(type) {
+	case events.URLCreated, events.URLRestored:
+		if inBatch {
+			clear(b.since) // what was before it is no change of what came by it
+		}
+	case events.URLStatsReset:
+		b.resets = append(b.resets, statsReset{at, inBatch})
+	case events.URLStatsRestored:
+		b.resets = slices.DeleteFunc(b.resets, func(r statsReset) bool { return r.revision == revision(e.Reset) })
+		b.final = b.final || inBatch
+	}
+}
+
+// Undo decides what the link was like, as far as the batch has changed it, and which resets of its stats are to be
+// undone, the last one first. It refuses with URLChanged.
+func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
+	was = b.Link.Clone()
+	if gone, ok := b.before[fieldGone]; ok && gone == true {
+		if !b.Link.Deleted {
+			was.Deleted = true
+			return was, nil, changedSince(slices.Collect(maps.Keys(b.since)))
+		}
+		return was, nil, nil
+	}
+	if b.final {
+		return was, nil, &Error{
+			Kind: URLChanged, Fields: []string{fieldStats},
+			Details: "Nothing of this URL was undone: clicks that count again can't be taken back, reset the stats instead",
+		}
+	}
+	resets, conflicts := b.lastResets()
+	now := FieldsOf(b.Link)
+	undone := len(resets) > 0
+	for _, field := range slices.Sorted(maps.Keys(b.before)) {
+		switch {
+		case now[field] == b.before[field]:
+			continue
+		case b.since[field]:
+			conflicts = append(conflicts, field)
+		}
+		was.setField(field, b.before[field])
+		undone = true
+	}
+	switch {
+	case !undone:
+	case slices.Equal(slices.Sorted(slices.Values(was.Tags)), slices.Sorted(slices.Values(b.tags))):
+		was.Tags = b.tags // in their order, and however many they were
+	case len(was.Tags) > max(MaxLinkTags, len(b.Link.Tags)):
+		conflicts = append(conflicts, "tags") // others have come, and there is no room for all
+	}
+	if was.Deleted && undone {
+		conflicts = append(conflicts, fieldGone)
+	}
+	return was, resets, changedSince(conflicts)
+}
+
+// lastResets returns the batch's resets of the stats. Only the last one can be undone, and then the one before it.
+func (b *BatchChanges) lastResets() (resets []events.Revision, conflicts []string) {
+	last := true
+	for _, reset := range slices.Backward(b.resets) {
+		switch {
+		case !reset.inBatch:
+			last = false
+		case last:
+			resets = append(resets, reset.revision)
+		default:
+			return nil, []string{fieldStats}
+		}
+	}
+	return resets, nil
+}
+
+// changedSince refuses to undo because of fields.
+func changedSince(fields []string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	for i, field := range fields {
+		if strings.HasPrefix(field, fieldTag) {
+			fields[i] = "tags"
+		}
+	}
+	slices.Sort(fields)
+	fields = slices.Compact(fields)
+	return &Error{
+		Kind: URLChanged, Fields: fields,
+		Details: "Nothing of this URL was undone, because it was changed since: " + strings.Join(fields, ", "),
+	}
+}
+
+// FieldsOf are all values of a link that a batch can change. A tag is a field of its own, that is there or not.
+func FieldsOf(u Link) map[string]any {
+	fields := make(map[string]any)
+	for _, f := range plainFields(u) {
+		fields[f.name] = f.value
+	}
+	for _, id := range u.Tags {
+		fields[fieldTag+id] = true
+	}
+	return fields
+}
+
+// NewBatchChanges returns the changes of a link before its first event.
+func NewBatchChanges() *BatchChanges {
+	return &BatchChanges{before: make(map[string]any), since: make(map[string]bool)}
+}
+
+type field struct {
+	name  string
+	value any
+}
+
+// plainFields are all fields but the tags.
+func plainFields(u Link) [10]field {
+	return [...]field{
+		{fieldGone, !u.Live()},
+		{"hash", u.Hash},
+		{"long_url", u.LongURL},
+		{"note", u.NoteValue()},
+		{"email_stats", u.EmailStats},
+		{"ping", u.Ping},
+		{"protected", u.Protected},
+		{"archived", u.Archived},
+		{"expiration_date", u.ExpirationDate},
+		{"max_clicks", u.MaxClicks},
+	}
+}
+
+// changedBy folds an event, and returns the fields that it changed with their values before; nil: it was not there. What that
+// costs does not depend on how many tags the link has, but where it loses some.
+func (u *Link) changedBy(e events.Event) map[string]any {
+	before, tags := plainFields(*u), len(u.Tags)
+	var changed map[string]any
+	change := func(name string, value any) {
+		if changed == nil {
+			changed = make(map[string]any)
+		}
+		changed[name] = value
+	}
+	if e, ok := e.(events.URLUntagged); ok {
+		_, detached := u.Retagging(LinkChange{Detach: e.Tags})
+		for _, id := range detached {
+			change(fieldTag+id, true)
+		}
+	}
+	u.Apply(e)
+	for _, id := range u.Tags[min(tags, len(u.Tags)):] { // new ones come last
+		change(fieldTag+id, nil)
+	}
+	for i, after := range plainFields(*u) {
+		if before[i].value != after.value {
+			change(after.name, before[i].value)
+		}
+	}
+	return changed
+}
+
+// setField gives a field a value that FieldsOf had for it.
+func (u *Link) setField(field string, value any) {
+	switch field {
+	case fieldGone:
+		u.Deleted, _ = value.(bool)
+	case "hash":
+		u.Hash, _ = value.(string)
+	case "long_url":
+		u.LongURL, _ = value.(string)
+	case "note":
+		was, _ := value.(Note)
+		u.Note, u.Erased = was.Text, was.Erased
+	case "email_stats":
+		u.EmailStats, _ = value.(bool)
+	case "ping":
+		u.Ping, _ = value.(bool)
+	case "protected":
+		u.Protected, _ = value.(bool)
+	case "archived":
+		u.Archived, _ = value.(bool)
+	case "expiration_date":
+		u.ExpirationDate, _ = value.(string)
+	case "max_clicks":
+		u.MaxClicks, _ = value.(int64)
+	default:
+		id := strings.TrimPrefix(field, fieldTag)
+		u.Tags = slices.DeleteFunc(u.Tags, func(tag string) bool { return tag == id })
+		if value == true {
+			u.Tags = append(u.Tags, id)
+		}
+	}
+}

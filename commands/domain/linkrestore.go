@@ -1,0 +1,55 @@
+package domain
+
+import (
+	"linkledger/events"
+	"slices"
+	"time"
+)
+
+func ErrHashGivenAway(hash string) error {
+	return &Error{
+		Kind: HashUnavailable, Fields: []string{"hash"},
+		Details: "The hash \"" + hash + "\" belongs to another URL by now, rename or delete that one first",
+	}
+}
+
+// Restore decides which events make a link as it was. claim is that of the hash that it had, where it does not live
+// under it.
+func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Event {
+	var changes []events.Event
+	if u.Deleted {
+		u.Hash = was.Hash
+		changes = append(changes, events.URLRestored{
+			Account: u.Account, Hash: was.Hash, ClaimRevision: uint64(claim), At: at, //nolint:gosec // a claim's revision is not negative
+		})
+	}
+	changes = append(changes, u.Edit(LinkChange{
+		Hash: &was.Hash, Claim: claim, LongURL: &was.LongURL,
+		Settings: events.URLSettingsChanged{
+			Note: &was.Note, EmailStats: &was.EmailStats, Ping: &was.Ping, Protected: &was.Protected, Archived: &was.Archived,
+			ExpirationDate: &was.ExpirationDate, MaxClicks: &was.MaxClicks,
+		},
+	}, at)...)
+	return append(changes, u.retag(was.Tags, at)...)
+}
+
+// retag decides which events make a link's tags other ones, in their order.
+func (u Link) retag(tags []string, at time.Time) []events.Event {
+	var changes []events.Event
+	var detach []string
+	kept := 0
+	for _, id := range u.Tags {
+		if kept < len(tags) && tags[kept] == id {
+			kept++
+			continue
+		}
+		detach = append(detach, id)
+	}
+	if len(detach) > 0 {
+		changes = append(changes, events.URLUntagged{Tags: detach, At: at})
+	}
+	if kept < len(tags) {
+		changes = append(changes, events.URLTagged{Tags: slices.Clone(tags[kept:]), At: at})
+	}
+	return changes
+}

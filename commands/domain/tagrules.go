@@ -1,0 +1,145 @@
+package domain
+
+import (
+	"linkledger/events"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// What a link or an account has beyond these bounds, from before there were any, it keeps.
+const (
+	MaxLinkTags    = 100
+	MaxAccountTags = 10_000
+)
+
+// Create decides which of the labels that the items of a batch name are new tags. The first items get the room that there
+// is; those that need more are refused.
+func (t Tags) Create(account string, items [][]string, command uuid.UUID, at time.Time) ([]events.Event, []error) {
+	var created []events.Event
+	refused := make([]error, len(items))
+	known := make(map[string]bool) // labels of tags to create
+	for i, labels := range items {
+		var missing []string
+		if missing, refused[i] = t.missing(labels, known); refused[i] != nil {
+			continue
+		}
+		for _, label := range missing {
+			known[labelKey(label)] = true
+			id := uuid.NewSHA1(command, []byte(label)).String()
+			created = append(created, events.TagCreated{TagID: id, Account: account, Label: label, At: at})
+		}
+	}
+	return created, refused
+}
+
+// missing returns those of the labels, each once, that neither the account has nor known names. It refuses what is no label,
+// and more than there is room for.
+func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) {
+	var missing []string
+	seen := make(map[string]bool)
+	for _, label := range labels {
+		label, err := checkLabel(label)
+		if err != nil {
+			return nil, err
+		}
+		key := labelKey(label)
+		if _, exists := t.byLabel[key]; exists || known[key] || seen[key] {
+			continue
+		}
+		seen[key] = true
+		missing = append(missing, label)
+	}
+	switch {
+	case len(missing) > MaxLinkTags:
+		return nil, ErrTooManyTags(len(missing))
+	case len(missing) > 0 && len(t.byID)+len(known)+len(missing) > MaxAccountTags:
+		return nil, Refuse(InvalidLabel, "An account has at most %d tags: delete tags that are not needed, or use existing ones",
+			MaxAccountTags)
+	}
+	return missing, nil
+}
+
+// ErrTooManyTags refuses so many tags on one link.
+func ErrTooManyTags(tags int) error {
+	return Refuse(InvalidLabel, "A URL has at most %d tags, and this would make it %d: give it fewer, or detach some first",
+		MaxLinkTags, tags)
+}
+
+// CheckTagCount refuses more labels for a new link than one may have.
+func CheckTagCount(labels []string) error {
+	if len(labels) <= MaxLinkTags {
+		return nil
+	}
+	different := make(map[string]bool)
+	for _, label := range labels {
+		different[labelKey(trimLabel(label))] = true
+	}
+	if len(different) > MaxLinkTags {
+		return ErrTooManyTags(len(different))
+	}
+	return nil
+}
+
+// WithoutDeleted adds to a change that it detaches what the account has not, and returns how many tags the link has then.
+func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
+	c.Detach = slices.Clone(c.Detach)
+	for _, id := range u.Tags {
+		if _, lives := tags.byID[id]; !lives {
+			c.Detach = append(c.Detach, id)
+		}
+	}
+	attach, detach := u.Retagging(c)
+	return c, len(u.Tags) + len(attach) - len(detach)
+}
+
+// Retagging returns which tags of a change the link has not and gets, and which it has and loses, each once.
+func (u Link) Retagging(c LinkChange) (attach, detach []string) {
+	if len(c.Attach) == 0 && len(c.Detach) == 0 {
+		return nil, nil
+	}
+	has := SetOf(u.Tags)
+	for _, id := range c.Attach {
+		if !has[id] {
+			attach = append(attach, id)
+		}
+	}
+	for _, id := range c.Detach {
+		if has[id] {
+			detach = append(detach, id)
+			has[id] = false
+		}
+	}
+	return attach, detach
+}
+
+func SetOf(ids []string) map[string]bool {
+	set := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		set[id] = true
+	}
+	return set
+}
+
+func CheckLabels(labels []string) error {
+	for _, label := range labels {
+		if _, err := checkLabel(label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// IDs returns the ids of labels, each once.
+func (t Tags) IDs(labels []string) []string {
+	var ids []string
+	seen := make(map[string]bool)
+	for _, label := range labels {
+		if tag, ok := t.ByLabel(label); ok && !seen[tag.ID] {
+			seen[tag.ID] = true
+			ids = append(ids, tag.ID)
+		}
+	}
+	return ids
+}

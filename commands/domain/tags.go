@@ -1,0 +1,164 @@
+package domain
+
+import (
+	"linkledger/events"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+const maxLabel = 50 // code points
+
+// autotags are labels that expressions give a meaning of their own.
+var autotags = []string{"archived", "visited", "ping", "email_stats", "protected"}
+
+// Tag is a label that an account attaches to links.
+type Tag struct {
+	ID    string
+	Label string // as first written
+}
+
+// Tags is the state of all tags of one account, folded from its stream. What it costs to find one does not depend on how
+// many there are.
+type Tags struct {
+	byID    map[string]Tag
+	byLabel map[string]string // id, by the label as labelKey writes it
+}
+
+func FoldTags(history []events.Event) Tags {
+	var t Tags
+	for _, e := range history {
+		t.Apply(e)
+	}
+	return t
+}
+
+func (t *Tags) Apply(e events.Event) {
+	switch e := e.(type) {
+	case events.TagCreated:
+		t.put(Tag{ID: e.TagID, Label: e.Label})
+	case events.TagRenamed:
+		if was, ok := t.byID[e.TagID]; ok {
+			t.remove(was)
+			t.put(Tag{ID: e.TagID, Label: e.Label})
+		}
+	case events.TagDeleted:
+		if was, ok := t.byID[e.TagID]; ok {
+			t.remove(was)
+		}
+	}
+}
+
+// TagOf returns the id of the tag that an event is about.
+func TagOf(e events.Event) string {
+	switch e := e.(type) {
+	case events.TagCreated:
+		return e.TagID
+	case events.TagRenamed:
+		return e.TagID
+	case events.TagDeleted:
+		return e.TagID
+	}
+	return ""
+}
+
+func (t *Tags) put(tag Tag) {
+	if t.byID == nil {
+		t.byID, t.byLabel = make(map[string]Tag), make(map[string]string)
+	}
+	t.byID[tag.ID], t.byLabel[labelKey(tag.Label)] = tag, tag.ID
+}
+
+func (t *Tags) remove(tag Tag) {
+	delete(t.byID, tag.ID)
+	if key := labelKey(tag.Label); t.byLabel[key] == tag.ID {
+		delete(t.byLabel, key)
+	}
+}
+
+// labelKey returns the one spelling that stands for all that differ from it in case alone, under Unicode simple case
+// folding: each letter is the lowest of those that it may be written as.
+func labelKey(label string) string {
+	return strings.Map(func(r rune) rune {
+		lowest := r
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			lowest = min(lowest, other)
+		}
+		return lowest
+	}, label)
+}
+
+// ByID finds a tag by its id.
+func (t Tags) ByID(id string) (Tag, bool) {
+	tag, ok := t.byID[id]
+	return tag, ok
+}
+
+// Empty reports whether there are no tags.
+func (t Tags) Empty() bool { return len(t.byID) == 0 }
+
+// ByLabel finds a tag by its label, under Unicode simple case folding.
+func (t Tags) ByLabel(label string) (Tag, bool) {
+	id, ok := t.byLabel[labelKey(trimLabel(label))]
+	return t.byID[id], ok
+}
+
+// Labels returns the labels of tag ids. Ids of deleted tags have none.
+func (t Tags) Labels(ids []string) []string {
+	labels := make([]string, 0, len(ids))
+	for _, id := range ids {
+		if tag, ok := t.byID[id]; ok {
+			labels = append(labels, tag.Label)
+		}
+	}
+	return labels
+}
+
+// Rename decides on another label for a tag. Its own label in another spelling is allowed, another tag's is not.
+func (t Tags) Rename(label, to string, at time.Time) ([]events.Event, error) {
+	tag, ok := t.ByLabel(label)
+	if !ok {
+		return nil, Refuse(TagNotFound, "There is no tag %q", label)
+	}
+	to, err := checkLabel(to)
+	if err != nil {
+		return nil, err
+	}
+	if other, taken := t.ByLabel(to); taken && other.ID != tag.ID {
+		return nil, Refuse(InvalidLabel, "There is already a tag %q", other.Label)
+	}
+	if to == tag.Label {
+		return nil, nil
+	}
+	return []events.Event{events.TagRenamed{TagID: tag.ID, Label: to, At: at}}, nil
+}
+
+func (t Tags) Delete(label string, at time.Time) ([]events.Event, error) {
+	tag, ok := t.ByLabel(label)
+	if !ok {
+		return nil, Refuse(TagNotFound, "There is no tag %q", label)
+	}
+	return []events.Event{events.TagDeleted{TagID: tag.ID, At: at}}, nil
+}
+
+func trimLabel(label string) string { return strings.TrimSpace(label) }
+
+// checkLabel returns a label as it is stored, or refuses it.
+func checkLabel(label string) (string, error) {
+	label = trimLabel(label)
+	if n := utf8.RuneCountInString(label); n < 1 || n > maxLabel {
+		return "", Refuse(InvalidLabel, "A tag label must have 1 to %d characters", maxLabel)
+	}
+	allowed := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _-.", r)
+	}
+	if !utf8.ValidString(label) || strings.ContainsFunc(label, func(r rune) bool { return !allowed(r) }) {
+		return "", Refuse(InvalidLabel, "A tag label may contain letters, digits, space, _ - and . only: %q", label)
+	}
+	if slices.ContainsFunc(autotags, func(auto string) bool { return strings.EqualFold(auto, label) }) {
+		return "", Refuse(InvalidLabel, "The label %q has a meaning of its own and cannot be a tag", label)
+	}
+	return label, nil
+}

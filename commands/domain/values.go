@@ -1,0 +1,39 @@
+package domain
+
+import (
+	"strings"
+	"time"
+)
+
+const maxNote = 25 // code points
+
+// CheckDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date and is accepted.
+func CheckDate(date string) error {
+	if date == "" {
+		return nil
+	}
+	if parsed, err := time.Parse(time.DateOnly, date); err != nil || parsed.Year() < 1 { // PostgreSQL has no year 0
+		return Refuse(InvalidDate, "The expiration date must be a calendar date in the form YYYY-MM-DD")
+	}
+	return nil
+}
+
+func CheckMaxClicks(n int64) error {
+	if n < 0 {
+		return Refuse(InvalidValue, "max_clicks must not be negative; 0 means no limit")
+	}
+	return nil
+}
+
+// TrimNote returns a note as it is stored: its first 25 code points.
+func TrimNote(note string) string {
+	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "") // PostgreSQL has no NUL
+	n := 0
+	for i := range note {
+		if n == maxNote {
+			return note[:i]
+		}
+		n++
+	}
+	return note
+}

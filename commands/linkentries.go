@@ -1,0 +1,39 @@
+package commands
+
+import (
+	"context"
+	"linkledger/events"
+)
+
+// linkEntries folds the events of a link and of its tags. What happened to a tag has an entry where it changed the link's
+// record. tell says of which entries more is wanted than their place.
+func linkEntries(ctx context.Context, link string, all []stored, reader string, tell func(entryPlace) bool) (LinkLife, []entryPlace, []HistoryEntry, error) {
+	var (
+		life    LinkLife
+		places  []entryPlace
+		entries []HistoryEntry
+	)
+	fold := newLinkFold()
+	for _, s := range all {
+		if err := ctx.Err(); err != nil {
+			return LinkLife{}, nil, nil, err
+		}
+		place := entryPlace{s.Position, link}
+		wanted := tell(place)
+		changed, changes := fold.next(s.event, wanted)
+		life.evolve(s.event)
+		if s.Stream != events.StreamURL+link && !changed {
+			continue
+		}
+		places = append(places, place)
+		if !wanted {
+			continue
+		}
+		entry, err := s.entry(link, reader, changes)
+		if err != nil {
+			return LinkLife{}, nil, nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return life, places, entries, nil
+}
