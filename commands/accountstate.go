@@ -7,10 +7,11 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
-	"linkledger/events"
 	"regexp"
 	"strings"
 	"time"
+
+	"linkledger/events"
 )
 
 var usernamePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,63}$`)

@@ -1,12 +1,13 @@
 package commands
 
 import (
-	"linkledger/commands/domain"
 	"reflect"
 	"slices"
 	"strconv"
 	"testing"
 	"time"
+
+	"linkledger/commands/domain"
 
 	"github.com/google/uuid"
 	"pgregory.net/rapid"

@@ -2,13 +2,14 @@ package commands
 
 import (
 	"errors"
-	"linkledger/commands/domain"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"linkledger/commands/domain"
 )
 
 func TestBlocklist(t *testing.T) {

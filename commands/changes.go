@@ -1,8 +1,9 @@
 package commands
 
 import (
-	"linkledger/commands/domain"
 	"time"
+
+	"linkledger/commands/domain"
 )
 
 // FieldChange is one field of a link's record that an event changed.

@@ -1,12 +1,13 @@
 package commands
 
 import (
-	"linkledger/commands/domain"
 	"net/url"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"linkledger/commands/domain"
 )
 
 const (

@@ -1,10 +1,11 @@
 package commands
 
 import (
-	"linkledger/commands/domain"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"linkledger/commands/domain"
 )
 
 func TestCheckLongURL(t *testing.T) {

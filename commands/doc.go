@@ -1,5 +1,5 @@
-// Package commands is the write side. A command loads the streams it decides on, decides with the pure methods of the
-// aggregates (URL, hashClaim, Tags, Account), and appends the resulting events at exactly the revision it decided at.
+// Package commands is the write side. A command loads the streams it decides on, decides with the pure methods of
+// package domain (Link, Tags) and of hashClaim and Account, and appends the resulting events at exactly the revision it decided at.
 // When another writer was faster it loads and decides again. No command asks a read model, but for how many links an
 // account with limits has, see Quotas.
 //

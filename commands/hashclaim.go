@@ -2,10 +2,11 @@ package commands
 
 import (
 	"crypto/rand"
-	"linkledger/commands/domain"
-	"linkledger/events"
 	"strings"
 	"time"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
 )
 
 const (

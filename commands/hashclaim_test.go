@@ -1,12 +1,13 @@
 package commands
 
 import (
-	"linkledger/commands/commandstest"
-	"linkledger/commands/domain"
-	"linkledger/events"
 	"strings"
 	"testing"
 	"time"
+
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
+	"linkledger/events"
 )
 
 func TestCheckCustomHash(t *testing.T) {

@@ -2,7 +2,6 @@ package commands
 
 import (
 	"fmt"
-	"linkledger/commands/domain"
 	"log/slog"
 	"net/url"
 	"os"
@@ -11,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"linkledger/commands/domain"
 )
 
 // What browsers make of a URL, by the URL Standard and its tests (urltestdata.json, toascii.json).

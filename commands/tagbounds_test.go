@@ -2,13 +2,14 @@ package commands
 
 import (
 	"fmt"
-	"linkledger/commands/commandstest"
-	"linkledger/commands/domain"
 	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"linkledger/commands/commandstest"
+	"linkledger/commands/domain"
 )
 
 // labels are so many different ones.

@@ -2,9 +2,10 @@
 package commandstest
 
 import (
-	"linkledger/events"
 	"sync"
 	"time"
+
+	"linkledger/events"
 )
 
 // At is a time for tests.

@@ -30,6 +30,7 @@ type statsReset struct {
 	inBatch  bool
 }
 
+// Apply folds the event at a revision of the link's stream. inBatch says that the batch made it.
 func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 	if inBatch && len(b.before) == 0 {
 		b.tags = slices.Clone(b.Link.Tags)

@@ -39,6 +39,7 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Details }
 
+// Refuse returns an Error whose details are formatted as fmt.Sprintf does.
 func Refuse(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Details: fmt.Sprintf(format, args...)}
 }

@@ -36,6 +36,7 @@ type Note struct {
 	Erased *events.SealedNote
 }
 
+// NoteValue returns the note in a form that compares.
 func (u Link) NoteValue() Note { return Note{u.Note, u.Erased} }
 
 // NoteErased tells whether Note is no more what its owner wrote, because the account was erased.
@@ -65,6 +66,7 @@ func (u Link) SpentRevision(hash string) events.Revision {
 	return events.NoStream
 }
 
+// FoldLink returns the state of a link after the events of its stream.
 func FoldLink(history []events.Event) Link {
 	var u Link
 	for _, e := range history {
@@ -73,6 +75,7 @@ func FoldLink(history []events.Event) Link {
 	return u
 }
 
+// Apply folds one more event.
 func (u *Link) Apply(e events.Event) {
 	switch e := e.(type) {
 	case events.URLCreated:

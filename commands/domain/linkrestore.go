@@ -1,11 +1,13 @@
 package domain
 
 import (
-	"linkledger/events"
 	"slices"
 	"time"
+
+	"linkledger/events"
 )
 
+// ErrHashGivenAway refuses to restore a link whose hash another link has by now.
 func ErrHashGivenAway(hash string) error {
 	return &Error{
 		Kind: HashUnavailable, Fields: []string{"hash"},

@@ -7,4 +7,5 @@ type Plan struct {
 	DayCalls  int64 // API calls on a day, UTC
 }
 
+// LimitsURLs reports whether the plan limits the number of links.
 func (p Plan) LimitsURLs() bool { return p.URLs > 0 || p.MonthURLs > 0 }

@@ -33,6 +33,7 @@ func (r Request) Item(index int) Request {
 	return r
 }
 
+// Metadata returns what is stored of the request beside its events.
 func (r Request) Metadata() events.Metadata {
 	if r.Operator {
 		r.Account = ""

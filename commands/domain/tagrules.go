@@ -1,9 +1,10 @@
 package domain
 
 import (
-	"linkledger/events"
 	"slices"
 	"time"
+
+	"linkledger/events"
 
 	"github.com/google/uuid"
 )
@@ -114,6 +115,7 @@ func (u Link) Retagging(c LinkChange) (attach, detach []string) {
 	return attach, detach
 }
 
+// SetOf returns ids as a set.
 func SetOf(ids []string) map[string]bool {
 	set := make(map[string]bool, len(ids))
 	for _, id := range ids {
@@ -122,6 +124,7 @@ func SetOf(ids []string) map[string]bool {
 	return set
 }
 
+// CheckLabels refuses labels of which one is no label, with InvalidLabel.
 func CheckLabels(labels []string) error {
 	for _, label := range labels {
 		if _, err := checkLabel(label); err != nil {

@@ -1,12 +1,13 @@
 package domain
 
 import (
-	"linkledger/events"
 	"slices"
 	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"linkledger/events"
 )
 
 const maxLabel = 50 // code points
@@ -27,6 +28,7 @@ type Tags struct {
 	byLabel map[string]string // id, by the label as labelKey writes it
 }
 
+// FoldTags returns the tags of an account after the events of its stream.
 func FoldTags(history []events.Event) Tags {
 	var t Tags
 	for _, e := range history {
@@ -35,6 +37,7 @@ func FoldTags(history []events.Event) Tags {
 	return t
 }
 
+// Apply folds one more event.
 func (t *Tags) Apply(e events.Event) {
 	switch e := e.(type) {
 	case events.TagCreated:
@@ -135,6 +138,7 @@ func (t Tags) Rename(label, to string, at time.Time) ([]events.Event, error) {
 	return []events.Event{events.TagRenamed{TagID: tag.ID, Label: to, At: at}}, nil
 }
 
+// Delete decides on the deletion of a tag. It refuses with TagNotFound.
 func (t Tags) Delete(label string, at time.Time) ([]events.Event, error) {
 	tag, ok := t.ByLabel(label)
 	if !ok {

@@ -2,9 +2,10 @@ package domain
 
 import (
 	"errors"
-	"linkledger/events"
 	"strings"
 	"testing"
+
+	"linkledger/events"
 
 	"github.com/google/uuid"
 )

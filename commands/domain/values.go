@@ -18,6 +18,7 @@ func CheckDate(date string) error {
 	return nil
 }
 
+// CheckMaxClicks refuses a negative limit of clicks with InvalidValue.
 func CheckMaxClicks(n int64) error {
 	if n < 0 {
 		return Refuse(InvalidValue, "max_clicks must not be negative; 0 means no limit")
