@@ -18,6 +18,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/queries"
+	"linkledger/queries/progress"
 )
 
 // commandTimeout bounds an operator command.
@@ -86,7 +87,7 @@ func (t *target) await(ctx context.Context, projection string, position eventsto
 	if err != nil {
 		return err
 	}
-	fresh := queries.NewFreshness(db)
+	fresh := progress.NewWaiter(db)
 	following, stop := context.WithCancel(ctx)
 	var followed sync.WaitGroup
 	followed.Go(func() { fresh.Run(following) })
