@@ -1,4 +1,4 @@
-package lane_test
+package fastpath_test
 
 import (
 	"bufio"
@@ -16,7 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"linkledger/httpapi/lane"
+	"linkledger/httpapi/fastpath"
 )
 
 // patience bounds what the tests wait for.
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // served is a server whose visits have a lane.
 type served struct {
-	*lane.Listener
+	*fastpath.Listener
 
 	logged *bytes.Buffer // to be read after Shutdown
 }
@@ -34,7 +34,7 @@ type served struct {
 // byLane marks the requests that the handler got from the lane: net/http has a context for each of its own.
 const byLane = "X-Lane"
 
-func serve(t *testing.T, handler http.HandlerFunc, change func(*lane.Config)) *served {
+func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)) *served {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,14 +45,14 @@ func serve(t *testing.T, handler http.HandlerFunc, change func(*lane.Config)) *s
 		handler(w, r)
 	})
 	var logged bytes.Buffer
-	cfg := lane.Config{
+	cfg := fastpath.Config{
 		Handler: marking, Takes: func(path string) bool { return strings.HasPrefix(path, "/go") },
 		HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.New(&logged, "", 0),
 	}
 	if change != nil {
 		change(&cfg)
 	}
-	s := &served{lane.Listen(listener, cfg), &logged}
+	s := &served{fastpath.Listen(listener, cfg), &logged}
 	server := &http.Server{Handler: marking, ReadHeaderTimeout: patience, ErrorLog: log.New(io.Discard, "", 0)}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(s) }()
@@ -212,7 +212,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := serve(t, echo, func(cfg *lane.Config) { cfg.HeadTimeout, cfg.IdleTimeout = test.head, test.idle }).dial(t)
+			v := serve(t, echo, func(cfg *fastpath.Config) { cfg.HeadTimeout, cfg.IdleTimeout = test.head, test.idle }).dial(t)
 			v.send(test.sent)
 			for range test.answers {
 				v.answered(http.StatusTeapot, "/go from me: ", true)

@@ -1,4 +1,4 @@
-// Package lane answers the plainest requests at the least cost: a GET for a short path over HTTP/1.1, without a body and
+// Package fastpath answers the plainest requests at the least cost: a GET for a short path over HTTP/1.1, without a body and
 // without anything that asks for more of the protocol. Every other connection goes to net/http, with all that it has sent
 // so far and for as long as it lasts.
 //
@@ -11,4 +11,4 @@
 //
 // What is taken is a strict subset of RFC 9112, read the same way by net/http; a fuzz test holds the two against each
 // other. Whatever is malformed, unusual or large is left to net/http to judge.
-package lane
+package fastpath
