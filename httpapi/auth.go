@@ -109,7 +109,7 @@ func (s *server) usable(account queries.Account) *refusedLogin {
 		return &refusedLogin{loginInactive, codeAccessDenied, "The account has been erased"}
 	case !account.Active:
 		return &refusedLogin{loginInactive, codeAccessDenied, "The account is not active"}
-	case expired(account.ExpirationDate, s.cfg.Now()):
+	case account.Expired(s.cfg.Now()):
 		return &refusedLogin{loginInactive, codeAccessDenied, "The account has expired"}
 	}
 	return nil

@@ -113,7 +113,7 @@ func (s *server) changeTagged(e *exchange, expression *tagexpr.Expr, do change) 
 	if expression.AsksForVisits() {
 		s.awaitClicks(e, projectionLinks)
 	}
-	tagged, err := s.cfg.Queries.Select(e.context(), e.account.ID, expression)
+	tagged, err := s.cfg.Lists.Select(e.context(), e.account.ID, expression)
 	if err != nil {
 		return answered(err)
 	}

@@ -14,6 +14,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
+	"linkledger/queries/linklist"
 )
 
 // code is an error code of the contract.
@@ -134,7 +135,7 @@ func (u unread) Unwrap() error { return u.err }
 
 // answered marks what queries fail with, except that something is not there.
 func answered(err error) error {
-	if _, known := errors.AsType[*queries.UnknownTagError](err); known || err == nil || errors.Is(err, queries.ErrNotFound) {
+	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil || errors.Is(err, queries.ErrNotFound) {
 		return err
 	}
 	return unread{err}
@@ -179,7 +180,7 @@ func refusal(err error) (failure, bool) {
 		}
 		return failure{code: known, details: clip(refused.Details), fields: refused.Fields, status: answers[known].status}, true
 	}
-	if unknown, ok := errors.AsType[*queries.UnknownTagError](err); ok {
+	if unknown, ok := errors.AsType[*linklist.UnknownTagError](err); ok {
 		return failure{code: codeTagNotFound, details: clip(unknown.Error()), status: answers[codeTagNotFound].status}, true
 	}
 	if errors.Is(err, queries.ErrNotFound) {

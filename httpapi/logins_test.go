@@ -45,7 +45,7 @@ func TestWrongKeysLockNobodyOut(t *testing.T) {
 	stop()
 	strangers.Wait()
 	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, codeCallLimit)
-	s.fresh.Accounts.Forget()
+	s.accounts.Missed()
 	victim.must("GET", "/v3/account", "", proxy)
 }
 
@@ -135,7 +135,7 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	unknown := work("nobody")
 	equal(t, "questions about an unknown user name", len(unknown), 1)
 	remembered := work("alice")
-	s.fresh.Accounts.Forget()
+	s.accounts.Missed()
 	forgotten := work("alice")
 	if !slices.Equal(remembered, unknown) || !slices.Equal(forgotten, unknown) {
 		t.Errorf("asked about an unknown user name:\n%v\nwith a wrong key:\n%v\nand when the account is not in memory:\n%v", unknown, remembered, forgotten)

@@ -11,6 +11,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
+	"linkledger/queries/progress"
 )
 
 // recently is how long a moment is asked for while the read model of the past may not have all of it: that takes in most
@@ -73,7 +74,7 @@ func (s *server) awaitHistory(e *exchange) {
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
 	err := s.cfg.Overtake(ctx, projectionHistory, projectionLinks, projectionTags, projectionAccounts)
-	if err != nil && !errors.Is(err, queries.ErrUnowned) {
+	if err != nil && !errors.Is(err, progress.ErrUnowned) {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the history shows all changes",
 			slog.String("request", e.id), slog.Any("error", err))
 	}

@@ -46,14 +46,14 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 }
 
 // target looks up the link that a path names.
-func (s *server) target(e *exchange) (queries.Target, error) {
+func (s *server) target(e *exchange) (queries.Redirect, error) {
 	hash := e.param("hash")
 	if !commands.ValidHash(hash) {
-		return queries.Target{}, errNoLink()
+		return queries.Redirect{}, errNoLink()
 	}
 	target, err := s.cfg.Targets.Find(e.context(), hash)
 	if errors.Is(err, queries.ErrNotFound) {
-		return queries.Target{}, errNoLink()
+		return queries.Redirect{}, errNoLink()
 	}
 	return target, answered(err)
 }
@@ -61,23 +61,18 @@ func (s *server) target(e *exchange) (queries.Target, error) {
 func errNoLink() error { return &apiError{code: codeURLNotFound, details: "There is no such link"} }
 
 // unavailable says why a link that exists or existed sends nobody on.
-func unavailable(target queries.Target, now time.Time) error {
+func unavailable(target queries.Redirect, now time.Time) error {
 	switch {
-	case target.Deleted, !target.OwnerActive, expired(target.OwnerExpires, now):
+	case target.Deleted, !target.OwnerActive, target.OwnerExpired(now):
 		return gone("This link is no longer available")
-	case expired(target.ExpirationDate, now):
+	case target.Expired(now):
 		return gone("This link has expired")
 	}
 	return nil
 }
 
-// expired tells whether a day is over, UTC. The empty one never is.
-func expired(day string, now time.Time) bool {
-	return day != "" && now.UTC().Format(time.DateOnly) > day
-}
-
 // allowed refuses visitors of a link that has been used as often as it may be. A visit that counts takes its click.
-func (s *server) allowed(e *exchange, target queries.Target, counts bool) error {
+func (s *server) allowed(e *exchange, target queries.Redirect, counts bool) error {
 	if target.MaxClicks == 0 {
 		return nil
 	}

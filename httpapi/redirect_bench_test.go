@@ -16,7 +16,7 @@ import (
 	"github.com/uptrace/bunrouter"
 
 	"linkledger/events/eventstore/eventstoretest"
-	"linkledger/httpapi/lane"
+	"linkledger/httpapi/fastpath"
 )
 
 // benchConnections is how many visitors ask at a time, each over a connection of its own.
@@ -106,7 +106,7 @@ type visitors struct {
 // laneOf gives visits the lane that they have in the program.
 func laneOf(handler http.Handler) func(net.Listener) net.Listener {
 	return func(listener net.Listener) net.Listener {
-		return lane.Listen(listener, lane.Config{
+		return fastpath.Listen(listener, fastpath.Config{
 			Handler: handler, Takes: IsShort, HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.Default(),
 		})
 	}

@@ -19,6 +19,8 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/linklist"
 )
 
 // minKey is the least length of Config.VisitorKey: below, addresses could be found by trying keys.
@@ -32,15 +34,16 @@ type Config struct {
 
 	Commands *commands.Handler // for the API
 	Queries  *queries.DB
-	Accounts *queries.Accounts // for the API
-	Targets  *queries.Targets  // for redirects
+	Lists    *linklist.Reader // for the API
+	Accounts *cache.Accounts  // for the API
+	Targets  *cache.Redirects // for redirects
 	// Allowances are for redirects to links with a limit.
 	Allowances *commands.Allowances
 	Clicks     *commands.Clicks // for redirects; its Run goes on until the last request is answered
 	Calls      *commands.Calls  // for the API, likewise
 	// Plans are the limits of accounts by the names of their plans; the others have none.
 	Plans map[string]domain.Plan
-	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with queries.ErrUnowned.
+	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with progress.ErrUnowned.
 	// For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
 	// Demand is Wait for what the projector may hold back. For the API.
@@ -136,8 +139,8 @@ func (cfg *Config) check() error {
 		return errors.New("neither the API nor redirects are to be served")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
-		return errors.New("the API needs commands, accounts, a meter of calls and a way to wait for the read models")
+	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
+		return errors.New("the API needs commands, lists, accounts, a meter of calls and a way to wait for the read models")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
 	case len(cfg.VisitorKey) < minKey, cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < minKey:

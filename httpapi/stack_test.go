@@ -30,6 +30,9 @@ import (
 	"linkledger/projections/postgres/postgrestest"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/linklist"
+	"linkledger/queries/progress"
 )
 
 func TestMain(m *testing.M) {
@@ -63,8 +66,9 @@ type stack struct {
 	db       *readmodel.DB
 	commands *commands.Handler
 	calls    *commands.Calls
-	fresh    *queries.Freshness
-	targets  *queries.Targets
+	fresh    *progress.Waiter
+	targets  *cache.Redirects
+	accounts *cache.Accounts
 	log      *lines
 	asked    *asked
 	now      atomic.Pointer[time.Time]
@@ -83,7 +87,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.at(t, noon)
 	s.openDatabase(t)
 	s.store = eventstoretest.Open(t, s.events.URL())
-	s.fresh = queries.NewFreshness(s.db)
+	s.fresh = progress.NewWaiter(s.db)
 	clock := func() time.Time { return *s.now.Load() }
 	var err error
 	quotas := commands.NewQuotas(commands.QuotasConfig{
@@ -96,10 +100,11 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Store: s.store, Now: clock, Destinations: commands.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: ReservedHashes(),
 	})
-	if s.targets, err = queries.NewTargets(queries.New(s.db), 16<<20); err != nil {
+	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
 	}
-	s.fresh.Targets, s.fresh.Accounts = s.targets, queries.NewAccounts(queries.New(s.db))
+	s.accounts = cache.NewAccounts(queries.New(s.db))
+	s.fresh.Caches = []progress.Cache{s.targets, s.accounts}
 	clicks := commands.NewClicks(commands.ClicksConfig{Store: s.store})
 	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	s.start(t, clicks.Run)
@@ -111,7 +116,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Accounts: s.fresh.Accounts, Targets: s.targets,
+		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
 		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
@@ -431,11 +436,11 @@ func batch(n int) string {
 
 // newStackless returns a configuration with nothing behind it.
 func newStackless() Config {
-	targets, _ := queries.NewTargets(queries.New(nil), 1<<20) // never asked
+	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // never asked
 	return Config{
-		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil),
-		Accounts: queries.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
-		Clicks: commands.NewClicks(commands.ClicksConfig{}), Calls: commands.NewCalls(commands.CallsConfig{}), Wait: queries.NewFreshness(nil).Wait,
-		Demand: queries.NewFreshness(nil).Demand, Overtake: queries.NewFreshness(nil).Overtake, VisitorKey: make([]byte, minKey),
+		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil), Lists: linklist.New(nil),
+		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
+		Clicks: commands.NewClicks(commands.ClicksConfig{}), Calls: commands.NewCalls(commands.CallsConfig{}), Wait: progress.NewWaiter(nil).Wait,
+		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, minKey),
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
+	"linkledger/queries/linklist"
 )
 
 // urlsAnswer answers all calls about URLs.
@@ -34,37 +35,37 @@ type listing struct {
 }
 
 // orders are the values of order_by.
-var orders = map[string]queries.Order{
-	"created": queries.NewestFirst, "modified": queries.ModifiedFirst, "clicks": queries.ClicksFirst, "hash": queries.ByHash,
+var orders = map[string]linklist.Order{
+	"created": linklist.NewestFirst, "modified": linklist.ModifiedFirst, "clicks": linklist.ClicksFirst, "hash": linklist.ByHash,
 }
 
 // list reads the parameters of a list.
-func (s *server) list(e *exchange) (queries.ListLinks, error) {
+func (s *server) list(e *exchange) (linklist.Query, error) {
 	query, err := parameters(e)
 	if err != nil {
-		return queries.ListLinks{}, err
+		return linklist.Query{}, err
 	}
 	chosen, err := s.selection(query)
 	if err != nil {
-		return queries.ListLinks{}, err
+		return linklist.Query{}, err
 	}
 	order, reverse := strings.CutPrefix(cmp.Or(query.Get("order_by"), "created"), "-")
 	sorting, known := orders[order]
 	if !known {
-		return queries.ListLinks{}, wrongInput("order_by must be created, modified, clicks or hash, with a - before it to reverse, not %q", order)
+		return linklist.Query{}, wrongInput("order_by must be created, modified, clicks or hash, with a - before it to reverse, not %q", order)
 	}
 	list := listing{Limit: s.cfg.PageSize}
 	if err := errors.Join(number(query, "offset", &list.Offset), number(query, "limit", &list.Limit)); err != nil {
-		return queries.ListLinks{}, err
+		return linklist.Query{}, err
 	}
 	if err := check(list, ""); err != nil {
-		return queries.ListLinks{}, err
+		return linklist.Query{}, err
 	}
 	at, err := s.moment(e, query)
 	if err != nil {
-		return queries.ListLinks{}, err
+		return linklist.Query{}, err
 	}
-	return queries.ListLinks{
+	return linklist.Query{
 		At: at, Account: e.account.ID, Hashes: chosen.hashes, Search: query.Get("search"), Tags: chosen.tags,
 		Order: sorting, Reverse: reverse, Offset: list.Offset, Limit: min(list.Limit, s.cfg.MaxPageSize),
 	}, nil
@@ -76,8 +77,8 @@ func (s *server) listURLs(e *exchange) (any, error) {
 		return nil, err
 	}
 	s.awaitClicksUntil(e, list.At)
-	found, err := s.cfg.Queries.Links(e.context(), list)
-	if errors.Is(err, queries.ErrNoPast) {
+	found, err := s.cfg.Lists.Links(e.context(), list)
+	if errors.Is(err, linklist.ErrNoPast) {
 		return nil, wrongInput("With at, URLs can be neither ordered by clicks nor chosen by visited")
 	}
 	if err != nil {

@@ -101,7 +101,7 @@ func (a agents) read(header string) *agent {
 }
 
 // click returns the visit of a link, as it is recorded.
-func (s *server) click(r *http.Request, target queries.Target, now time.Time) commands.Click {
+func (s *server) click(r *http.Request, target queries.Redirect, now time.Time) commands.Click {
 	from, client := s.agents.read(r.UserAgent()), s.clientAddress(r)
 	visitor := client + "\n" + r.UserAgent()
 	click := commands.Click{

@@ -13,7 +13,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
-	"linkledger/queries"
+	"linkledger/queries/progress"
 )
 
 // The projections that writers and readers wait for.
@@ -112,7 +112,7 @@ func (s *server) settle(e *exchange, w written) {
 			continue
 		}
 		err := s.cfg.Wait(ctx, target.projection, target.position)
-		if err != nil && !errors.Is(err, queries.ErrUnowned) { // which is logged once, not by each call
+		if err != nil && !errors.Is(err, progress.ErrUnowned) { // which is logged once, not by each call
 			s.cfg.Logger.WarnContext(e.context(), "write answered before the read models show it",
 				slog.String("request", e.id), slog.String("projection", target.projection),
 				slog.Uint64("position", target.position), slog.Any("error", err))
@@ -130,7 +130,7 @@ func (s *server) awaitClicks(e *exchange, projection string) {
 	ctx, cancel := context.WithTimeout(e.context(), s.cfg.WaitTimeout)
 	defer cancel()
 	err := s.cfg.Demand(ctx, projection, s.cfg.Clicks.Position())
-	if err != nil && !errors.Is(err, queries.ErrUnowned) {
+	if err != nil && !errors.Is(err, progress.ErrUnowned) {
 		s.cfg.Logger.WarnContext(e.context(), "read answered before the read models show all clicks",
 			slog.String("request", e.id), slog.String("projection", projection), slog.Any("error", err))
 	}

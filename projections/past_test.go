@@ -15,19 +15,21 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/linklist"
 	"linkledger/queries/tagexpr"
 )
 
 // library is a database with all read models, brought to what a log says again and again.
 type library struct {
 	q         *queries.DB
+	lists     *linklist.Reader
 	workshops []*workshop
 }
 
 func newLibrary(t testing.TB) *library {
 	t.Helper()
 	db := openDatabase(t)
-	l := &library{q: queries.New(db)}
+	l := &library{q: queries.New(db), lists: linklist.New(db)}
 	for _, p := range all() {
 		l.workshops = append(l.workshops, &workshop{db: db, projection: p, generation: firstGeneration})
 	}
@@ -137,12 +139,12 @@ func TestPast(t *testing.T) {
 			samePast(ctx, t, a, past.q, at, then.q)
 			for range 5 {
 				list := p.drawList(t, a)
-				sameList(ctx, t, list, past.q, at, then.q, func(l queries.Link) queries.Link {
+				sameList(ctx, t, list, past.lists, at, then.lists, func(l queries.Link) queries.Link {
 					l.TotalClicks, l.UniqueClicks, l.LastVisit, l.Visited = 0, 0, nil, false // httpapi.TestPastClicks has them
 					return l
 				})
 				end := time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
-				sameList(ctx, t, list, past.q, end, past.q, func(l queries.Link) queries.Link { return l })
+				sameList(ctx, t, list, past.lists, end, past.lists, func(l queries.Link) queries.Link { return l })
 			}
 			for _, hash := range p.hashes() {
 				sameLink(ctx, t, a.id, hash, past.q, at, then.q)
@@ -175,10 +177,10 @@ func mustDecode(t *rapid.T, r eventstore.Recorded) events.Event {
 	return e
 }
 
-func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) queries.ListLinks {
-	list := queries.ListLinks{
+func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) linklist.Query {
+	list := linklist.Query{
 		Account: a.id, Reverse: rapid.Bool().Draw(t, "reverse"),
-		Order:  rapid.SampledFrom([]queries.Order{queries.NewestFirst, queries.ModifiedFirst, queries.ByHash}).Draw(t, "order"),
+		Order:  rapid.SampledFrom([]linklist.Order{linklist.NewestFirst, linklist.ModifiedFirst, linklist.ByHash}).Draw(t, "order"),
 		Offset: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "offset"), Limit: rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "limit"),
 		Search: rapid.SampledFrom([]string{"", "", "l", "PLAIN", "h1", `\`, "%", "GRÜSSE", "üß", "k\nb", "世"}).Draw(t, "search"),
 	}
@@ -198,7 +200,7 @@ func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) queries.ListLinks {
 
 // sameList compares a list of a moment with the one that was one then, as far as keep keeps of its links.
 func sameList(
-	ctx context.Context, t *rapid.T, list queries.ListLinks, past *queries.DB, at time.Time, then *queries.DB,
+	ctx context.Context, t *rapid.T, list linklist.Query, past *linklist.Reader, at time.Time, then *linklist.Reader,
 	keep func(queries.Link) queries.Link,
 ) {
 	t.Helper()
@@ -208,7 +210,7 @@ func sameList(
 	if (err == nil) != (wrong == nil) {
 		t.Fatalf("%+v: %v, want %v", list, err, wrong)
 	}
-	for _, page := range []queries.Page{got, want} {
+	for _, page := range []linklist.Page{got, want} {
 		for i := range page.Links {
 			page.Links[i] = keep(page.Links[i])
 			page.Links[i].LastVisit, page.Links[i].Note = nil, page.Links[i].Note+fmt.Sprint(page.Links[i].LastVisit)

@@ -7,6 +7,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries/asof"
+	"linkledger/queries/linkset"
 )
 
 // Account is who owns links.
@@ -22,9 +26,12 @@ type Account struct {
 	CreatedAt      time.Time `bun:"created_at"`
 }
 
+// Expired tells whether the last day of the account is over.
+func (a Account) Expired(now time.Time) bool { return over(a.ExpirationDate, now) }
+
 // AccountByUsername returns the account of that user name, which is compared exactly; else ErrNotFound.
 func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, error) {
-	if !storable(username) {
+	if !Storable(username) {
 		return Account{}, failed("account by user name", ErrNotFound)
 	}
 	var account Account
@@ -34,9 +41,9 @@ func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, e
 	return account, nil
 }
 
-// accountsByUsername returns an account for each of the user names, without id where there is none. To PostgreSQL both are
+// AccountsByUsername returns an account for each of the user names, without id where there is none. To PostgreSQL both are
 // the same work: a probe of the index, and a row.
-func (q *DB) accountsByUsername(ctx context.Context, usernames []string) ([]Account, error) {
+func (q *DB) AccountsByUsername(ctx context.Context, usernames []string) ([]Account, error) {
 	var accounts []Account
 	err := q.db.NewRaw(`SELECT asked.username, found.* FROM unnest(?::text[]) AS asked (username) LEFT JOIN LATERAL (
 			SELECT id, plan, key_id, key_hash, active, erased, created_at,
@@ -59,4 +66,32 @@ func (q *DB) accounts() *bun.SelectQuery {
 	return q.db.NewSelect().ColumnExpr("id, username, plan, key_id, key_hash, active, erased, created_at").
 		ColumnExpr("coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		TableExpr("linkledger.accounts")
+}
+
+// AccountAt returns the account as it was at a past moment, without its key, and the counters that it had, in the month of
+// that moment; else ErrNotFound.
+func (q *DB) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account, Counters, error) {
+	then := asof.At(at)
+	account := Account{ID: id}
+	err := q.db.NewRaw(`SELECT username, plan, active, coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date
+		FROM linkledger.account_versions WHERE account_id = ? AND since <= ? ORDER BY since DESC LIMIT 1`, id, then.Nanoseconds()).
+		Scan(ctx, &account.Username, &account.Plan, &account.Active, &account.ExpirationDate)
+	if err != nil {
+		return Account{}, Counters{}, failed("account at", err)
+	}
+	month := readmodel.BeforeDays + then.Moment().Format("2006-01")
+	live := linkset.Union(q.db, id, then, "name = 'live'")
+	created := linkset.Union(q.db, id, then, "name > ? AND name < ?", month, month+"~")
+	var counters Counters
+	for _, counted := range []struct {
+		set  *linkset.Question
+		into *int64
+	}{{live, &counters.URLs}, {created, &counters.MonthURLs}} {
+		set, err := counted.set.All(ctx)
+		if err != nil {
+			return Account{}, Counters{}, failed("account at", err)
+		}
+		*counted.into = int64(set.Count())
+	}
+	return account, counters, nil
 }

@@ -6,14 +6,16 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"linkledger/queries/queriestest"
 )
 
 func TestBatchLinks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	batch, other := uuid.New(), uuid.New()
-	for _, link := range []uuid.UUID{w.full.ID, w.deleted.ID, w.foreign.ID} {
-		if _, err := w.db.NewRaw("INSERT INTO linkledger.link_batches VALUES (?, ?)", batch, link).Exec(withPatience(t)); err != nil {
+	for _, link := range []uuid.UUID{w.Full.ID, w.Deleted.ID, w.Foreign.ID} {
+		if _, err := w.DB.NewRaw("INSERT INTO linkledger.link_batches VALUES (?, ?)", batch, link).Exec(queriestest.WithPatience(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -21,7 +23,7 @@ func TestBatchLinks(t *testing.T) {
 		t.Helper()
 		var all []uuid.UUID
 		for after := uuid.Nil; ; after = all[len(all)-1] {
-			ids, err := w.q.BatchLinks(withPatience(t), account, batch, after, 1)
+			ids, err := w.q.BatchLinks(queriestest.WithPatience(t), account, batch, after, 1)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -35,13 +37,13 @@ func TestBatchLinks(t *testing.T) {
 		slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 		return ids
 	}
-	if got, want := read(w.account, batch), byID(w.full.ID, w.deleted.ID); !slices.Equal(got, want) {
+	if got, want := read(w.Account, batch), byID(w.Full.ID, w.Deleted.ID); !slices.Equal(got, want) {
 		t.Errorf("of the account: %v, want %v", got, want)
 	}
-	if got, want := read(uuid.Nil, batch), byID(w.full.ID, w.deleted.ID, w.foreign.ID); !slices.Equal(got, want) {
+	if got, want := read(uuid.Nil, batch), byID(w.Full.ID, w.Deleted.ID, w.Foreign.ID); !slices.Equal(got, want) {
 		t.Errorf("of all: %v, want %v", got, want)
 	}
-	if got := read(w.account, other); got != nil {
+	if got := read(w.Account, other); got != nil {
 		t.Errorf("of another batch: %v", got)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"linkledger/projections/readmodel"
@@ -29,6 +30,11 @@ func failed(question string, err error) error {
 	return fmt.Errorf("%s: %w", question, err)
 }
 
-// storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character and what is not UTF-8,
+// Storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character and what is not UTF-8,
 // and a caller who sends that has asked for something that does not exist.
-func storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
+func Storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
+
+// over tells whether a day, YYYY-MM-DD, is over, UTC. The empty one never is.
+func over(day string, now time.Time) bool {
+	return day != "" && now.UTC().Format(time.DateOnly) > day
+}

@@ -27,7 +27,7 @@ type DimensionValue struct {
 // Dimensions counts the clicks on a link by what they tell of their visitors, the most frequent values first and the other
 // ones last. The hash has to be that of a live link of the account, or else it is ErrNotFound.
 func (q *DB) Dimensions(ctx context.Context, of DimensionsOf) ([]DimensionValue, error) {
-	if !storable(of.Hash) {
+	if !Storable(of.Hash) {
 		return nil, failed("dimensions", ErrNotFound)
 	}
 	var id uuid.UUID

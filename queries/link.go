@@ -49,7 +49,7 @@ const (
 
 // LinkByHash returns the live link of the account that has the hash now; else ErrNotFound.
 func (q *DB) LinkByHash(ctx context.Context, account uuid.UUID, hash string) (Link, error) {
-	if !storable(hash) {
+	if !Storable(hash) {
 		return Link{}, failed("link by hash", ErrNotFound)
 	}
 	var link Link

@@ -15,7 +15,7 @@ const maxEqual = 5
 func (q *DB) LinksByLongURL(ctx context.Context, account uuid.UUID, longURLs []string) (map[string][]uuid.UUID, error) {
 	wanted := make([]string, 0, len(longURLs))
 	for _, long := range longURLs {
-		if storable(long) {
+		if Storable(long) {
 			wanted = append(wanted, long)
 		}
 	}

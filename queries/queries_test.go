@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/projections/readmodel"
+	"linkledger/queries/queriestest"
 )
 
 // same compares by JSON, in which pointers and zones don't matter.
@@ -24,37 +25,37 @@ func same(t *testing.T, got, want any) {
 }
 
 func (w *world) fullLink() Link {
-	visit := noon
+	visit := queriestest.Noon
 	return Link{
-		ID: w.full.ID, Account: w.account, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
+		ID: w.Full.ID, Account: w.Account, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
 		EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: "2027-01-31", MaxClicks: 9,
 		Tags: []string{"News", "Old"}, TotalClicks: 5, UniqueClicks: 2, LastVisit: &visit, Visited: true,
-		CreatedAt: noon, ModifiedAt: noon.Add(time.Hour), Revision: 4,
+		CreatedAt: queriestest.Noon, ModifiedAt: queriestest.Noon.Add(time.Hour), Revision: 4,
 	}
 }
 
 func (w *world) bareLink() Link {
 	return Link{
-		ID: w.bare.ID, Account: w.account, Hash: "bare", LongURL: "https://example.com/", Tags: []string{},
-		CreatedAt: noon, ModifiedAt: noon,
+		ID: w.Bare.ID, Account: w.Account, Hash: "bare", LongURL: "https://example.com/", Tags: []string{},
+		CreatedAt: queriestest.Noon, ModifiedAt: queriestest.Noon,
 	}
 }
 
 func TestLinkByHash(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	full, err := w.q.LinkByHash(ctx, w.account, "full")
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	full, err := w.q.LinkByHash(ctx, w.Account, "full")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, full, w.fullLink())
-	bare, err := w.q.LinkByHash(ctx, w.account, "bare")
+	bare, err := w.q.LinkByHash(ctx, w.Account, "bare")
 	if err != nil {
 		t.Fatal(err)
 	}
 	same(t, bare, w.bareLink())
 	for _, hash := range []string{"gone", "foreign", "FULL", "none", "", "fu\x00ll", "' OR true --"} {
-		if link, err := w.q.LinkByHash(ctx, w.account, hash); !errors.Is(err, ErrNotFound) {
+		if link, err := w.q.LinkByHash(ctx, w.Account, hash); !errors.Is(err, ErrNotFound) {
 			t.Errorf("hash %q: %+v, %v", hash, link, err)
 		}
 	}
@@ -62,12 +63,12 @@ func TestLinkByHash(t *testing.T) {
 
 func TestLinksByID(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	links, err := w.q.LinksByID(ctx, []uuid.UUID{w.full.ID, w.bare.ID, w.deleted.ID, uuid.New()})
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	links, err := w.q.LinksByID(ctx, []uuid.UUID{w.Full.ID, w.Bare.ID, w.Deleted.ID, uuid.New()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, links, map[uuid.UUID]Link{w.full.ID: w.fullLink(), w.bare.ID: w.bareLink()})
+	same(t, links, map[uuid.UUID]Link{w.Full.ID: w.fullLink(), w.Bare.ID: w.bareLink()})
 	if links, err := w.q.LinksByID(ctx, nil); err != nil || len(links) != 0 {
 		t.Errorf("no ids: %v, %v", links, err)
 	}
@@ -77,71 +78,45 @@ func TestLinksByLongURL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i := range maxEqual + 2 {
-		more := w.bare
+		more := w.Bare
 		more.ID, more.Hash, more.Number, more.Position = uuid.New(), fmt.Sprint("more", i), 30+i, int64(30+i)
-		insert(t, w.db, &more)
+		queriestest.Insert(t, w.DB, &more)
 	}
-	found, err := w.q.LinksByLongURL(withPatience(t), w.account, []string{
-		w.full.LongURL, w.bare.LongURL, w.bare.LongURL, "https://EXAMPLE.com/", "NUL\x00",
+	found, err := w.q.LinksByLongURL(queriestest.WithPatience(t), w.Account, []string{
+		w.Full.LongURL, w.Bare.LongURL, w.Bare.LongURL, "https://EXAMPLE.com/", "NUL\x00",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bare := found[w.bare.LongURL]; len(bare) != maxEqual || bare[0] != w.bare.ID {
+	if bare := found[w.Bare.LongURL]; len(bare) != maxEqual || bare[0] != w.Bare.ID {
 		t.Errorf("%d links, the oldest %v", len(bare), bare)
 	}
-	if full := found[w.full.LongURL]; len(full) != 1 || full[0] != w.full.ID || len(found) != 2 {
+	if full := found[w.Full.LongURL]; len(full) != 1 || full[0] != w.Full.ID || len(found) != 2 {
 		t.Errorf("found %v", found)
 	}
-	if none, err := w.q.LinksByLongURL(withPatience(t), uuid.New(), []string{w.bare.LongURL}); len(none) != 0 || err != nil {
+	if none, err := w.q.LinksByLongURL(queriestest.WithPatience(t), uuid.New(), []string{w.Bare.LongURL}); len(none) != 0 || err != nil {
 		t.Errorf("of another account: %v, %v", none, err)
 	}
 }
 
-func TestLinksPages(t *testing.T) {
-	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	for _, tc := range []struct {
-		offset, limit int
-		want          []Link
-	}{
-		{0, 50, []Link{w.bareLink(), w.fullLink()}},
-		{0, 1, []Link{w.bareLink()}},
-		{1, 1, []Link{w.fullLink()}},
-		{2, 1, []Link{}},
-		{0, 0, []Link{}},
-	} {
-		page, err := w.q.Links(ctx, ListLinks{Account: w.account, Offset: tc.offset, Limit: tc.limit})
-		if err != nil {
-			t.Fatal(err)
-		}
-		same(t, page, Page{Links: tc.want, Total: 2})
-	}
-	page, err := w.q.Links(ctx, ListLinks{Account: uuid.New(), Limit: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
-	same(t, page, Page{Links: []Link{}})
-}
-
 func TestStatsByHash(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	stats, err := w.q.StatsByHash(ctx, w.account, "full")
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	stats, err := w.q.StatsByHash(ctx, w.Account, "full")
 	if err != nil {
 		t.Fatal(err)
 	}
-	visit := noon
+	visit := queriestest.Noon
 	same(t, stats, Stats{
-		URLID: w.full.ID, Hash: "full", TotalClicks: 5, UniqueClicks: 2, LastVisit: &visit,
+		URLID: w.Full.ID, Hash: "full", TotalClicks: 5, UniqueClicks: 2, LastVisit: &visit,
 		Daily: []Day{{"2026-03-30", 3, 2}, {"2026-03-31", 2, 0}},
 	})
-	if stats, err = w.q.StatsByHash(ctx, w.account, "bare"); err != nil {
+	if stats, err = w.q.StatsByHash(ctx, w.Account, "bare"); err != nil {
 		t.Fatal(err)
 	}
-	same(t, stats, Stats{URLID: w.bare.ID, Hash: "bare", Daily: []Day{}})
+	same(t, stats, Stats{URLID: w.Bare.ID, Hash: "bare", Daily: []Day{}})
 	for _, hash := range []string{"gone", "foreign", "none", "\x00"} {
-		if _, err := w.q.StatsByHash(ctx, w.account, hash); !errors.Is(err, ErrNotFound) {
+		if _, err := w.q.StatsByHash(ctx, w.Account, hash); !errors.Is(err, ErrNotFound) {
 			t.Errorf("stats of %q: %v", hash, err)
 		}
 	}
@@ -149,12 +124,12 @@ func TestStatsByHash(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	tags, err := w.q.Tags(ctx, w.account)
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	tags, err := w.q.Tags(ctx, w.Account)
 	if err != nil {
 		t.Fatal(err)
 	}
-	same(t, tags, []Tag{{w.old.ID, "Old", noon}, {w.news.ID, "News", noon}})
+	same(t, tags, []Tag{{w.Old.ID, "Old", queriestest.Noon}, {w.News.ID, "News", queriestest.Noon}})
 	if tags, err = w.q.Tags(ctx, uuid.New()); err != nil {
 		t.Fatal(err)
 	}
@@ -163,9 +138,9 @@ func TestTags(t *testing.T) {
 
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	demo := Account{ID: w.account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: noon}
-	other := Account{ID: w.other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: noon}
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	demo := Account{ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: queriestest.Noon}
+	other := Account{ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: queriestest.Noon}
 	account, err := w.q.AccountByUsername(ctx, "demo")
 	if err != nil {
 		t.Fatal(err)
@@ -185,68 +160,68 @@ func TestAccounts(t *testing.T) {
 
 func TestAccountCounters(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
 	elsewhere := time.FixedZone("", -5*3600)
 	for _, tc := range []struct {
 		now   time.Time
 		month int64
 	}{
-		{noon, 3},
+		{queriestest.Noon, 3},
 		{time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), 3},
 		{time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC), 0},
 		{time.Date(2026, 3, 31, 20, 0, 0, 0, elsewhere), 0}, // April in UTC
 	} {
-		counters, err := w.q.AccountCounters(ctx, w.account, tc.now)
+		counters, err := w.q.AccountCounters(ctx, w.Account, tc.now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, counters, Counters{URLs: 2, MonthURLs: tc.month})
-		existing, err := w.q.Existing(ctx, w.account.String(), tc.now)
+		existing, err := w.q.Existing(ctx, w.Account.String(), tc.now)
 		if err != nil {
 			t.Fatal(err)
 		}
 		same(t, existing, Existing{Created: 4, Deleted: 2, Month: tc.month})
 	}
-	if counters, err := w.q.AccountCounters(ctx, w.other, noon); err != nil || counters != (Counters{MonthURLs: 1}) {
+	if counters, err := w.q.AccountCounters(ctx, w.Other, queriestest.Noon); err != nil || counters != (Counters{MonthURLs: 1}) {
 		t.Errorf("without a tally: %+v, %v", counters, err)
 	}
-	if _, err := w.q.AccountCounters(ctx, uuid.New(), noon); !errors.Is(err, ErrNotFound) {
+	if _, err := w.q.AccountCounters(ctx, uuid.New(), queriestest.Noon); !errors.Is(err, ErrNotFound) {
 		t.Errorf("counters of nobody: %v", err)
 	}
 }
 
-func TestTarget(t *testing.T) {
+func TestRedirect(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	again := w.deleted
-	again.ID, again.LongURL, again.DeletedAt, again.Position = uuid.New(), "later", noon.Add(time.Minute), 19
-	orphan := w.bare
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	again := w.Deleted
+	again.ID, again.LongURL, again.DeletedAt, again.Position = uuid.New(), "later", queriestest.Noon.Add(time.Minute), 19
+	orphan := w.Bare
 	orphan.ID, orphan.AccountID, orphan.Hash = uuid.New(), uuid.New(), "orphan"
-	insert(t, w.db, &again, &orphan)
-	for hash, want := range map[string]Target{
+	queriestest.Insert(t, w.DB, &again, &orphan)
+	for hash, want := range map[string]Redirect{
 		"full": {
-			URLID: w.full.ID, Owner: w.account, LongURL: w.full.LongURL, ExpirationDate: "2027-01-31", MaxClicks: 9, TotalClicks: 5, OwnerActive: true,
+			URLID: w.Full.ID, Owner: w.Account, LongURL: w.Full.LongURL, ExpirationDate: "2027-01-31", MaxClicks: 9, TotalClicks: 5, OwnerActive: true,
 		},
-		"bare":    {URLID: w.bare.ID, Owner: w.account, LongURL: w.bare.LongURL, OwnerActive: true},
-		"foreign": {URLID: w.foreign.ID, Owner: w.other, LongURL: w.foreign.LongURL},
-		"gone":    {URLID: again.ID, Owner: w.account, LongURL: "later", Deleted: true, OwnerActive: true},
+		"bare":    {URLID: w.Bare.ID, Owner: w.Account, LongURL: w.Bare.LongURL, OwnerActive: true},
+		"foreign": {URLID: w.Foreign.ID, Owner: w.Other, LongURL: w.Foreign.LongURL},
+		"gone":    {URLID: again.ID, Owner: w.Account, LongURL: "later", Deleted: true, OwnerActive: true},
 		"orphan":  {URLID: orphan.ID, Owner: orphan.AccountID, LongURL: orphan.LongURL, OwnerActive: true},
 	} {
-		target, err := w.q.Target(ctx, hash)
+		target, err := w.q.Redirect(ctx, hash)
 		if err != nil {
 			t.Fatalf("%s: %v", hash, err)
 		}
 		same(t, target, want)
 	}
 	// Created again by its owner: the live one counts.
-	live := w.bare
+	live := w.Bare
 	live.ID, live.Hash, live.LongURL, live.Number, live.Position = uuid.New(), "gone", "live", 1, 1
-	insert(t, w.db, &live)
-	if target, err := w.q.Target(ctx, "gone"); err != nil || target.URLID != live.ID || target.Deleted {
+	queriestest.Insert(t, w.DB, &live)
+	if target, err := w.q.Redirect(ctx, "gone"); err != nil || target.URLID != live.ID || target.Deleted {
 		t.Errorf("of a live and a deleted link: %+v, %v", target, err)
 	}
 	for _, hash := range []string{"none", "", "\x00"} {
-		if _, err := w.q.Target(ctx, hash); !errors.Is(err, ErrNotFound) {
+		if _, err := w.q.Redirect(ctx, hash); !errors.Is(err, ErrNotFound) {
 			t.Errorf("target of %q: %v", hash, err)
 		}
 	}
@@ -255,23 +230,23 @@ func TestTarget(t *testing.T) {
 // TestPagesUseTheIndex sees that neither a redirect nor a page deep down looks at every link.
 func TestPagesUseTheIndex(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	if _, err := w.db.NewRaw(`INSERT INTO linkledger.links
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	if _, err := w.DB.NewRaw(`INSERT INTO linkledger.links
 		SELECT gen_random_uuid(), ?, n, 'x' || n, 'u', '', false, false, false, false, NULL, 0, '{}', now(), now(), n, 0
-		FROM generate_series(100, ?) n; ANALYZE links_g1.links`, w.account, 20_000).Exec(ctx); err != nil {
+		FROM generate_series(100, ?) n; ANALYZE links_g1.links`, w.Account, 20_000).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for query, index := range map[string]string{
 		fmt.Sprintf(`SELECT number FROM linkledger.links WHERE account_id = '%s' AND deleted_at IS NULL
-			ORDER BY modified_at DESC, number DESC OFFSET 9000 LIMIT 50`, w.account): "links_modified",
+			ORDER BY modified_at DESC, number DESC OFFSET 9000 LIMIT 50`, w.Account): "links_modified",
 		fmt.Sprintf(`SELECT number FROM linkledger.links WHERE account_id = '%s' AND deleted_at IS NULL
-			ORDER BY hash, number OFFSET 9000 LIMIT 50`, w.account): "links_hashes",
+			ORDER BY hash, number OFFSET 9000 LIMIT 50`, w.Account): "links_hashes",
 		fmt.Sprintf(`SELECT id FROM linkledger.links WHERE account_id = '%s' AND deleted_at IS NULL
-			AND number = ANY('{7,777,7777}')`, w.account): "links_number",
+			AND number = ANY('{7,777,7777}')`, w.Account): "links_number",
 		`SELECT id FROM linkledger.links WHERE hash = 'x77'`: "links_hash",
 	} {
 		var plan []string
-		if err := w.db.NewRaw("EXPLAIN "+query).Scan(ctx, &plan); err != nil {
+		if err := w.DB.NewRaw("EXPLAIN "+query).Scan(ctx, &plan); err != nil {
 			t.Fatal(err)
 		}
 		if text := fmt.Sprint(plan); !strings.Contains(text, index) || strings.Contains(text, "Sort") {
@@ -282,21 +257,20 @@ func TestPagesUseTheIndex(t *testing.T) {
 
 func TestOutageIsNoAbsence(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), withPatience(t)
-	insert(t, w.db, &readmodel.Tag{ID: uuid.New(), AccountID: w.account, Label: "x", CreatedAt: noon})
-	if _, err := w.db.ExecContext(ctx, "DROP SCHEMA linkledger CASCADE"); err != nil {
+	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	queriestest.Insert(t, w.DB, &readmodel.Tag{ID: uuid.New(), AccountID: w.Account, Label: "x", CreatedAt: queriestest.Noon})
+	if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger CASCADE"); err != nil {
 		t.Fatal(err)
 	}
-	_, byHash := w.q.LinkByHash(ctx, w.account, "full")
-	_, byID := w.q.LinksByID(ctx, []uuid.UUID{w.full.ID})
-	_, page := w.q.Links(ctx, ListLinks{Account: w.account, Limit: 1})
-	_, stats := w.q.StatsByHash(ctx, w.account, "full")
-	_, tags := w.q.Tags(ctx, w.account)
+	_, byHash := w.q.LinkByHash(ctx, w.Account, "full")
+	_, byID := w.q.LinksByID(ctx, []uuid.UUID{w.Full.ID})
+	_, stats := w.q.StatsByHash(ctx, w.Account, "full")
+	_, tags := w.q.Tags(ctx, w.Account)
 	_, user := w.q.AccountByUsername(ctx, "demo")
 	_, accounts := w.q.Accounts(ctx)
-	_, counters := w.q.AccountCounters(ctx, w.account, noon)
-	_, target := w.q.Target(ctx, "full")
-	for i, err := range []error{byHash, byID, page, stats, tags, user, accounts, counters, target} {
+	_, counters := w.q.AccountCounters(ctx, w.Account, queriestest.Noon)
+	_, redirect := w.q.Redirect(ctx, "full")
+	for i, err := range []error{byHash, byID, stats, tags, user, accounts, counters, redirect} {
 		if err == nil || errors.Is(err, ErrNotFound) {
 			t.Errorf("question %d without a database: %v", i, err)
 		}

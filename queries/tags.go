@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"linkledger/queries/asof"
 )
 
 // Tag is a label that an account gives to its links.
@@ -19,6 +21,22 @@ func (q *DB) Tags(ctx context.Context, account uuid.UUID) ([]Tag, error) {
 	tags := []Tag{}
 	err := q.db.NewSelect().ColumnExpr("id, label, created_at").TableExpr("linkledger.tags").
 		Where("account_id = ?", account).OrderExpr("position, id").Scan(ctx, &tags)
+	if err != nil {
+		return nil, failed("tags", err)
+	}
+	return tags, nil
+}
+
+// TagsAt returns the tags of an account, in no order where they are of a past moment.
+func (q *DB) TagsAt(ctx context.Context, account uuid.UUID, at asof.Time) ([]Tag, error) {
+	if !at.Past() {
+		return q.Tags(ctx, account)
+	}
+	var tags []Tag
+	err := q.db.NewRaw(`SELECT id, label FROM (
+			SELECT DISTINCT ON (tag_id) tag_id AS id, label FROM linkledger.tag_versions
+			WHERE account_id = ? AND since <= ? ORDER BY tag_id, since DESC) AS tag
+		WHERE label IS NOT NULL`, account, at.Nanoseconds()).Scan(ctx, &tags)
 	if err != nil {
 		return nil, failed("tags", err)
 	}

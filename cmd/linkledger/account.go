@@ -19,6 +19,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/queries"
+	"linkledger/queries/progress"
 )
 
 // commandTimeout bounds an operator command.
@@ -87,7 +88,7 @@ func (t *target) await(ctx context.Context, projection string, position eventsto
 	if err != nil {
 		return err
 	}
-	fresh := queries.NewFreshness(db)
+	fresh := progress.NewWaiter(db)
 	following, stop := context.WithCancel(ctx)
 	var followed sync.WaitGroup
 	followed.Go(func() { fresh.Run(following) })

@@ -13,7 +13,7 @@ import (
 	"linkledger/events/proof"
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
-	"linkledger/queries"
+	"linkledger/queries/logtree"
 )
 
 // auditKey makes a key that signs heads.
@@ -65,12 +65,12 @@ func (s *signing) head(ctx context.Context, db *readmodel.DB, store *eventstore.
 		}
 		return proof.Head{}, err
 	}
-	q := queries.New(db)
+	q := logtree.New(db)
 	tree, err := q.Tree(ctx)
 	if err != nil {
 		return proof.Head{}, err
 	}
-	root, err := tlog.TreeHash(tree.Size, q.TreeHashes(ctx))
+	root, err := tlog.TreeHash(tree.Size, q.Hashes(ctx))
 	if err != nil {
 		return proof.Head{}, err
 	}

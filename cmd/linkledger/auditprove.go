@@ -18,6 +18,7 @@ import (
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/logtree"
 )
 
 // auditProve prints proofs.
@@ -52,7 +53,7 @@ func (c *auditProve) Run(ctx context.Context, p *process) error {
 		if err != nil {
 			return err
 		}
-		if err := c.write(ctx, p, queries.New(db), head, older, recorded); err != nil {
+		if err := c.write(ctx, p, logtree.New(db), head, older, recorded); err != nil {
 			return altered(errors.Join(err, cut))
 		}
 		if cut != nil {
@@ -73,7 +74,7 @@ func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventsto
 		return proof.Head{}, err
 	}
 	head := heads[len(heads)-1]
-	tree, err := queries.New(db).Tree(ctx)
+	tree, err := logtree.New(db).Tree(ctx)
 	if err == nil && head.N > tree.Size {
 		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or the log was cut off, or the head is of another one: "+
 			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, c.Checkpoint)
@@ -145,9 +146,9 @@ func missingText(logged commands.LoggedStreams) string {
 }
 
 func (c *auditProve) write(
-	ctx context.Context, p *process, q *queries.DB, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
+	ctx context.Context, p *process, q *logtree.Reader, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
 ) error {
-	out, err := proof.NewWriter(p.stdout, head, q.TreeHashes(ctx))
+	out, err := proof.NewWriter(p.stdout, head, q.Hashes(ctx))
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
-	"linkledger/queries"
+	"linkledger/queries/logtree"
 )
 
 // seldom is how much garbage there may be for each byte in use, in percent. To read the log makes much of it and keeps
@@ -33,7 +33,7 @@ func (c *auditVerify) Run(ctx context.Context, p *process) error {
 	}
 	debug.SetGCPercent(seldom)
 	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
-		found, streams, err := auditLog(ctx, p, queries.New(db), store, heads)
+		found, streams, err := auditLog(ctx, p, logtree.New(db), store, heads)
 		if ctx.Err() != nil {
 			return usage("interrupted: nothing was changed")
 		}
@@ -50,7 +50,7 @@ func (c *auditVerify) Run(ctx context.Context, p *process) error {
 
 // auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
 func auditLog(
-	ctx context.Context, p *process, q *queries.DB, store *eventstore.Store, heads []proof.Head,
+	ctx context.Context, p *process, q *logtree.Reader, store *eventstore.Store, heads []proof.Head,
 ) (proof.Findings, *proof.Streams, error) {
 	tree, err := q.Tree(ctx)
 	if err != nil {
@@ -61,7 +61,7 @@ func auditLog(
 		return proof.Findings{}, nil, err
 	}
 	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
-	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.TreeLeaves}, heads)
+	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.Leaves}, heads)
 	streams := proof.NewStreams()
 	show, ended := logProgress(p)
 	events := int64(0)

@@ -4,12 +4,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"linkledger/commands"
-	"linkledger/queries"
+	"linkledger/queries/cache"
 )
 
 // targetsCollector exports the use of the memory of targets.
 type targetsCollector struct {
-	targets *queries.Targets
+	targets *cache.Redirects
 }
 
 var (

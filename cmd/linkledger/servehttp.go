@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"linkledger/httpapi"
-	"linkledger/httpapi/lane"
+	"linkledger/httpapi/fastpath"
 )
 
 // Limits of the HTTP servers.
@@ -29,7 +29,7 @@ func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, publi
 	if !s.has(roleRedirect) {
 		return serveHTTP(ctx, fail, s.handler, public, s.logger)
 	}
-	visits := lane.Listen(public, lane.Config{
+	visits := fastpath.Listen(public, fastpath.Config{
 		Handler: s.handler, Takes: httpapi.IsShort,
 		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
 	})

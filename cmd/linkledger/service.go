@@ -23,6 +23,9 @@ import (
 	"linkledger/projections"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/linklist"
+	"linkledger/queries/progress"
 )
 
 const (
@@ -39,8 +42,8 @@ type service struct {
 	store     *eventstore.Store
 	db        *readmodel.DB
 	queries   *queries.DB
-	fresh     *queries.Freshness
-	targets   *queries.Targets
+	fresh     *progress.Waiter
+	targets   *cache.Redirects
 	spool     *spool.Spool        // nil: no redirects
 	countries *commands.Countries // nil: not known
 	commands  *commands.Handler
@@ -108,7 +111,7 @@ func openService(ctx context.Context, p *process, admin *adminServer, cfg servic
 		return nil, err
 	}
 	s := &service{
-		logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: queries.NewFreshness(db), roles: cfg.roles,
+		logger: p.logger, store: store, db: db, queries: queries.New(db), fresh: progress.NewWaiter(db), roles: cfg.roles,
 		observed: seen, traces: sent, profiling: cfg.profiling, drainDelay: cfg.drainDelay, projecting: cfg.projecting,
 	}
 	if err := s.wire(ctx, cfg); err != nil {
@@ -149,11 +152,11 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		Quotas: quotas, Store: s.store, Logger: s.logger, Destinations: commands.Rules{ShortHosts: shortHosts, Blocked: blocked}, ReservedHashes: httpapi.ReservedHashes(),
 		Keys: s.db, SealNotes: s.db.MasterKey != nil,
 	})
-	if s.targets, err = queries.NewTargets(s.queries, cfg.CacheSize<<20); err != nil {
+	if s.targets, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
-	accounts := queries.NewAccounts(s.queries)
-	s.fresh.Targets, s.fresh.Accounts, s.fresh.OnUnowned = s.targets, accounts, s.logUnowned
+	accounts := cache.NewAccounts(s.queries)
+	s.fresh.Caches, s.fresh.OnUnowned = []progress.Cache{s.targets, accounts}, s.logUnowned
 	if s.has(roleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.redirecting); err != nil {
 			return err
@@ -171,7 +174,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	})
 	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Queries: s.queries, Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
+		Commands: s.commands, Queries: s.queries, Lists: linklist.New(s.db), Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.fresh.WaitOwned, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans: cfg.plans.byName, Origins: cfg.origins.list(),
 		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,

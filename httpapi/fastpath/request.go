@@ -1,0 +1,141 @@
+package fastpath
+
+import (
+	"bytes"
+	"net/http"
+	"net/textproto"
+	"net/url"
+	"strings"
+)
+
+const (
+	// maxHead is the size of the heads that are taken, in bytes.
+	maxHead = 4 << 10
+	// maxFields is how many header fields they have at most.
+	maxFields = 32
+	getPrefix = "GET /"
+	protocol  = "HTTP/1.1"
+)
+
+// verdict says what to do with what a connection has sent.
+type verdict int
+
+const (
+	incomplete verdict = iota // wait for the rest of the head
+	taken                     // it is a request for the fast path
+	foreign                   // it is for net/http
+)
+
+// request is a parsed one.
+type request struct {
+	http.Request
+
+	url url.URL
+}
+
+// parse reads the head of a request. size is its length when it is taken.
+func parse(sent []byte, takes func(path string) bool) (r *request, size int, v verdict) {
+	if n := min(len(sent), len(getPrefix)); string(sent[:n]) != getPrefix[:n] {
+		return nil, 0, foreign
+	}
+	end := bytes.Index(sent, []byte("\r\n\r\n"))
+	if end < 0 {
+		if len(sent) >= maxHead || hasBareLF(sent) {
+			return nil, 0, foreign
+		}
+		return nil, 0, incomplete
+	}
+	// One string, which all parts of the request are cut from.
+	head := string(sent[:end])
+	line, fields, _ := strings.Cut(head, "\r\n")
+	path, plain := strings.CutSuffix(line[len(getPrefix)-1:], " "+protocol)
+	if !plain || !takes(path) {
+		return nil, 0, foreign
+	}
+	r = &request{url: url.URL{Path: path}}
+	r.Request = http.Request{
+		Method: http.MethodGet, URL: &r.url, RequestURI: path, Proto: protocol, ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header, 8), Body: http.NoBody,
+	}
+	if !r.readFields(fields) {
+		return nil, 0, foreign
+	}
+	return r, end + len("\r\n\r\n"), taken
+}
+
+// hasBareLF tells of line ends that net/http takes too, and after which the end of a head looks otherwise.
+func hasBareLF(sent []byte) bool {
+	return bytes.Count(sent, []byte("\n")) > bytes.Count(sent, []byte("\r\n"))
+}
+
+// readFields takes in the header fields, and is false where there is anything that the fast path does not know how to treat.
+func (r *request) readFields(fields string) bool {
+	values := make([]string, strings.Count(fields, "\n")+1)
+	if len(values) > maxFields {
+		return false
+	}
+	for n := 0; fields != ""; n++ {
+		var field string
+		field, fields, _ = strings.Cut(fields, "\r\n")
+		name, value, found := strings.Cut(field, ":")
+		if !found || !isToken(name) || !isText(value) {
+			return false
+		}
+		value = strings.Trim(value, " \t")
+		switch name = textproto.CanonicalMIMEHeaderKey(name); name {
+		case "Host":
+			if r.Host != "" || !isHost(value) {
+				return false
+			}
+			r.Host = value
+			continue
+		case "Connection":
+			if !strings.EqualFold(value, "keep-alive") {
+				return false
+			}
+		case "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Pragma":
+			return false
+		}
+		if r.Header[name] != nil { // rare, and some fields may not be repeated
+			return false
+		}
+		values[n] = value
+		r.Header[name] = values[n : n+1 : n+1]
+	}
+	return r.Host != ""
+}
+
+// tokens are the characters of a token, RFC 9110 section 5.6.2.
+var tokens = set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+// hosts are the characters of the hosts that are taken.
+var hosts = set("-.:_[]0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+func set(characters string) (s [256]bool) {
+	for i := range len(characters) {
+		s[characters[i]] = true
+	}
+	return s
+}
+
+func isToken(text string) bool { return text != "" && only(&tokens, text) }
+func isHost(text string) bool  { return text != "" && only(&hosts, text) }
+
+func only(s *[256]bool, text string) bool {
+	for i := range len(text) {
+		if !s[text[i]] {
+			return false
+		}
+	}
+	return true
+}
+
+// isText tells whether a text may be the value of a field: control characters but the tab are none, RFC 9110 section 5.5.
+func isText(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

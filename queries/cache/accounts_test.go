@@ -1,0 +1,217 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/progress"
+	"linkledger/queries/queriestest"
+)
+
+// ledger is a source of accounts that counts what it is asked, and does something before it answers.
+type ledger struct {
+	asked  int
+	plan   string
+	before func()
+}
+
+func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account, error) {
+	l.asked++
+	var accounts []queries.Account
+	for _, username := range usernames {
+		account := queries.Account{Username: username, Plan: l.plan}
+		if username != "nobody" {
+			account.ID = uuid.New()
+		}
+		accounts = append(accounts, account)
+	}
+	if l.before != nil {
+		l.before()
+	}
+	return accounts, nil
+}
+
+// accountsOf returns accounts that hear of changes.
+func accountsOf(l *ledger) *Accounts {
+	a := newAccounts(l.find)
+	a.Heard(true)
+	return a
+}
+
+// byUsername returns an account as a login finds it.
+func (a *Accounts) byUsername(ctx context.Context, username string) (queries.Account, error) {
+	if account, ok := a.Remembered(username); ok {
+		return account, nil
+	}
+	return a.LookUp(ctx, username)
+}
+
+func hasPlan(t *testing.T, a *Accounts, l *ledger, plan string, asked int) {
+	t.Helper()
+	account, err := a.byUsername(t.Context(), "demo")
+	if err != nil || account.Plan != plan || l.asked != asked {
+		t.Errorf("plan %q, %v, after %d questions; want %q after %d", account.Plan, err, l.asked, plan, asked)
+	}
+}
+
+func TestAccountsAreRemembered(t *testing.T) {
+	t.Parallel()
+	l := &ledger{plan: "old"}
+	a := accountsOf(l)
+	hasPlan(t, a, l, "old", 1)
+	l.plan = "new"
+	hasPlan(t, a, l, "old", 1)
+	a.forget()
+	hasPlan(t, a, l, "new", 2)
+	for asked := 3; asked <= 4; asked++ {
+		if _, err := a.byUsername(t.Context(), "nobody"); !errors.Is(err, queries.ErrNotFound) || l.asked != asked {
+			t.Errorf("nobody: %v after %d questions, want %d", err, l.asked, asked)
+		}
+	}
+	if n := len(a.known); n != 1 {
+		t.Errorf("%d accounts are remembered, want 1", n)
+	}
+	if account, err := a.LookUp(t.Context(), "demo"); err != nil || account.Plan != "new" || l.asked != 5 {
+		t.Errorf("looked up: %+v, %v after %d questions", account, err, l.asked)
+	}
+}
+
+// Strangers who try many user names take one connection, and those who wait ask together. Those who leave keep nobody waiting.
+func TestLookUpsTakeOneConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var underWay atomic.Int32
+		var sizes []int
+		release := make(chan struct{})
+		a := newAccounts(func(_ context.Context, usernames []string) ([]queries.Account, error) {
+			if underWay.Add(1) > 1 {
+				t.Error("two questions at once")
+			}
+			<-release
+			underWay.Add(-1)
+			sizes = append(sizes, len(usernames))
+			var accounts []queries.Account
+			for _, username := range usernames {
+				accounts = append(accounts, queries.Account{ID: uuid.New(), Username: username})
+			}
+			return accounts, nil
+		})
+		var callers sync.WaitGroup
+		ask := func(ctx context.Context, username string, want error) {
+			callers.Go(func() {
+				if account, err := a.LookUp(ctx, username); !errors.Is(err, want) || err == nil && account.Username != username {
+					t.Errorf("%s: %+v, %v; want %v", username, account, err, want)
+				}
+			})
+			synctest.Wait()
+		}
+		ask(t.Context(), "first", nil)
+		for i := range maxTogether + 1 {
+			ask(t.Context(), fmt.Sprint(i), nil)
+		}
+		ask(t.Context(), "0", nil)
+		leaving, leave := context.WithCancel(t.Context())
+		ask(leaving, "leaving", context.Canceled)
+		leave()
+		close(release)
+		callers.Wait()
+		if synctest.Wait(); !slices.Equal(sizes, []int{1, maxTogether, 3}) {
+			t.Errorf("asked for %v user names at a time", sizes)
+		}
+	})
+}
+
+func TestLookUpsOfOddUserNames(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	a := NewAccounts(w.q)
+	for _, name := range []string{"", "\x00", "\xff", strings.Repeat("a", maxUsername+1), "{demo}", `demo"`, "demo,demo", "NULL"} {
+		if account, err := a.LookUp(queriestest.WithPatience(t), name); !errors.Is(err, queries.ErrNotFound) {
+			t.Errorf("%.20q: %+v, %v", name, account, err)
+		}
+	}
+	want, err := w.q.AccountByUsername(queriestest.WithPatience(t), "demo")
+	if got, err2 := a.LookUp(queriestest.WithPatience(t), "demo"); err != nil || err2 != nil || got != want {
+		t.Errorf("looked up %+v, %v; want %+v, %v", got, err2, want, err)
+	}
+}
+
+// TestAccountsThatChangeMeanwhile has an account change between its look-up and the answer.
+func TestAccountsThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	l := &ledger{plan: "old"}
+	a := accountsOf(l)
+	l.before = func() { l.plan = "new"; a.forget() }
+	hasPlan(t, a, l, "old", 1)
+	l.before = nil
+	hasPlan(t, a, l, "new", 2)
+}
+
+func TestAccountsWithoutNotifications(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := &ledger{plan: "old"}
+		a := accountsOf(l)
+		hasPlan(t, a, l, "old", 1)
+		a.Heard(false)
+		hasPlan(t, a, l, "old", 2)
+		time.Sleep(StaleBound - time.Millisecond)
+		hasPlan(t, a, l, "old", 2)
+		time.Sleep(time.Millisecond)
+		l.plan = "new"
+		hasPlan(t, a, l, "new", 3)
+		a.Heard(true)
+		hasPlan(t, a, l, "new", 4)
+	})
+}
+
+func TestAccountsAreBounded(t *testing.T) {
+	t.Parallel()
+	a := accountsOf(&ledger{})
+	for i := range 3 * maxAccounts / 2 {
+		if _, err := a.byUsername(t.Context(), fmt.Sprint(i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(a.known); n > maxAccounts {
+		t.Errorf("%d accounts are remembered", n)
+	}
+}
+
+// A key that another process has changed is no longer the one that counts as soon as the change is known.
+func TestWaiterTellsAccounts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f, accounts := progress.NewWaiter(w.DB), NewAccounts(w.q)
+	f.Caches = []progress.Cache{accounts}
+	follow(t, f)
+	queriestest.Commit(t, w.DB, "accounts", 1, true)
+	mustWait(t, f, "accounts", 1)
+	for i := range uint64(20) {
+		if _, err := accounts.byUsername(queriestest.WithPatience(t), "demo"); err != nil {
+			t.Fatal(err)
+		}
+		key := fmt.Sprint("key ", i)
+		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.accounts SET key_hash = ?0 WHERE username = 'demo';
+			SELECT pg_notify(?1, 'accounts changed someone '); SELECT pg_notify(?1, ?2); COMMIT`,
+			key, readmodel.Channel, fmt.Sprint("accounts ", i+2)).Exec(queriestest.WithPatience(t)); err != nil {
+			t.Fatal(err)
+		}
+		mustWait(t, f, "accounts", i+2)
+		if after, err := accounts.byUsername(queriestest.WithPatience(t), "demo"); err != nil || after.KeyHash != key {
+			t.Errorf("%s, %v; want %s", after.KeyHash, err, key)
+		}
+	}
+}

@@ -1,0 +1,50 @@
+package cache
+
+import (
+	"context"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/queries"
+	"linkledger/queries/progress"
+	"linkledger/queries/queriestest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+// world is a read model and who asks it.
+type world struct {
+	*queriestest.World
+
+	q *queries.DB
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := queriestest.NewWorld(t)
+	return &world{w, queries.New(w.DB)}
+}
+
+// follow runs a Waiter until the end of the test.
+func follow(t *testing.T, f *progress.Waiter) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+func mustWait(t *testing.T, f *progress.Waiter, projection string, position uint64) {
+	t.Helper()
+	if err := f.Wait(queriestest.WithPatience(t), projection, position); err != nil {
+		t.Fatalf("wait for %s at %d: %v", projection, position, err)
+	}
+}

@@ -1,0 +1,343 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unsafe"
+
+	"github.com/google/uuid"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/progress"
+	"linkledger/queries/queriestest"
+)
+
+var errAway = errors.New("the database is away")
+
+// book is a database of targets whose versions are counted in TotalClicks.
+type book struct {
+	asked atomic.Int64
+	away  atomic.Bool
+	// hold, unless nil, keeps every answer back after it was read, until something can be received.
+	hold chan struct{}
+
+	mu       sync.Mutex
+	versions map[string]int64 // 0: unknown
+	owner    uuid.UUID
+}
+
+func (b *book) find(_ context.Context, hash string) (queries.Redirect, error) {
+	b.asked.Add(1)
+	if b.away.Load() {
+		return queries.Redirect{}, errAway
+	}
+	b.mu.Lock()
+	target := queries.Redirect{TotalClicks: b.versions[hash], Owner: b.owner}
+	b.mu.Unlock()
+	if b.hold != nil {
+		<-b.hold
+	}
+	if target.TotalClicks == 0 {
+		return queries.Redirect{}, fmt.Errorf("redirect: %w", queries.ErrNotFound)
+	}
+	return target, nil
+}
+
+func (b *book) write(hash string) int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.versions == nil {
+		b.versions = make(map[string]int64)
+	}
+	b.versions[hash]++
+	return b.versions[hash]
+}
+
+// over returns targets of a book whose changes are heard of.
+func over(t testing.TB, b *book) *Redirects {
+	t.Helper()
+	targets, err := newRedirects(b.find, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	targets.Heard(true)
+	return targets
+}
+
+// finds demands a version of a target, and how often the book was asked for it.
+func finds(t *testing.T, targets *Redirects, b *book, hash string, version, asked int64) {
+	t.Helper()
+	before := b.asked.Load()
+	target, err := targets.Find(queriestest.WithPatience(t), hash)
+	if (version == 0) != errors.Is(err, queries.ErrNotFound) || target.TotalClicks != version {
+		t.Errorf("%s is at version %d, %v; want %d", hash, target.TotalClicks, err, version)
+	}
+	if got := b.asked.Load() - before; got != asked {
+		t.Errorf("%s took %d questions, want %d", hash, got, asked)
+	}
+}
+
+func TestRedirectsAreRemembered(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	targets := over(t, b)
+	finds(t, targets, b, "a", 0, 1)
+	finds(t, targets, b, "a", 0, 0) // that there is none is remembered too
+	b.write("a")
+	targets.Changed("links", []string{"b", "a"})
+	finds(t, targets, b, "a", 1, 1)
+	finds(t, targets, b, "a", 1, 0)
+	if stats := targets.Stats(); stats.Hits != 2 || stats.Misses != 2 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// What is remembered weighs what it says: not the request that the hash was cut from.
+func TestRedirectsKeepNoRequests(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	targets := over(t, b)
+	request := "GET /a?" + strings.Repeat("x", 1<<16)
+	finds(t, targets, b, request[5:6], 0, 1)
+	for hash := range targets.cache.Keys() {
+		if unsafe.StringData(hash) == unsafe.StringData(request[5:6]) {
+			t.Error("the cache holds the whole request")
+		}
+	}
+}
+
+func TestRedirectsOfAnOwner(t *testing.T) {
+	t.Parallel()
+	b := &book{owner: uuid.New()}
+	targets := over(t, b)
+	b.write("a")
+	finds(t, targets, b, "a", 1, 1)
+	b.write("a")
+	targets.Changed("accounts", []string{uuid.NewString()})
+	finds(t, targets, b, "a", 1, 0)
+	targets.Changed("accounts", []string{uuid.NewString(), b.owner.String()})
+	finds(t, targets, b, "a", 2, 1)
+}
+
+// One question answers all who ask for a hash meanwhile, also when the first of them leaves.
+func TestRedirectsAskOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{hold: make(chan struct{})}
+		targets := over(t, b)
+		b.write("a")
+		leaving, leave := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() {
+			if _, err := targets.Find(leaving, "a"); !errors.Is(err, context.Canceled) {
+				t.Errorf("who left got %v", err)
+			}
+		})
+		synctest.Wait()
+		for range 100 {
+			all.Go(func() {
+				if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 1 {
+					t.Errorf("%+v, %v", target, err)
+				}
+			})
+		}
+		synctest.Wait()
+		leave()
+		close(b.hold)
+		all.Wait()
+		if asked := b.asked.Load(); asked != 1 {
+			t.Errorf("the database was asked %d times", asked)
+		}
+	})
+}
+
+// An answer that was read before a change is not kept, and not given to those who ask after the change.
+func TestRedirectsThatChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*Redirects){
+		"link":         func(targets *Redirects) { targets.Changed("links", []string{"a"}) },
+		"account":      func(targets *Redirects) { targets.Changed("accounts", []string{uuid.NewString()}) },
+		"interruption": func(targets *Redirects) { targets.Heard(false) },
+		"resumption":   func(targets *Redirects) { targets.Heard(true) },
+		"missed":       func(targets *Redirects) { targets.Missed() },
+		"everything":   func(targets *Redirects) { targets.Changed("links", []string{readmodel.Everything}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := &book{hold: make(chan struct{})}
+				targets := over(t, b)
+				b.write("a")
+				var both sync.WaitGroup
+				both.Go(func() {
+					if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 1 {
+						t.Errorf("before the change: %+v, %v", target, err)
+					}
+				})
+				synctest.Wait() // the old version is read, and kept back
+				b.write("a")
+				change(targets)
+				both.Go(func() {
+					if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 2 {
+						t.Errorf("after the change: %+v, %v", target, err)
+					}
+				})
+				synctest.Wait()
+				close(b.hold)
+				both.Wait()
+				if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 2 {
+					t.Errorf("kept is %+v, %v", target, err)
+				}
+			})
+		})
+	}
+}
+
+// Without notifications a target is at most StaleBound old; after them, what is in memory is looked up again.
+func TestRedirectsWithoutNotifications(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		targets := over(t, b)
+		b.write("a")
+		finds(t, targets, b, "a", 1, 1)
+		targets.Heard(false)
+		b.write("a")
+		finds(t, targets, b, "a", 2, 1)
+		b.write("a")
+		time.Sleep(StaleBound - time.Nanosecond)
+		finds(t, targets, b, "a", 2, 0)
+		time.Sleep(time.Nanosecond)
+		finds(t, targets, b, "a", 3, 1)
+		b.write("a")
+		targets.Heard(true)
+		finds(t, targets, b, "a", 4, 1)
+		time.Sleep(time.Hour)
+		finds(t, targets, b, "a", 4, 0)
+	})
+}
+
+// What is in memory stands while the database is away, and hardly anybody waits for it.
+func TestRedirectsWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := &book{}
+		targets := over(t, b)
+		b.write("a")
+		finds(t, targets, b, "a", 1, 1)
+		finds(t, targets, b, "none", 0, 1)
+		targets.Heard(false)
+		b.away.Store(true)
+		b.write("a")
+		for range 10 {
+			finds(t, targets, b, "a", 1, 1) // somebody tries
+			for range 100 {
+				finds(t, targets, b, "a", 1, 0)
+			}
+			finds(t, targets, b, "none", 0, 0)
+			time.Sleep(StaleBound)
+		}
+		if _, err := targets.Find(t.Context(), "new"); !errors.Is(err, errAway) {
+			t.Errorf("a target that is not in memory: %v", err)
+		}
+		b.away.Store(false)
+		time.Sleep(StaleBound)
+		finds(t, targets, b, "a", 2, 1)
+	})
+}
+
+func TestRedirectsStayWithinTheirBytes(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	targets := over(t, b)
+	for i := range 20_000 {
+		finds(t, targets, b, fmt.Sprint(i), 0, 1)
+	}
+	targets.cache.CleanUp()
+	if stats := targets.Stats(); stats.Bytes > 1<<20 || stats.Entries < 1000 {
+		t.Errorf("%+v in 1 MiB", stats)
+	}
+}
+
+// Whoever knows of a change never finds what was before it, whatever happens at the same time.
+func TestRedirectsNeverGoBack(t *testing.T) {
+	t.Parallel()
+	b := &book{}
+	targets := over(t, b)
+	var told [4]atomic.Int64 // versions that were answered to writers
+	var all sync.WaitGroup
+	for worker := range 8 {
+		all.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(worker), 1))
+			for range 3000 {
+				i := random.IntN(len(told))
+				hash := fmt.Sprint(i)
+				if worker == i { // one writer per hash
+					version := b.write(hash)
+					targets.Changed("links", []string{hash})
+					told[i].Store(version)
+					continue
+				}
+				known := told[i].Load()
+				target, err := targets.Find(t.Context(), hash)
+				if err != nil && !errors.Is(err, queries.ErrNotFound) || target.TotalClicks < known {
+					t.Errorf("%s is at %d, %v; %d was told", hash, target.TotalClicks, err, known)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// A change that another process makes is found as soon as its position is known.
+func TestWaiterTellsRedirects(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	targets, err := NewRedirects(w.q, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := progress.NewWaiter(w.DB)
+	f.Caches = []progress.Cache{targets}
+	follow(t, f)
+	queriestest.Commit(t, w.DB, "links", 1, true)
+	mustWait(t, f, "links", 1)
+	for i := range uint64(20) {
+		before, err := targets.Find(queriestest.WithPatience(t), "bare")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := fmt.Sprintf("https://example.com/%d", i)
+		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.links SET long_url = ?0 WHERE hash = 'bare';
+			SELECT pg_notify(?1, 'links changed other bare '); SELECT pg_notify(?1, ?2); COMMIT`,
+			want, readmodel.Channel, fmt.Sprint("links ", i+2)).Exec(queriestest.WithPatience(t)); err != nil {
+			t.Fatal(err)
+		}
+		mustWait(t, f, "links", i+2)
+		if after, err := targets.Find(queriestest.WithPatience(t), "bare"); err != nil || after.LongURL != want {
+			t.Errorf("%s, %v; want %s, before it was %s", after.LongURL, err, want, before.LongURL)
+		}
+	}
+}
+
+func BenchmarkRedirectsFind(b *testing.B) {
+	known := &book{}
+	targets := over(b, known)
+	known.write("a")
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			if _, err := targets.Find(b.Context(), "a"); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,108 @@
+// Package linklist lists the links of an account that meet a search or an expression, in an order, page by page or in
+// portions.
+package linklist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/asof"
+	"linkledger/queries/linkset"
+	"linkledger/queries/tagexpr"
+)
+
+// ErrNoPast means that the read models do not know the answer for a past moment.
+var ErrNoPast = errors.New("of a past moment links are neither ordered nor chosen by their clicks")
+
+// Reader lists links from the read models. It is safe for concurrent use.
+type Reader struct {
+	db      *readmodel.DB
+	queries *queries.DB
+}
+
+// New returns a Reader of a prepared database.
+func New(db *readmodel.DB) *Reader { return &Reader{db: db, queries: queries.New(db)} }
+
+// Order is what a list of links is sorted by.
+type Order int
+
+// The orders. Links that are equal in one follow each other as in NewestFirst.
+const (
+	NewestFirst   Order = iota // by creation
+	ModifiedFirst              // by the last change
+	ClicksFirst                // by total clicks
+	ByHash                     // ascending
+)
+
+// Query selects a page of an account's live links. What is not given selects all.
+type Query struct {
+	At      time.Time // as the links were then; zero: now
+	Account uuid.UUID
+	Hashes  []string      // only the links that live under these; nil: all
+	Search  string        // only links with this in hash, note or long URL, in whatever case
+	Tags    *tagexpr.Expr // only links that meet this
+	Order   Order
+	Reverse bool
+	Offset  int // links to pass over
+	Limit   int // most links of the page; 0 asks for the total only
+}
+
+// Page is a part of an account's links.
+type Page struct {
+	Links []queries.Link
+	Total int64 // links that the selection matches, on all pages
+}
+
+// Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag that the account does not
+// have then is an *UnknownTagError. An order by clicks and an expression with visited are ErrNoPast where a moment is given:
+// clicks are known by the day.
+func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
+	page := Page{Links: []queries.Link{}}
+	if !queries.Storable(list.Search) {
+		return page, nil
+	}
+	at := asof.At(list.At)
+	if at.Past() && (list.Order == ClicksFirst || list.Tags != nil && list.Tags.AsksForVisits()) {
+		return Page{}, fmt.Errorf("links: %w", ErrNoPast)
+	}
+	tagged, err := r.tagged(ctx, list.Account, list.Tags, at)
+	if err != nil {
+		return Page{}, err
+	}
+	met, err := tagged.All(ctx)
+	if err == nil && list.Hashes != nil {
+		met, err = r.hashed(ctx, list, met)
+	}
+	if err == nil && list.Search != "" {
+		met, err = r.found(ctx, list, met)
+	}
+	if err != nil {
+		return Page{}, fmt.Errorf("links: %w", err)
+	}
+	c := cut{Query: list, met: met, total: met.Count()}
+	page.Total = int64(c.total)
+	if list.Limit <= 0 || list.Offset >= c.total {
+		return page, nil
+	}
+	numbers, err := r.cut(ctx, c)
+	if err != nil {
+		return Page{}, fmt.Errorf("links: %w", err)
+	}
+	if page.Links, err = r.queries.LinksByNumber(ctx, list.Account, numbers, at); err != nil {
+		return Page{}, fmt.Errorf("links: %w", err)
+	}
+	return page, nil
+}
+
+// hashed keeps the links that live under the hashes of a list.
+func (r *Reader) hashed(ctx context.Context, list Query, met linkset.Set) (linkset.Set, error) {
+	numbers, err := r.queries.LinkNumbers(ctx, list.Account, list.Hashes, asof.At(list.At))
+	return linkset.Of(slices.DeleteFunc(numbers, func(n int) bool { return !met.Has(n) })), err
+}

@@ -1,0 +1,94 @@
+package linklist
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/queries/asof"
+	"linkledger/queries/queriestest"
+	"linkledger/queries/tagexpr"
+)
+
+// A search of many links finds the same whether it gathers those that have a text or, where most have it, the others.
+func TestSearchOfManyLinks(t *testing.T) {
+	t.Parallel()
+	const links = 6 * fewSearched / 5
+	db, account := queriestest.OpenDatabase(t), uuid.New()
+	q := New(db)
+	loadLinks(t, db, account, links)
+	loadHistory(t, db, account, links)
+	for _, note := range []string{
+		`UPDATE history_g2.link_versions SET note = E'50% Ünï \\303' WHERE number % 100 = 5 AND revision >= 3`,
+		`UPDATE history_g2.link_faces SET text = convert_to(lower(long_url || E'\n' || v.note || E'\n' || v.hash COLLATE "default"), 'UTF8')
+			FROM history_g2.link_versions AS v WHERE v.number = link_faces.number AND v.number % 100 = 5 AND v.revision = 3`,
+	} {
+		if _, err := db.NewRaw(note).Exec(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	allButOneTag, err := tagexpr.Parse("~tag7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, at := range []time.Time{{}, created.Add(links * 11 / 12 * 10 * time.Second), created.AddDate(50, 0, 0)} {
+		for _, text := range []string{
+			"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s", "Ü", "ünï", "% ü", "303", `ï \3`, `\303`, `\`,
+		} {
+			for _, tags := range []*tagexpr.Expr{nil, allButOneTag} {
+				var want []int
+				then := asof.At(at)
+				if err := db.NewSelect().TableExpr(then.Links()+" AS link").ColumnExpr("number").
+					Where("strpos(lower(long_url || chr(10) || note || chr(10) || hash COLLATE \"default\"), lower(?)) > 0", text).
+					Where("? OR md5('tag7')::uuid <> ALL(tag_ids)", tags == nil).OrderExpr("number").
+					Scan(t.Context(), &want); err != nil {
+					t.Fatal(err)
+				}
+				chosen, err := q.tagged(t.Context(), account, tags, then)
+				if err != nil {
+					t.Fatal(err)
+				}
+				met, err := chosen.All(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				found, err := q.found(t.Context(), Query{At: at, Account: account, Search: text, Tags: tags}, met)
+				if err != nil {
+					t.Fatal(err)
+				}
+				numbers := found.Numbers(0, links, true)
+				if !slices.Equal(numbers, want) {
+					t.Errorf("%q at %s, %v: %d links, want %d", text, at, tags, len(numbers), len(want))
+				}
+			}
+		}
+	}
+}
+
+func TestSearchUsesTheIndex(t *testing.T) {
+	t.Parallel()
+	db, ctx, account := queriestest.OpenDatabase(t), queriestest.WithPatience(t), uuid.New()
+	for projection, fill := range map[string]string{
+		"links": `INSERT INTO ?schema.link_texts SELECT ?account, n, md5(n::text)::bytea FROM generate_series(1, ?links) n`,
+		"history": `INSERT INTO ?schema.link_faces SELECT ?account, n, 9223372036854775807, n, md5(n::text)::bytea, md5(n::text),
+			md5(n::text)::uuid FROM generate_series(1, ?links) n`,
+	} {
+		fillGeneration(t, db, projection, []string{fill}, account, 20_000)
+	}
+	for index, at := range map[string]asof.Time{"link_texts_search": asof.Now, "link_faces_search": asof.At(queriestest.Noon)} {
+		var plan []string
+		question := db.NewSelect().TableExpr(at.Texts(false)).ColumnExpr("number").Where("account_id = ?", account).
+			Where(indexes, containing("c4ca4238"))
+		if err := db.NewRaw("EXPLAIN ?", question).Scan(ctx, &plan); err != nil {
+			t.Fatal(err)
+		}
+		if text := fmt.Sprint(plan); !strings.Contains(text, index) {
+			t.Errorf("a search is planned without %s: %s", index, text)
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package linklist
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"linkledger/projections/postgres/postgrestest"
+	"linkledger/queries"
+	"linkledger/queries/queriestest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+// world is a read model and who asks it.
+type world struct {
+	*queriestest.World
+
+	q     *queries.DB
+	lists *Reader
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := queriestest.NewWorld(t)
+	return &world{w, queries.New(w.DB), New(w.DB)}
+}

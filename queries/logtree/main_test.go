@@ -1,0 +1,11 @@
+package logtree
+
+import (
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"linkledger/projections/postgres/postgrestest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }

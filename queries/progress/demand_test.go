@@ -1,0 +1,73 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries/queriestest"
+)
+
+// Who demands what a projector may hold back tells the projectors, again and again, and waits. Those who come meanwhile are
+// told of too, and nobody is told of what is there already.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	db, ctx := queriestest.OpenDatabase(t), queriestest.WithPatience(t)
+	projector, err := db.Listen(ctx, readmodel.ControlChannel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = projector.Close(ctx) }()
+	f := NewWaiter(db)
+	f.Committed("links", 7, nil)
+	if err := f.Demand(ctx, "links", 7); err != nil {
+		t.Error(err)
+	}
+	var readers sync.WaitGroup
+	demand := func(position uint64) {
+		readers.Go(func() {
+			if err := f.Demand(ctx, "links", position); err != nil {
+				t.Errorf("links at %d: %v", position, err)
+			}
+		})
+	}
+	told, last := uint64(0), uint64(0)
+	awaitTold := func(position uint64) {
+		t.Helper()
+		for times := 0; times < 2; { // once may be lost
+			announcement, err := readmodel.NextNotification(ctx, projector)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fmt.Sscanf(announcement, "links %d", &told); err != nil || told < max(last, 8) {
+				t.Fatalf("told %q after %d", announcement, last)
+			}
+			if last = told; told == position {
+				times++
+			}
+		}
+	}
+	demand(8)
+	awaitTold(8)
+	demand(9)
+	demand(10)
+	awaitTold(10)
+	f.Committed("links", 9, nil)
+	awaitTold(10) // by the one who still waits
+	f.Committed("links", 10, nil)
+	readers.Wait()
+}
+
+// A demand that is not met ends with its reader.
+func TestDemandEnds(t *testing.T) {
+	t.Parallel()
+	f := NewWaiter(queriestest.OpenDatabase(t))
+	ctx, cancel := context.WithTimeout(t.Context(), 3*demandInterval)
+	defer cancel()
+	if err := f.Demand(ctx, "links", 1); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+}

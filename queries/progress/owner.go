@@ -1,0 +1,152 @@
+package progress
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"linkledger/projections/readmodel"
+)
+
+const (
+	// ownerInterval is how often a Waiter looks for projections without an owner while it has waiters.
+	ownerInterval = 200 * time.Millisecond
+	// ownerPatience is how long waiters bear with a projection without an owner: a killed owner is followed sooner.
+	ownerPatience = 500 * time.Millisecond
+)
+
+// ErrUnowned means that a projection does not go on: no process owns it, or it is paused, or its owner
+// has stopped before an event that it cannot apply.
+var ErrUnowned = errors.New("no process keeps the projection up to date")
+
+// ownership is what a Waiter knows of the owner of a projection.
+type ownership struct {
+	vacantSince time.Time     // zero: it has an owner that goes on
+	abandoned   chan struct{} // closed when it has been without one for ownerPatience; nil: nobody has asked
+	unowned     bool          // abandoned is closed
+}
+
+// observe notes whether the projection has an owner that goes on, and releases the waiters when it has been without
+// one for ownerPatience. It returns whether unowned has changed.
+func (o *ownership) observe(vacant bool, now time.Time) bool {
+	before := o.unowned
+	switch {
+	case !vacant && o.unowned:
+		*o = ownership{}
+	case !vacant:
+		o.vacantSince = time.Time{}
+	case o.vacantSince.IsZero():
+		o.vacantSince = now
+	case !o.unowned && now.Sub(o.vacantSince) >= ownerPatience:
+		o.unowned = true
+		close(o.giveUp())
+	}
+	return o.unowned != before
+}
+
+// giveUp returns what is closed when waiters give up.
+func (o *ownership) giveUp() chan struct{} {
+	if o.abandoned == nil {
+		o.abandoned = make(chan struct{})
+	}
+	return o.abandoned
+}
+
+// WaitOwned is Wait, but fails with ErrUnowned at once where the projection has had no owner for a while.
+func (w *Waiter) WaitOwned(ctx context.Context, projection string, position uint64) error {
+	wait, abandoned := w.enlistOwned(projection, position)
+	if wait == nil {
+		return nil
+	}
+	select {
+	case <-wait.reached:
+		return nil
+	case <-abandoned:
+		return w.leave(wait, projection, ErrUnowned)
+	case <-ctx.Done():
+		return w.leave(wait, projection, ctx.Err())
+	}
+}
+
+func (w *Waiter) enlistOwned(projection string, position uint64) (*pending, <-chan struct{}) {
+	wait := w.enlist(projection, position)
+	if wait == nil {
+		return nil, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return wait, w.state(projection).owner.giveUp()
+}
+
+// leave removes a waiter that gives up for a reason, and returns the reason. It returns nil where the
+// waiter's position was reached meanwhile.
+func (w *Waiter) leave(wait *pending, projection string, reason error) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if wait.place < 0 {
+		return nil
+	}
+	heap.Remove(&w.state(projection).waiters, wait.place)
+	return reason
+}
+
+// watchOwners looks for projections without an owner while somebody waits, or while there are some.
+func (w *Waiter) watchOwners(ctx context.Context) {
+	ticker := time.NewTicker(ownerInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !w.awaited() && !w.abandoned() {
+			continue
+		}
+		if err := w.lookForOwners(ctx); err != nil && ctx.Err() == nil {
+			w.report(err)
+		}
+	}
+}
+
+// abandoned reports whether a projection is known to have no owner.
+func (w *Waiter) abandoned() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.projections {
+		if !p.owner.vacantSince.IsZero() {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Waiter) lookForOwners(ctx context.Context) error {
+	var vacant []string
+	if err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND (paused OR stopped OR "+
+		readmodel.Vacant+")").Scan(ctx, &vacant); err != nil {
+		return fmt.Errorf("look for owners of the projections: %w", err)
+	}
+	for name, unowned := range w.observeOwners(vacant, time.Now()) {
+		if w.OnUnowned != nil {
+			w.OnUnowned(name, unowned)
+		}
+	}
+	return nil
+}
+
+// observeOwners returns the projections that are unowned now and were not, or the other way round.
+func (w *Waiter) observeOwners(vacant []string, now time.Time) map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	changed := make(map[string]bool)
+	for name, p := range w.projections {
+		if p.owner.observe(slices.Contains(vacant, name), now) {
+			changed[name] = p.owner.unowned
+		}
+	}
+	return changed
+}

@@ -1,0 +1,115 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries/queriestest"
+)
+
+// keep has a process own a projection for an hour, with its presence lock until leave is called.
+func keep(t *testing.T, db *readmodel.DB, projection, process string) (leave func()) {
+	t.Helper()
+	ctx := queriestest.WithPatience(t)
+	left, err := db.Present(ctx, process)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.NewRaw(`UPDATE linkledger.generations SET owner = ?, lease_until = clock_timestamp() + interval '1h'
+		WHERE name = ?`, process, projection).Exec(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := left(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
+	t.Parallel()
+	db := queriestest.OpenDatabase(t)
+	f := NewWaiter(db)
+	told := make(chan bool, 10)
+	f.OnUnowned = func(projection string, unowned bool) {
+		if projection == "links" {
+			told <- unowned
+		}
+	}
+	kill := keep(t, db, "links", "first")
+	follow(t, f)
+	ctx := queriestest.WithPatience(t)
+
+	waited := make(chan error, 2)
+	go func() { waited <- f.WaitOwned(ctx, "links", 10) }()
+	queriestest.Commit(t, db, "links", 10, true)
+	if err := <-waited; err != nil {
+		t.Fatalf("while the owner is present: %v", err)
+	}
+
+	go func() { waited <- f.WaitOwned(ctx, "links", 20) }()
+	go func() { waited <- f.Demand(ctx, "links", 20) }()
+	kill()
+	for range 2 {
+		if err := <-waited; !errors.Is(err, ErrUnowned) {
+			t.Errorf("after the owner was killed: %v", err)
+		}
+	}
+	if unowned := <-told; !unowned {
+		t.Error("an owner was announced")
+	}
+	if err := f.WaitOwned(ctx, "links", 30); !errors.Is(err, ErrUnowned) {
+		t.Errorf("a later wait: %v", err)
+	}
+
+	defer keep(t, db, "links", "second")()
+	if unowned := <-told; unowned {
+		t.Error("the new owner was not noticed")
+	}
+	go func() { waited <- f.WaitOwned(ctx, "links", 30) }()
+	queriestest.Commit(t, db, "links", 30, true)
+	if err := <-waited; err != nil {
+		t.Errorf("with a new owner: %v", err)
+	}
+}
+
+func TestOwnerIsGivenTime(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
+	var o ownership
+	for _, step := range []struct {
+		after   time.Duration
+		vacant  bool
+		unowned bool
+	}{
+		{0, true, false},
+		{ownerPatience - 1, true, false},
+		{ownerPatience - 1, false, false},
+		{ownerPatience, true, false},
+		{2 * ownerPatience, true, true},
+		{3 * ownerPatience, true, true},
+		{3 * ownerPatience, false, false},
+		{4 * ownerPatience, true, false},
+	} {
+		before := o.unowned
+		if changed := o.observe(step.vacant, start.Add(step.after)); changed != (before != step.unowned) || o.unowned != step.unowned {
+			t.Errorf("%+v: unowned %t, changed %t", step, o.unowned, changed)
+		}
+	}
+}
+
+func TestWaitOwnedEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	f := NewWaiter(nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.WaitOwned(ctx, "links", 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if f.awaited() {
+		t.Error("the waiter was left behind")
+	}
+}

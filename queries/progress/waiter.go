@@ -1,0 +1,372 @@
+// Package progress has callers wait until the projections have committed what they want to read.
+package progress
+
+import (
+	"container/heap"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"linkledger/projections/readmodel"
+)
+
+// fallbackInterval is how often the checkpoints are read while someone waits, in case that notifications are lost
+// without the connection noticing.
+const fallbackInterval = 2 * time.Second
+
+// Cache keeps copies of what projections hold. Its methods do not block.
+type Cache interface {
+	// Changed learns which keys of a projection have changed: hashes of links, ids of accounts, or readmodel.Everything.
+	Changed(projection string, keys []string)
+	// Heard learns whether Changed is told of changes from now on.
+	Heard(heard bool)
+	// Missed learns that Changed was not told of some.
+	Missed()
+}
+
+// Waiter tells when the read models have caught up with a write. It learns of progress from Committed, when the
+// projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
+// concurrent use; a waiter costs nothing until its position is reached.
+type Waiter struct {
+	// OnError learns why the notifications were interrupted, before they are taken up again; may be nil. It is set
+	// before Run.
+	OnError func(error)
+	// Caches are told of what changes before anybody is told that it did. Set before Run.
+	Caches []Cache
+	// OnUnowned learns that a projection is without an owner, so that nobody waits for it any more, or that it has one
+	// again; may be nil. Set before Run.
+	OnUnowned func(projection string, unowned bool)
+
+	db       *readmodel.DB
+	fallback time.Duration
+
+	mu          sync.Mutex
+	projections map[string]*state
+}
+
+// state is how far one projection is known to have got, and who waits for more.
+type state struct {
+	position uint64
+	told     uint64 // up to here those who keep copies know what has changed
+	changed  uint64 // here or before lies the last change of a key
+	demanded demanded
+	owner    ownership
+	waiters  pendingHeap
+}
+
+// NewWaiter returns a Waiter of a prepared database. It knows of nothing before Run or Committed.
+func NewWaiter(db *readmodel.DB) *Waiter {
+	return &Waiter{db: db, fallback: fallbackInterval, projections: make(map[string]*state)}
+}
+
+// Committed notes that a projection has committed everything up to a commit position, and which keys have changed since
+// the last one: hashes of links, ids of accounts. Those who keep copies are told first. Of what a projector of this process
+// commits PostgreSQL tells once more; nobody forgets anything twice for that. It does not block.
+func (w *Waiter) Committed(projection string, position uint64, changed []string) {
+	w.mu.Lock()
+	told := position <= w.state(projection).told
+	w.mu.Unlock()
+	if !told || slices.Contains(changed, readmodel.Everything) {
+		w.changed(projection, changed)
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.state(projection)
+	p.told = max(p.told, position)
+	if len(changed) > 0 {
+		p.changed = max(p.changed, position)
+	}
+	p.advance(position)
+}
+
+// advance notes that a projection has got to a position, and has perhaps changed something on the way. One that is known
+// already is ignored.
+func (w *Waiter) advance(projection string, position uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.state(projection)
+	if position > p.position {
+		p.changed = position
+	}
+	p.advance(position)
+}
+
+func (p *state) advance(position uint64) {
+	if position <= p.position {
+		return
+	}
+	p.position = position
+	for len(p.waiters) > 0 && p.waiters[0].position <= position {
+		close(heap.Pop(&p.waiters).(*pending).reached)
+	}
+}
+
+// Wait returns nil as soon as the projection has committed everything up to the commit position, or the error of ctx
+// when that ends first.
+func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) error {
+	wait := w.enlist(projection, position)
+	if wait == nil {
+		return nil
+	}
+	select {
+	case <-wait.reached:
+		return nil
+	case <-ctx.Done():
+		return w.leave(wait, projection, ctx.Err())
+	}
+}
+
+// Overtake is WaitOwned for the changes of keys that others are known to have.
+func (w *Waiter) Overtake(ctx context.Context, projection string, others ...string) error {
+	var position uint64
+	w.mu.Lock()
+	for _, other := range others {
+		position = max(position, w.state(other).changed)
+	}
+	w.mu.Unlock()
+	return w.WaitOwned(ctx, projection, position)
+}
+
+// enlist returns nil when the position is reached already.
+func (w *Waiter) enlist(projection string, position uint64) *pending {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p := w.state(projection)
+	if position <= p.position {
+		return nil
+	}
+	wait := &pending{position: position, reached: make(chan struct{})}
+	heap.Push(&p.waiters, wait)
+	return wait
+}
+
+// state returns the entry of a projection; w.mu is held.
+func (w *Waiter) state(projection string) *state {
+	p, ok := w.projections[projection]
+	if !ok {
+		p = &state{}
+		w.projections[projection] = p
+	}
+	return p
+}
+
+func (w *Waiter) awaited() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.projections {
+		if len(p.waiters) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Run follows the notifications until ctx ends. It holds one connection of its own, and connects again for ever.
+func (w *Waiter) Run(ctx context.Context) {
+	var polling sync.WaitGroup
+	polling.Go(func() { w.poll(ctx) })
+	polling.Go(func() { w.watchOwners(ctx) })
+	defer polling.Wait()
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
+	for {
+		err := w.listen(ctx, wait.Reset)
+		if ctx.Err() != nil {
+			return
+		}
+		w.report(err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(wait.NextBackOff()):
+		}
+	}
+}
+
+// listen follows the notifications over one connection until something fails.
+func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
+	conn, err := w.db.Listen(ctx, readmodel.Channel)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		err = errors.Join(err, conn.Close(closing))
+	}()
+	// Only after LISTEN has taken effect: what commits from then on is notified, what committed before is read here.
+	w.hears(true)
+	defer w.hears(false)
+	if err := w.read(ctx); err != nil {
+		return err
+	}
+	connected()
+	changed := make(map[string][]string)
+	for {
+		notification, err := readmodel.NextNotification(ctx, conn)
+		if err != nil {
+			return fmt.Errorf("wait for notifications: %w", err)
+		}
+		if err := w.hear(notification, changed); err != nil {
+			return fmt.Errorf("notification %q: %w", notification, err)
+		}
+	}
+}
+
+// hear takes in a notification: of keys that changed, which it gathers by their projection, or of the position that was
+// reached with them; readmodel.Channel has the form.
+func (w *Waiter) hear(notification string, changed map[string][]string) error {
+	projection, rest, _ := strings.Cut(notification, " ")
+	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
+		changed[projection] = append(changed[projection], strings.Fields(keys)...)
+		return nil
+	}
+	position, err := strconv.ParseUint(rest, 10, 64)
+	if err != nil {
+		return err
+	}
+	w.Committed(projection, position, changed[projection])
+	delete(changed, projection)
+	return nil
+}
+
+// changed tells those who keep copies which keys of a projection have changed.
+func (w *Waiter) changed(projection string, keys []string) {
+	if len(keys) == 0 {
+		return
+	}
+	for _, cache := range w.Caches {
+		cache.Changed(projection, keys)
+	}
+}
+
+// hears tells those who keep copies whether changes are heard of.
+func (w *Waiter) hears(heard bool) {
+	for _, cache := range w.Caches {
+		cache.Heard(heard)
+	}
+}
+
+// lost tells them that changes have been missed.
+func (w *Waiter) lost() {
+	for _, cache := range w.Caches {
+		cache.Missed()
+	}
+}
+
+// read takes over all checkpoints from the database.
+func (w *Waiter) read(ctx context.Context) error {
+	reached, err := w.checkpoints(ctx)
+	if err != nil {
+		return err
+	}
+	w.advanceAll(reached)
+	return nil
+}
+
+func (w *Waiter) checkpoints(ctx context.Context) (map[string]uint64, error) {
+	var rows []readmodel.Generation
+	if err := w.db.NewSelect().Model(&rows).Where("serving").Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read the checkpoints: %w", err)
+	}
+	reached := make(map[string]uint64, len(rows))
+	for _, row := range rows {
+		reached[row.Name] = uint64(row.CommitPos) //nolint:gosec // never negative
+	}
+	return reached, nil
+}
+
+func (w *Waiter) advanceAll(reached map[string]uint64) {
+	for projection, position := range reached {
+		w.advance(projection, position)
+	}
+}
+
+// poll reads the checkpoints now and then while someone waits. A position that was not announced until the next time
+// never will be.
+func (w *Waiter) poll(ctx context.Context) {
+	ticker := time.NewTicker(w.fallback)
+	defer ticker.Stop()
+	var before map[string]uint64
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if w.missed(before) {
+			w.lost()
+			w.advanceAll(before)
+		}
+		before = nil
+		if !w.awaited() {
+			continue
+		}
+		var err error
+		if before, err = w.checkpoints(ctx); err != nil && ctx.Err() == nil {
+			w.report(err)
+		}
+	}
+}
+
+// missed tells whether a position is not known to be reached.
+func (w *Waiter) missed(reached map[string]uint64) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for projection, position := range reached {
+		if w.state(projection).position < position {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Waiter) report(err error) {
+	if w.OnError != nil {
+		w.OnError(err)
+	}
+}
+
+// pending is somebody who waits for a position.
+type pending struct {
+	position uint64
+	reached  chan struct{} // closed when the position is
+	place    int           // in the heap; -1 when no longer in it
+}
+
+// pendingHeap is a heap, the lowest position first.
+type pendingHeap []*pending
+
+var _ heap.Interface = (*pendingHeap)(nil)
+
+func (h pendingHeap) Len() int           { return len(h) }
+func (h pendingHeap) Less(i, j int) bool { return h[i].position < h[j].position }
+
+func (h pendingHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i, j
+}
+
+// Push implements heap.Interface.
+func (h *pendingHeap) Push(x any) {
+	added := x.(*pending) //nolint:forcetypeassert // nothing else is pushed
+	added.place = len(*h)
+	*h = append(*h, added)
+}
+
+// Pop implements heap.Interface.
+func (h *pendingHeap) Pop() any {
+	last := len(*h) - 1
+	removed := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	removed.place = -1
+	return removed
+}

@@ -1,0 +1,257 @@
+package progress
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/queriestest"
+)
+
+// follow runs a Waiter until the end of the test.
+func follow(t *testing.T, f *Waiter) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
+func mustWait(t *testing.T, f *Waiter, projection string, position uint64) {
+	t.Helper()
+	if err := f.Wait(queriestest.WithPatience(t), projection, position); err != nil {
+		t.Fatalf("wait for %s at %d: %v", projection, position, err)
+	}
+}
+
+func TestWaiterHearsOtherProcesses(t *testing.T) {
+	t.Parallel()
+	db := queriestest.OpenDatabase(t)
+	f := NewWaiter(db)
+	queriestest.Commit(t, db, "links", 7, false)
+	follow(t, f)
+	mustWait(t, f, "links", 7) // read at the connection
+	for position := uint64(8); position < 30; position++ {
+		queriestest.Commit(t, db, "links", position, true)
+		mustWait(t, f, "links", position)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := f.Wait(ended, "tags", 1); !errors.Is(err, context.Canceled) {
+		t.Errorf("tags did not move, but the wait returned %v", err)
+	}
+	if err := f.Wait(ended, "links", 29); err != nil {
+		t.Errorf("what is reached needs no waiting, but: %v", err)
+	}
+}
+
+func TestWaiterReconnects(t *testing.T) {
+	t.Parallel()
+	db := queriestest.OpenDatabase(t)
+	f := NewWaiter(db)
+	f.fallback = time.Hour // only the new connection can help
+	interrupted := make(chan error, 100)
+	f.OnError = func(err error) { interrupted <- err }
+	follow(t, f)
+	for position := uint64(10); position < 60; position += 10 {
+		queriestest.Commit(t, db, "links", position, true)
+		mustWait(t, f, "links", position)
+		if _, err := db.NewRaw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+			WHERE datname = current_database() AND query LIKE 'LISTEN%'`).Exec(queriestest.WithPatience(t)); err != nil {
+			t.Fatal(err)
+		}
+		<-interrupted
+		queriestest.Commit(t, db, "links", position+1, true) // nobody listens, perhaps
+		mustWait(t, f, "links", position+1)
+	}
+}
+
+func TestWaiterFallsBackToReading(t *testing.T) {
+	t.Parallel()
+	db := queriestest.OpenDatabase(t)
+	f := NewWaiter(db)
+	f.fallback = 10 * time.Millisecond
+	follow(t, f)
+	queriestest.Commit(t, db, "links", 1, true)
+	mustWait(t, f, "links", 1)
+	queriestest.Commit(t, db, "links", 5, false)
+	mustWait(t, f, "links", 5)
+}
+
+// TestWaiterLosesNoWakeUp has many wait while positions arrive out of order from several sides, and others give up.
+func TestWaiterLosesNoWakeUp(t *testing.T) {
+	t.Parallel()
+	const last, waiting, sources = 2000, 400, 4
+	f := NewWaiter(nil)
+	ctx := queriestest.WithPatience(t)
+	givingUp, giveUp := context.WithCancel(ctx)
+	var all sync.WaitGroup
+	for i := range waiting {
+		projection := []string{"links", "tags"}[i%2]
+		all.Go(func() {
+			for range 20 {
+				if err := f.Wait(ctx, projection, rand.Uint64N(last+1)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+		all.Go(func() {
+			if err := f.Wait(givingUp, projection, last+1+rand.Uint64N(9)); !errors.Is(err, context.Canceled) {
+				t.Errorf("waiting for what never comes ended with %v", err)
+			}
+		})
+	}
+	for range sources {
+		all.Go(func() {
+			for position := range uint64(last + 1) {
+				if rand.IntN(sources) > 0 || position == last {
+					f.advance("links", position)
+					f.advance("tags", position)
+				}
+				if position == last/2 {
+					giveUp()
+				}
+			}
+		})
+	}
+	all.Wait()
+	giveUp()
+	if f.awaited() {
+		t.Error("those who gave up are still listed")
+	}
+	f.advance("links", 3)
+	if err := f.Wait(givingUp, "links", last); err != nil {
+		t.Errorf("a position that comes late took progress back: %v", err)
+	}
+}
+
+func BenchmarkWaiterWait(b *testing.B) {
+	f := NewWaiter(nil)
+	ctx, cancel := context.WithCancel(b.Context())
+	var waiting sync.WaitGroup
+	for i := range 10_000 { // who wait for long
+		waiting.Go(func() { _ = f.Wait(ctx, "links", uint64(1<<40+i)) })
+	}
+	var position uint64
+	b.ResetTimer()
+	for b.Loop() {
+		position++
+		done := make(chan error, 1)
+		go func() { done <- f.Wait(ctx, "links", position) }()
+		f.advance("links", position)
+		if err := <-done; err != nil {
+			b.Fatal(err)
+		}
+	}
+	cancel()
+	waiting.Wait()
+}
+
+// A notification is a position, or keys, or an error, whoever may have sent it.
+func FuzzNotification(f *testing.F) {
+	for _, seed := range []string{"links 5", "links " + readmodel.Changed + "one two", "links " + readmodel.Changed + readmodel.Everything, "links", "", " 1", "links -1"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, notification string) {
+		redirects, err := cache.NewRedirects(queries.New(nil), 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := NewWaiter(nil)
+		fresh.Caches = []Cache{redirects}
+		_ = fresh.hear(notification, make(map[string][]string))
+	})
+}
+
+func TestOvertake(t *testing.T) {
+	t.Parallel()
+	f := NewWaiter(queriestest.OpenDatabase(t))
+	ctx := queriestest.WithPatience(t)
+	if err := f.Overtake(ctx, "history", "links", "tags"); err != nil {
+		t.Errorf("nothing is known: %v", err)
+	}
+	f.Committed("links", 5, []string{"hash"})
+	f.Committed("links", 9, nil) // clicks
+	f.advance("links", 9)        // as the database has it
+	f.Committed("tags", 7, []string{readmodel.Unkept})
+	f.advance("history", 6)
+	overtaken := make(chan error, 1)
+	go func() { overtaken <- f.Overtake(ctx, "history", "links", "tags") }()
+	for !f.awaited() {
+		runtime.Gosched()
+	}
+	f.advance("history", 7)
+	if err := <-overtaken; err != nil {
+		t.Errorf("overtaken: %v", err)
+	}
+}
+
+// copies is a Cache that notes which keys of links it has heard of.
+type copies struct{ heard []string }
+
+func (c *copies) Changed(projection string, keys []string) {
+	if projection == "links" {
+		c.heard = append(c.heard, keys...)
+	}
+}
+func (*copies) Heard(bool) {}
+func (*copies) Missed()    {}
+
+// What a projector of this process tells and PostgreSQL tells again is forgotten once, in whatever order they do.
+func TestCachesForgetOnce(t *testing.T) {
+	t.Parallel()
+	hear := func(w *Waiter, notifications ...string) {
+		t.Helper()
+		changed := make(map[string][]string)
+		for _, notification := range notifications {
+			if err := w.hear(notification, changed); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for name, tell := range map[string][2]func(*Waiter){
+		"the projector first": {
+			func(w *Waiter) { w.Committed("links", 5, []string{"b", "a"}) },
+			func(w *Waiter) { hear(w, "links changed b", "accounts 7", "links changed a", "links 5") },
+		},
+		"PostgreSQL first": {
+			func(w *Waiter) { hear(w, "links changed b", "links changed a", "links 5") },
+			func(w *Waiter) { w.Committed("links", 5, []string{"b", "a"}) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			cache, w := &copies{}, NewWaiter(nil)
+			w.Caches = []Cache{cache}
+			heard := func(want ...string) {
+				t.Helper()
+				if !slices.Equal(cache.heard, want) {
+					t.Errorf("heard of %v, want %v", cache.heard, want)
+				}
+				cache.heard = nil
+			}
+			tell[0](w)
+			heard("b", "a")
+			tell[1](w)
+			heard()
+			hear(w, "links changed a", "links 6") // another process has committed
+			heard("a")
+			w.Committed("links", 6, []string{readmodel.Everything}) // another generation serves
+			heard(readmodel.Everything)
+		})
+	}
+}
