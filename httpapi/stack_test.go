@@ -25,8 +25,8 @@ import (
 	"linkledger/commands"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections"
-	"linkledger/projections/postgres/postgrestest"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )

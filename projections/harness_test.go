@@ -14,7 +14,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/readmodel"
 )
 
