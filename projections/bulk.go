@@ -4,79 +4,44 @@ import (
 	"context"
 	"fmt"
 	"time"
-	"unsafe"
-
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"linkledger/events/eventstore"
-	"linkledger/projections/readmodel"
 )
 
 // Bounds of what a build holds, in bytes.
 const (
-	mostRecent   = 24 << 20 // rows that it knows: at least as much, at most twice as much and two transactions
 	mostGathered = 16 << 20 // what one transaction writes
-	place        = 48       // what an entry of a map or a fact takes beside its contents
+	factSize     = 48       // what a fact takes beside its contents
 )
 
-// bulk is what a build knows of the tables that it alone fills, so that it need not ask: most links are edited soon after
-// they were created. What a transaction writes is known at least until it is in the tables.
+// bulk is how a generation is filled that nobody reads yet.
 type bulk struct {
-	links   recent[uuid.UUID, *readmodel.Link]
-	tallies recent[uuid.UUID, tally]
-	touched int // bytes of the rows that are to be written
+	loader loader // nil: the projection has none
 }
 
-func newBulk() *bulk {
-	return &bulk{
-		links:   recent[uuid.UUID, *readmodel.Link]{weigh: weighLink},
-		tallies: recent[uuid.UUID, tally]{weigh: func(tally) int { return place + int(unsafe.Sizeof(tally{})) }},
-	}
-}
-
-func weighLink(row *readmodel.Link) int {
-	return place + int(unsafe.Sizeof(*row)) + len(row.LongURL) + len(row.Note) + len(row.Hash) + len(row.TagIDs)*len(row.ID)
-}
-
-// begin makes room for what the next transaction writes. What the one before wrote is in the tables by now.
+// begin makes room for what the next transaction writes.
 func (b *bulk) begin() {
-	b.links.age()
-	b.tallies.age()
-	b.touched = 0
+	if b.loader != nil {
+		b.loader.begin()
+	}
 }
 
-// recent holds the values that were put or asked for last.
-type recent[K comparable, V any] struct {
-	weigh      func(V) int // in bytes
-	young, old map[K]V     // the old ones are dropped when the young ones have become too many
-	size       int         // of the young ones
+// touched is how many bytes the rows take that are to be written, as far as they are known.
+func (b *bulk) touched() int {
+	if b.loader == nil {
+		return 0
+	}
+	return b.loader.touched()
 }
 
-func (r *recent[K, V]) get(key K) (V, bool) {
-	value, ok := r.young[key]
-	if !ok {
-		if value, ok = r.old[key]; ok {
-			r.put(key, value)
-		}
-	}
-	return value, ok
-}
+func (p *projector) newBulk() *bulk { return &bulk{p.folds.loader()} }
 
-func (r *recent[K, V]) put(key K, value V) {
-	if r.young == nil {
-		r.young = make(map[K]V)
+// bulkFold returns the fold of the next transaction of a build.
+func (p *projector) bulkFold() fold {
+	if p.bulk != nil && p.bulk.loader != nil {
+		return p.bulk.loader.next()
 	}
-	if _, ok := r.young[key]; !ok {
-		r.size += r.weigh(value)
-	}
-	r.young[key] = value
-}
-
-func (r *recent[K, V]) age() {
-	if r.size > mostRecent {
-		r.old, r.young, r.size = r.young, nil, 0
-	}
+	return p.folds.next()
 }
 
 // stretch is a part of the log that goes into the tables together.
@@ -108,7 +73,7 @@ func (g *gathered) add(recorded []eventstore.Recorded, facts []fact, to eventsto
 	}
 	g.extend(recorded, to)
 	for _, r := range recorded {
-		g.size += place + len(r.Data) + len(r.Metadata)
+		g.size += factSize + len(r.Data) + len(r.Metadata)
 	}
 	return nil
 }
@@ -121,15 +86,15 @@ type writing struct {
 	cancel  context.CancelFunc
 }
 
-// take brings a batch into the tables, in parts. After an erasure a build knows the notes no more.
+// take brings a batch into the tables, in parts. After an event that is applied alone a build knows no rows any more.
 func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool) error {
-	parts := cutAtErasures(recorded, func(r eventstore.Recorded) eventstore.Recorded { return r })
+	parts := cut(p.projection, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r })
 	for i, part := range parts {
 		upTo := to
 		if i < len(parts)-1 {
 			upTo = part[len(part)-1].Position
 		}
-		if !isErasure(part) {
+		if len(part) == 0 || p.alone == nil || !p.alone(part[0]) {
 			if err := p.takePart(ctx, part, upTo, held); err != nil {
 				return err
 			}
@@ -142,7 +107,7 @@ func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to
 			return err
 		}
 		if p.bulk != nil {
-			p.bulk = newBulk()
+			p.bulk = p.newBulk()
 		}
 	}
 	return nil
@@ -167,7 +132,7 @@ func (p *projector) takePart(ctx context.Context, recorded []eventstore.Recorded
 // takeBulk gathers events while PostgreSQL takes in what came before, as far as there is room: a row that many of them change
 // is written once.
 func (p *projector) takeBulk(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
-	if !p.keeps {
+	if p.bulk.loader == nil {
 		if err := p.settle(ctx); err != nil {
 			return err
 		}
@@ -176,7 +141,7 @@ func (p *projector) takeBulk(ctx context.Context, recorded []eventstore.Recorded
 		p.giveUp(err)
 		return err
 	}
-	if p.writing != nil && len(p.writing.outcome) == 0 && p.gathered.size+p.bulk.touched < mostGathered {
+	if p.writing != nil && len(p.writing.outcome) == 0 && p.gathered.size+p.bulk.touched() < mostGathered {
 		return nil
 	}
 	if err := p.await(ctx); err != nil {
@@ -227,7 +192,7 @@ func (p *projector) await(ctx context.Context) error {
 func (p *projector) giveUp(err error) {
 	p.gathered, p.bulk = nil, nil
 	if transient(err) {
-		p.bulk = newBulk() // the old one knows what never came to be
+		p.bulk = p.newBulk() // the old one knows what never came to be
 	}
 }
 
@@ -237,11 +202,10 @@ func (p *projector) gather(ctx context.Context, recorded []eventstore.Recorded, 
 	sorted := p.sortOut(recorded)
 	facts := sorted.facts
 	if p.gathered == nil {
-		p.gathered = &gathered{fold: p.fold()}
+		p.gathered = &gathered{fold: p.bulkFold()}
 	}
-	folding, reading := p.gathered.fold, newStatements(p.at.schema(), &p.notes)
-	reading.bulk = p.bulk
-	if folding.read(reading, facts); reading.Len() > 0 {
+	folding, reading := p.gathered.fold, newStatements(p.at.schema())
+	if folding.read(reading, facts); reading.len() > 0 {
 		if err := p.read(ctx, reading); err != nil {
 			return err
 		}
@@ -263,8 +227,7 @@ func (p *projector) writeLater(ctx context.Context) (err error) {
 	}()
 	defer recovered(&err)
 	p.bulk.begin()
-	statements := newStatements(p.at.schema(), &p.notes)
-	statements.bulk = p.bulk
+	statements := newStatements(p.at.schema())
 	p.gathered.fold.write(statements)
 	p.insertLetters(statements, p.gathered.letters)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
@@ -301,13 +264,13 @@ func (p *projector) writeBulk(ctx context.Context, writing *statements, to event
 		}
 	}()
 	var serving bool
-	opening := newStatements(p.at.schema(), &p.notes)
-	opening.BeginTx(pgx.TxOptions{})
+	opening := newStatements(p.at.schema())
+	opening.begin()
 	p.at.advance(opening, to, p.lease, &serving)
 	if err := opening.send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("build %s: %w", p.name, err)
 	}
-	writing.queue("COMMIT")
+	writing.commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
 	if err := writing.send(ctx, conn.Conn()); err != nil {

@@ -105,12 +105,11 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 		if err != nil {
 			return err
 		}
-		notes := &noteKeys{master: db.MasterKey}
-		changed, err := p.apply(ctx, tx.Conn(), at.schema(), notes, facts)
+		changed, err := p.apply(ctx, tx.Conn(), at.schema(), p.folds(db.MasterKey), facts)
 		if err != nil {
 			return err
 		}
-		telling := newStatements(at.schema(), notes)
+		telling := newStatements(at.schema())
 		announce(telling, name, at.position, changed)
 		return telling.send(ctx, tx.Conn())
 	})

@@ -77,7 +77,7 @@ func TestDimensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Dimensions)
 	const most = 2
-	w.projection.fold = func() fold { return dimensionFoldOf(most) }
+	w.projection.folds = foldsOf(func() fold { return dimensionFoldOf(most) })
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
@@ -87,7 +87,7 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Dimensions)
-	w.projection.fold = func() fold { return dimensionFoldOf(3) }
+	w.projection.folds = foldsOf(func() fold { return dimensionFoldOf(3) })
 	link := uuid.NewString()
 	stream := events.StreamURL + link
 	click := func(referrers ...string) (e events.ClicksRecorded) {

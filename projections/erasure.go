@@ -3,8 +3,6 @@ package projections
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -19,37 +17,41 @@ import (
 // in the tables. Whoever applies it also deletes the key. So no generation reads a note that comes after it, when and
 // however often it is built, and a key that a restored backup brought back does not stay.
 
+// isErasure reports whether an event is an erasure.
+func isErasure(r eventstore.Recorded) bool { return r.Type == erasure }
+
 var erasure = events.AccountErased{}.EventType()
 
-func isErasure(part []eventstore.Recorded) bool {
-	return len(part) == 1 && part[0].Type == erasure
+// noteTables are the tables of a projection that have notes.
+type noteTables struct {
+	// erasing are the statements that erase notes of the account $1. The texts of a search have the note between line breaks.
+	erasing []string
+	// forgetting are the statements after these by which the planner forgets the notes. Its statistics have values of some
+	// rows, until a table is analyzed again. A table without rows would keep those from before: those that rows are deleted
+	// from are analyzed with one that nobody else sees.
+	forgetting []string
 }
 
-// erasures are the statements that erase notes of the account $1, by projection. The texts of a search have the note
-// between line breaks.
-var erasures = map[string][]string{
-	Links: {
+var linkNotes = noteTables{
+	erasing: []string{
 		"UPDATE ?schema.links SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
 		"UPDATE ?schema.link_texts SET " + eraseText,
 	},
-	History: {
-		"UPDATE ?schema.link_versions SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
-		"UPDATE ?schema.link_faces SET " + eraseText,
-		"UPDATE ?schema.former_faces SET " + eraseText,
-	},
-}
-
-// forgettings are the statements after these by which the planner forgets the notes, by projection. Its statistics have
-// values of some rows, until a table is analyzed again. A table without rows would keep those from before: those that rows
-// are deleted from are analyzed with one that nobody else sees.
-var forgettings = map[string][]string{
-	Links: {
+	forgetting: []string{
 		"ANALYZE ?schema.links (note)",
 		"INSERT INTO ?schema.link_texts (account_id, number, text) VALUES (" + nobody + ", -1, '')",
 		"ANALYZE ?schema.link_texts",
 		"DELETE FROM ?schema.link_texts WHERE account_id = " + nobody,
 	},
-	History: {
+}
+
+var historyNotes = noteTables{
+	erasing: []string{
+		"UPDATE ?schema.link_versions SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
+		"UPDATE ?schema.link_faces SET " + eraseText,
+		"UPDATE ?schema.former_faces SET " + eraseText,
+	},
+	forgetting: []string{
 		"ANALYZE ?schema.link_versions (note)",
 		"INSERT INTO ?schema.link_faces " + faceOfNobody,
 		"ANALYZE ?schema.link_faces",
@@ -60,50 +62,31 @@ var forgettings = map[string][]string{
 	},
 }
 
-const (
-	nobody       = "'00000000-0000-0000-0000-000000000000'"
-	faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" + nobody + ", 0, 0, -1, '', '', " + nobody + ")"
-)
+const faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" + nobody + ", 0, 0, -1, '', '', " + nobody + ")"
 
+// nobody is the id of an account and of a link that there never is, in SQL.
+const nobody = "'00000000-0000-0000-0000-000000000000'"
+
+// eraseText ends a statement that erases the notes in a table of texts.
 const eraseText = `text = convert_to(regexp_replace(linkledger.utf8(text), E'\n.+\n', E'\n` + events.Erased + `\n'), 'UTF8')
 	WHERE account_id = $1 AND linkledger.utf8(text) ~ E'\n.+\n'`
 
 // erase queues what erases the notes of an account, which may take as long as it takes.
-func erase(s *statements, projection string, account uuid.UUID) {
+func (t noteTables) erase(s *statements, account uuid.UUID) {
 	s.queue("SET LOCAL statement_timeout = 0")
-	for _, statement := range erasures[projection] {
+	for _, statement := range t.erasing {
 		s.queue(statement, toUUID(account))
 	}
-	for _, statement := range forgettings[projection] {
+	for _, statement := range t.forgetting {
 		s.queue(statement)
 	}
 	s.queue(readmodel.EraseKeyStatement, toUUID(account))
 }
 
-// cutAtErasures cuts events into parts, of which each erasure is one.
-func cutAtErasures[E any](all []E, recorded func(E) eventstore.Recorded) [][]E {
-	var parts [][]E
-	begin := 0
-	for i, e := range all {
-		if recorded(e).Type != erasure {
-			continue
-		}
-		if i > begin {
-			parts = append(parts, all[begin:i])
-		}
-		parts = append(parts, all[i:i+1])
-		begin = i + 1
-	}
-	if begin < len(all) || begin == 0 {
-		parts = append(parts, all[begin:])
-	}
-	return parts
-}
-
 // AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a position of the log. It
 // fails with ctx, and returns which have not.
 func AwaitErasure(ctx context.Context, db *readmodel.DB, at eventstore.Position) (behind []string, err error) {
-	names := slices.Sorted(maps.Keys(erasures))
+	names := []string{History, Links}
 	for {
 		behind = behind[:0]
 		if err := db.NewRaw(`SELECT name || ' ' || generation FROM linkledger.generations

@@ -15,6 +15,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/readmodel"
 )
 
 func TestTransient(t *testing.T) {
@@ -42,8 +43,17 @@ func TestTransient(t *testing.T) {
 // PostgreSQL, or a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
-	clone.projection.fold = func() fold { return &poisonedFold{fold: w.projection.fold(), at: at, panics: panics} }
+	clone.projection.folds = func(master *readmodel.MasterKey) folds {
+		sound := w.projection.folds(master)
+		return foldsOf(func() fold { return &poisonedFold{fold: sound.next(), at: at, panics: panics} })(master)
+	}
 	return &clone
+}
+
+// poison makes a projector fail at one event, as one of a poisoned workshop.
+func (w *workshop) poison(p *projector, at eventstore.Position, panics bool) {
+	p.projection = w.poisoned(at, panics).projection
+	p.folds = p.projection.folds(w.db.MasterKey)
 }
 
 type poisonedFold struct {
@@ -85,7 +95,7 @@ func TestBisection(t *testing.T) {
 		w.clear(ctx, t)
 
 		p := w.empty(ctx, t)
-		p.projection = w.poisoned(log[poison].Position, rapid.Bool().Draw(t, "panics")).projection
+		w.poison(p, log[poison].Position, rapid.Bool().Draw(t, "panics"))
 		failed, ok := errors.AsType[*EventError](p.applyBatch(ctx, batchOf(log)))
 		if !ok || failed.Position != log[poison].Position {
 			t.Fatalf("failed with %v, want event %d, at %s", failed, poison, log[poison].Position)
@@ -117,7 +127,8 @@ func TestParking(t *testing.T) {
 	want := w.dump(ctx, t)
 
 	p := w.empty(ctx, t)
-	p.projection, p.policy = w.poisoned(log[2].Position, false).projection, Park
+	w.poison(p, log[2].Position, false)
+	p.policy = Park
 	mustHandle(ctx, t, p, log[:4])
 	mustHandle(ctx, t, p, log[4:])
 	if p.at.position != log[4].Position {

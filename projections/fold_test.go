@@ -162,7 +162,7 @@ func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 
 func fillInBulk(p *projector, bulk bool) {
 	if p.building = bulk; bulk {
-		p.bulk = newBulk()
+		p.bulk = p.newBulk()
 	}
 }
 

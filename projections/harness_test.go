@@ -14,7 +14,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/readmodel"
 )
 
@@ -120,11 +120,10 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
 	p := &projector{
-		projection: w.projection, db: w.db, status: new(Board).line(key{w.projection.name, w.generation}),
+		projection: w.projection, folds: w.projection.folds(w.db.MasterKey), db: w.db, status: new(Board).line(key{w.projection.name, w.generation}),
 		onCommit: func(string, uint64, []string) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
 		logger: slog.New(slog.DiscardHandler),
 		at:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
-		notes:  noteKeys{master: w.db.MasterKey},
 	}
 	if _, err := p.checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)

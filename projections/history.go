@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
+	"linkledger/projections/readmodel"
 )
 
 // historyFold keeps what links, tags and accounts were, from which moment to which. It holds those that a batch touches,
@@ -26,6 +27,19 @@ type accountClock struct {
 	lead   time.Duration
 	links  int // number of the next one
 }
+
+// historyFolds makes the folds of a generation.
+type historyFolds struct {
+	keys *noteKeys
+}
+
+func newHistoryFolds(master *readmodel.MasterKey) folds {
+	return historyFolds{&noteKeys{master: master}}
+}
+
+func (h historyFolds) next() fold { return withNotes(newHistoryFold(), h.keys, historyNotes) }
+
+func (h historyFolds) loader() loader { return nil }
 
 func newHistoryFold() fold {
 	return &historyFold{

@@ -27,7 +27,7 @@ func (p *projector) hold(ctx context.Context, recorded []eventstore.Recorded, to
 		return p.commit(ctx, recorded, to)
 	}
 	if p.gathered == nil {
-		p.gathered = &gathered{fold: p.fold()}
+		p.gathered = &gathered{fold: p.folds.next()}
 	}
 	if err := p.gathered.add(recorded, sorted.facts, to); err != nil {
 		return err

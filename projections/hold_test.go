@@ -76,7 +76,7 @@ func TestHeldFailure(t *testing.T) {
 		w.clear(ctx, t)
 
 		p := w.empty(ctx, t)
-		p.projection = w.poisoned(log[poison].Position, rapid.Bool().Draw(t, "panics")).projection
+		w.poison(p, log[poison].Position, rapid.Bool().Draw(t, "panics"))
 		if park {
 			p.policy = Park
 		}

@@ -32,7 +32,7 @@ func (l *linkFold) noteBatch(link uuid.UUID, f fact) error {
 
 func (l *linkFold) writeBatches(s *statements) {
 	isNew := make(map[uuid.UUID]bool)
-	if l.copies(s) {
+	if l.copies() {
 		for _, row := range l.created {
 			isNew[row.ID] = true
 		}

@@ -17,6 +17,7 @@ import (
 // linkFold brings links and their clicks up to date. It holds the links that a batch touches, as they are after the facts
 // so far.
 type linkFold struct {
+	loader  *linkLoader // nil: the tables are not filled in bulk
 	rows    map[uuid.UUID]*readmodel.Link
 	found   []*readmodel.Link // those that were there before
 	were    []readmodel.Link  // what the found ones were before the facts; a build does not know
@@ -27,9 +28,20 @@ type linkFold struct {
 	batches map[linkBatch]struct{} // by which the links were changed
 }
 
-func newLinkFold() fold {
+// linkFolds makes the folds of a generation.
+type linkFolds struct {
+	keys *noteKeys
+}
+
+func newLinkFolds(master *readmodel.MasterKey) folds { return linkFolds{&noteKeys{master: master}} }
+
+func (l linkFolds) next() fold { return withNotes(newLinkFold(nil), l.keys, linkNotes) }
+
+func (l linkFolds) loader() loader { return newLinkLoader(l.keys) }
+
+func newLinkFold(loader *linkLoader) *linkFold {
 	return &linkFold{
-		rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold), batches: make(map[linkBatch]struct{}),
+		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold), batches: make(map[linkBatch]struct{}),
 		counts: countFold{begin: newClickFold, reset: resetCounts, restore: restoreCounts},
 	}
 }
@@ -53,11 +65,11 @@ func (l *linkFold) read(s *statements, facts []fact) {
 		if _, ok := l.rows[id]; ok {
 			continue // gathered before
 		}
-		if s.bulk != nil {
-			if row, ok := s.bulk.links.get(id); ok {
+		if l.loader != nil {
+			if row, ok := l.loader.links.get(id); ok {
 				copied := *row // PostgreSQL may be taking in the other
 				l.find(&copied)
-				s.bulk.touched += weighLink(row)
+				l.loader.size += weighLink(row)
 				continue
 			}
 		}
@@ -68,7 +80,7 @@ func (l *linkFold) read(s *statements, facts []fact) {
 			max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at
 			FROM ?schema.links WHERE id = ANY($1::uuid[])`, ids).Query(l.scan)
 	}
-	l.tallies.read(s, facts)
+	l.tallies.read(s, facts, l.loader)
 }
 
 func (l *linkFold) scan(rows pgx.Rows) error {
@@ -270,16 +282,16 @@ func attach(attached, tags []uuid.UUID) []uuid.UUID {
 const manyCreated = 32
 
 // copies tells whether the rows of new links are copied.
-func (l *linkFold) copies(s *statements) bool { return s.bulk != nil || len(l.created) >= manyCreated }
+func (l *linkFold) copies() bool { return l.loader != nil || len(l.created) >= manyCreated }
 
 func (l *linkFold) size() int { return len(l.rows) + l.counts.size() }
 
 func (l *linkFold) write(s *statements) []string {
-	if s.bulk != nil {
+	if l.loader != nil {
 		l.writeBulk(s)
 		return nil
 	}
-	if l.copies(s) {
+	if l.copies() {
 		copyLinks(s, l.created)
 		copyTexts(s, l.created)
 	} else {
@@ -301,14 +313,15 @@ func (l *linkFold) writeBulk(s *statements) {
 		s.queue(`UPDATE ?schema.links AS link SET ` + foldedColumns + ` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`)
 	}
 	for _, row := range l.rows {
-		s.bulk.links.put(row.ID, row)
+		l.loader.links.put(row.ID, row)
 	}
-	writeTexts(s, append(l.found, l.created...))
+	// The texts that PostgreSQL may write in lower case otherwise than readmodel.SearchText does.
+	writeTexts(s, slices.DeleteFunc(slices.Concat(l.found, l.created), isASCIIText))
 	l.writeRest(s)
 }
 
 func (l *linkFold) writeRest(s *statements) {
-	l.tallies.write(s)
+	l.tallies.write(s, l.loader)
 	l.writeBatches(s)
 	l.counts.write(s)
 }

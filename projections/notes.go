@@ -82,18 +82,17 @@ func (k *noteKeys) learn(account string, key *events.NoteKey) {
 // noteFold hands the facts to a fold of links with their notes, as far as these can be read, and sees to erasures.
 type noteFold struct {
 	fold
-	projection string
-	keys       *noteKeys
-	erased     []uuid.UUID // accounts
+	keys   *noteKeys
+	tables noteTables
+	erased []uuid.UUID // accounts
 }
 
-// withNotes returns what makes the folds of a projection of links.
-func withNotes(projection string, of func() fold) func() fold {
-	return func() fold { return &noteFold{fold: of(), projection: projection} }
+// withNotes returns a fold that opens the notes for another one, and erases them in its tables.
+func withNotes(of fold, keys *noteKeys, tables noteTables) fold {
+	return &noteFold{fold: of, keys: keys, tables: tables}
 }
 
 func (n *noteFold) read(s *statements, facts []fact) {
-	n.keys = s.notes
 	var accounts map[string]struct{}
 	for _, f := range facts {
 		if sealed := events.SealedNoteOf(f.body); sealed != nil {
@@ -133,7 +132,7 @@ func (n *noteFold) step(f fact) error {
 
 func (n *noteFold) write(s *statements) []string {
 	for _, id := range n.erased {
-		erase(s, n.projection, id)
+		n.tables.erase(s, id)
 	}
 	return n.fold.write(s)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"linkledger/events"
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/readmodel"
 )
 

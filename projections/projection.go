@@ -1,15 +1,18 @@
 package projections
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
 )
 
 // Names of the projections.
@@ -33,14 +36,46 @@ const clickPatience = 2 * time.Second
 type projection struct {
 	name   string
 	filter eventstore.Filter
-	fold   func() fold
-	raw    bool // the fold takes facts without their bodies
-	keeps  bool // the fold puts into bulk what it changes, and finds it there
-	held   bool // events that nobody waits for may be held: the fold may be given them without read
+	// folds returns what makes the folds of one generation. The key is that of the accounts' keys; nil: none was given.
+	folds func(master *readmodel.MasterKey) folds
+	raw   bool // the fold takes facts without their bodies
+	held  bool // events that nobody waits for may be held: the fold may be given them without read
+	// alone reports whether an event is applied alone, after all that precedes it and before anything that follows. What
+	// was known of the tables before it is not known any more. nil: no event is.
+	alone func(eventstore.Recorded) bool
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
 	patient                  func(eventstore.Recorded) bool
 	rests                    bool          // nobody waits for any
 	minPatience, maxPatience time.Duration // see eventstore.SubscriberConfig
+}
+
+// folds makes the folds of one generation, one for each batch. It holds what they share, such as the keys of accounts.
+type folds interface {
+	next() fold
+	// loader returns what makes the folds while the generation is filled in bulk; nil: next does.
+	loader() loader
+}
+
+// loader makes folds that fill a generation in bulk. Nobody else changes its tables, so a loader knows rows that were
+// touched of late, and the folds need not ask for them. What the folds leave out comes from readmodel.Complete at the end.
+type loader interface {
+	next() fold
+	// begin makes room for what the next transaction writes. What the one before wrote is in the tables by now.
+	begin()
+	// touched is how many bytes the known rows take that are to be written.
+	touched() int
+}
+
+// independent makes folds that share nothing.
+type independent func() fold
+
+func (f independent) next() fold { return f() }
+
+func (f independent) loader() loader { return nil }
+
+// foldsOf returns the folds of a projection that share nothing.
+func foldsOf(of func() fold) func(*readmodel.MasterKey) folds {
+	return func(*readmodel.MasterKey) folds { return independent(of) }
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
@@ -60,19 +95,19 @@ type fold interface {
 func all() []projection {
 	return []projection{
 		{
-			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount), keeps: true,
-			fold: withNotes(Links, newLinkFold), held: true, patient: isClicks, maxPatience: clickPatience,
+			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
+			folds: newLinkFolds, alone: isErasure, held: true, patient: isClicks, maxPatience: clickPatience,
 		},
-		{name: Tags, filter: streams(events.StreamTags), fold: newTagFold},
-		{name: Accounts, filter: streams(events.StreamAccount), fold: newAccountFold},
+		{name: Tags, filter: streams(events.StreamTags), folds: foldsOf(newTagFold)},
+		{name: Accounts, filter: streams(events.StreamAccount), folds: foldsOf(newAccountFold)},
 		{
-			name: Dimensions, fold: newDimensionFold, held: true,
+			name: Dimensions, folds: foldsOf(newDimensionFold), held: true,
 			filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
 			rests:  true, minPatience: restPatience, maxPatience: dimensionPatience,
 		},
-		{name: Tree, fold: newTreeFold, raw: true, rests: true, minPatience: treePatience},
+		{name: Tree, folds: foldsOf(newTreeFold), raw: true, rests: true, minPatience: treePatience},
 		{
-			name: History, fold: withNotes(History, newHistoryFold),
+			name: History, folds: newHistoryFolds, alone: isErasure,
 			filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount),
 			rests:  true, minPatience: restPatience,
 		},
@@ -188,4 +223,43 @@ func checkYear(t time.Time) error {
 // errUnexpected refuses a fact of a type that its stream never holds.
 func errUnexpected(f fact) error {
 	return fmt.Errorf("%w: %s has no place in stream %s", ErrContradiction, f.Type, f.Stream)
+}
+
+// cut cuts events into parts, of which each event that is applied alone is one.
+func cut[E any](p projection, all []E, recorded func(E) eventstore.Recorded) [][]E {
+	var parts [][]E
+	begin := 0
+	for i, e := range all {
+		if p.alone == nil || !p.alone(recorded(e)) {
+			continue
+		}
+		if i > begin {
+			parts = append(parts, all[begin:i])
+		}
+		parts = append(parts, all[i:i+1])
+		begin = i + 1
+	}
+	if begin < len(all) || begin == 0 {
+		parts = append(parts, all[begin:])
+	}
+	return parts
+}
+
+// apply takes facts into the tables of a schema, and returns the keys to announce.
+func (p projection) apply(ctx context.Context, conn *pgx.Conn, schema string, folds folds, facts []fact) (changed []string, err error) {
+	for _, part := range cut(p, facts, func(f fact) eventstore.Recorded { return f.Recorded }) {
+		folding, reading, writing := folds.next(), newStatements(schema), newStatements(schema)
+		folding.read(reading, part)
+		if err := reading.send(ctx, conn); err != nil {
+			return nil, err
+		}
+		if err := foldEach(part, folding.step); err != nil {
+			return nil, err
+		}
+		changed = append(changed, folding.write(writing)...)
+		if err := writing.send(ctx, conn); err != nil {
+			return nil, err
+		}
+	}
+	return changed, nil
 }

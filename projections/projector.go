@@ -20,6 +20,7 @@ import (
 // projector brings the batches of one subscription into the tables of one generation that this process owns.
 type projector struct {
 	projection
+	folds    folds
 	db       *readmodel.DB
 	status   *statusLine
 	onCommit func(projection string, position uint64, changed []string) // for the generation that serves
@@ -36,7 +37,6 @@ type projector struct {
 
 	mu      sync.Mutex
 	at      checkpoint          // as last read or committed; the database has the last word
-	notes   noteKeys            // that are known
 	parked  map[string]struct{} // streams that have dead letters
 	retryAt time.Time           // of a stopped projection; zero: it goes on
 
@@ -144,7 +144,7 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 	sorted := p.sortOut(recorded)
 	facts := sorted.facts
 	var taken stretch
-	folding := p.fold()
+	folding := p.folds.next()
 	if p.gathered != nil {
 		taken, folding = p.gathered.stretch, p.gathered.fold
 		p.gathered = nil

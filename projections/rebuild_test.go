@@ -13,7 +13,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections/readmodel"
 )
 

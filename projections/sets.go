@@ -95,8 +95,7 @@ func (l *linkFold) writeSets(to *statements) {
 		c.id, c.account, c.number, s.account, s.number, s.name)
 }
 
-// writeTexts queues what a search looks at. In bulk these are the texts that PostgreSQL may write in lower case otherwise
-// than readmodel.SearchText does; readmodel.Complete sees to all others.
+// writeTexts queues what a search looks at.
 func writeTexts(s *statements, rows []*readmodel.Link) {
 	var texts [][]byte
 	var live, deleted struct {
@@ -104,9 +103,6 @@ func writeTexts(s *statements, rows []*readmodel.Link) {
 		number  []int64
 	}
 	for _, row := range rows {
-		if s.bulk != nil && isASCII(row.LongURL) && isASCII(row.Note) && isASCII(row.Hash) {
-			continue
-		}
 		to := &live
 		if row.DeletedAt.IsZero() {
 			texts = append(texts, []byte(readmodel.SearchText(row.LongURL, row.Note, row.Hash)))
@@ -136,6 +132,10 @@ func copyTexts(s *statements, created []*readmodel.Link) {
 		r.integer(row.Number)
 		r.text(readmodel.SearchText(row.LongURL, row.Note, row.Hash))
 	})
+}
+
+func isASCIIText(row *readmodel.Link) bool {
+	return isASCII(row.LongURL) && isASCII(row.Note) && isASCII(row.Hash)
 }
 
 func isASCII(text string) bool {

@@ -12,17 +12,22 @@ import (
 
 // statements go to the database together, in one round trip; before them go the rows that are copied.
 type statements struct {
-	pgx.Batch
-
 	schema string // of the tables
-	notes  *noteKeys
-	bulk   *bulk // not nil: new rows are to be copied, and readmodel.Complete comes at the end
+	batch  pgx.Batch
 	copies []copied
 }
 
-func newStatements(schema string, notes *noteKeys) *statements {
-	return &statements{schema: schema, notes: notes}
-}
+// newStatements returns none yet, for the tables of a schema.
+func newStatements(schema string) *statements { return &statements{schema: schema} }
+
+// begin queues the beginning of a transaction.
+func (s *statements) begin() { s.batch.BeginTx(pgx.TxOptions{}) }
+
+// commit queues the end of a transaction.
+func (s *statements) commit() { s.batch.Queue("COMMIT") }
+
+// len returns how many statements are queued.
+func (s *statements) len() int { return s.batch.Len() }
 
 // copy adds n new rows of a table. They are asked for when they are sent.
 func (s *statements) copy(table string, columns []string, n int, row func(r *copyRow, i int)) {
@@ -38,7 +43,7 @@ func (s *statements) stage(table string, columns []string, n int, row func(r *co
 
 // queue adds a statement, in which ?schema stands for the schema of the tables.
 func (s *statements) queue(statement string, args ...any) *pgx.QueuedQuery {
-	return s.Queue(strings.ReplaceAll(statement, "?schema", pgx.Identifier{s.schema}.Sanitize()), args...)
+	return s.batch.Queue(strings.ReplaceAll(statement, "?schema", pgx.Identifier{s.schema}.Sanitize()), args...)
 }
 
 // send executes the statements in their order and returns the first error.
@@ -48,7 +53,7 @@ func (s *statements) send(ctx context.Context, conn *pgx.Conn) error {
 			return err
 		}
 	}
-	return conn.SendBatch(ctx, &s.Batch).Close()
+	return conn.SendBatch(ctx, &s.batch).Close()
 }
 
 // Columns of set-based statements: each is sent as one array.

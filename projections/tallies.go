@@ -35,7 +35,7 @@ func accountCounting(f fact) (uuid.UUID, bool, error) {
 }
 
 // read asks for the tallies. An account has none before its first link.
-func (t tallyFold) read(s *statements, facts []fact) {
+func (t tallyFold) read(s *statements, facts []fact, loader *linkLoader) {
 	var asked uuidColumn
 	for _, f := range facts {
 		account, ok, _ := accountCounting(f) // an error comes up again in step, which names the fact
@@ -43,8 +43,8 @@ func (t tallyFold) read(s *statements, facts []fact) {
 			continue
 		}
 		t[account] = &tally{}
-		if s.bulk != nil {
-			if known, ok := s.bulk.tallies.get(account); ok {
+		if loader != nil {
+			if known, ok := loader.tallies.get(account); ok {
 				*t[account] = known
 				continue
 			}
@@ -88,7 +88,7 @@ func (t tallyFold) step(f fact) (number int, err error) {
 	return number, nil
 }
 
-func (t tallyFold) write(s *statements) {
+func (t tallyFold) write(s *statements, loader *linkLoader) {
 	if len(t) == 0 {
 		return
 	}
@@ -97,8 +97,8 @@ func (t tallyFold) write(s *statements) {
 	for id, counted := range t {
 		account, created = append(account, toUUID(id)), append(created, counted.created)
 		restorations, deletions = append(restorations, counted.restorations), append(deletions, counted.deletions)
-		if s.bulk != nil {
-			s.bulk.tallies.put(id, *counted)
+		if loader != nil {
+			loader.tallies.put(id, *counted)
 		}
 	}
 	s.queue(`INSERT INTO ?schema.link_tallies (account_id, created, restorations, deletions)

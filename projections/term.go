@@ -34,13 +34,14 @@ func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, 
 	t := &term{cfg: cfg, demand: eventstore.NewDemand(), epoch: at.epoch, serving: row.Serving, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
-		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
+		projection: p, folds: p.folds(cfg.DB.MasterKey), db: cfg.DB, status: status, onCommit: cfg.OnCommit,
 		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: !row.Built,
-		notes: noteKeys{master: cfg.DB.MasterKey},
 	}
-	if t.projector.building && (p.keeps || !p.held) { // what holds gathers more by itself
-		t.projector.bulk = newBulk()
+	if t.projector.building {
+		if fill := t.projector.newBulk(); fill.loader != nil || !p.held { // what holds gathers more by itself
+			t.projector.bulk = fill
+		}
 	}
 	return t
 }

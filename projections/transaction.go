@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"linkledger/events/eventstore"
@@ -31,46 +30,27 @@ func (p *projector) transact(
 			rollback(ctx, conn)
 		}
 	}()
-	reading := newStatements(p.at.schema(), &p.notes)
-	reading.BeginTx(pgx.TxOptions{})
+	reading := newStatements(p.at.schema())
+	reading.begin()
 	p.at.advance(reading, to, p.lease, &serving)
 	read(reading)
 	if err := reading.send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
 	}
-	writing := newStatements(p.at.schema(), &p.notes)
+	writing := newStatements(p.at.schema())
 	if changed, err = write(writing, serving); err != nil {
 		return false, nil, err
 	}
 	if serving {
 		announce(writing, p.name, to, changed)
 	}
-	writing.queue("COMMIT")
+	writing.commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
 	if err := writing.send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("write a batch of %s: %w", p.name, err)
 	}
 	return serving, changed, nil
-}
-
-// apply takes facts into the tables of a schema, and returns the keys to announce.
-func (p projection) apply(ctx context.Context, conn *pgx.Conn, schema string, notes *noteKeys, facts []fact) (changed []string, err error) {
-	for _, part := range cutAtErasures(facts, func(f fact) eventstore.Recorded { return f.Recorded }) {
-		folding, reading, writing := p.fold(), newStatements(schema, notes), newStatements(schema, notes)
-		folding.read(reading, part)
-		if err := reading.send(ctx, conn); err != nil {
-			return nil, err
-		}
-		if err := foldEach(part, folding.step); err != nil {
-			return nil, err
-		}
-		changed = append(changed, folding.write(writing)...)
-		if err := writing.send(ctx, conn); err != nil {
-			return nil, err
-		}
-	}
-	return changed, nil
 }
 
 // outliving returns a context that goes on for a little when ctx has ended: a commit that is cut off may have happened,

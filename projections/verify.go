@@ -51,7 +51,7 @@ func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name
 	if err != nil {
 		return Verification{}, fmt.Errorf("verify %s: %w", name, err)
 	}
-	r := &replay{projection: p, read: store.ReadLog, head: head, tell: tell, began: time.Now(), notes: noteKeys{master: db.MasterKey}}
+	r := &replay{projection: p, read: store.ReadLog, head: head, tell: tell, began: time.Now(), folds: p.folds(db.MasterKey)}
 	found, err := r.verify(ctx, db)
 	if err != nil {
 		return found, fmt.Errorf("verify %s: %w", name, err)
@@ -66,7 +66,7 @@ type replay struct {
 	head  eventstore.Position // of the log when the replay began
 	tell  func([]Progress)
 	began time.Time
-	notes noteKeys
+	folds folds
 
 	scratch bun.Conn // has the temporary tables
 
@@ -183,7 +183,7 @@ func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) erro
 		return err
 	}
 	err = r.scratch.Raw(func(conn any) error {
-		_, err := r.projection.apply(ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, &r.notes, facts) //nolint:forcetypeassert // the driver of readmodel
+		_, err := r.projection.apply(ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, r.folds, facts) //nolint:forcetypeassert // the driver of readmodel
 		return err
 	})
 	if err != nil {

@@ -22,7 +22,7 @@ import (
 // verify holds the workshop's generation against a log.
 func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) Verification {
 	t.Helper()
-	r := &replay{projection: w.projection, tell: func([]Progress) {}, began: time.Now(), notes: noteKeys{master: w.db.MasterKey}}
+	r := &replay{projection: w.projection, folds: w.projection.folds(w.db.MasterKey), tell: func([]Progress) {}, began: time.Now()}
 	r.read = func(_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error {
 		return handle(slices.DeleteFunc(slices.Clone(log), func(e eventstore.Recorded) bool {
 			return !e.Position.After(behind) || e.Position.After(upTo)
@@ -282,13 +282,14 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	log = record(log, stream, 0, created, events.TagRenamed{TagID: created.TagID, Label: "first", At: noon},
 		events.TagRenamed{TagID: created.TagID, Label: "last", At: noon})
 	p := w.projector(ctx, t)
-	p.projection, p.policy = w.poisoned(log[2].Position, false).projection, Park
+	w.poison(p, log[2].Position, false)
+	p.policy = Park
 	mustHandle(ctx, t, p, log)
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 2 {
 		t.Errorf("with dead letters: %+v", found)
 	}
 
-	r := &replay{projection: w.projection, tell: func([]Progress) {}}
+	r := &replay{projection: w.projection, folds: w.projection.folds(w.db.MasterKey), tell: func([]Progress) {}}
 	reads := 0
 	r.read = func(_ context.Context, _, _ eventstore.Position, handle func([]eventstore.Recorded) error) error {
 		if reads++; reads == 1 {
@@ -319,7 +320,8 @@ func TestRetriedReset(t *testing.T) {
 	log = record(log, events.StreamURL+link, 1, events.URLStatsReset{At: noon})
 	log = record(log, events.StreamClicks+"a", 1, click)
 	p := w.projector(ctx, t)
-	p.projection, p.policy = w.poisoned(log[2].Position, false).projection, Park
+	w.poison(p, log[2].Position, false)
+	p.policy = Park
 	mustHandle(ctx, t, p, log)
 	if n, err := RetryDeadLetters(ctx, w.db, Links, ""); n != 1 || err != nil {
 		t.Fatalf("%d letters retried, %v", n, err)

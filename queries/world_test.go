@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/queries/queriestest"
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 	"github.com/jackc/pgx/v5"
 
-	"linkledger/projections/postgres"
+	"linkledger/internal/pgserver"
 )
 
 // Each service that runs the program is configured so that it takes the environment and knows all of it.
@@ -135,7 +135,7 @@ func TestComposeRuns(t *testing.T) {
 
 // databaseOfService runs the script that makes the database and the user of the service, as the image of PostgreSQL
 // does, and returns how that user connects.
-func databaseOfService(t *testing.T, server *postgres.Server, secrets string) string {
+func databaseOfService(t *testing.T, server *pgserver.Server, secrets string) string {
 	t.Helper()
 	dsn, err := url.Parse(server.DSN())
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/internal/pgserver"
 	"linkledger/projections"
-	"linkledger/projections/postgres"
 )
 
 const (
@@ -69,7 +69,7 @@ func (c *devCommand) Run(ctx context.Context, p *process) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, store.stop()) }()
-	database, err := postgres.Start(ctx, postgres.Config{
+	database, err := pgserver.Start(ctx, pgserver.Config{
 		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"linkledger/events/eventstore/eventstoretest"
-	"linkledger/projections/postgres"
+	"linkledger/internal/pgserver"
 )
 
 // installation is the service, its event store and its database as processes of their own, each of which can be killed.
@@ -27,7 +27,7 @@ type installation struct {
 	program  string // of the services that are started from now on
 	store    *child
 	service  *child
-	database *postgres.Server
+	database *pgserver.Server
 	flags    []string // of the service, beside those that every service needs
 
 	environment []string // of services, beside that of the test
@@ -150,7 +150,7 @@ func (i *installation) startDatabase() {
 	ctx, cancel := context.WithTimeout(i.t.Context(), startTimeout)
 	defer cancel()
 	var err error
-	i.database, err = postgres.Start(ctx, postgres.Config{
+	i.database, err = pgserver.Start(ctx, pgserver.Config{
 		Dir: filepath.Join(i.folder, "postgres"), BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true,
 	})
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/queries"
 	"linkledger/queries/progress"
 	"linkledger/queries/queriestest"

@@ -5,7 +5,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }

@@ -9,6 +9,6 @@
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 //
-// The binaries are found as [postgres.Start] finds them, or in the folder that
+// The binaries are found as [pgserver.Start] finds them, or in the folder that
 // LINKLEDGER_POSTGRES_BIN names.
 package postgrestest

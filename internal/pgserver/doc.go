@@ -1,4 +1,4 @@
-// Package postgres runs a private PostgreSQL server from the binaries of this
+// Package pgserver runs a private PostgreSQL server from the binaries of this
 // machine, for the read models of a small installation.
 //
 // The server listens on a Unix socket in a folder that only its own user may
@@ -16,4 +16,4 @@
 // user that owns the cluster, else as postgres, else as nobody, and has no right
 // of root: where a folder above the data is closed to that user, it gets the data
 // folder as an open file.
-package postgres
+package pgserver

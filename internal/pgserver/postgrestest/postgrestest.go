@@ -14,7 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"linkledger/projections/postgres"
+	"linkledger/internal/pgserver"
 )
 
 const (
@@ -31,7 +31,7 @@ var (
 type instance struct {
 	once   sync.Once
 	dir    string
-	server *postgres.Server
+	server *pgserver.Server
 	err    error
 }
 
@@ -96,7 +96,7 @@ func (i *instance) start() {
 	if i.dir, i.err = os.MkdirTemp("", "linkledger-test-"); i.err != nil {
 		return
 	}
-	i.server, i.err = postgres.Start(ctx, postgres.Config{
+	i.server, i.err = pgserver.Start(ctx, pgserver.Config{
 		Dir:    i.dir,
 		BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"),
 		Unsafe: true,

@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
 
-	"linkledger/projections/postgres/postgrestest"
+	"linkledger/internal/pgserver/postgrestest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
