@@ -30,7 +30,7 @@ func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 		})
 	}
 	for range 2 {
-		run(t, Config{DB: db, Store: store, OnCommit: progress.advance, lease: leaseTerm / 3})
+		run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Lease: leaseTerm / 3})
 	}
 	progress.wait(t, position, Links, History)
 	ctx, ticker := withPatience(t), time.NewTicker(50*time.Millisecond)

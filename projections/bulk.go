@@ -94,7 +94,7 @@ func (p *projector) take(ctx context.Context, recorded []eventstore.Recorded, to
 		if i < len(parts)-1 {
 			upTo = part[len(part)-1].Position
 		}
-		if len(part) == 0 || p.alone == nil || !p.alone(part[0]) {
+		if len(part) == 0 || p.projection.alone == nil || !p.projection.alone(part[0]) {
 			if err := p.takePart(ctx, part, upTo, held); err != nil {
 				return err
 			}
@@ -229,7 +229,7 @@ func (p *projector) writeLater(ctx context.Context) (err error) {
 	p.bulk.begin()
 	statements := newStatements(p.at.schema())
 	p.gathered.fold.write(statements)
-	p.insertLetters(statements, p.gathered.letters)
+	insertLetters(statements, p.at, p.gathered.letters)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
 	w := &writing{p.gathered.stretch, make(chan error, 1), cancel}
 	p.gathered, p.writing = nil, w
@@ -241,11 +241,11 @@ func (p *projector) writeLater(ctx context.Context) (err error) {
 func (p *projector) read(ctx context.Context, reading *statements) error {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", p.name, err)
+		return fmt.Errorf("build %s: %w", p.projection.name, err)
 	}
 	defer conn.Release()
 	if err := reading.send(ctx, conn.Conn()); err != nil {
-		return fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
+		return fmt.Errorf("read what a batch of %s changes: %w", p.projection.name, err)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func (p *projector) writeBulk(ctx context.Context, writing *statements, to event
 	defer recovered(&err)
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
-		return fmt.Errorf("build %s: %w", p.name, err)
+		return fmt.Errorf("build %s: %w", p.projection.name, err)
 	}
 	defer conn.Release()
 	defer func() {
@@ -268,13 +268,13 @@ func (p *projector) writeBulk(ctx context.Context, writing *statements, to event
 	opening.begin()
 	p.at.advance(opening, to, p.lease, &serving)
 	if err := opening.send(ctx, conn.Conn()); err != nil {
-		return fmt.Errorf("build %s: %w", p.name, err)
+		return fmt.Errorf("build %s: %w", p.projection.name, err)
 	}
 	writing.commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
 	if err := writing.send(ctx, conn.Conn()); err != nil {
-		return fmt.Errorf("write a batch of %s: %w", p.name, err)
+		return fmt.Errorf("write a batch of %s: %w", p.projection.name, err)
 	}
 	return nil
 }

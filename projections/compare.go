@@ -24,7 +24,7 @@ type Difference struct {
 
 // compare holds the tables of the generation against those of the replay.
 func (r *replay) compare(ctx context.Context, tx bun.Tx) (Verification, error) {
-	found := Verification{Name: r.name, Generation: r.to.generation, Position: r.to.position, Events: r.events, Differences: []Difference{}}
+	found := Verification{Name: r.projection.name, Generation: r.to.generation, Position: r.to.position, Events: r.events, Differences: []Difference{}}
 	tables, err := readmodel.ScratchTables(ctx, tx)
 	if err != nil {
 		return found, err
@@ -66,7 +66,7 @@ func (r *replay) compareTable(ctx context.Context, tx bun.Tx, table readmodel.Ta
 		FROM (SELECT * FROM ?0.?1 WHERE ?4) AS found FULL JOIN (SELECT * FROM ?schema.?1 WHERE ?4) AS replayed USING (?2)
 		WHERE ROW (found.*) IS DISTINCT FROM ROW (replayed.*)
 		ORDER BY ?2 LIMIT ?3`,
-		bun.Ident(readmodel.GenerationSchema(r.name, r.to.generation)), name, table.Key, mostDifferences,
+		bun.Ident(readmodel.GenerationSchema(r.projection.name, r.to.generation)), name, table.Key, mostDifferences,
 		readmodel.Meaningful(table.Name)).Scan(ctx, &found)
 	for _, f := range found {
 		f.Table, different = table.Name, f.Different

@@ -100,7 +100,7 @@ func TestImpossibleEvents(t *testing.T) {
 			log = record(log, events.StreamURL+uuid.New().String(), 0, link)
 
 			for range 2 {
-				err := p.applyBatch(ctx, batchOf(log))
+				err := p.apply(ctx, batchOf(log))
 				failed, ok := errors.AsType[*EventError](err)
 				if !ok || failed.Position != log[sound].Position {
 					t.Fatalf("applying event %d: %v", sound, err)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"regexp"
@@ -123,19 +122,22 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 
 // deliver goes on from the checkpoint over a database, and returns what ended it.
 func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
-	p := c.projector(ctx, t)
-	p.db, p.logger, p.policy = db, slog.New(slog.DiscardHandler), Park
+	cfg := c.config(ctx, t)
+	cfg.DB, cfg.Policy = db, Park
 	if err := c.db.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
-		c.projection.name, c.generation).Scan(ctx, &p.building); err != nil {
+		c.projection.name, c.generation).Scan(ctx, &cfg.Building); err != nil {
 		t.Fatalf("building: %v", err)
 	}
-	fillInBulk(p, p.building)
+	p := newProjector(cfg)
+	if _, err := p.checkpoint(ctx); err != nil {
+		return err
+	}
 	defer p.end(ctx)
 	size := max(1, (len(c.log)+c.cuts-1)/c.cuts)
 	for at := 0; at == 0 || at < len(c.log); at += size {
 		batch := batchOf(c.log[at:min(at+size, len(c.log))])
 		batch.CaughtUp = at+size >= len(c.log)
-		if err := p.applyBatch(ctx, batch); err != nil {
+		if err := p.apply(ctx, batch); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
@@ -15,43 +16,38 @@ import (
 // errFollows is why an event is a dead letter that was never tried.
 var errFollows = errors.New("follows a dead letter of its stream")
 
-func (p *projector) isParked(r eventstore.Recorded) bool {
-	_, ok := p.parked[r.Stream]
-	return ok
+// errUnreadable means that an event cannot be decoded: this version does not know its type, or its body is damaged. Its text
+// begins the error of a dead letter that retryReadable tries again.
+var errUnreadable = errors.New("event cannot be read")
+
+// letter is an event that is set aside, and why.
+type letter struct {
+	eventstore.Recorded
+
+	cause error
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it. It returns false, and changes nothing,
-// where the generation does not serve.
-func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error) (bool, error) {
-	errNotServing := errors.New("not serving")
-	_, _, err := p.transact(ctx, to, func(*statements) {}, func(s *statements, serving bool) ([]string, error) {
-		if !serving {
-			return nil, errNotServing
-		}
-		p.insertLetters(s, []letter{{r, cause}})
-		return nil, nil
-	})
-	if errors.Is(err, errNotServing) {
-		return false, nil
+// isReadable reports whether an event was set aside because it could not be decoded, and can be by now.
+func isReadable(l readmodel.DeadLetter) bool {
+	if !strings.HasPrefix(l.Error, errUnreadable.Error()) {
+		return false
 	}
-	if err != nil {
-		return false, err
-	}
-	p.note(ctx, []letter{{r, cause}}, nil)
-	p.reached(stretch{to: to}, true, nil)
-	return true, nil
+	_, err := (eventstore.Recorded{Type: l.Type, Data: l.Data}).Event()
+	return err == nil
 }
 
-func (p *projector) insertLetters(s *statements, letters []letter) {
+// insertLetters queues letters of a generation.
+func insertLetters(s *statements, at checkpoint, letters []letter) {
 	for _, l := range letters {
 		s.queue(`INSERT INTO linkledger.dead_letters
 				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			p.name, p.at.generation, signed(l.Position.Commit), signed(l.Position.Prepare), toUUID(l.ID), l.Stream,
-			int64(l.Revision), firstLine(l.Type), toTime(l.Time), append([]byte{}, l.Data...), firstLine(l.cause.Error()))
+			at.name, at.generation, signed(l.Position.Commit), signed(l.Position.Prepare), toUUID(l.ID), l.Stream,
+			int64(l.Revision), storable(l.Type), toTime(l.Time), append([]byte{}, l.Data...), storable(l.cause.Error()))
 	}
 }
 
+// parkedStreams returns the streams of a generation that have dead letters.
 func parkedStreams(ctx context.Context, db bun.IDB, at checkpoint) (map[string]struct{}, error) {
 	var streams []string
 	if err := db.NewSelect().Model((*readmodel.DeadLetter)(nil)).ColumnExpr("DISTINCT stream").
@@ -80,8 +76,8 @@ func firstLetters(ctx context.Context, db bun.IDB, at checkpoint) (map[string]ev
 	return first, nil
 }
 
-// DeadLetters lists the events that a projection has set aside, all projections if the name is empty, oldest first.
-func DeadLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
+// listLetters lists the events that a projection has set aside, all projections if the name is empty, oldest first.
+func listLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
 	var letters []readmodel.DeadLetter
 	query := db.NewSelect().Model(&letters).Order("name", "generation", "commit_pos", "prepare_pos")
 	if name != "" {
@@ -93,14 +89,10 @@ func DeadLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmode
 	return letters, nil
 }
 
-// RetryDeadLetters applies the dead letters of a projection, of one stream or of all if that is empty, in the order of
+// retryLetters applies the dead letters of a projection, of one stream or of all if that is empty, in the order of
 // the log, all or none. It returns how many. The error about an event is an *EventError.
-func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	p, err := projectionNamed(name)
-	if err != nil {
-		return 0, err
-	}
-	return takeLetters(ctx, db, name, stream, func(ctx context.Context, tx pgx.Tx, at checkpoint, recorded []eventstore.Recorded) error {
+func retryLetters(ctx context.Context, db *readmodel.DB, p projection, stream string) (int, error) {
+	return takeLetters(ctx, db, p.name, stream, func(ctx context.Context, tx pgx.Tx, at checkpoint, recorded []eventstore.Recorded) error {
 		facts, err := p.facts(recorded)
 		if err != nil {
 			return err
@@ -110,17 +102,14 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 			return err
 		}
 		telling := newStatements(at.schema())
-		announce(telling, name, at.position, changed)
+		announce(telling, p.name, at.position, changed)
 		return telling.send(ctx, tx.Conn())
 	})
 }
 
-// DiscardDeadLetters removes the dead letters of a projection, of one stream or of all if that is empty: the read model
+// discardLetters removes the dead letters of a projection, of one stream or of all if that is empty: the read model
 // stays without their effect. It returns how many.
-func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	if _, err := projectionNamed(name); err != nil {
-		return 0, err
-	}
+func discardLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	return takeLetters(ctx, db, name, stream, func(context.Context, pgx.Tx, checkpoint, []eventstore.Recorded) error { return nil })
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // elect takes over the workshop's generation, at once where it has no owner.
-func (w *workshop) elect(ctx context.Context, t fatalf, owner string) *projector {
+func (w *workshop) elect(ctx context.Context, t fatalf, owner string, lose func()) (*projector, checkpoint) {
 	t.Helper()
 	found, err := candidates(ctx, w.db)
 	if err != nil {
@@ -30,12 +30,10 @@ func (w *workshop) elect(ctx context.Context, t fatalf, owner string) *projector
 		if err != nil || !elected {
 			t.Fatalf("%s was not elected: %v", owner, err)
 		}
-		p := w.projector(ctx, t)
-		p.at = at
-		return p
+		return w.projectorWith(ctx, t, func(cfg *projectorConfig) { cfg.At, cfg.Lose = at, lose }), at
 	}
 	t.Fatalf("no generation %d", w.generation)
-	return nil
+	return nil, checkpoint{}
 }
 
 // present holds the presence lock of a process until the test ends or leave is called.
@@ -70,23 +68,22 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	w := newWorkshop(t, Links)
 	present(t, w.db, "zombie")
 	h := record(nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon})
-	zombie := w.elect(ctx, t, "zombie")
 	ended := make(chan struct{})
-	zombie.lose = sync.OnceFunc(func() { close(ended) })
+	zombie, past := w.elect(ctx, t, "zombie", sync.OnceFunc(func() { close(ended) }))
 	mustHandle(ctx, t, zombie, h[:1])
 	w.expire(ctx, t)
-	heir := w.elect(ctx, t, "heir")
-	if heir.at.position != h[0].Position || heir.at.epoch != zombie.at.epoch+1 {
-		t.Errorf("the heir starts at %+v after %+v", heir.at, zombie.at)
+	heir, now := w.elect(ctx, t, "heir", func() {})
+	if now.position != h[0].Position || now.epoch != past.epoch+1 {
+		t.Errorf("the heir starts at %+v after %+v", now, past)
 	}
 
-	if err := zombie.applyBatch(ctx, batchOf(h[1:])); !errors.Is(err, ErrFenced) {
+	if err := zombie.apply(ctx, batchOf(h[1:])); !errors.Is(err, ErrFenced) {
 		t.Errorf("a batch of the past: %v", err)
 	}
-	if err := zombie.at.renew(ctx, w.db, leaseTerm, report{}); !errors.Is(err, ErrFenced) {
+	if err := past.renew(ctx, w.db, leaseTerm, report{}); !errors.Is(err, ErrFenced) {
 		t.Errorf("a renewal of the past: %v", err)
 	}
-	if err := zombie.at.release(ctx, w.db); !errors.Is(err, ErrFenced) {
+	if err := past.release(ctx, w.db); !errors.Is(err, ErrFenced) {
 		t.Errorf("a release of the past: %v", err)
 	}
 	if _, err := zombie.checkpoint(ctx); !errors.Is(err, ErrFenced) {
@@ -94,7 +91,7 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	}
 	<-ended
 	mustHandle(ctx, t, heir, h[1:])
-	if err := heir.at.release(ctx, w.db); err != nil {
+	if err := now.release(ctx, w.db); err != nil {
 		t.Error(err)
 	}
 }
@@ -148,11 +145,11 @@ func TestHandOver(t *testing.T) {
 	account := w.account()
 	first, second := newProgressLog(), newProgressLog()
 	former, board := &Board{}, &Board{}
-	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", lease: time.Hour, Board: former})
+	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Board: former})
 	awaitStatus(t, former, func(s Status) bool { return s.Owned }) // or else the second one takes what is left
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
-	run(t, Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", lease: time.Hour, Board: board})
+	run(t, Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", Lease: time.Hour, Board: board})
 	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving && s.Err == nil })
 	stop()
 	_, at = w.link(account, "b")
@@ -168,9 +165,9 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	const lease = 3 * time.Second
 	owned := &Board{}
-	run(t, Config{DB: db, Store: store, Owner: "first", Board: owned, lease: lease})
+	run(t, Config{DB: db, Store: store, Owner: "first", Board: owned, Lease: lease})
 	awaitStatus(t, owned, func(s Status) bool { return s.Owned })
-	run(t, Config{DB: db, Store: store, Owner: "second", lease: lease})
+	run(t, Config{DB: db, Store: store, Owner: "second", Lease: lease})
 	select {
 	case <-time.After(2 * lease):
 	case <-t.Context().Done():
@@ -221,7 +218,7 @@ func TestTakeOver(t *testing.T) {
 		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(withPatience(t)); err != nil {
 		t.Fatal(err)
 	}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", lease: 2 * time.Second})
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Lease: 2 * time.Second})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Names()...)
 	// Somebody else wins the next election behind the owner's back: it must notice, and stand again.

@@ -100,7 +100,7 @@ func AwaitErasure(ctx context.Context, db *readmodel.DB, at eventstore.Position)
 		select {
 		case <-ctx.Done():
 			return behind, ctx.Err()
-		case <-time.After(progressInterval):
+		case <-time.After(pollInterval):
 		}
 	}
 }

@@ -217,9 +217,8 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	refused := func(master *readmodel.MasterKey, want error) {
 		t.Helper()
 		w.db.MasterKey = master
-		p := w.projector(ctx, t)
-		p.policy = Park
-		if err := p.applyBatch(ctx, batchOf(log)); !errors.Is(err, want) || !transient(err) {
+		p := w.projectorWith(ctx, t, parking)
+		if err := p.apply(ctx, batchOf(log)); !errors.Is(err, want) || !transient(err) {
 			t.Errorf("the batch ended with %v, want %v", err, want)
 		}
 	}
@@ -248,7 +247,7 @@ func TestMovedNoteIsPoison(t *testing.T) {
 	w, ctx := newWorkshop(t, Links), withPatience(t)
 	w.db.MasterKey = masterKey(t)
 	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
-	err := w.projector(ctx, t).applyBatch(ctx, batchOf(log))
+	err := w.projector(ctx, t).apply(ctx, batchOf(log))
 	if failed, ok := errors.AsType[*EventError](err); !ok || !errors.Is(failed, ErrContradiction) {
 		t.Errorf("the batch ended with %v", err)
 	}

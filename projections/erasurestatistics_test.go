@@ -60,7 +60,7 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 			if err := Prepare(ctx, db); err != nil {
 				t.Fatal(err)
 			}
-			w := &workshop{db: db, projection: p, generation: firstGeneration}
+			w := &workshop{db: db, projection: p, generation: firstGeneration, resume: make(chan struct{}, 1)}
 			projector := w.empty(ctx, t)
 			account := uuid.NewString()
 			var log []eventstore.Recorded

@@ -8,18 +8,6 @@ import (
 )
 
 var (
-	// ErrFenced means that the checkpoint is not where this process knows it to be, or that another process owns it.
-	// Nothing was changed.
-	ErrFenced = errors.New("checkpoint was moved, or another process owns it")
-	// ErrNotPrepared means that the database lacks the tables of a projection: call Prepare.
-	ErrNotPrepared = errors.New("projection is not prepared")
-	// ErrStopped means that the projections ended although nobody asked them to.
-	ErrStopped = errors.New("projections stopped by themselves")
-	// ErrPaused means that an operator has paused the projection: resume it.
-	ErrPaused = errors.New("paused by an operator")
-	// ErrOtherLog means that the read models were built from another log than the event store's: give the service an empty
-	// database, or the event store that belongs to this one.
-	ErrOtherLog = errors.New("the database belongs to another log")
 	// ErrUnknownProjection means that there is no projection of that name.
 	ErrUnknownProjection = errors.New("unknown projection")
 	// ErrContradiction means that an event does not fit what came before it, such as the edit of a link that was never

@@ -3,13 +3,10 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 	"pgregory.net/rapid"
 
 	"linkledger/events"
@@ -17,27 +14,6 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/projections/readmodel"
 )
-
-func TestTransient(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"connection": {&pgconn.PgError{Code: "08006"}, true}, "serialization": {&pgconn.PgError{Code: "40001"}, true},
-		"deadlock": {&pgconn.PgError{Code: "40P01"}, true}, "disk full": {&pgconn.PgError{Code: "53100"}, true},
-		"shutdown": {&pgconn.PgError{Code: "57P01"}, true}, "statement timeout": {&pgconn.PgError{Code: "57014"}, true},
-		"lock timeout": {&pgconn.PgError{Code: "55P03"}, true}, "standby": {&pgconn.PgError{Code: "25006"}, true},
-		"cut off": {io.ErrUnexpectedEOF, true}, "event store": {eventstore.ErrUnavailable, true}, "fenced": {ErrFenced, true},
-		"value too long": {&pgconn.PgError{Code: "22001"}, false}, "duplicate": {&pgconn.PgError{Code: "23505"}, false},
-		"no such table": {&pgconn.PgError{Code: "42P01"}, false}, "panic": {errPanicked, false},
-		"event": {newEventError(eventstore.Recorded{}, 0, io.EOF), false}, "no code": {&pgconn.PgError{}, false},
-	} {
-		if got := transient(fmt.Errorf("wrapped: %w", tc.err)); got != tc.want {
-			t.Errorf("%s: transient is %v", name, got)
-		}
-	}
-}
 
 // poisoned makes the workshop's projection fail at one event in a way that only trying tells: with an error of
 // PostgreSQL, or a panic.
@@ -48,12 +24,6 @@ func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 		return foldsOf(func() fold { return &poisonedFold{fold: sound.next(), at: at, panics: panics} })(master)
 	}
 	return &clone
-}
-
-// poison makes a projector fail at one event, as one of a poisoned workshop.
-func (w *workshop) poison(p *projector, at eventstore.Position, panics bool) {
-	p.projection = w.poisoned(at, panics).projection
-	p.folds = p.projection.folds(w.db.MasterKey)
 }
 
 type poisonedFold struct {
@@ -94,9 +64,9 @@ func TestBisection(t *testing.T) {
 		want := w.dump(ctx, t)
 		w.clear(ctx, t)
 
-		p := w.empty(ctx, t)
-		w.poison(p, log[poison].Position, rapid.Bool().Draw(t, "panics"))
-		failed, ok := errors.AsType[*EventError](p.applyBatch(ctx, batchOf(log)))
+		w.startOver(ctx, t)
+		p := w.projectorWith(ctx, t, w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics")))
+		failed, ok := errors.AsType[*EventError](p.apply(ctx, batchOf(log)))
 		if !ok || failed.Position != log[poison].Position {
 			t.Fatalf("failed with %v, want event %d, at %s", failed, poison, log[poison].Position)
 		}
@@ -126,19 +96,18 @@ func TestParking(t *testing.T) {
 	mustHandle(ctx, t, w.projector(ctx, t), log)
 	want := w.dump(ctx, t)
 
-	p := w.empty(ctx, t)
-	w.poison(p, log[2].Position, false)
-	p.policy = Park
+	w.startOver(ctx, t)
+	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log[:4])
 	mustHandle(ctx, t, p, log[4:])
-	if p.at.position != log[4].Position {
-		t.Errorf("the checkpoint is %s", p.at.position)
+	if p.position() != log[4].Position {
+		t.Errorf("the checkpoint is %s", p.position())
 	}
 	letters, err := DeadLetters(ctx, w.db, Links)
 	if err != nil || len(letters) != 2 || letters[0].EventID != log[2].ID || letters[1].EventID != log[4].ID {
 		t.Fatalf("letters %+v, %v", letters, err)
 	}
-	if !strings.Contains(letters[0].Error, "division by zero") || letters[1].Error != errFollows.Error() {
+	if !strings.Contains(letters[0].Error, "division by zero") || letters[1].Error != "follows a dead letter of its stream" {
 		t.Errorf("letters %+v", letters)
 	}
 	if dump := w.dump(ctx, t); !strings.Contains(dump, note) || strings.Contains(dump, "/last") {
@@ -150,7 +119,7 @@ func TestParking(t *testing.T) {
 	if got := w.dump(ctx, t); got != want {
 		t.Errorf("tables\n%s, want\n%s", got, want)
 	}
-	if err := p.applyBatch(ctx, eventstore.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, ErrFenced) {
+	if err := p.apply(ctx, eventstore.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, ErrFenced) {
 		t.Errorf("the owner that knew of the letters: %v", err)
 	}
 }
@@ -161,8 +130,7 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	w := newWorkshop(t, Tags)
 	stream := events.StreamTags + uuid.New().String()
 	log := record(nil, stream, 0, events.TagRenamed{TagID: uuid.New().String(), At: noon})
-	p := w.projector(ctx, t)
-	p.policy = Park
+	p := w.projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log)
 	if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 0 || !errors.Is(err, ErrContradiction) {
 		t.Errorf("%d letters applied, %v", n, err)

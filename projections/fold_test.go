@@ -29,7 +29,7 @@ func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
 
 func mustHandle(ctx context.Context, t fatalf, p *projector, batch []eventstore.Recorded) {
 	t.Helper()
-	if err := errors.Join(p.applyBatch(ctx, batchOf(batch)), p.settle(ctx)); err != nil {
+	if err := errors.Join(p.apply(ctx, batchOf(batch)), p.settle(ctx)); err != nil {
 		t.Fatalf("apply a batch of %d: %v", len(batch), err)
 	}
 }
@@ -90,12 +90,12 @@ func TestGathering(t *testing.T) {
 		mustHandle(ctx, t, w.empty(ctx, t), log)
 		whole := w.dump(ctx, t)
 		w.clear(ctx, t)
-		p := w.empty(ctx, t)
-		fillInBulk(p, true)
+		w.startOver(ctx, t)
+		p := w.projectorWith(ctx, t, inBulk(true))
 		err := w.db.RunInTx(ctx, nil, func(_ context.Context, tx bun.Tx) error {
 			_, err := tx.NewRaw("SELECT FROM linkledger.generations FOR UPDATE").Exec(ctx)
 			for i := range log {
-				err = errors.Join(err, p.applyBatch(ctx, batchOf(log[i:i+1])))
+				err = errors.Join(err, p.apply(ctx, batchOf(log[i:i+1])))
 			}
 			return err
 		})
@@ -113,13 +113,13 @@ func TestGathering(t *testing.T) {
 // deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied before, both to a
 // projector that knows the checkpoint and to one that does not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
-	p := w.empty(ctx, t)
-	fillInBulk(p, bulk)
+	w.startOver(ctx, t)
+	p := w.projectorWith(ctx, t, inBulk(bulk))
 	defer func() {
 		if err := p.settle(ctx); err != nil {
 			t.Fatalf("settle: %v", err)
 		}
-		if p.end(ctx); p.building {
+		if p.end(ctx); bulk {
 			mustComplete(ctx, t, p)
 		}
 	}()
@@ -130,7 +130,7 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 		if rapid.Bool().Draw(t, "hurry") { // the next batch does not wait for this one
 			batch := batchOf(log[again:next])
 			batch.Held = w.mayBeHeld(batch.Events) && rapid.Bool().Draw(t, "held")
-			if err := p.applyBatch(ctx, batch); err != nil {
+			if err := p.apply(ctx, batch); err != nil {
 				t.Fatalf("apply a batch of %d: %v", next-again, err)
 			}
 			continue
@@ -140,15 +140,14 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 		}
 		stale := w.projector(ctx, t)
 		mustHandle(ctx, t, p, log[again:next])
-		if err := stale.applyBatch(ctx, batchOf(log[again:next])); !errors.Is(err, ErrFenced) {
+		if err := stale.apply(ctx, batchOf(log[again:next])); !errors.Is(err, ErrFenced) {
 			t.Fatalf("a stale projector got %v", err)
 		}
 		if rapid.Bool().Draw(t, "restart") {
-			p = w.projector(ctx, t)
-			fillInBulk(p, bulk)
+			p = w.projectorWith(ctx, t, inBulk(bulk))
 			mustHandle(ctx, t, p, log[again:next])
 		}
-		if p.building && rapid.Bool().Draw(t, "complete") { // and goes on in small
+		if bulk && rapid.Bool().Draw(t, "complete") { // and goes on in small
 			mustComplete(ctx, t, p)
 		}
 	}
@@ -158,12 +157,6 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
 	return p.held && (p.rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.patient(r) }))
-}
-
-func fillInBulk(p *projector, bulk bool) {
-	if p.building = bulk; bulk {
-		p.bulk = p.newBulk()
-	}
 }
 
 // mustComplete has a generation that is filled in bulk complete what it lacks.
@@ -330,7 +323,7 @@ func TestOneOfTwoProjectorsApplies(t *testing.T) {
 		projectors := []*projector{w.projector(ctx, t), w.projector(ctx, t)}
 		var both sync.WaitGroup
 		for j, p := range projectors {
-			both.Go(func() { outcomes[j] = p.applyBatch(ctx, batchOf(log[i:])) })
+			both.Go(func() { outcomes[j] = p.apply(ctx, batchOf(log[i:])) })
 		}
 		both.Wait()
 		if outcomes[0] == nil == (outcomes[1] == nil) {

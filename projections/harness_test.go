@@ -59,18 +59,17 @@ type workshop struct {
 	db         *readmodel.DB
 	projection projection
 	generation int
+	resume     chan struct{}
 	spare      bool // there is a schema with empty tables: to make one takes longer than most of what is done with it
 }
 
 func newWorkshop(t testing.TB, name string) *workshop {
 	t.Helper()
-	for _, p := range all() {
-		if p.name == name {
-			return &workshop{db: openDatabase(t), projection: p, generation: firstGeneration}
-		}
+	p, err := all().named(name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no projection %s", name)
-	return nil
+	return &workshop{db: openDatabase(t), projection: p, generation: firstGeneration, resume: make(chan struct{}, 1)}
 }
 
 // newWorkshops returns one for each projection.
@@ -92,6 +91,13 @@ type fatalf interface {
 // empty starts a new generation from the start of the log and returns a projector for it.
 func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 	t.Helper()
+	w.startOver(ctx, t)
+	return w.projector(ctx, t)
+}
+
+// startOver starts a new generation from the start of the log.
+func (w *workshop) startOver(ctx context.Context, t fatalf) {
+	t.Helper()
 	w.generation++
 	shape, err := readmodel.Shape(w.projection.name)
 	if err != nil {
@@ -109,22 +115,48 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 	if err != nil {
 		t.Fatalf("new generation: %v", err)
 	}
-	return w.projector(ctx, t)
 }
+
+// poisoning makes a projector fail at one event, as one of a poisoned workshop.
+func (w *workshop) poisoning(at eventstore.Position, panics bool) func(*projectorConfig) {
+	return func(cfg *projectorConfig) { cfg.Definition = w.poisoned(at, panics).projection }
+}
+
+// inBulk has a projector fill a generation that nobody reads yet.
+func inBulk(bulk bool) func(*projectorConfig) {
+	return func(cfg *projectorConfig) { cfg.Building = bulk }
+}
+
+// parking has a projector set aside what it can't apply.
+func parking(cfg *projectorConfig) { cfg.Policy = Park }
 
 // projector returns a projector at the checkpoint, of the epoch that there is.
 func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
 	t.Helper()
-	p := &projector{
-		projection: w.projection, folds: w.projection.folds(w.db.MasterKey), db: w.db, status: new(Board).line(key{w.projection.name, w.generation}),
-		onCommit: func(string, uint64, []string) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
-		logger: slog.New(slog.DiscardHandler),
-		at:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
-	}
+	return w.projectorWith(ctx, t, func(*projectorConfig) {})
+}
+
+// projectorWith returns one with another configuration.
+func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*projectorConfig)) *projector {
+	t.Helper()
+	cfg := w.config(ctx, t)
+	change(&cfg)
+	p := newProjector(cfg)
 	if _, err := p.checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)
 	}
 	return p
+}
+
+// config is that of a projector of the current generation.
+func (w *workshop) config(ctx context.Context, t fatalf) projectorConfig {
+	t.Helper()
+	return projectorConfig{
+		Definition: w.projection, DB: w.db, Status: new(Board).line(key{w.projection.name, w.generation}),
+		OnCommit: func(string, uint64, []string) {}, Lose: func() {}, Lease: leaseTerm, Stopped: make(chan struct{}, 1), Resume: w.resume,
+		Logger: slog.New(slog.DiscardHandler),
+		At:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
+	}
 }
 
 // epoch returns the current one.

@@ -8,13 +8,13 @@ import (
 
 // Bounds of what is held.
 const (
-	mostHeld     = 64 << 20 // bytes of the events: what has to be read again after a crash
-	mostHeldRows = 50_000   // some 200 bytes each
+	maxHeld     = 64 << 20 // bytes of the events: what has to be read again after a crash
+	maxHeldRows = 50_000   // some 200 bytes each
 )
 
 // mayHold tells whether events that nobody waits for may be committed later.
 func (p *projector) mayHold() bool {
-	return p.held && !p.apart.After(p.at.position)
+	return p.projection.held && !p.apart.After(p.at.position)
 }
 
 // hold folds events that nobody waits for. They are committed with those that follow: many clicks of a link are one change
@@ -32,7 +32,7 @@ func (p *projector) hold(ctx context.Context, recorded []eventstore.Recorded, to
 	if err := p.gathered.add(recorded, sorted.facts, to); err != nil {
 		return err
 	}
-	if p.gathered.size < mostHeld && p.gathered.fold.size() < mostHeldRows {
+	if p.gathered.size < maxHeld && p.gathered.fold.size() < maxHeldRows {
 		return nil
 	}
 	return p.commit(ctx, nil, to)

@@ -35,7 +35,10 @@ func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstor
 	var err error
 	for range 5 {
 		var from eventstore.Position
-		p.retryAt = p.retryAt.AddDate(-1, 0, 0) // do not rest
+		select { // do not rest
+		case w.resume <- struct{}{}:
+		default:
+		}
 		if from, err = p.checkpoint(ctx); err != nil {
 			return err
 		}
@@ -50,7 +53,7 @@ func deliverHeld(ctx context.Context, p *projector, log []eventstore.Recorded) e
 	for i := range log {
 		batch := batchOf(log[i : i+1])
 		batch.Held = i < len(log)-1
-		if err := p.applyBatch(ctx, batch); err != nil {
+		if err := p.apply(ctx, batch); err != nil {
 			return err
 		}
 	}
@@ -75,11 +78,13 @@ func TestHeldFailure(t *testing.T) {
 		want := w.dump(ctx, t)
 		w.clear(ctx, t)
 
-		p := w.empty(ctx, t)
-		w.poison(p, log[poison].Position, rapid.Bool().Draw(t, "panics"))
-		if park {
-			p.policy = Park
-		}
+		w.startOver(ctx, t)
+		p := w.projectorWith(ctx, t, func(cfg *projectorConfig) {
+			w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics"))(cfg)
+			if park {
+				cfg.Policy = Park
+			}
+		})
 		err := w.followHeld(ctx, p, log)
 		if failed, ok := errors.AsType[*EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
 			t.Fatalf("failed with %v, want event %d, at %s, to be parked: %t", err, poison, log[poison].Position, park)
@@ -96,15 +101,15 @@ func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	progress := newProgressLog()
-	k := newKeeper(Config{DB: db, Store: store, OnCommit: progress.advance}.withDefaults())
-	for _, name := range []string{Links, Dimensions} {
-		patient := k.projections[name]
-		patient.minPatience, patient.maxPatience = time.Hour, time.Hour
-		k.projections[name] = patient
+	patient := all()
+	for i, p := range patient {
+		if p.name == Links || p.name == Dimensions {
+			patient[i].minPatience, patient[i].maxPatience = time.Hour, time.Hour
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- k.run(ctx) }()
+	go func() { done <- runProjections(ctx, patient, Config{DB: db, Store: store, OnCommit: progress.advance}) }()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -117,7 +122,7 @@ func TestDemand(t *testing.T) {
 	for range 3 {
 		position := w.click("a", link, "v")
 		for _, name := range []string{Links, Dimensions} {
-			stop := repeatedly(t, func(ctx context.Context) error { // the keeper may not listen yet
+			stop := repeatedly(t, func(ctx context.Context) error { // nobody may listen yet
 				_, err := db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position)).Exec(ctx)
 				return err
 			})
@@ -147,6 +152,20 @@ func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
 	return func() { cancel(); doing.Wait() }
 }
 
+// heldFold knows whether it was written.
+type heldFold struct {
+	fold
+	written bool
+}
+
+func (h *heldFold) write(s *statements) []string {
+	h.written = true
+	return h.fold.write(s)
+}
+
+// mostHeldRows is how many rows a projector holds before it writes them.
+const mostHeldRows = 50_000
+
 // TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and drops what was held by
 // then.
 func TestHeldIsBounded(t *testing.T) {
@@ -154,6 +173,12 @@ func TestHeldIsBounded(t *testing.T) {
 	ctx := withPatience(t)
 	for _, name := range []string{Links, Dimensions} {
 		w := newWorkshop(t, name)
+		held := new(heldFold)
+		plain := w.projection.folds
+		w.projection.folds = foldsOf(func() fold {
+			*held = heldFold{fold: plain(nil).next()}
+			return held
+		})
 		p := w.projector(ctx, t)
 		var log []eventstore.Recorded
 		for i := range 1 + mostHeldRows/2000 {
@@ -164,14 +189,14 @@ func TestHeldIsBounded(t *testing.T) {
 			log = record(log, events.StreamClicks+"x", eventstore.Revision(i), events.ClicksRecorded{Clicks: clicks})
 			batch := batchOf(log[i:])
 			batch.Held = true
-			if err := p.applyBatch(ctx, batch); err != nil {
+			if err := p.apply(ctx, batch); err != nil {
 				t.Fatal(err)
 			}
-			if g := p.gathered; g != nil && g.fold.size() >= mostHeldRows {
-				t.Fatalf("%s holds %d rows", name, g.fold.size())
+			if held.fold != nil && !held.written && held.size() >= mostHeldRows {
+				t.Fatalf("%s holds %d rows", name, held.size())
 			}
 		}
-		if p.at.position == (eventstore.Position{}) {
+		if p.position() == (eventstore.Position{}) {
 			t.Errorf("%s has committed nothing", name)
 		}
 	}

@@ -16,6 +16,15 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+const (
+	// renewals is how many times per lease an idle owner renews it.
+	renewals = 3
+	// electionInterval is how often a process looks for generations without an owner.
+	electionInterval = 150 * time.Millisecond
+	// farewell bounds the release of a lease by a process that is ending.
+	farewell = 2 * time.Second
+)
+
 // keeper keeps those generations up to date that this process is elected for, and stands by for the others.
 type keeper struct {
 	cfg         Config
@@ -29,21 +38,13 @@ type keeper struct {
 	terms map[key]*term // of this process
 }
 
-// key names a generation.
-type key struct {
-	name       string
-	generation int
-}
-
-func newKeeper(cfg Config) *keeper {
+func newKeeper(projections projectionSet, cfg Config) *keeper {
 	k := &keeper{
 		cfg: cfg, projections: make(map[string]projection), shapes: make(map[string]string),
 		wake: make(chan struct{}, 1), terms: make(map[key]*term),
 	}
-	for _, p := range all() {
-		if cfg.only == "" || p.name == cfg.only {
-			k.projections[p.name] = p
-		}
+	for _, p := range projections {
+		k.projections[p.name] = p
 	}
 	return k
 }
@@ -60,7 +61,7 @@ func (k *keeper) run(ctx context.Context) error {
 	defer k.working.Wait()
 	defer fail(nil)
 	k.working.Go(func() { k.listen(running) })
-	ticker := time.NewTicker(min(electionInterval, k.cfg.lease/renewals))
+	ticker := time.NewTicker(min(electionInterval, k.cfg.Lease/renewals))
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -92,13 +93,13 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 	for _, c := range found {
 		prepared[c.Name] = true
 		p, ours := k.projections[c.Name]
-		if !ours || k.cfg.generations != nil && !k.cfg.generations[keyOf(c.Generation)] {
+		if !ours || k.cfg.Only != nil && !k.cfg.Only[keyOf(c.Generation)] {
 			continue
 		}
 		known[keyOf(c.Generation)] = true
 		if t := k.inOffice(keyOf(c.Generation)); t != nil {
 			t.observe(c.Generation)
-			t.projector.status.serve(c.Serving)
+			t.status.serve(c.Serving)
 			continue
 		}
 		status := k.cfg.Board.line(keyOf(c.Generation))
@@ -107,7 +108,7 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 		if !free || c.Paused || c.Shape != k.shapes[c.Name] || !k.present.Load() {
 			continue
 		}
-		at, elected, err := acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.lease)
+		at, elected, err := acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.Lease)
 		if err != nil {
 			status.interrupt(err)
 			return err
@@ -126,8 +127,6 @@ func (k *keeper) elect(ctx context.Context, fail context.CancelCauseFunc) error 
 	return nil
 }
 
-func keyOf(g readmodel.Generation) key { return key{g.Name, g.Generation} }
-
 // interruptAll notes on the board that nothing is known of the generations that others own.
 func (k *keeper) interruptAll(err error) {
 	for _, s := range k.cfg.Board.All() {
@@ -145,7 +144,7 @@ func (k *keeper) inOffice(generation key) *term {
 }
 
 func (k *keeper) start(ctx context.Context, fail context.CancelCauseFunc, t *term) {
-	generation := key{t.projector.at.name, t.projector.at.generation}
+	generation := key{t.at.name, t.at.generation}
 	k.mu.Lock()
 	k.terms[generation] = t
 	k.mu.Unlock()

@@ -30,7 +30,7 @@ func BenchmarkLive(b *testing.B) {
 	var mu sync.Mutex
 	var visible []reachedAt
 	caughtUp := newProgressLog()
-	run(b, Config{DB: db, Store: store, only: Links, OnCommit: func(projection string, position uint64, changed []string) {
+	runOnly(b, Links, Config{DB: db, Store: store, OnCommit: func(projection string, position uint64, changed []string) {
 		mu.Lock()
 		visible = append(visible, reachedAt{position, time.Now()})
 		mu.Unlock()

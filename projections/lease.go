@@ -3,6 +3,7 @@ package projections
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
@@ -10,17 +11,17 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-const (
-	// leaseTerm is how long a suspended owner stays in office after it was last heard of. A killed one
-	// loses its presence lock, and another one follows at the next election.
-	leaseTerm = 6 * time.Second
-	// renewals is how many times per lease an idle owner renews it.
-	renewals = 3
-	// electionInterval is how often a process looks for generations without an owner.
-	electionInterval = 150 * time.Millisecond
-	// farewell bounds the release of a lease by a process that is ending.
-	farewell = 2 * time.Second
-)
+// leaseTerm is how long a suspended owner stays in office after it was last heard of. A killed one
+// loses its presence lock, and another one follows at the next election.
+const leaseTerm = 6 * time.Second
+
+// key names a generation.
+type key struct {
+	name       string
+	generation int
+}
+
+func keyOf(g readmodel.Generation) key { return key{g.Name, g.Generation} }
 
 // candidate is a generation as an election finds it.
 type candidate struct {
@@ -73,7 +74,7 @@ type report struct {
 func (c checkpoint) renew(ctx context.Context, db bun.IDB, lease time.Duration, r report) error {
 	return c.update(ctx, db, `UPDATE linkledger.generations
 		SET lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = ?4, last_error = ?5, rate = ?6
-		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.stopped, r.lastError, r.rate)
+		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.stopped, storable(r.lastError), r.rate)
 }
 
 // release ends the lease, so that the next owner need not wait for it to run out.
@@ -97,4 +98,11 @@ func (c checkpoint) update(ctx context.Context, db bun.IDB, statement string, ar
 		return fmt.Errorf("lease of %s: %w", c.name, ErrFenced)
 	}
 	return nil
+}
+
+// storable returns the first line of an error, as PostgreSQL can hold it.
+func storable(text string) string {
+	const most = 1000
+	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?"), "\n")
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }

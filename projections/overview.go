@@ -55,17 +55,17 @@ type overviewRow struct {
 	Vacant bool `bun:"vacant,scanonly"`
 }
 
-// Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
-func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]Overview, error) {
-	overviews, err := Generations(ctx, db)
+// overviewsOf tells how all projections are doing, by the tables of the database and the event store's own log.
+func overviewsOf(ctx context.Context, projections projectionSet, db *readmodel.DB, store *eventstore.Store) ([]Overview, error) {
+	overviews, err := generationsOf(ctx, db)
 	if err != nil {
 		return nil, err
 	}
-	return overviews, AddLag(ctx, store, overviews)
+	return overviews, addLag(ctx, projections, store, overviews)
 }
 
-// Generations tells what the tables of the database say of all projections: no lag.
-func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
+// generationsOf tells what the tables of the database say of all projections: no lag.
+func generationsOf(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 	var rows []overviewRow
 	if err := db.NewSelect().Model(&rows).ColumnExpr("*, "+readmodel.Vacant+" AS vacant").
 		Order("name", "generation").Scan(ctx); err != nil {
@@ -78,12 +78,12 @@ func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 	return overviews, nil
 }
 
-// AddLag adds what the event store's own log says of the projections: how far each lags behind it.
-func AddLag(ctx context.Context, store *eventstore.Store, overviews []Overview) error {
+// addLag adds what the event store's own log says of the projections: how far each lags behind it.
+func addLag(ctx context.Context, projections projectionSet, store *eventstore.Store, overviews []Overview) error {
 	counting, ctx := errgroup.WithContext(ctx)
 	for i := range overviews {
 		o := &overviews[i]
-		p, err := projectionNamed(o.Name)
+		p, err := projections.named(o.Name)
 		if err != nil {
 			return fmt.Errorf("%w: it is of another version", err)
 		}

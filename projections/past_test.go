@@ -53,7 +53,6 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 		}
 		p, followed := w.projector(ctx, t), w.followed(log)
 		cut := rapid.IntRange(0, len(followed)).Draw(t, "cut")
-		p.building = rapid.Bool().Draw(t, "bulk")
 		mustHandle(ctx, t, p, followed[:cut])
 		mustHandle(ctx, t, p, followed[cut:])
 	}

@@ -11,18 +11,18 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// firstGeneration is the generation that Prepare makes.
+// firstGeneration is the generation that prepareAll makes.
 const firstGeneration = 1
 
-// Prepare creates what is missing in the database: the control schema, and for each projection its tables, views and
+// prepareAll creates what is missing in the database: the control schema, and for each projection its tables, views and
 // checkpoint. It changes nothing that is there, and several processes may call it at once.
-func Prepare(ctx context.Context, db *readmodel.DB) error {
+func prepareAll(ctx context.Context, db *readmodel.DB, names []string) error {
 	return db.Locked(ctx, func(ctx context.Context) error {
 		if err := db.Migrate(ctx); err != nil {
 			return err
 		}
-		for _, p := range all() {
-			if err := prepare(ctx, db, p.name); err != nil {
+		for _, name := range names {
+			if err := prepare(ctx, db, name); err != nil {
 				return err
 			}
 		}

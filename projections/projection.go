@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -91,9 +92,31 @@ type fold interface {
 	write(s *statements) (changed []string)
 }
 
+// projectionSet are the projections of a program.
+type projectionSet []projection
+
+// named returns the projection of that name, or ErrUnknownProjection.
+func (s projectionSet) named(name string) (projection, error) {
+	for _, p := range s {
+		if p.name == name {
+			return p, nil
+		}
+	}
+	return projection{}, fmt.Errorf("%w %q", ErrUnknownProjection, name)
+}
+
+// names returns the names of all projections.
+func (s projectionSet) names() []string {
+	names := make([]string, len(s))
+	for i, p := range s {
+		names[i] = p.name
+	}
+	return names
+}
+
 // all returns the projections of this program.
-func all() []projection {
-	return []projection{
+func all() projectionSet {
+	return projectionSet{
 		{
 			name: Links, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
 			folds: newLinkFolds, alone: isErasure, held: true, patient: isClicks, maxPatience: clickPatience,
@@ -147,6 +170,12 @@ func (p projection) facts(recorded []eventstore.Recorded) ([]fact, error) {
 		facts = append(facts, f)
 	}
 	return facts, nil
+}
+
+// isForeign reports whether an event is none of Linkledger although its stream is named like one: the event store has put it
+// there, as a tombstone, or PostgreSQL cannot hold the name.
+func isForeign(r eventstore.Recorded) bool {
+	return r.IsSystem() || !utf8.ValidString(r.Stream) || strings.ContainsRune(r.Stream, 0)
 }
 
 // foldEach hands the facts to step in their order and names the one it fails at.

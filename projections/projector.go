@@ -17,20 +17,38 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// projectorConfig says which generation a projector brings up to date, and how.
+type projectorConfig struct {
+	Definition projection
+	At         checkpoint // as this process has acquired it
+	Building   bool       // the generation has yet to take over for the first time
+	DB         *readmodel.DB
+	Store      *eventstore.Store
+	Status     *statusLine
+	// OnCommit learns of each commit of a generation that serves.
+	OnCommit func(projection string, position uint64, changed []string)
+	Lease    time.Duration // that each batch extends
+	Lose     func()        // is called when another process owns the generation
+	Policy   Policy
+	Stopped  chan<- struct{} // gets a value when the projection has stopped
+	Resume   <-chan struct{} // a stopped projection tries again at a value
+	Tracer   trace.Tracer    // nil: batches are not traced
+	Logger   *slog.Logger
+}
+
 // projector brings the batches of one subscription into the tables of one generation that this process owns.
 type projector struct {
-	projection
-	folds    folds
-	db       *readmodel.DB
-	status   *statusLine
-	onCommit func(projection string, position uint64, changed []string) // for the generation that serves
-	lease    time.Duration
-	lose     func() // ends the term, because another process owns the generation
-	policy   Policy
-	stop     chan<- struct{} // signals that the projection has stopped
-	resume   <-chan struct{} // a stopped projection is to try again
+	projection projection
+	folds      folds
+	db         *readmodel.DB
+	status     *statusLine
+	onCommit   func(projection string, position uint64, changed []string) // for the generation that serves
+	lease      time.Duration
+	lose       func() // ends the term, because another process owns the generation
+	policy     Policy
+	stop       chan<- struct{} // signals that the projection has stopped
+	resume     <-chan struct{} // a stopped projection is to try again
 
-	id     checkpoint // as it was at first; name, generation and epoch never change
 	store  *eventstore.Store
 	tracer trace.Tracer // nil: batches are not traced
 	logger *slog.Logger
@@ -49,6 +67,31 @@ type projector struct {
 	told     bool                // readers know that this process owns the generation that serves
 
 	caughtUp atomic.Bool // with the log, once
+}
+
+// newProjector returns a projector that has not begun: its subscription asks for its checkpoint first.
+func newProjector(cfg projectorConfig) *projector {
+	p := &projector{
+		projection: cfg.Definition, folds: cfg.Definition.folds(cfg.DB.MasterKey), db: cfg.DB, status: cfg.Status, onCommit: cfg.OnCommit,
+		lease: cfg.Lease, lose: cfg.Lose, policy: cfg.Policy, stop: cfg.Stopped, resume: cfg.Resume, at: cfg.At,
+		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: cfg.Building,
+	}
+	if p.building {
+		if fill := p.newBulk(); fill.loader != nil || !p.projection.held { // what holds gathers more by itself
+			p.bulk = fill
+		}
+	}
+	return p
+}
+
+// hasCaughtUp reports whether the projector has caught up with the log once.
+func (p *projector) hasCaughtUp() bool { return p.caughtUp.Load() }
+
+// position returns the checkpoint as last read or committed.
+func (p *projector) position() eventstore.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.at.position
 }
 
 // checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
@@ -85,23 +128,24 @@ func (p *projector) end(ctx context.Context) {
 func (p *projector) handle(m *message.Message) error {
 	batch := eventstore.BatchOf(m)
 	if p.tracer == nil || len(batch.Events) == 0 {
-		return p.applyBatch(m.Context(), batch)
+		return p.apply(m.Context(), batch)
 	}
-	ctx, span := p.tracer.Start(m.Context(), "project "+p.name, trace.WithSpanKind(trace.SpanKindConsumer),
+	ctx, span := p.tracer.Start(m.Context(), "project "+p.projection.name, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(eventstore.TraceLinks(batch.Events)...), trace.WithAttributes(
 			attribute.Int("linkledger.events", len(batch.Events)),
 			attribute.Bool("linkledger.held", batch.Held),                        // they are committed with later ones
 			attribute.Int64("linkledger.position", int64(batch.Position.Commit)), //nolint:gosec // positions are below the largest int64
 		))
 	defer span.End()
-	err := p.applyBatch(ctx, batch)
+	err := p.apply(ctx, batch)
 	if err != nil {
 		span.SetStatus(codes.Error, err.Error())
 	}
 	return err
 }
 
-func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) error {
+// apply takes in a batch of the subscription.
+func (p *projector) apply(ctx context.Context, batch eventstore.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	recorded := p.fresh(batch.Events)
@@ -154,7 +198,7 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 		if err := foldEach(facts, folding.step); err != nil {
 			return nil, err
 		}
-		p.insertLetters(s, sorted.letters)
+		insertLetters(s, p.at, sorted.letters)
 		return folding.write(s), nil
 	})
 	if err != nil {
@@ -169,12 +213,12 @@ func (p *projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 // reached notes and tells what was committed.
 func (p *projector) reached(taken stretch, serving bool, changed []string) {
 	p.at.position = taken.to
-	p.status.applied(taken)
+	p.status.applied(taken.to, taken.events, taken.last)
 	if serving {
 		if !p.told { // what this generation took in before it served was announced by nobody
 			p.told = true
 			changed = append(changed, readmodel.Everything)
 		}
-		p.onCommit(p.name, taken.to.Commit, changed)
+		p.onCommit(p.projection.name, taken.to.Commit, changed)
 	}
 }

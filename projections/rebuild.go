@@ -21,68 +21,43 @@ const (
 )
 
 var (
-	// ErrOtherShape means that the generation which serves was made by another version of the program: start that
-	// version's or this version's service, which builds what it lacks by itself.
-	ErrOtherShape = errors.New("the tables that serve are of another version of the program")
 	// ErrNoGeneration means that there is no generation to go back to.
 	ErrNoGeneration = errors.New("no earlier generation is kept")
 	// ErrBehind means that a generation lacks events that readers have seen: nobody keeps it up to date.
 	ErrBehind = errors.New("the generation lacks events that the one that serves has")
 )
 
-// Progress is how far the rebuild or the verification of a projection is.
-type Progress struct {
-	Name       string
-	Generation int
-	Position   uint64  // in the log
-	Head       uint64  // of the log
-	Rate       float64 // events per second of late
-	Done       bool    // a rebuild has taken over
-}
-
-// Names returns the names of all projections.
-func Names() []string {
-	var names []string
-	for _, p := range all() {
-		names = append(names, p.name)
-	}
-	return names
-}
-
-// Rebuild builds the next generation of projections beside the ones that serve, has each take over as soon as it has
+// rebuildAll builds the next generation of projections beside the ones that serve, has each take over as soon as it has
 // caught up, and returns when all have. A build that was begun before is gone on with. When ctx ends before that, the
 // projectors of the running services go on with it. It fails where an event can't be applied.
-func Rebuild(ctx context.Context, cfg Config, names []string, tell func([]Progress)) (err error) {
-	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
-		return fmt.Errorf("rebuild: %w", err)
-	}
+func rebuildAll(ctx context.Context, projections projectionSet, cfg Config, names []string, tell func([]Progress)) (err error) {
 	cfg = cfg.withDefaults()
-	// The builds belong to this process before its keeper runs.
+	// The builds belong to this process before its elections begin.
 	leave, err := cfg.DB.Present(ctx, cfg.Owner)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
 	defer func() { err = errors.Join(err, leave()) }()
-	cfg.generations = make(map[key]bool)
+	cfg.Only = make(map[key]bool)
 	for _, name := range names {
-		g, err := beginBuild(ctx, cfg, name)
+		g, err := beginBuild(ctx, projections, cfg, name)
 		if err != nil {
 			return fmt.Errorf("rebuild %s: %w", name, err)
 		}
-		cfg.generations[keyOf(g)] = true
+		cfg.Only[keyOf(g)] = true
 	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
 	ended := make(chan error, 1)
-	go func() { ended <- newKeeper(cfg).run(running) }()
+	go func() { ended <- runProjections(running, projections, cfg) }()
 	err = watchBuild(running, cfg, tell, ended)
 	stop()
 	return errors.Join(err, <-ended)
 }
 
 // beginBuild returns the generation that is being built, and makes it if there is none, with this process as its owner.
-func beginBuild(ctx context.Context, cfg Config, name string) (g readmodel.Generation, err error) {
-	if _, err := projectionNamed(name); err != nil {
+func beginBuild(ctx context.Context, projections projectionSet, cfg Config, name string) (g readmodel.Generation, err error) {
+	if _, err := projections.named(name); err != nil {
 		return g, err
 	}
 	shape, err := readmodel.Shape(name)
@@ -150,7 +125,7 @@ func progressOf(ctx context.Context, cfg Config) ([]Progress, error) {
 	}
 	var progress []Progress
 	for _, row := range rows {
-		if !cfg.generations[keyOf(row.Generation)] {
+		if !cfg.Only[keyOf(row.Generation)] {
 			continue
 		}
 		if row.Stopped {
@@ -161,20 +136,17 @@ func progressOf(ctx context.Context, cfg Config) ([]Progress, error) {
 			Head: head.Commit, Rate: row.Rate, Done: row.Built,
 		})
 	}
-	if len(progress) < len(cfg.generations) {
+	if len(progress) < len(cfg.Only) {
 		return nil, fmt.Errorf("rebuild: %w: somebody has pruned it", ErrFenced)
 	}
 	return progress, nil
 }
 
-// Rollback has readers see the newest generation again that served before, and returns its number. It waits a little
+// rollbackTo has readers see the newest generation again that served before, and returns its number. It waits a little
 // for that generation to have what the one that serves has, and for readers who are in the way, and fails with ErrBehind
 // where nobody keeps it up to date.
-func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string) (int, error) {
-	p, err := projectionNamed(name)
-	if err != nil {
-		return 0, err
-	}
+func rollbackTo(ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection) (int, error) {
+	name := p.name
 	ctx, cancel := context.WithTimeout(ctx, rollbackPatience)
 	defer cancel()
 	for {
@@ -187,7 +159,7 @@ func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, na
 			return 0, fmt.Errorf("roll back %s: %w", name, ErrNoGeneration)
 		}
 		at := checkpointOf(kept[0])
-		_, taken, err := switchTo(ctx, db.DB, store, p, at)
+		_, taken, err := switchTo(ctx, db.DB, store, p.filter, at)
 		if taken {
 			return at.generation, nil
 		}
@@ -205,11 +177,8 @@ func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, na
 	}
 }
 
-// Prune removes the generations of a projection that do not serve, also one that is being built, and returns how many.
-func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
-	if _, err := projectionNamed(name); err != nil {
-		return 0, err
-	}
+// pruneOf removes the generations of a projection that do not serve, also one that is being built, and returns how many.
+func pruneOf(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	var gone []readmodel.Generation
 	err := db.Locked(ctx, func(ctx context.Context) error {
 		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -231,11 +200,11 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	return len(gone), nil
 }
 
-// AwaitShape waits until readers see tables of this program's shape. Until then another version serves, or nobody.
-func AwaitShape(ctx context.Context, db *readmodel.DB) error {
+// awaitShapes waits until readers see tables of this program's shape. Until then another version serves, or nobody.
+func awaitShapes(ctx context.Context, db *readmodel.DB, names []string) error {
 	for {
 		served := 0
-		for _, name := range Names() {
+		for _, name := range names {
 			shape, err := readmodel.Shape(name)
 			if err != nil {
 				return err
@@ -244,7 +213,7 @@ func AwaitShape(ctx context.Context, db *readmodel.DB) error {
 				served++
 			}
 		}
-		if served == len(Names()) {
+		if served == len(names) {
 			return nil
 		}
 		select {

@@ -18,7 +18,10 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Config of Run.
+// ErrStopped means that the projections ended although nobody asked them to.
+var ErrStopped = errors.New("projections stopped by themselves")
+
+// Config of runProjections.
 type Config struct {
 	DB     *readmodel.DB // prepared, see Prepare
 	Store  *eventstore.Store
@@ -37,18 +40,18 @@ type Config struct {
 
 	Policy Policy // of events that can't be applied; empty means Stop
 
-	generations map[key]bool // keep these alone; nil: all of this program's shape
-
-	only  string        // run this projection alone; all if empty
-	lease time.Duration // 0 means leaseTerm
+	Only  map[key]bool  // keep these generations alone; nil: all of this program's shape
+	Lease time.Duration // how long a suspended owner stays in office; 0 means leaseTerm
 }
 
-// Run keeps the projections up to date until ctx ends, and returns when everything that it started has stopped. Several
+// runProjections keeps the projections up to date until ctx ends, and returns when everything that it started has stopped. Several
 // processes may run on one database: each generation of a projection is kept up to date by the one that is elected for
 // it, the others stand by. Projections share the connections of DB: each holds one of the Writers while it applies a batch,
 // and now and then one of the others; one more is outside the pools.
 // Outages are waited out; an error means that a projection ended by itself.
-func Run(ctx context.Context, cfg Config) error { return newKeeper(cfg.withDefaults()).run(ctx) }
+func runProjections(ctx context.Context, projections projectionSet, cfg Config) error {
+	return newKeeper(projections, cfg.withDefaults()).run(ctx)
+}
 
 func (cfg Config) withDefaults() Config {
 	if cfg.Logger == nil {
@@ -66,8 +69,8 @@ func (cfg Config) withDefaults() Config {
 	if cfg.Owner == "" {
 		cfg.Owner = processName()
 	}
-	if cfg.lease == 0 {
-		cfg.lease = leaseTerm
+	if cfg.Lease == 0 {
+		cfg.Lease = leaseTerm
 	}
 	return cfg
 }

@@ -23,9 +23,24 @@ import (
 // run starts the projections and returns what stops them; the test stops them at its end in any case.
 func run(t testing.TB, cfg Config) (stop func()) {
 	t.Helper()
+	return start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
+}
+
+// runOnly starts one projection.
+func runOnly(t testing.TB, name string, cfg Config) (stop func()) {
+	t.Helper()
+	p, err := all().named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, func(ctx context.Context) error { return runProjections(ctx, projectionSet{p}, cfg) })
+}
+
+func start(t testing.TB, run func(context.Context) error) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- Run(ctx, cfg) }()
+	go func() { done <- run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -209,7 +224,7 @@ func TestInterruption(t *testing.T) {
 	}
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &Board{}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, lease: leaseTerm / 20})
+	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Lease: leaseTerm / 20})
 	awaitStatus(t, board, func(s Status) bool { return errors.Is(s.Err, ErrNotPrepared) })
 	if err := Prepare(withPatience(t), db); err != nil {
 		t.Fatal(err)

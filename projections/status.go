@@ -31,6 +31,16 @@ type Status struct {
 	FailedAt time.Time // of Err
 }
 
+// Progress is how far the rebuild or the verification of a projection is.
+type Progress struct {
+	Name       string
+	Generation int
+	Position   uint64  // in the log
+	Head       uint64  // of the log
+	Rate       float64 // events per second of late
+	Done       bool    // a rebuild has taken over
+}
+
 // Board collects the Status of the projections that Run runs. The zero value is ready; it is safe for concurrent use.
 type Board struct {
 	mu    sync.Mutex
@@ -111,16 +121,9 @@ func (l *statusLine) report() (report, uint64) {
 	defer l.board.mu.Unlock()
 	r := report{stopped: l.status.Stopped}
 	if l.status.Err != nil {
-		r.lastError = firstLine(l.status.Err.Error())
+		r.lastError = l.status.Err.Error()
 	}
 	return r, l.status.Events
-}
-
-// firstLine keeps an error short and storable.
-func firstLine(text string) string {
-	const most = 1000
-	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?"), "\n")
-	return strings.ToValidUTF8(text[:min(len(text), most)], "")
 }
 
 // serve notes whether readers see the generation.
@@ -149,15 +152,16 @@ func (l *statusLine) reached(position eventstore.Position) {
 	}
 }
 
-func (l *statusLine) applied(taken stretch) {
+// applied notes a commit of so many events up to a position; last is when the last of them was recorded.
+func (l *statusLine) applied(to eventstore.Position, events int, last time.Time) {
 	l.board.mu.Lock()
 	defer l.board.mu.Unlock()
 	l.interrupted = false
-	l.status.Position = taken.to
+	l.status.Position = to
 	l.status.Err, l.status.FailedAt = nil, time.Time{}
-	l.status.Events += uint64(taken.events) //nolint:gosec // never negative
-	if taken.events > 0 {
-		l.status.LastEvent = taken.last
+	l.status.Events += uint64(events) //nolint:gosec // never negative
+	if events > 0 {
+		l.status.LastEvent = last
 	}
 }
 

@@ -15,12 +15,18 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// buildBatch is the most events of one transaction where batches are few, where the configuration does not say.
+const buildBatch = 4_000
+
 // term is the time in which this process owns a generation.
 type term struct {
 	cfg         Config
+	projection  projection
+	at          checkpoint // as it was at first; name, generation and epoch never change
+	status      *statusLine
 	projector   *projector
 	demand      *eventstore.Demand
-	epoch       int64
+	building    bool            // the generation had yet to take over when the term began
 	serving     bool            // the generation served when the term began
 	stopped     <-chan struct{} // the projector has stopped
 	resume      chan<- struct{} // it is to try again
@@ -31,24 +37,21 @@ type term struct {
 
 func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, status *statusLine) *term {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
-	t := &term{cfg: cfg, demand: eventstore.NewDemand(), epoch: at.epoch, serving: row.Serving, stopped: stopped, resume: resume, resumptions: row.Resumptions}
+	t := &term{
+		cfg: cfg, projection: p, at: at, status: status, building: !row.Built, serving: row.Serving,
+		demand: eventstore.NewDemand(), stopped: stopped, resume: resume, resumptions: row.Resumptions,
+	}
 	t.ended, t.end = context.WithCancel(context.Background())
-	t.projector = &projector{
-		projection: p, folds: p.folds(cfg.DB.MasterKey), db: cfg.DB, status: status, onCommit: cfg.OnCommit,
-		lease: cfg.lease, lose: t.end, policy: cfg.Policy, stop: stopped, resume: resume, at: at, id: at,
-		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: !row.Built,
-	}
-	if t.projector.building {
-		if fill := t.projector.newBulk(); fill.loader != nil || !p.held { // what holds gathers more by itself
-			t.projector.bulk = fill
-		}
-	}
+	t.projector = newProjector(projectorConfig{
+		Definition: p, At: at, Building: t.building, DB: cfg.DB, Store: cfg.Store, Status: status, OnCommit: cfg.OnCommit,
+		Lease: cfg.Lease, Lose: t.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume, Tracer: cfg.Tracer, Logger: cfg.Logger,
+	})
 	return t
 }
 
 // observe notices, at an election, that the term is over, or that an operator wants a stopped projection to try again.
 func (t *term) observe(row readmodel.Generation) {
-	if row.Epoch != t.epoch {
+	if row.Epoch != t.at.epoch {
 		t.end()
 	}
 	if row.Resumptions == t.resumptions {
@@ -68,9 +71,9 @@ func (t *term) run(ctx context.Context) error {
 	defer end()
 	defer context.AfterFunc(t.ended, end)()
 	defer t.end()
-	p := t.projector
-	p.status.own(true)
-	defer p.status.own(false)
+	p := t.projection
+	t.status.own(true)
+	defer t.status.own(false)
 	t.cfg.Logger.InfoContext(ctx, "projection taken over", t.attributes()...)
 	if err := t.retryReadable(ctx); err != nil && ctx.Err() == nil {
 		t.cfg.Logger.WarnContext(ctx, "dead letters not applied that this version can read", append(t.attributes(), slog.Any("error", err))...)
@@ -81,16 +84,16 @@ func (t *term) run(ctx context.Context) error {
 	}
 	subscriber := eventstore.NewSubscriber(t.cfg.Store, eventstore.SubscriberConfig{
 		Filter:     p.filter,
-		Checkpoint: p.checkpoint,
+		Checkpoint: t.projector.checkpoint,
 		BatchSize:  t.batchSize(),
 		Decode:     !p.raw,
 		Patient:    p.patient, Rests: p.rests, InParts: p.held, Demand: t.demand, MinPatience: p.minPatience, MaxPatience: p.maxPatience,
 		Logger:  t.cfg.Logger,
-		OnError: p.status.interrupt,
+		OnError: t.status.interrupt,
 	})
-	handler := router.AddConsumerHandler(p.name, p.name, subscriber, p.handle)
+	handler := router.AddConsumerHandler(p.name, p.name, subscriber, t.projector.handle)
 	tell := func(events int, took time.Duration, err error) { t.cfg.OnBatch(p.name, events, took, err) }
-	handler.AddMiddleware(noteOutcome(p.status, tell), middleware.Recoverer)
+	handler.AddMiddleware(noteOutcome(t.status, tell), middleware.Recoverer)
 
 	var beside sync.WaitGroup
 	beside.Go(func() { t.renew(ctx) })
@@ -99,13 +102,13 @@ func (t *term) run(ctx context.Context) error {
 	_ = subscriber.Close() // never fails
 	end()
 	beside.Wait()
-	p.end(ctx)
+	t.projector.end(ctx)
 	t.release(ctx)
 	return err
 }
 
 func (t *term) batchSize() int {
-	if t.cfg.BatchSize == 0 && (t.projector.building || t.projector.rests) { // where batches are few, they are large
+	if t.cfg.BatchSize == 0 && (t.building || t.projection.rests) { // where batches are few, they are large
 		return buildBatch
 	}
 	return t.cfg.BatchSize
@@ -113,7 +116,7 @@ func (t *term) batchSize() int {
 
 // renew extends the lease now and then, because an idle projection has no batches that do, and tells how it is going.
 func (t *term) renew(ctx context.Context) {
-	ticker := time.NewTicker(t.cfg.lease / renewals)
+	ticker := time.NewTicker(t.cfg.Lease / renewals)
 	defer ticker.Stop()
 	var counted uint64
 	since := time.Now()
@@ -124,10 +127,10 @@ func (t *term) renew(ctx context.Context) {
 		case <-t.stopped:
 		case <-ticker.C:
 		}
-		report, events := t.projector.status.report()
+		report, events := t.status.report()
 		report.rate = float64(events-counted) / time.Since(since).Seconds()
 		counted, since = events, time.Now()
-		err := t.projector.id.renew(ctx, t.cfg.DB, t.cfg.lease, report)
+		err := t.at.renew(ctx, t.cfg.DB, t.cfg.Lease, report)
 		if errors.Is(err, ErrFenced) {
 			t.end()
 			return
@@ -144,7 +147,7 @@ func (t *term) renew(ctx context.Context) {
 // analyze sees to it that the planner knows the tables, beside the batches: not before the log was caught up with, because
 // until then whatever it learns is soon outgrown.
 func (t *term) analyze(ctx context.Context) {
-	ticker := time.NewTicker(t.cfg.lease)
+	ticker := time.NewTicker(t.cfg.Lease)
 	defer ticker.Stop()
 	for {
 		select {
@@ -152,10 +155,10 @@ func (t *term) analyze(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if !t.projector.caughtUp.Load() {
+		if !t.projector.hasCaughtUp() {
 			continue
 		}
-		at := t.projector.id
+		at := t.at
 		if err := readmodel.Analyze(ctx, t.cfg.DB, at.name, at.generation); err != nil && ctx.Err() == nil {
 			t.cfg.Logger.WarnContext(ctx, "tables not analyzed, trying again", append(t.attributes(), slog.Any("error", err))...)
 		}
@@ -166,7 +169,7 @@ func (t *term) analyze(ctx context.Context) {
 func (t *term) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	switch err := t.projector.id.release(ctx, t.cfg.DB); {
+	switch err := t.at.release(ctx, t.cfg.DB); {
 	case errors.Is(err, ErrFenced):
 		t.cfg.Logger.WarnContext(ctx, "projection was taken over by another process", t.attributes()...)
 	case err != nil:
@@ -177,6 +180,30 @@ func (t *term) release(ctx context.Context) {
 }
 
 func (t *term) attributes() []any {
-	at := t.projector.id
+	at := t.at
 	return []any{slog.String("projection", at.name), slog.Int("generation", at.generation), slog.Int64("epoch", at.epoch)}
+}
+
+// retryReadable applies the dead letters of those streams whose first one can be read by now, because an older version has set
+// it aside. The term of this process ends by that, and the next one begins without them.
+func (t *term) retryReadable(ctx context.Context) error {
+	if !t.serving {
+		return nil
+	}
+	letters, err := listLetters(ctx, t.cfg.DB, t.projection.name)
+	if err != nil {
+		return err
+	}
+	for _, l := range letters {
+		if l.Generation != t.at.generation || !isReadable(l) {
+			continue
+		}
+		n, err := retryLetters(ctx, t.cfg.DB, t.projection, l.Stream)
+		if err != nil {
+			return err
+		}
+		t.cfg.Logger.InfoContext(ctx, "dead letters applied that this version can read",
+			append(t.attributes(), slog.String("stream", l.Stream), slog.Int("events", n))...)
+	}
+	return nil
 }

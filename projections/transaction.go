@@ -22,7 +22,7 @@ func (p *projector) transact(
 ) (serving bool, changed []string, err error) {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
-		return false, nil, fmt.Errorf("bring %s up to date: %w", p.name, err)
+		return false, nil, fmt.Errorf("bring %s up to date: %w", p.projection.name, err)
 	}
 	defer conn.Release()
 	defer func() {
@@ -35,23 +35,26 @@ func (p *projector) transact(
 	p.at.advance(reading, to, p.lease, &serving)
 	read(reading)
 	if err := reading.send(ctx, conn.Conn()); err != nil {
-		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.name, err)
+		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.projection.name, err)
 	}
 	writing := newStatements(p.at.schema())
 	if changed, err = write(writing, serving); err != nil {
 		return false, nil, err
 	}
 	if serving {
-		announce(writing, p.name, to, changed)
+		announce(writing, p.projection.name, to, changed)
 	}
 	writing.commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
 	if err := writing.send(ctx, conn.Conn()); err != nil {
-		return false, nil, fmt.Errorf("write a batch of %s: %w", p.name, err)
+		return false, nil, fmt.Errorf("write a batch of %s: %w", p.projection.name, err)
 	}
 	return serving, changed, nil
 }
+
+// commitGrace bounds a commit, and a rollback, whose context has ended.
+const commitGrace = 2 * time.Second
 
 // outliving returns a context that goes on for a little when ctx has ended: a commit that is cut off may have happened,
 // and then this process would tell nobody.
@@ -59,7 +62,7 @@ func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
-		case <-time.After(farewell):
+		case <-time.After(commitGrace):
 			cancel()
 		case <-longer.Done():
 		}
@@ -69,7 +72,7 @@ func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // rollback ends the transaction of a connection. A connection that does not get there is closed by its release.
 func rollback(ctx context.Context, conn *pgxpool.Conn) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitGrace)
 	defer cancel()
 	_, _ = conn.Exec(ctx, "ROLLBACK")
 }

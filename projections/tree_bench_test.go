@@ -35,7 +35,7 @@ func BenchmarkTree(b *testing.B) {
 			b.Fatal(err)
 		}
 		progress, counting := newProgressLog(), false
-		stop := run(b, Config{DB: openDatabase(b), Store: store, only: Tree, OnCommit: progress.advance, OnBatch: func(_ string, _ int, took time.Duration, _ error) {
+		stop := runOnly(b, Tree, Config{DB: openDatabase(b), Store: store, OnCommit: progress.advance, OnBatch: func(_ string, _ int, took time.Duration, _ error) {
 			if counting {
 				applying, batches = applying+took, batches+1
 			}

@@ -71,10 +71,11 @@ func TestTreeOfManyTiles(t *testing.T) {
 		})
 	}
 	for _, size := range []int{1, 255, 256, 257, 5000} {
-		p := w.empty(ctx, t)
-		p.building = size == 5000
+		w.startOver(ctx, t)
+		building := size == 5000
+		p := w.projectorWith(ctx, t, inBulk(building))
 		rest := log[:600]
-		if p.building {
+		if building {
 			rest = log
 		}
 		for batch := range slices.Chunk(rest, size) {

@@ -5,22 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
-	"unicode/utf8"
 
 	"linkledger/events/eventstore"
 )
-
-// errUnreadable means that an event cannot be decoded: this version does not know its type, or its body is damaged. Its text
-// begins the error of a dead letter that retryReadable tries again.
-var errUnreadable = errors.New("event cannot be read")
-
-// letter is an event that is set aside, and why.
-type letter struct {
-	eventstore.Recorded
-
-	cause error
-}
 
 // sorted are the events of a batch by what becomes of them.
 type sorted struct {
@@ -35,7 +22,7 @@ func (p *projector) sortOut(recorded []eventstore.Recorded) sorted {
 	s := sorted{facts: make([]fact, 0, len(recorded))}
 	var parked map[string]struct{} // by this batch
 	for i, r := range recorded {
-		if !p.raw && isForeign(r) {
+		if !p.projection.raw && isForeign(r) {
 			s.skipped = append(s.skipped, r)
 			continue
 		}
@@ -44,7 +31,7 @@ func (p *projector) sortOut(recorded []eventstore.Recorded) sorted {
 			continue
 		}
 		f := fact{Recorded: r, index: i}
-		if !p.raw {
+		if !p.projection.raw {
 			var err error
 			if f.body, err = r.Event(); err != nil {
 				s.letters = append(s.letters, letter{r, fmt.Errorf("%w: %w", errUnreadable, errors.Unwrap(err))}) // which names the event too
@@ -58,12 +45,6 @@ func (p *projector) sortOut(recorded []eventstore.Recorded) sorted {
 		s.facts = append(s.facts, f)
 	}
 	return s
-}
-
-// isForeign reports whether an event is none of Linkledger although its stream is named like one: the event store has put it
-// there, as a tombstone, or PostgreSQL cannot hold the name.
-func isForeign(r eventstore.Recorded) bool {
-	return r.IsSystem() || !utf8.ValidString(r.Stream) || strings.ContainsRune(r.Stream, 0)
 }
 
 // note logs what was not applied, and remembers the streams that have dead letters now.
@@ -83,34 +64,34 @@ func (p *projector) note(ctx context.Context, letters []letter, skipped []events
 
 func (p *projector) about(r eventstore.Recorded) []any {
 	return []any{
-		slog.String("projection", p.name), slog.String("stream", r.Stream), slog.Int64("revision", int64(r.Revision)),
+		slog.String("projection", p.projection.name), slog.String("stream", r.Stream), slog.Int64("revision", int64(r.Revision)),
 		slog.String("type", r.Type), slog.String("position", r.Position.String()),
 	}
 }
 
-// retryReadable applies the dead letters of those streams whose first one can be read by now, because an older version has set
-// it aside. The term of this process ends by that, and the next one begins without them.
-func (t *term) retryReadable(ctx context.Context) error {
-	if !t.serving {
-		return nil
+func (p *projector) isParked(r eventstore.Recorded) bool {
+	_, ok := p.parked[r.Stream]
+	return ok
+}
+
+// park sets an event aside in the transaction that moves the checkpoint past it. It returns false, and changes nothing,
+// where the generation does not serve.
+func (p *projector) park(ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error) (bool, error) {
+	errNotServing := errors.New("not serving")
+	_, _, err := p.transact(ctx, to, func(*statements) {}, func(s *statements, serving bool) ([]string, error) {
+		if !serving {
+			return nil, errNotServing
+		}
+		insertLetters(s, p.at, []letter{{r, cause}})
+		return nil, nil
+	})
+	if errors.Is(err, errNotServing) {
+		return false, nil
 	}
-	letters, err := DeadLetters(ctx, t.cfg.DB, t.projector.name)
 	if err != nil {
-		return err
+		return false, err
 	}
-	for _, l := range letters {
-		if l.Generation != t.projector.at.generation || !strings.HasPrefix(l.Error, errUnreadable.Error()) {
-			continue
-		}
-		if _, err := (eventstore.Recorded{Type: l.Type, Data: l.Data}).Event(); err != nil {
-			continue
-		}
-		n, err := RetryDeadLetters(ctx, t.cfg.DB, t.projector.name, l.Stream)
-		if err != nil {
-			return err
-		}
-		t.cfg.Logger.InfoContext(ctx, "dead letters applied that this version can read",
-			append(t.attributes(), slog.String("stream", l.Stream), slog.Int("events", n))...)
-	}
-	return nil
+	p.note(ctx, []letter{{r, cause}}, nil)
+	p.reached(stretch{to: to}, true, nil)
+	return true, nil
 }

@@ -15,18 +15,19 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrDisturbed means that what Verify replayed is no longer what the projection has, because a dead letter was retried or
+// ErrDisturbed means that what verifyOne replayed is no longer what the projection has, because a dead letter was retried or
 // discarded meanwhile: verify again.
 var ErrDisturbed = errors.New("the projection's past has changed meanwhile")
 
 const (
 	// tailTime is how long the last stretch of the log may take to replay, during which a snapshot of the tables is held.
 	tailTime = 2 * time.Second
-	// replayBytes bounds the bodies of the events that are replayed in one transaction, beside buildBatch.
-	replayBytes = 8 << 20
+	// replayEvents and replayBytes, of their bodies, bound the events that are replayed in one transaction.
+	replayEvents = 4_000
+	replayBytes  = 8 << 20
 )
 
-// Verification is what Verify found.
+// Verification is what verifyOne found.
 type Verification struct {
 	Name       string
 	Generation int                 // the one that serves
@@ -38,20 +39,25 @@ type Verification struct {
 	Differences []Difference
 }
 
-// Verify replays the log up to exactly where the generation that serves stands, into temporary tables which PostgreSQL
+// eventLog is the log that is replayed.
+type eventLog interface {
+	// Head returns the position of its last event.
+	Head(ctx context.Context) (eventstore.Position, error)
+	// ReadLog hands on the events behind a position, up to another one, in their order.
+	ReadLog(ctx context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error
+}
+
+// verifyOne replays the log up to exactly where the generation that serves stands, into temporary tables which PostgreSQL
 // removes with their connection, and compares all tables row by row. The projection goes on meanwhile: its checkpoint and
 // its rows are read in one snapshot. What is set aside as dead letters is left out. Errors: an *EventError where the log
-// has an event that can't be applied, ErrDisturbed, ErrOtherShape, ErrUnknownProjection.
-func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, tell func([]Progress)) (Verification, error) {
-	p, err := projectionNamed(name)
-	if err != nil {
-		return Verification{}, err
-	}
-	head, err := store.Head(ctx)
+// has an event that can't be applied, ErrDisturbed, ErrOtherShape.
+func verifyOne(ctx context.Context, db *readmodel.DB, log eventLog, p projection, tell func([]Progress)) (Verification, error) {
+	name := p.name
+	head, err := log.Head(ctx)
 	if err != nil {
 		return Verification{}, fmt.Errorf("verify %s: %w", name, err)
 	}
-	r := &replay{projection: p, read: store.ReadLog, head: head, tell: tell, began: time.Now(), folds: p.folds(db.MasterKey)}
+	r := &replay{projection: p, log: log, head: head, tell: tell, began: time.Now(), folds: p.folds(db.MasterKey)}
 	found, err := r.verify(ctx, db)
 	if err != nil {
 		return found, fmt.Errorf("verify %s: %w", name, err)
@@ -61,12 +67,12 @@ func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name
 
 // replay brings the log into temporary tables.
 type replay struct {
-	projection
-	read  func(ctx context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error
-	head  eventstore.Position // of the log when the replay began
-	tell  func([]Progress)
-	began time.Time
-	folds folds
+	projection projection
+	log        eventLog
+	head       eventstore.Position // of the log when the replay began
+	tell       func([]Progress)
+	began      time.Time
+	folds      folds
 
 	scratch bun.Conn // has the temporary tables
 
@@ -88,7 +94,7 @@ func (t target) isParked(e eventstore.Recorded) bool {
 }
 
 func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Verification, err error) {
-	scratch, err := db.OpenScratch(ctx, r.name)
+	scratch, err := db.OpenScratch(ctx, r.projection.name)
 	if err != nil {
 		return found, err
 	}
@@ -131,14 +137,14 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 		gathered, size = gathered[:0], 0
 		return nil
 	}
-	err := r.read(ctx, r.at, r.to.position, func(batch []eventstore.Recorded) error {
+	err := r.log.ReadLog(ctx, r.at, r.to.position, func(batch []eventstore.Recorded) error {
 		for _, e := range batch {
-			if r.filter.Matches(e) && !r.to.isParked(e) {
+			if r.projection.filter.Matches(e) && !r.to.isParked(e) {
 				gathered = append(gathered, e)
 				size += len(e.Data)
 			}
 		}
-		if len(gathered) < buildBatch && size < replayBytes {
+		if len(gathered) < replayEvents && size < replayBytes {
 			return nil
 		}
 		return apply()
@@ -152,11 +158,11 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 
 // aim reads where the generation stands that serves. What was replayed before must still be part of it.
 func (r *replay) aim(ctx context.Context, db bun.IDB) error {
-	serving, err := servingGeneration(ctx, db, r.name)
+	serving, err := servingGeneration(ctx, db, r.projection.name)
 	if err != nil {
 		return err
 	}
-	shape, err := readmodel.Shape(r.name)
+	shape, err := readmodel.Shape(r.projection.name)
 	if err != nil {
 		return err
 	}
@@ -178,7 +184,7 @@ func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 
 // apply replays events within the transaction of the connection, if there is one: an error gives up the tables.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
-	facts, err := r.facts(recorded)
+	facts, err := r.projection.facts(recorded)
 	if err != nil {
 		return err
 	}
@@ -196,7 +202,7 @@ func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) erro
 
 func (r *replay) progress(at eventstore.Position, done bool) {
 	r.tell([]Progress{{
-		Name: r.name, Generation: r.to.generation, Position: at.Commit, Head: max(r.head.Commit, at.Commit),
+		Name: r.projection.name, Generation: r.to.generation, Position: at.Commit, Head: max(r.head.Commit, at.Commit),
 		Rate: float64(r.events) / time.Since(r.began).Seconds(), Done: done,
 	}})
 }

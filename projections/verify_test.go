@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -22,17 +23,29 @@ import (
 // verify holds the workshop's generation against a log.
 func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) Verification {
 	t.Helper()
-	r := &replay{projection: w.projection, folds: w.projection.folds(w.db.MasterKey), tell: func([]Progress) {}, began: time.Now()}
-	r.read = func(_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error {
-		return handle(slices.DeleteFunc(slices.Clone(log), func(e eventstore.Recorded) bool {
-			return !e.Position.After(behind) || e.Position.After(upTo)
-		}))
-	}
-	found, err := r.verify(ctx, w.db)
+	found, err := verifyOne(ctx, w.db, logOf(log), w.projection, func([]Progress) {})
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
 	return found
+}
+
+// logOf is a log that nobody appends to.
+type logOf []eventstore.Recorded
+
+func (l logOf) Head(context.Context) (at eventstore.Position, err error) {
+	if len(l) > 0 {
+		at = l[len(l)-1].Position
+	}
+	return at, nil
+}
+
+func (l logOf) ReadLog(
+	_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error,
+) error {
+	return handle(slices.DeleteFunc(slices.Clone(l), func(e eventstore.Recorded) bool {
+		return !e.Position.After(behind) || e.Position.After(upTo)
+	}))
 }
 
 // column of a table in a generation's schema.
@@ -270,6 +283,19 @@ func TestVerifyInterrupted(t *testing.T) {
 	noTemporaryTables(t, db)
 }
 
+// disturbedLog is a log at whose first read something happens.
+type disturbedLog struct {
+	logOf
+	disturb func()
+}
+
+func (l disturbedLog) ReadLog(
+	ctx context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error,
+) error {
+	l.disturb()
+	return l.logOf.ReadLog(ctx, behind, upTo, handle)
+}
+
 // TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried meanwhile.
 func TestVerifyWithDeadLetters(t *testing.T) {
 	t.Parallel()
@@ -281,26 +307,18 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	log := record(nil, events.StreamTags+uuid.New().String(), 0, tagCreated(account))
 	log = record(log, stream, 0, created, events.TagRenamed{TagID: created.TagID, Label: "first", At: noon},
 		events.TagRenamed{TagID: created.TagID, Label: "last", At: noon})
-	p := w.projector(ctx, t)
-	w.poison(p, log[2].Position, false)
-	p.policy = Park
+	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log)
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 2 {
 		t.Errorf("with dead letters: %+v", found)
 	}
 
-	r := &replay{projection: w.projection, folds: w.projection.folds(w.db.MasterKey), tell: func([]Progress) {}}
-	reads := 0
-	r.read = func(_ context.Context, _, _ eventstore.Position, handle func([]eventstore.Recorded) error) error {
-		if reads++; reads == 1 {
-			if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 2 || err != nil {
-				t.Errorf("%d letters retried, %v", n, err)
-			}
-			return handle(log)
+	disturbed := disturbedLog{logOf: log, disturb: sync.OnceFunc(func() {
+		if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 2 || err != nil {
+			t.Errorf("%d letters retried, %v", n, err)
 		}
-		return nil
-	}
-	if _, err := r.verify(ctx, w.db); !errors.Is(err, ErrDisturbed) {
+	})}
+	if _, err := verifyOne(ctx, w.db, disturbed, w.projection, func([]Progress) {}); !errors.Is(err, ErrDisturbed) {
 		t.Errorf("letters were retried meanwhile: %v", err)
 	}
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 4 {
@@ -319,9 +337,7 @@ func TestRetriedReset(t *testing.T) {
 	log = record(log, events.StreamClicks+"a", 0, click)
 	log = record(log, events.StreamURL+link, 1, events.URLStatsReset{At: noon})
 	log = record(log, events.StreamClicks+"a", 1, click)
-	p := w.projector(ctx, t)
-	w.poison(p, log[2].Position, false)
-	p.policy = Park
+	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log)
 	if n, err := RetryDeadLetters(ctx, w.db, Links, ""); n != 1 || err != nil {
 		t.Fatalf("%d letters retried, %v", n, err)
