@@ -10,6 +10,14 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// accountsName is the name of the projection.
+const accountsName = "accounts"
+
+// accountProjection returns the projection of the accounts.
+func accountProjection() projection {
+	return projection{name: accountsName, filter: streams(events.StreamAccount), folds: foldsOf(newAccountFold)}
+}
+
 // accountFold brings accounts up to date. It holds those that a batch touches, as they are after the facts so far.
 type accountFold struct {
 	rows map[uuid.UUID]*readmodel.Account

@@ -3,7 +3,6 @@ package projections
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +10,6 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 )
 
 // clickFold sums up the clicks of a batch. Totals are deltas: the checkpoint sees to it that each is added once. Which clicks
@@ -49,22 +47,6 @@ type linkVisit struct {
 	day dayNumber
 }
 
-// dayNumber counts the days since 1970, UTC: there are many in memory.
-type dayNumber = int32
-
-func dayOf(at time.Time) dayNumber {
-	const seconds = 24 * 60 * 60
-	day := at.Unix() / seconds
-	if at.Unix()%seconds < 0 {
-		day--
-	}
-	return dayNumber(day) //nolint:gosec // checkYear bounds it
-}
-
-// isClicks tells of events that change counters only. Readers of counters see them a little later, and a busy service has
-// fewer transactions.
-func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
-
 func newClickFold() countedClicks {
 	return &clickFold{place: make(map[linkDay]int), seen: make(map[linkVisitor]struct{})}
 }
@@ -74,23 +56,6 @@ func (c *clickFold) add(batch events.ClicksRecorded) error {
 		c.addToDay(linkDay{link, on}, click.At)
 		c.addVisitor(link, click, on)
 	})
-}
-
-// eachCounted hands on the clicks that are counted, with their link and day.
-func eachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on dayNumber)) error {
-	for i, click := range batch.Clicks {
-		link, err := parseID(click.URLID)
-		if err != nil {
-			return fmt.Errorf("click %d: %w", i, err)
-		}
-		if err := checkTime(click.At); err != nil {
-			return fmt.Errorf("click %d: %w", i, err)
-		}
-		if !click.Bot {
-			count(link, click, dayOf(click.At))
-		}
-	}
-	return nil
 }
 
 func (c *clickFold) addToDay(key linkDay, at time.Time) {

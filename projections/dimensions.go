@@ -10,9 +10,25 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// dimensionsName is the name of the projection.
+const dimensionsName = "dimensions"
+
+// dimensionRest is the least time between two batches of a live projection: who asks for the past, and means just now, waits
+// for it.
+const dimensionRest = 100 * time.Millisecond
+
 // dimensionPatience is how long clicks wait to be counted by dimension when there are very many: then most of them meet in
 // the same rows.
 const dimensionPatience = 5 * time.Second
+
+// dimensionProjection returns the projection of the clicks by referrer, country, browser, system and device.
+func dimensionProjection() projection {
+	return projection{
+		name: dimensionsName, filter: types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
+		folds: foldsOf(newDimensionFold), held: true,
+		rests: true, minPatience: dimensionRest, maxPatience: dimensionPatience,
+	}
+}
 
 // dimensionFold counts clicks by what they tell of their visitors. It follows the same clicks and resets as the counters
 // of links, apart from them, so that these have no more to do.

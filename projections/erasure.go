@@ -1,12 +1,7 @@
 package projections
 
 import (
-	"context"
-	"fmt"
-	"time"
-
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
@@ -32,38 +27,6 @@ type noteTables struct {
 	forgetting []string
 }
 
-var linkNotes = noteTables{
-	erasing: []string{
-		"UPDATE ?schema.links SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
-		"UPDATE ?schema.link_texts SET " + eraseText,
-	},
-	forgetting: []string{
-		"ANALYZE ?schema.links (note)",
-		"INSERT INTO ?schema.link_texts (account_id, number, text) VALUES (" + nobody + ", -1, '')",
-		"ANALYZE ?schema.link_texts",
-		"DELETE FROM ?schema.link_texts WHERE account_id = " + nobody,
-	},
-}
-
-var historyNotes = noteTables{
-	erasing: []string{
-		"UPDATE ?schema.link_versions SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
-		"UPDATE ?schema.link_faces SET " + eraseText,
-		"UPDATE ?schema.former_faces SET " + eraseText,
-	},
-	forgetting: []string{
-		"ANALYZE ?schema.link_versions (note)",
-		"INSERT INTO ?schema.link_faces " + faceOfNobody,
-		"ANALYZE ?schema.link_faces",
-		"DELETE FROM ?schema.link_faces WHERE link_id = " + nobody,
-		"INSERT INTO ?schema.former_faces " + faceOfNobody,
-		"ANALYZE ?schema.former_faces",
-		"DELETE FROM ?schema.former_faces WHERE link_id = " + nobody,
-	},
-}
-
-const faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" + nobody + ", 0, 0, -1, '', '', " + nobody + ")"
-
 // nobody is the id of an account and of a link that there never is, in SQL.
 const nobody = "'00000000-0000-0000-0000-000000000000'"
 
@@ -81,26 +44,4 @@ func (t noteTables) erase(s *statements, account uuid.UUID) {
 		s.queue(statement)
 	}
 	s.queue(readmodel.EraseKeyStatement, toUUID(account))
-}
-
-// AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a position of the log. It
-// fails with ctx, and returns which have not.
-func AwaitErasure(ctx context.Context, db *readmodel.DB, at eventstore.Position) (behind []string, err error) {
-	names := []string{History, Links}
-	for {
-		behind = behind[:0]
-		if err := db.NewRaw(`SELECT name || ' ' || generation FROM linkledger.generations
-			WHERE name IN (?) AND (commit_pos, prepare_pos) < (?, ?) ORDER BY name, generation`,
-			bun.List(names), signed(at.Commit), signed(at.Prepare)).Scan(ctx, &behind); err != nil {
-			return behind, fmt.Errorf("look for an erasure: %w", err)
-		}
-		if len(behind) == 0 {
-			return nil, nil
-		}
-		select {
-		case <-ctx.Done():
-			return behind, ctx.Err()
-		case <-time.After(pollInterval):
-		}
-	}
 }

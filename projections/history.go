@@ -11,6 +11,21 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// historyName is the name of the projection.
+const historyName = "history"
+
+// historyRest is the least time between two batches of a live projection: who asks for the past, and means just now, waits
+// for it.
+const historyRest = 100 * time.Millisecond
+
+// historyProjection returns the projection of what links, tags and accounts were.
+func historyProjection() projection {
+	return projection{
+		name: historyName, filter: streams(events.StreamURL, events.StreamTags, events.StreamAccount),
+		folds: newHistoryFolds, alone: isErasure, rests: true, minPatience: historyRest,
+	}
+}
+
 // historyFold keeps what links, tags and accounts were, from which moment to which. It holds those that a batch touches,
 // as they are after the facts so far, and their versions that are to be written.
 type historyFold struct {

@@ -139,9 +139,9 @@ func writeLinkPasts(s *statements, links map[uuid.UUID]*linkPast) {
 			former = append(former, writtenFace{link, face})
 		}
 	}
-	s.copy("link_versions", versionColumns, len(newVersions), func(r *copyRow, i int) { r.version(newVersions[i]) })
-	s.copy("link_faces", faceColumns, len(newFaces), func(r *copyRow, i int) { r.face(newFaces[i]) })
-	s.copy("former_faces", faceColumns, len(former), func(r *copyRow, i int) { r.face(former[i]) })
+	s.copy("link_versions", versionColumns, len(newVersions), func(r *copyRow, i int) { copyVersion(r, newVersions[i]) })
+	s.copy("link_faces", faceColumns, len(newFaces), func(r *copyRow, i int) { copyFace(r, newFaces[i]) })
+	s.copy("former_faces", faceColumns, len(former), func(r *copyRow, i int) { copyFace(r, former[i]) })
 	if len(versions) > 0 {
 		upsertVersions(s, versions)
 	}
@@ -150,19 +150,19 @@ func writeLinkPasts(s *statements, links map[uuid.UUID]*linkPast) {
 	}
 }
 
-// versionColumns are those of copyRow.version.
+// versionColumns are those of copyVersion.
 var versionColumns = []string{
 	"account_id", "number", "since", "until", "id", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived",
 	"expiration_date", "max_clicks", "tag_ids", "created_at", "modified_at", "revision", "deleted_at",
 }
 
-func (r *copyRow) version(v *linkVersion) {
+func copyVersion(r *copyRow, v *linkVersion) {
 	r.uuid(v.AccountID)
 	r.integer(v.Number)
 	r.bigint(v.since)
 	r.bigint(v.until)
 	r.uuid(v.ID)
-	r.settings(&v.Link)
+	copySettings(r, &v.Link)
 	r.timestamptz(v.CreatedAt)
 	r.timestamptz(v.ModifiedAt)
 	r.bigint(v.Revision)
@@ -201,10 +201,10 @@ type writtenFace struct {
 	linkFace
 }
 
-// faceColumns are those of copyRow.face.
+// faceColumns are those of copyFace.
 var faceColumns = []string{"account_id", "since", "until", "number", "text", "hash", "link_id"}
 
-func (r *copyRow) face(f writtenFace) {
+func copyFace(r *copyRow, f writtenFace) {
 	r.uuid(f.link.AccountID)
 	r.bigint(f.since)
 	r.bigint(f.until)

@@ -1,7 +1,6 @@
 package projections
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,8 +10,23 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"linkledger/events"
+	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
+
+// linksName is the name of the projection.
+const linksName = "links"
+
+// clickPatience is how long clicks wait to be counted when there are very many: then they meet in fewer rows.
+const clickPatience = 2 * time.Second
+
+// linkProjection returns the projection of the links and their clicks.
+func linkProjection() projection {
+	return projection{
+		name: linksName, filter: streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
+		folds: newLinkFolds, alone: isErasure, held: true, patient: isClicks, maxPatience: clickPatience,
+	}
+}
 
 // linkFold brings links and their clicks up to date. It holds the links that a batch touches, as they are after the facts
 // so far.
@@ -42,7 +56,7 @@ func (l linkFolds) loader() loader { return newLinkLoader(l.keys) }
 func newLinkFold(loader *linkLoader) *linkFold {
 	return &linkFold{
 		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold), batches: make(map[linkBatch]struct{}),
-		counts: countFold{begin: newClickFold, reset: resetCounts, restore: restoreCounts},
+		counts: newCounters(),
 	}
 }
 
@@ -150,24 +164,6 @@ func (l *linkFold) stepLink(f fact) error {
 	return nil
 }
 
-// linkAfter applies an event to the row of its link, which is nil before the creation, and returns the row.
-func linkAfter(id uuid.UUID, row *readmodel.Link, f fact) (*readmodel.Link, error) {
-	created, isNew := f.body.(events.URLCreated)
-	switch {
-	case isNew && row != nil:
-		return nil, fmt.Errorf("%w: the link exists", ErrContradiction)
-	case isNew:
-		return newLink(id, f, created)
-	case row == nil:
-		return nil, fmt.Errorf("%w: the link was never created", ErrContradiction)
-	}
-	if _, restored := f.body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
-		return nil, fmt.Errorf("%w: deleted links are restored, and nothing else", ErrContradiction)
-	}
-	row.Revision = int64(f.Revision)
-	return row, changeLink(row, f)
-}
-
 // destination is what a redirect knows of a link, beside how many clicks it has.
 type destination struct {
 	hash, longURL string
@@ -178,104 +174,6 @@ type destination struct {
 
 func destinationOf(row *readmodel.Link) destination {
 	return destination{row.Hash, row.LongURL, row.ExpirationDate, row.MaxClicks, row.DeletedAt}
-}
-
-func newLink(id uuid.UUID, f fact, e events.URLCreated) (*readmodel.Link, error) {
-	account, err := parseID(e.Account)
-	if err != nil {
-		return nil, err
-	}
-	expires, err := parseDate(e.ExpirationDate)
-	if err != nil {
-		return nil, err
-	}
-	tags, err := parseIDs(e.Tags)
-	if err != nil {
-		return nil, err
-	}
-	return &readmodel.Link{
-		ID: id, AccountID: account, Hash: e.Hash, LongURL: e.LongURL, Note: e.Note, EmailStats: e.EmailStats,
-		ExpirationDate: expires, MaxClicks: e.MaxClicks, TagIDs: attach(nil, tags),
-		CreatedAt: e.At, ModifiedAt: e.At, Position: f.commit(), Revision: int64(f.Revision),
-	}, checkTime(e.At)
-}
-
-// changeLink applies an event of an existing link to its row.
-func changeLink(row *readmodel.Link, f fact) error {
-	switch e := f.body.(type) {
-	case events.URLRetargeted:
-		row.LongURL = e.LongURL
-		return modified(row, e.At)
-	case events.URLRenamed:
-		row.Hash = e.To
-		return modified(row, e.At)
-	case events.URLSettingsChanged:
-		return changeSettings(row, e)
-	case events.URLTagged:
-		tags, err := parseIDs(e.Tags)
-		if err != nil {
-			return err
-		}
-		row.TagIDs = attach(row.TagIDs, tags)
-		return modified(row, e.At)
-	case events.URLUntagged:
-		tags, err := parseIDs(e.Tags)
-		if err != nil {
-			return err
-		}
-		row.TagIDs = slices.DeleteFunc(slices.Clone(row.TagIDs), func(id uuid.UUID) bool { return slices.Contains(tags, id) })
-		return modified(row, e.At)
-	case events.URLStatsReset:
-		return checkTime(e.At) // countFold starts the counters anew; the link is as it was
-	case events.URLStatsRestored:
-		return checkTime(e.At)
-	case events.URLRestored:
-		row.Hash, row.DeletedAt = e.Hash, time.Time{}
-		return modified(row, e.At)
-	case events.URLDeleted:
-		row.DeletedAt = e.At
-		return checkTime(e.At)
-	}
-	return errUnexpected(f)
-}
-
-func changeSettings(row *readmodel.Link, e events.URLSettingsChanged) error {
-	set(&row.Note, e.Note)
-	set(&row.EmailStats, e.EmailStats)
-	set(&row.Ping, e.Ping)
-	set(&row.Protected, e.Protected)
-	set(&row.Archived, e.Archived)
-	set(&row.MaxClicks, e.MaxClicks)
-	if e.ExpirationDate != nil {
-		expires, err := parseDate(*e.ExpirationDate)
-		if err != nil {
-			return err
-		}
-		row.ExpirationDate = expires
-	}
-	return modified(row, e.At)
-}
-
-// set takes over a setting that got another value.
-func set[T any](field, changed *T) {
-	if changed != nil {
-		*field = *changed
-	}
-}
-
-func modified(row *readmodel.Link, at time.Time) error {
-	row.ModifiedAt = at
-	return checkTime(at)
-}
-
-// attach appends the tags that are not attached yet.
-func attach(attached, tags []uuid.UUID) []uuid.UUID {
-	for _, id := range tags {
-		if !slices.Contains(attached, id) {
-			attached = append(attached, id)
-		}
-	}
-	return attached
 }
 
 // manyCreated is from how many new links on it takes less to copy their rows than to insert them.
@@ -309,7 +207,7 @@ func (l *linkFold) write(s *statements) []string {
 func (l *linkFold) writeBulk(s *statements) {
 	copyLinks(s, l.created)
 	if len(l.found) > 0 {
-		s.stage("links", linkColumns, len(l.found), func(r *copyRow, i int) { r.link(l.found[i]) })
+		s.stage("links", linkColumns, len(l.found), func(r *copyRow, i int) { copyLink(r, l.found[i]) })
 		s.queue(`UPDATE ?schema.links AS link SET ` + foldedColumns + ` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`)
 	}
 	for _, row := range l.rows {
@@ -345,3 +243,7 @@ func (l *linkFold) changed() []string {
 	}
 	return hashes
 }
+
+// isClicks tells of events that change counters only. Readers of counters see them a little later, and a busy service has
+// fewer transactions.
+func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }

@@ -8,6 +8,23 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// Names of the projections.
+const (
+	Links      = linksName
+	Tags       = tagsName
+	Accounts   = accountsName
+	Dimensions = dimensionsName
+	Tree       = treeName
+	History    = historyName
+)
+
+// all returns the projections of this program.
+func all() projectionSet {
+	return projectionSet{
+		linkProjection(), tagProjection(), accountProjection(), dimensionProjection(), treeProjection(), historyProjection(),
+	}
+}
+
 // Names returns the names of all projections.
 func Names() []string { return all().names() }
 

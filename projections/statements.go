@@ -92,3 +92,6 @@ func toArray(ids []uuid.UUID) string {
 	b.WriteByte('}')
 	return b.String()
 }
+
+// signed converts a position to PostgreSQL's bigint. A log has far less than 2^63 bytes.
+func signed(position uint64) int64 { return int64(position) } //nolint:gosec // see above

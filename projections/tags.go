@@ -10,6 +10,14 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// tagsName is the name of the projection.
+const tagsName = "tags"
+
+// tagProjection returns the projection of the tags.
+func tagProjection() projection {
+	return projection{name: tagsName, filter: streams(events.StreamTags), folds: foldsOf(newTagFold)}
+}
+
 // tagFold brings tags up to date. It holds those that a batch touches, as they are after the facts so far; nil stands for
 // a deleted one.
 type tagFold struct {

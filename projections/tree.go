@@ -11,8 +11,16 @@ import (
 	"linkledger/projections/readmodel"
 )
 
+// treeName is the name of the projection.
+const treeName = "tree"
+
 // treePatience is the least time between two batches of a live tree. Nobody waits for it but who asks for a head.
 const treePatience = 500 * time.Millisecond
+
+// treeProjection returns the projection of the Merkle tree over the whole log.
+func treeProjection() projection {
+	return projection{name: treeName, folds: foldsOf(newTreeFold), raw: true, rests: true, minPatience: treePatience}
+}
 
 // treeFold lets the Merkle tree over the log grow. It holds the last tile of each level, as it is after the facts so far.
 type treeFold struct {

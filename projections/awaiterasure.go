@@ -1,0 +1,34 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a position of the log. It
+// fails with ctx, and returns which have not.
+func AwaitErasure(ctx context.Context, db *readmodel.DB, at eventstore.Position) (behind []string, err error) {
+	names := []string{History, Links}
+	for {
+		behind = behind[:0]
+		if err := db.NewRaw(`SELECT name || ' ' || generation FROM linkledger.generations
+			WHERE name IN (?) AND (commit_pos, prepare_pos) < (?, ?) ORDER BY name, generation`,
+			bun.List(names), signed(at.Commit), signed(at.Prepare)).Scan(ctx, &behind); err != nil {
+			return behind, fmt.Errorf("look for an erasure: %w", err)
+		}
+		if len(behind) == 0 {
+			return nil, nil
+		}
+		select {
+		case <-ctx.Done():
+			return behind, ctx.Err()
+		case <-time.After(pollInterval):
+		}
+	}
+}
