@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
 )
 
@@ -18,7 +19,7 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	w := newWorkshop(t, Links)
 	var told []string
 	w.startOver(ctx, t)
-	p := w.projectorWith(ctx, t, func(cfg *projectorConfig) {
+	p := w.projectorWith(ctx, t, func(cfg *projector.Config) {
 		cfg.OnCommit = func(_ string, _ uint64, changed []string) { told = changed }
 	})
 	link, account, note, yes, date, limit := uuid.NewString(), uuid.NewString(), "note", true, "2030-01-31", int64(3)

@@ -15,6 +15,10 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
@@ -57,7 +61,7 @@ func reopen(t testing.TB, dsn string) *readmodel.DB {
 // workshop applies batches to generations of its own of one projection, without an event store.
 type workshop struct {
 	db         *readmodel.DB
-	projection projection
+	projection projection.Definition
 	generation int
 	resume     chan struct{}
 	spare      bool // there is a schema with empty tables: to make one takes longer than most of what is done with it
@@ -65,11 +69,11 @@ type workshop struct {
 
 func newWorkshop(t testing.TB, name string) *workshop {
 	t.Helper()
-	p, err := all().named(name)
+	p, err := all().Named(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &workshop{db: openDatabase(t), projection: p, generation: firstGeneration, resume: make(chan struct{}, 1)}
+	return &workshop{db: openDatabase(t), projection: p, generation: generation.First, resume: make(chan struct{}, 1)}
 }
 
 // newWorkshops returns one for each projection.
@@ -77,7 +81,7 @@ func newWorkshops(t testing.TB) []*workshop {
 	t.Helper()
 	var workshops []*workshop
 	for _, p := range all() {
-		workshops = append(workshops, newWorkshop(t, p.name))
+		workshops = append(workshops, newWorkshop(t, p.Name))
 	}
 	return workshops
 }
@@ -89,7 +93,7 @@ type fatalf interface {
 }
 
 // empty starts a new generation from the start of the log and returns a projector for it.
-func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
+func (w *workshop) empty(ctx context.Context, t fatalf) *projector.Projector {
 	t.Helper()
 	w.startOver(ctx, t)
 	return w.projector(ctx, t)
@@ -99,7 +103,7 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 func (w *workshop) startOver(ctx context.Context, t fatalf) {
 	t.Helper()
 	w.generation++
-	shape, err := readmodel.Shape(w.projection.name)
+	shape, err := readmodel.Shape(w.projection.Name)
 	if err != nil {
 		t.Fatalf("shape: %v", err)
 	}
@@ -109,7 +113,7 @@ func (w *workshop) startOver(ctx context.Context, t fatalf) {
 		}
 		_, err := tx.NewRaw(`DELETE FROM linkledger.generations WHERE name = ?0;
 			INSERT INTO linkledger.generations (name, generation, serving, shape) VALUES (?0, ?1, true, ?2)`,
-			w.projection.name, w.generation, shape).Exec(ctx)
+			w.projection.Name, w.generation, shape).Exec(ctx)
 		return err
 	})
 	if err != nil {
@@ -118,44 +122,44 @@ func (w *workshop) startOver(ctx context.Context, t fatalf) {
 }
 
 // poisoning makes a projector fail at one event, as one of a poisoned workshop.
-func (w *workshop) poisoning(at eventstore.Position, panics bool) func(*projectorConfig) {
-	return func(cfg *projectorConfig) { cfg.Definition = w.poisoned(at, panics).projection }
+func (w *workshop) poisoning(at eventstore.Position, panics bool) func(*projector.Config) {
+	return func(cfg *projector.Config) { cfg.Definition = w.poisoned(at, panics).projection }
 }
 
 // inBulk has a projector fill a generation that nobody reads yet.
-func inBulk(bulk bool) func(*projectorConfig) {
-	return func(cfg *projectorConfig) { cfg.Building = bulk }
+func inBulk(bulk bool) func(*projector.Config) {
+	return func(cfg *projector.Config) { cfg.Building = bulk }
 }
 
 // parking has a projector set aside what it can't apply.
-func parking(cfg *projectorConfig) { cfg.Policy = Park }
+func parking(cfg *projector.Config) { cfg.Policy = projector.Park }
 
 // projector returns a projector at the checkpoint, of the epoch that there is.
-func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
+func (w *workshop) projector(ctx context.Context, t fatalf) *projector.Projector {
 	t.Helper()
-	return w.projectorWith(ctx, t, func(*projectorConfig) {})
+	return w.projectorWith(ctx, t, func(*projector.Config) {})
 }
 
 // projectorWith returns one with another configuration.
-func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*projectorConfig)) *projector {
+func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*projector.Config)) *projector.Projector {
 	t.Helper()
 	cfg := w.config(ctx, t)
 	change(&cfg)
-	p := newProjector(cfg)
-	if _, err := p.checkpoint(ctx); err != nil {
+	p := projector.New(cfg)
+	if _, err := p.Checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)
 	}
 	return p
 }
 
 // config is that of a projector of the current generation.
-func (w *workshop) config(ctx context.Context, t fatalf) projectorConfig {
+func (w *workshop) config(ctx context.Context, t fatalf) projector.Config {
 	t.Helper()
-	return projectorConfig{
-		Definition: w.projection, DB: w.db, Status: new(Board).line(key{w.projection.name, w.generation}),
-		OnCommit: func(string, uint64, []string) {}, Lose: func() {}, Lease: leaseTerm, Stopped: make(chan struct{}, 1), Resume: w.resume,
+	return projector.Config{
+		Definition: w.projection, DB: w.db, Status: new(status.Registry).Entry(generation.Key{Name: w.projection.Name, Generation: w.generation}),
+		OnCommit: func(string, uint64, []string) {}, Lose: func() {}, Lease: generation.DefaultLease, Stopped: make(chan struct{}, 1), Resume: w.resume,
 		Logger: slog.New(slog.DiscardHandler),
-		At:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
+		At:     generation.Checkpoint{Name: w.projection.Name, Generation: w.generation, Epoch: w.epoch(ctx, t)},
 	}
 }
 
@@ -163,7 +167,7 @@ func (w *workshop) config(ctx context.Context, t fatalf) projectorConfig {
 func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
 	t.Helper()
 	if err := w.db.NewRaw("SELECT epoch FROM linkledger.generations WHERE name = ? AND generation = ?",
-		w.projection.name, w.generation).Scan(ctx, &epoch); err != nil {
+		w.projection.Name, w.generation).Scan(ctx, &epoch); err != nil {
 		t.Fatalf("epoch: %v", err)
 	}
 	return epoch
@@ -171,7 +175,7 @@ func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
 
 func (w *workshop) makeTables(ctx context.Context, tx bun.Tx) error {
 	if !w.spare {
-		return readmodel.CreateTables(ctx, tx, w.projection.name, w.generation)
+		return readmodel.CreateTables(ctx, tx, w.projection.Name, w.generation)
 	}
 	w.spare = false
 	_, err := tx.NewRaw("ALTER SCHEMA spare RENAME TO ?", bun.Ident(w.schema())).Exec(ctx)
@@ -179,7 +183,7 @@ func (w *workshop) makeTables(ctx context.Context, tx bun.Tx) error {
 }
 
 func (w *workshop) schema() string {
-	return readmodel.GenerationSchema(w.projection.name, w.generation)
+	return readmodel.GenerationSchema(w.projection.Name, w.generation)
 }
 
 // drop removes the current generation's tables.

@@ -15,7 +15,11 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
 )
 
 // drawClicks returns a log of clicks, each event in a stream of its own.
@@ -31,7 +35,7 @@ func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 
 // followHeld delivers what comes after the checkpoint as a subscriber that holds it back does, again after each failure, and
 // returns the last one where that comes to no end.
-func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstore.Recorded) error {
+func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	var err error
 	for range 5 {
 		var from eventstore.Position
@@ -39,7 +43,7 @@ func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstor
 		case w.resume <- struct{}{}:
 		default:
 		}
-		if from, err = p.checkpoint(ctx); err != nil {
+		if from, err = p.Checkpoint(ctx); err != nil {
 			return err
 		}
 		if err = deliverHeld(ctx, p, slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(from) })); err == nil {
@@ -49,11 +53,11 @@ func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstor
 	return err
 }
 
-func deliverHeld(ctx context.Context, p *projector, log []eventstore.Recorded) error {
+func deliverHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	for i := range log {
 		batch := batchOf(log[i : i+1])
 		batch.Held = i < len(log)-1
-		if err := p.apply(ctx, batch); err != nil {
+		if err := p.Apply(ctx, batch); err != nil {
 			return err
 		}
 	}
@@ -79,14 +83,14 @@ func TestHeldFailure(t *testing.T) {
 		w.clear(ctx, t)
 
 		w.startOver(ctx, t)
-		p := w.projectorWith(ctx, t, func(cfg *projectorConfig) {
+		p := w.projectorWith(ctx, t, func(cfg *projector.Config) {
 			w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics"))(cfg)
 			if park {
-				cfg.Policy = Park
+				cfg.Policy = projector.Park
 			}
 		})
 		err := w.followHeld(ctx, p, log)
-		if failed, ok := errors.AsType[*EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
+		if failed, ok := errors.AsType[*projection.EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
 			t.Fatalf("failed with %v, want event %d, at %s, to be parked: %t", err, poison, log[poison].Position, park)
 		}
 		if got := w.dump(ctx, t); got != want {
@@ -103,13 +107,15 @@ func TestDemand(t *testing.T) {
 	progress := newProgressLog()
 	patient := all()
 	for i, p := range patient {
-		if p.name == Links || p.name == Dimensions {
-			patient[i].minPatience, patient[i].maxPatience = time.Hour, time.Hour
+		if p.Name == Links || p.Name == Dimensions {
+			patient[i].MinPatience, patient[i].MaxPatience = time.Hour, time.Hour
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- runProjections(ctx, patient, Config{DB: db, Store: store, OnCommit: progress.advance}) }()
+	go func() {
+		done <- engine.Run(ctx, patient, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
+	}()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -154,13 +160,13 @@ func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
 
 // heldFold knows whether it was written.
 type heldFold struct {
-	fold
+	projection.Fold
 	written bool
 }
 
-func (h *heldFold) write(s *statements) []string {
+func (h *heldFold) Write(s *sqlbatch.Batch) []string {
 	h.written = true
-	return h.fold.write(s)
+	return h.Fold.Write(s)
 }
 
 // mostHeldRows is how many rows a projector holds before it writes them.
@@ -174,9 +180,9 @@ func TestHeldIsBounded(t *testing.T) {
 	for _, name := range []string{Links, Dimensions} {
 		w := newWorkshop(t, name)
 		held := new(heldFold)
-		plain := w.projection.folds
-		w.projection.folds = foldsOf(func() fold {
-			*held = heldFold{fold: plain(nil).next()}
+		plain := w.projection.Folds
+		w.projection.Folds = projection.FoldsOf(func() projection.Fold {
+			*held = heldFold{Fold: plain(nil).Next()}
 			return held
 		})
 		p := w.projector(ctx, t)
@@ -189,14 +195,14 @@ func TestHeldIsBounded(t *testing.T) {
 			log = record(log, events.StreamClicks+"x", eventstore.Revision(i), events.ClicksRecorded{Clicks: clicks})
 			batch := batchOf(log[i:])
 			batch.Held = true
-			if err := p.apply(ctx, batch); err != nil {
+			if err := p.Apply(ctx, batch); err != nil {
 				t.Fatal(err)
 			}
-			if held.fold != nil && !held.written && held.size() >= mostHeldRows {
-				t.Fatalf("%s holds %d rows", name, held.size())
+			if held.Fold != nil && !held.written && held.Size() >= mostHeldRows {
+				t.Fatalf("%s holds %d rows", name, held.Size())
 			}
 		}
-		if p.position() == (eventstore.Position{}) {
+		if p.Position() == (eventstore.Position{}) {
 			t.Errorf("%s has committed nothing", name)
 		}
 	}

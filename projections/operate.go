@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
 	"linkledger/projections/readmodel"
 )
 
@@ -28,21 +29,21 @@ func Resume(ctx context.Context, db *readmodel.DB, name string) error {
 
 // Await waits until what readers see of a projection has all its events up to a position of the log.
 func Await(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, to eventstore.Position) error {
-	p, err := all().named(name)
+	p, err := all().Named(name)
 	if err != nil {
 		return err
 	}
 	for {
-		serving, err := servingGeneration(ctx, db, name)
+		serving, err := generation.Serving(ctx, db, name)
 		if err != nil {
 			return err
 		}
-		at := checkpointOf(serving).position
+		at := generation.CheckpointOf(serving).Position
 		if !to.After(at) {
 			return nil
 		}
 		// What lies in between may be nothing that the projection follows.
-		if missing, err := store.Backlog(ctx, at, p.filter, 1); err != nil || missing.Events == 0 {
+		if missing, err := store.Backlog(ctx, at, p.Filter, 1); err != nil || missing.Events == 0 {
 			return err
 		}
 		select {
@@ -54,13 +55,13 @@ func Await(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name 
 }
 
 func operate(ctx context.Context, db *readmodel.DB, name, statement string) error {
-	if _, err := all().named(name); err != nil {
+	if _, err := all().Named(name); err != nil {
 		return err
 	}
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.NewRaw(statement, name).Exec(ctx); err != nil {
 			return fmt.Errorf("change projection %s: %w", name, err)
 		}
-		return wakeElections(ctx, tx, name)
+		return generation.WakeElections(ctx, tx, name)
 	})
 }

@@ -12,13 +12,14 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/links"
 	"linkledger/projections/readmodel"
 )
 
 // checkSets compares the tables that serve lists with what the links say.
 func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	t.Helper()
-	schema := readmodel.GenerationSchema(w.projection.name, w.generation)
+	schema := readmodel.GenerationSchema(w.projection.Name, w.generation)
 	var wrong []string
 	errDone := errors.New("done") // everything is as it was
 	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -92,15 +93,15 @@ func TestManyNewLinks(t *testing.T) {
 	mustHandle(ctx, t, p, log)
 	before := len(log)
 	log = record(log, events.StreamURL+urls[0], 1, events.URLDeleted{Account: account, Hash: "h1", At: noon})
-	create(manyCreated)
+	create(links.ManyCreated)
 	log = record(log, events.StreamURL+urls[5], 1, events.URLDeleted{Account: account, Hash: "h6", At: noon})
 	mustHandle(ctx, t, p, log[before:])
 	w.checkSets(ctx, t)
 	schema := readmodel.GenerationSchema(Links, w.generation)
-	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != manyCreated+2 {
-		t.Errorf("%d links, want %d", n, manyCreated+2)
+	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != links.ManyCreated+2 {
+		t.Errorf("%d links, want %d", n, links.ManyCreated+2)
 	}
-	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema)); n != manyCreated {
-		t.Errorf("%d texts, want %d", n, manyCreated)
+	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema)); n != links.ManyCreated {
+		t.Errorf("%d texts, want %d", n, links.ManyCreated)
 	}
 }

@@ -17,13 +17,18 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/engine/verify"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
 // verify holds the workshop's generation against a log.
-func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) Verification {
+func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) verify.Result {
 	t.Helper()
-	found, err := verifyOne(ctx, w.db, logOf(log), w.projection, func([]Progress) {})
+	found, err := verify.Run(ctx, w.db, logOf(log), w.projection, func([]status.Progress) {})
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
@@ -63,7 +68,7 @@ func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
 			SELECT FROM information_schema.key_column_usage k
 			WHERE (k.table_schema, k.table_name, k.column_name) = (c.table_schema, c.table_name, c.column_name)) AS key
 		FROM information_schema.columns c WHERE table_schema = ? ORDER BY table_name, ordinal_position`,
-		readmodel.GenerationSchema(w.projection.name, w.generation)).Scan(ctx, &columns)
+		readmodel.GenerationSchema(w.projection.Name, w.generation)).Scan(ctx, &columns)
 	if err != nil {
 		t.Fatalf("columns: %v", err)
 	}
@@ -152,7 +157,7 @@ func (w *workshop) fill(ctx context.Context, t *testing.T, tables map[string][]c
 	for seed := 0; ; seed++ {
 		log := rapid.Custom(drawHistory).Example(seed).log
 		mustHandle(ctx, t, w.empty(ctx, t), w.followed(log))
-		schema, empty := bun.Ident(readmodel.GenerationSchema(w.projection.name, w.generation)), false
+		schema, empty := bun.Ident(readmodel.GenerationSchema(w.projection.Name, w.generation)), false
 		for table := range tables {
 			empty = empty || count(t, w.db, "SELECT count(*) FROM ?.?", schema, bun.Ident(table)) == 0
 		}
@@ -201,7 +206,7 @@ func TestVerifyTellsHowMany(t *testing.T) {
 	w := newWorkshop(t, Tags)
 	var log []eventstore.Recorded
 	account := uuid.New()
-	for i := range 2 * mostDifferences {
+	for i := range 2 * verify.MostDifferences {
 		log = record(log, events.StreamTags+account.String(), eventstore.Revision(i), tagCreated(account))
 	}
 	mustHandle(ctx, t, w.projector(ctx, t), log)
@@ -209,8 +214,8 @@ func TestVerifyTellsHowMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := w.verify(ctx, t, log)
-	if found.Different != 2*mostDifferences || len(found.Differences) != mostDifferences || found.Rows != 2*mostDifferences ||
-		found.Events != 2*mostDifferences || found.Position != log[len(log)-1].Position {
+	if found.Different != 2*verify.MostDifferences || len(found.Differences) != verify.MostDifferences || found.Rows != 2*verify.MostDifferences ||
+		found.Events != 2*verify.MostDifferences || found.Position != log[len(log)-1].Position {
 		t.Errorf("%d of %d differences are listed in %+v", len(found.Differences), found.Different, found)
 	}
 }
@@ -221,7 +226,7 @@ func TestVerifyWhileServing(t *testing.T) {
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
-	run(t, Config{DB: db, Store: store, BatchSize: 5})
+	run(t, engine.Config{DB: db, Store: store, BatchSize: 5})
 	account := w.account()
 	writing, stop := context.WithCancel(ctx)
 	written := make(chan struct{})
@@ -236,8 +241,8 @@ func TestVerifyWhileServing(t *testing.T) {
 	last := make(map[string]uint64)
 	for range 5 {
 		for _, name := range Names() {
-			told := Progress{}
-			found, err := Verify(ctx, db, store, name, func(p []Progress) { told = p[0] })
+			told := status.Progress{}
+			found, err := Verify(ctx, db, store, name, func(p []status.Progress) { told = p[0] })
 			if err != nil || found.Different > 0 {
 				t.Fatalf("verify %s: %v, %+v", name, err, found)
 			}
@@ -273,11 +278,11 @@ func TestVerifyInterrupted(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links)
 	ctx, cancel := context.WithCancel(withPatience(t))
-	if _, err := Verify(ctx, db, store, Links, func([]Progress) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := Verify(ctx, db, store, Links, func([]status.Progress) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	noTemporaryTables(t, db)
@@ -318,7 +323,7 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 			t.Errorf("%d letters retried, %v", n, err)
 		}
 	})}
-	if _, err := verifyOne(ctx, w.db, disturbed, w.projection, func([]Progress) {}); !errors.Is(err, ErrDisturbed) {
+	if _, err := verify.Run(ctx, w.db, disturbed, w.projection, func([]status.Progress) {}); !errors.Is(err, verify.ErrDisturbed) {
 		t.Errorf("letters were retried meanwhile: %v", err)
 	}
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 4 {
@@ -360,20 +365,20 @@ func TestVerifyRefusals(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
-	tell := func([]Progress) {}
-	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, ErrUnknownProjection) {
+	tell := func([]status.Progress) {}
+	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, projection.ErrUnknown) {
 		t.Errorf("unknown projection: %v", err)
 	}
 	if _, err := db.NewRaw("UPDATE linkledger.generations SET shape = 'older' WHERE name = 'tags'").Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(ctx, db, store, Tags, tell); !errors.Is(err, ErrOtherShape) {
+	if _, err := Verify(ctx, db, store, Tags, tell); !errors.Is(err, generation.ErrOtherShape) {
 		t.Errorf("another shape: %v", err)
 	}
 	if _, err := db.NewRaw("DELETE FROM linkledger.generations WHERE name = 'links'").Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(ctx, db, store, Links, tell); !errors.Is(err, ErrNotPrepared) {
+	if _, err := Verify(ctx, db, store, Links, tell); !errors.Is(err, generation.ErrNotPrepared) {
 		t.Errorf("no tables: %v", err)
 	}
 	w := newWriter(t, store)
@@ -382,7 +387,7 @@ func TestVerifyRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Verify(ctx, db, store, Accounts, tell)
-	if failed, ok := errors.AsType[*EventError](err); !ok || failed.Position.Commit != at {
+	if failed, ok := errors.AsType[*projection.EventError](err); !ok || failed.Position.Commit != at {
 		t.Errorf("an impossible event: %v", err)
 	}
 }

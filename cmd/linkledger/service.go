@@ -21,6 +21,8 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/projections"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 )
@@ -46,7 +48,7 @@ type service struct {
 	commands  *commands.Handler
 	clicks    *commands.Clicks
 	calls     *commands.Calls
-	board     projections.Board
+	board     status.Registry
 	roles     []role
 	observed  *observed
 	traces    traces
@@ -254,7 +256,7 @@ func (s *service) run(ctx context.Context, public net.Listener, admin *adminServ
 			case <-ctx.Done():
 				return nil
 			}
-			return projections.Run(ctx, projections.Config{
+			return projections.Run(ctx, engine.Config{
 				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Board: &s.board,
 				OnBatch: s.observed.batch, Tracer: s.traces.tracer(), Policy: s.PoisonEvents,
 			})
