@@ -47,10 +47,10 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
 
-// Run keeps the projections up to date until ctx ends, as Run does.
+// Run keeps the projections up to date until ctx ends, as engine.Run does.
 func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, all(), cfg) }
 
-// Rebuild builds the next generation of projections beside the ones that serve, as Run does. It refuses the log of
+// Rebuild builds the next generation of projections beside the ones that serve, as rebuild.Run does. It refuses the log of
 // another database with ErrOtherLog.
 func Rebuild(ctx context.Context, cfg engine.Config, names []string, tell func([]status.Progress)) error {
 	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
@@ -59,7 +59,7 @@ func Rebuild(ctx context.Context, cfg engine.Config, names []string, tell func([
 	return rebuild.Run(ctx, all(), cfg, names, tell)
 }
 
-// Rollback has readers see the generation again that served before, as Rollback does.
+// Rollback has readers see the generation again that served before, as rebuild.Rollback does.
 func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string) (int, error) {
 	p, err := all().Named(name)
 	if err != nil {
@@ -68,7 +68,7 @@ func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, na
 	return rebuild.Rollback(ctx, db, store, p)
 }
 
-// Prune removes the generations of a projection that do not serve, as Prune does.
+// Prune removes the generations of a projection that do not serve, as rebuild.Prune does.
 func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	if _, err := all().Named(name); err != nil {
 		return 0, err
@@ -81,7 +81,7 @@ func AwaitShape(ctx context.Context, db *readmodel.DB) error {
 	return rebuild.AwaitShapes(ctx, db, Names())
 }
 
-// Verify compares a projection with a replay of the log, as Run does.
+// Verify compares a projection with a replay of the log, as verify.Run does.
 func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, tell func([]status.Progress)) (verify.Result, error) {
 	p, err := all().Named(name)
 	if err != nil {
@@ -95,7 +95,7 @@ func DeadLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmode
 	return deadletter.List(ctx, db, name)
 }
 
-// RetryDeadLetters applies the dead letters of a projection, as Retry does.
+// RetryDeadLetters applies the dead letters of a projection, as deadletter.Retry does.
 func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	p, err := all().Named(name)
 	if err != nil {
@@ -104,7 +104,7 @@ func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string
 	return deadletter.Retry(ctx, db, p, stream)
 }
 
-// DiscardDeadLetters removes the dead letters of a projection, as Discard does.
+// DiscardDeadLetters removes the dead letters of a projection, as deadletter.Discard does.
 func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
 	if _, err := all().Named(name); err != nil {
 		return 0, err

@@ -9,10 +9,6 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// An erasure is applied alone, after all that precedes it and before anything that follows: what it changes are the notes
-// in the tables. Whoever applies it also deletes the key. So no generation reads a note that comes after it, when and
-// however often it is built, and a key that a restored backup brought back does not stay.
-
 // IsErasure reports whether an event is an erasure.
 func IsErasure(r eventstore.Recorded) bool { return r.Type == erasure }
 
