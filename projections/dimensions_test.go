@@ -13,7 +13,6 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections/dimensions"
-	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
@@ -79,7 +78,7 @@ func TestDimensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Dimensions)
 	const most = 2
-	w.projection.Folds = projection.FoldsOf(func() projection.Fold { return dimensions.DimensionFoldOf(most) })
+	w.projection = dimensions.Bounded(most)
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
@@ -89,7 +88,7 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Dimensions)
-	w.projection.Folds = projection.FoldsOf(func() projection.Fold { return dimensions.DimensionFoldOf(3) })
+	w.projection = dimensions.Bounded(3)
 	link := uuid.NewString()
 	stream := events.StreamURL + link
 	click := func(referrers ...string) (e events.ClicksRecorded) {

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 
 	"linkledger/events"
@@ -256,31 +254,6 @@ func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) 
 			t.Fatalf("the board says %+v", statuses)
 		case <-time.After(time.Millisecond):
 		}
-	}
-}
-
-// endingSubscriber is a subscription that ends at once.
-type endingSubscriber struct{}
-
-func (endingSubscriber) Subscribe(context.Context, string) (<-chan *message.Message, error) {
-	ended := make(chan *message.Message)
-	close(ended)
-	return ended, nil
-}
-
-func (endingSubscriber) Close() error { return nil }
-
-func TestEndOfTheRouterIsAnError(t *testing.T) {
-	t.Parallel()
-	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	router.AddConsumerHandler("ends", "ends", endingSubscriber{}, func(*message.Message) error { return nil })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := engine.RunRouter(ctx, router); !errors.Is(err, engine.ErrStopped) {
-		t.Errorf("the router ended with %v", err)
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/projections/links"
 	"linkledger/projections/readmodel"
 )
 
@@ -72,6 +71,9 @@ func TestClicksBeforeTheirLink(t *testing.T) {
 	}
 }
 
+// manyCreated is from how many new links on their rows are copied.
+const manyCreated = 32
+
 // TestManyNewLinks has new links copied. One of them is deleted in the same batch, as is one of those before; their notes have
 // letters that PostgreSQL may write otherwise in lower case.
 func TestManyNewLinks(t *testing.T) {
@@ -93,15 +95,15 @@ func TestManyNewLinks(t *testing.T) {
 	mustHandle(ctx, t, p, log)
 	before := len(log)
 	log = record(log, events.StreamURL+urls[0], 1, events.URLDeleted{Account: account, Hash: "h1", At: noon})
-	create(links.ManyCreated)
+	create(manyCreated)
 	log = record(log, events.StreamURL+urls[5], 1, events.URLDeleted{Account: account, Hash: "h6", At: noon})
 	mustHandle(ctx, t, p, log[before:])
 	w.checkSets(ctx, t)
 	schema := readmodel.GenerationSchema(Links, w.generation)
-	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != links.ManyCreated+2 {
-		t.Errorf("%d links, want %d", n, links.ManyCreated+2)
+	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != manyCreated+2 {
+		t.Errorf("%d links, want %d", n, manyCreated+2)
 	}
-	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema)); n != links.ManyCreated {
-		t.Errorf("%d texts, want %d", n, links.ManyCreated)
+	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema)); n != manyCreated {
+		t.Errorf("%d texts, want %d", n, manyCreated)
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Day counts the days since 1970, UTC: there are many in memory.
 type Day = int32
 
-func DayOf(at time.Time) Day {
+func dayOf(at time.Time) Day {
 	const seconds = 24 * 60 * 60
 	day := at.Unix() / seconds
 	if at.Unix()%seconds < 0 {
@@ -33,7 +33,7 @@ func EachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click e
 			return fmt.Errorf("click %d: %w", i, err)
 		}
 		if !click.Bot {
-			count(link, click, DayOf(click.At))
+			count(link, click, dayOf(click.At))
 		}
 	}
 	return nil

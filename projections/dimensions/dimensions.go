@@ -25,10 +25,13 @@ const dimensionRest = 100 * time.Millisecond
 const dimensionPatience = 5 * time.Second
 
 // Projection returns the projection of the clicks by referrer, country, browser, system and device.
-func Projection() projection.Definition {
+func Projection() projection.Definition { return Bounded(readmodel.MaxValues) }
+
+// Bounded returns it with another bound of the values of a dimension for one link on one day.
+func Bounded(most int) projection.Definition {
 	return projection.Definition{
 		Name: Name, Filter: projection.Types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
-		Folds: projection.FoldsOf(newDimensionFold), Held: true,
+		Folds: projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }), Held: true,
 		Rests: true, MinPatience: dimensionRest, MaxPatience: dimensionPatience,
 	}
 }
@@ -39,10 +42,7 @@ type dimensionFold struct {
 	counts clickcount.Fold
 }
 
-func newDimensionFold() projection.Fold { return DimensionFoldOf(readmodel.MaxValues) }
-
-// DimensionFoldOf has up to that many values of a dimension for one link on one day.
-func DimensionFoldOf(most int) projection.Fold {
+func newDimensionFold(most int) projection.Fold {
 	return &dimensionFold{clickcount.Fold{
 		Begin: func() clickcount.Clicks { return &dimensionClicks{most: most, row: make(map[dimensionValue]int)} },
 		Reset: resetDimensions,

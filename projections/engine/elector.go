@@ -41,35 +41,35 @@ type elector struct {
 }
 
 func newElector(projections projection.Set, cfg Config) *elector {
-	k := &elector{
+	e := &elector{
 		cfg: cfg, projections: make(map[string]projection.Definition), shapes: make(map[string]string),
 		wake: make(chan struct{}, 1), leaseholders: make(map[generation.Key]*leaseholder),
 	}
 	for _, p := range projections {
-		k.projections[p.Name] = p
+		e.projections[p.Name] = p
 	}
-	return k
+	return e
 }
 
 // run holds elections until ctx ends or a term ends in a way that it must not, and waits for everything it started.
-func (k *elector) run(ctx context.Context) error {
-	for name := range k.projections {
+func (e *elector) run(ctx context.Context) error {
+	for name := range e.projections {
 		var err error
-		if k.shapes[name], err = readmodel.Shape(name); err != nil {
+		if e.shapes[name], err = readmodel.Shape(name); err != nil {
 			return err
 		}
 	}
 	running, fail := context.WithCancelCause(ctx)
-	defer k.working.Wait()
+	defer e.working.Wait()
 	defer fail(nil)
-	k.working.Go(func() { k.listen(running) })
-	ticker := time.NewTicker(min(electionInterval, k.cfg.Lease/renewals))
+	e.working.Go(func() { e.listen(running) })
+	ticker := time.NewTicker(min(electionInterval, e.cfg.Lease/renewals))
 	defer ticker.Stop()
 	failing := false
 	for {
-		err := k.elect(running, fail)
+		err := e.elect(running, fail)
 		if err != nil && running.Err() == nil && !failing {
-			k.cfg.Logger.WarnContext(ctx, "election failed, trying again", slog.Any("error", err))
+			e.cfg.Logger.WarnContext(ctx, "election failed, trying again", slog.Any("error", err))
 		}
 		failing = err != nil
 		select {
@@ -79,83 +79,83 @@ func (k *elector) run(ctx context.Context) error {
 			}
 			return context.Cause(running)
 		case <-ticker.C:
-		case <-k.wake:
+		case <-e.wake:
 		}
 	}
 }
 
 // elect takes over what has no owner.
-func (k *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error {
-	found, err := generation.Candidates(ctx, k.cfg.DB)
+func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error {
+	found, err := generation.Candidates(ctx, e.cfg.DB)
 	if err != nil {
-		k.interruptAll(err)
+		e.interruptAll(err)
 		return err
 	}
 	prepared, known := make(map[string]bool), make(map[generation.Key]bool)
 	for _, c := range found {
 		prepared[c.Name] = true
-		p, ours := k.projections[c.Name]
-		if !ours || k.cfg.Only != nil && !k.cfg.Only[generation.KeyOf(c.Generation)] {
+		p, ours := e.projections[c.Name]
+		if !ours || e.cfg.Only != nil && !e.cfg.Only[generation.KeyOf(c.Generation)] {
 			continue
 		}
 		known[generation.KeyOf(c.Generation)] = true
-		if t := k.inOffice(generation.KeyOf(c.Generation)); t != nil {
-			t.observe(c.Generation)
-			t.status.Serve(c.Serving)
+		if l := e.inOffice(generation.KeyOf(c.Generation)); l != nil {
+			l.observe(c.Generation)
+			l.status.Serve(c.Serving)
 			continue
 		}
-		status := k.cfg.Board.Entry(generation.KeyOf(c.Generation))
+		status := e.cfg.Board.Entry(generation.KeyOf(c.Generation))
 		status.Observe(c.Generation)
-		free := c.Free || c.Owner == k.cfg.Owner
-		if !free || c.Paused || c.Shape != k.shapes[c.Name] || !k.present.Load() {
+		free := c.Free || c.Owner == e.cfg.Owner
+		if !free || c.Paused || c.Shape != e.shapes[c.Name] || !e.present.Load() {
 			continue
 		}
-		at, elected, err := generation.Acquire(ctx, k.cfg.DB, c.Generation, k.cfg.Owner, k.cfg.Lease)
+		at, elected, err := generation.Acquire(ctx, e.cfg.DB, c.Generation, e.cfg.Owner, e.cfg.Lease)
 		if err != nil {
 			status.Interrupt(err)
 			return err
 		}
 		if elected {
-			k.start(ctx, fail, newLeaseholder(k.cfg, p, at, c.Generation, status))
+			e.start(ctx, fail, newLeaseholder(e.cfg, p, at, c.Generation, status))
 		}
 	}
-	for name := range k.projections {
+	for name := range e.projections {
 		if !prepared[name] {
 			known[generation.Key{Name: name, Generation: generation.First}] = true
-			k.cfg.Board.Entry(generation.Key{Name: name, Generation: generation.First}).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
+			e.cfg.Board.Entry(generation.Key{Name: name, Generation: generation.First}).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
 		}
 	}
-	k.cfg.Board.Keep(known)
+	e.cfg.Board.Keep(known)
 	return nil
 }
 
 // interruptAll notes on the board that nothing is known of the generations that others own.
-func (k *elector) interruptAll(err error) {
-	for _, s := range k.cfg.Board.All() {
-		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); k.inOffice(at) == nil {
-			k.cfg.Board.Entry(at).Interrupt(err)
+func (e *elector) interruptAll(err error) {
+	for _, s := range e.cfg.Board.All() {
+		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(at) == nil {
+			e.cfg.Board.Entry(at).Interrupt(err)
 		}
 	}
 }
 
 // inOffice returns the term of this process; nil: it has none.
-func (k *elector) inOffice(key generation.Key) *leaseholder {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return k.leaseholders[key]
+func (e *elector) inOffice(key generation.Key) *leaseholder {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.leaseholders[key]
 }
 
-func (k *elector) start(ctx context.Context, fail context.CancelCauseFunc, t *leaseholder) {
-	key := generation.Key{Name: t.at.Name, Generation: t.at.Generation}
-	k.mu.Lock()
-	k.leaseholders[key] = t
-	k.mu.Unlock()
-	k.working.Go(func() {
-		defer k.again() // it may have ended for somebody else's reason, such as a pause
-		err := t.run(ctx)
-		k.mu.Lock()
-		delete(k.leaseholders, key)
-		k.mu.Unlock()
+func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *leaseholder) {
+	key := generation.Key{Name: l.at.Name, Generation: l.at.Generation}
+	e.mu.Lock()
+	e.leaseholders[key] = l
+	e.mu.Unlock()
+	e.working.Go(func() {
+		defer e.again() // it may have ended for somebody else's reason, such as a pause
+		err := l.run(ctx)
+		e.mu.Lock()
+		delete(e.leaseholders, key)
+		e.mu.Unlock()
 		if err != nil {
 			fail(err)
 		}
@@ -164,14 +164,14 @@ func (k *elector) start(ctx context.Context, fail context.CancelCauseFunc, t *le
 
 // listen holds the presence lock of this process, and an election as soon as one is announced, over a connection of
 // its own. While that is lost, this process is not elected, and other processes take its generations over.
-func (k *elector) listen(ctx context.Context) {
+func (e *elector) listen(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
 	failing := false
 	for {
-		err := k.listenOnce(ctx, func() { wait.Reset(); failing = false })
+		err := e.listenOnce(ctx, func() { wait.Reset(); failing = false })
 		if ctx.Err() == nil && !failing {
-			k.cfg.Logger.WarnContext(ctx, "presence lock lost, trying again", slog.Any("error", err))
+			e.cfg.Logger.WarnContext(ctx, "presence lock lost, trying again", slog.Any("error", err))
 		}
 		failing = true
 		delay := wait.NextBackOff()
@@ -183,8 +183,8 @@ func (k *elector) listen(ctx context.Context) {
 	}
 }
 
-func (k *elector) listenOnce(ctx context.Context, connected func()) (err error) {
-	conn, err := k.cfg.DB.Listen(ctx, readmodel.ControlChannel)
+func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) {
+	conn, err := e.cfg.DB.Listen(ctx, readmodel.ControlChannel)
 	if err != nil {
 		return err
 	}
@@ -193,45 +193,45 @@ func (k *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	if err := readmodel.HoldPresence(ctx, conn, k.cfg.Owner); err != nil {
+	if err := readmodel.HoldPresence(ctx, conn, e.cfg.Owner); err != nil {
 		return err
 	}
-	k.present.Store(true)
-	defer k.present.Store(false)
+	e.present.Store(true)
+	defer e.present.Store(false)
 	connected()
-	k.again() // an announcement may have gone out before
+	e.again() // an announcement may have gone out before
 	for {
 		announcement, err := readmodel.NextNotification(ctx, conn)
 		if err != nil {
 			return err
 		}
-		if !k.demand(announcement) {
-			k.again()
+		if !e.demand(announcement) {
+			e.again()
 		}
 	}
 }
 
 // demand passes on what an announcement demands of a projection. It is false where the announcement is about elections.
-func (k *elector) demand(announcement string) bool {
+func (e *elector) demand(announcement string) bool {
 	name, text, ok := strings.Cut(announcement, " ")
 	position, err := strconv.ParseUint(text, 10, 64)
 	if !ok || err != nil {
 		return false
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for generation, t := range k.leaseholders {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for generation, l := range e.leaseholders {
 		if generation.Name == name {
-			t.demand.Raise(position)
+			l.demand.Raise(position)
 		}
 	}
 	return true
 }
 
 // again has an election held soon.
-func (k *elector) again() {
+func (e *elector) again() {
 	select {
-	case k.wake <- struct{}{}:
+	case e.wake <- struct{}{}:
 	default: // one is due already
 	}
 }

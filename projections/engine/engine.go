@@ -89,7 +89,7 @@ func processName() string {
 	return fmt.Sprintf("%s/%d-%s", host, os.Getpid(), strings.ToLower(rand.Text()[:4]))
 }
 
-func RunRouter(ctx context.Context, router *message.Router) error {
+func runRouter(ctx context.Context, router *message.Router) error {
 	if err := router.Run(ctx); err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}

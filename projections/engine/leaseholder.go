@@ -42,86 +42,86 @@ type leaseholder struct {
 
 func newLeaseholder(cfg Config, p projection.Definition, at generation.Checkpoint, row readmodel.Generation, status *status.Entry) *leaseholder {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
-	t := &leaseholder{
+	l := &leaseholder{
 		cfg: cfg, projection: p, at: at, status: status, building: !row.Built, serving: row.Serving,
 		demand: eventstore.NewDemand(), stopped: stopped, resume: resume, resumptions: row.Resumptions,
 	}
-	t.ended, t.end = context.WithCancel(context.Background())
-	t.projector = projector.New(projector.Config{
-		Definition: p, At: at, Building: t.building, DB: cfg.DB, Store: cfg.Store, Status: status, OnCommit: cfg.OnCommit,
-		Lease: cfg.Lease, Lose: t.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume, Tracer: cfg.Tracer, Logger: cfg.Logger,
+	l.ended, l.end = context.WithCancel(context.Background())
+	l.projector = projector.New(projector.Config{
+		Definition: p, At: at, Building: l.building, DB: cfg.DB, Store: cfg.Store, Status: status, OnCommit: cfg.OnCommit,
+		Lease: cfg.Lease, Lose: l.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume, Tracer: cfg.Tracer, Logger: cfg.Logger,
 	})
-	return t
+	return l
 }
 
 // observe notices, at an election, that the term is over, or that an operator wants a stopped projection to try again.
-func (t *leaseholder) observe(row readmodel.Generation) {
-	if row.Epoch != t.at.Epoch {
-		t.end()
+func (l *leaseholder) observe(row readmodel.Generation) {
+	if row.Epoch != l.at.Epoch {
+		l.end()
 	}
-	if row.Resumptions == t.resumptions {
+	if row.Resumptions == l.resumptions {
 		return
 	}
-	t.resumptions = row.Resumptions
+	l.resumptions = row.Resumptions
 	select {
-	case t.resume <- struct{}{}:
+	case l.resume <- struct{}{}:
 	default:
 	}
 }
 
 // run keeps the generation up to date until ctx ends or another process owns it. An error means that it ended by
 // itself. The router is the term's own: watermill ends a router with its last handler, and here that is the point.
-func (t *leaseholder) run(ctx context.Context) error {
+func (l *leaseholder) run(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(t.ended, end)()
-	defer t.end()
-	p := t.projection
-	t.status.Own(true)
-	defer t.status.Own(false)
-	t.cfg.Logger.InfoContext(ctx, "projection taken over", t.attributes()...)
-	if err := t.retryReadable(ctx); err != nil && ctx.Err() == nil {
-		t.cfg.Logger.WarnContext(ctx, "dead letters not applied that this version can read", append(t.attributes(), slog.Any("error", err))...)
+	defer context.AfterFunc(l.ended, end)()
+	defer l.end()
+	p := l.projection
+	l.status.Own(true)
+	defer l.status.Own(false)
+	l.cfg.Logger.InfoContext(ctx, "projection taken over", l.attributes()...)
+	if err := l.retryReadable(ctx); err != nil && ctx.Err() == nil {
+		l.cfg.Logger.WarnContext(ctx, "dead letters not applied that this version can read", append(l.attributes(), slog.Any("error", err))...)
 	}
-	router, err := message.NewRouter(message.RouterConfig{}, quiet(t.cfg.Logger))
+	router, err := message.NewRouter(message.RouterConfig{}, quiet(l.cfg.Logger))
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}
-	subscriber := eventstore.NewSubscriber(t.cfg.Store, eventstore.SubscriberConfig{
+	subscriber := eventstore.NewSubscriber(l.cfg.Store, eventstore.SubscriberConfig{
 		Filter:     p.Filter,
-		Checkpoint: t.projector.Checkpoint,
-		BatchSize:  t.batchSize(),
+		Checkpoint: l.projector.Checkpoint,
+		BatchSize:  l.batchSize(),
 		Decode:     !p.Raw,
-		Patient:    p.Patient, Rests: p.Rests, InParts: p.Held, Demand: t.demand, MinPatience: p.MinPatience, MaxPatience: p.MaxPatience,
-		Logger:  t.cfg.Logger,
-		OnError: t.status.Interrupt,
+		Patient:    p.Patient, Rests: p.Rests, InParts: p.Held, Demand: l.demand, MinPatience: p.MinPatience, MaxPatience: p.MaxPatience,
+		Logger:  l.cfg.Logger,
+		OnError: l.status.Interrupt,
 	})
-	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, t.projector.Handle)
-	tell := func(events int, took time.Duration, err error) { t.cfg.OnBatch(p.Name, events, took, err) }
-	handler.AddMiddleware(noteOutcome(t.status, tell), middleware.Recoverer)
+	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.projector.Handle)
+	tell := func(events int, took time.Duration, err error) { l.cfg.OnBatch(p.Name, events, took, err) }
+	handler.AddMiddleware(noteOutcome(l.status, tell), middleware.Recoverer)
 
 	var beside sync.WaitGroup
-	beside.Go(func() { t.renew(ctx) })
-	beside.Go(func() { t.analyze(ctx) })
-	err = RunRouter(ctx, router)
+	beside.Go(func() { l.renew(ctx) })
+	beside.Go(func() { l.analyze(ctx) })
+	err = runRouter(ctx, router)
 	_ = subscriber.Close() // never fails
 	end()
 	beside.Wait()
-	t.projector.End(ctx)
-	t.release(ctx)
+	l.projector.End(ctx)
+	l.release(ctx)
 	return err
 }
 
-func (t *leaseholder) batchSize() int {
-	if t.cfg.BatchSize == 0 && (t.building || t.projection.Rests) { // where batches are few, they are large
+func (l *leaseholder) batchSize() int {
+	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) { // where batches are few, they are large
 		return buildBatch
 	}
-	return t.cfg.BatchSize
+	return l.cfg.BatchSize
 }
 
 // renew extends the lease now and then, because an idle projection has no batches that do, and tells how it is going.
-func (t *leaseholder) renew(ctx context.Context) {
-	ticker := time.NewTicker(t.cfg.Lease / renewals)
+func (l *leaseholder) renew(ctx context.Context) {
+	ticker := time.NewTicker(l.cfg.Lease / renewals)
 	defer ticker.Stop()
 	var counted uint64
 	since := time.Now()
@@ -129,30 +129,30 @@ func (t *leaseholder) renew(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-t.stopped:
+		case <-l.stopped:
 		case <-ticker.C:
 		}
-		report, events := t.status.Report()
+		report, events := l.status.Report()
 		report.Rate = float64(events-counted) / time.Since(since).Seconds()
 		counted, since = events, time.Now()
-		err := t.at.Renew(ctx, t.cfg.DB, t.cfg.Lease, report)
+		err := l.at.Renew(ctx, l.cfg.DB, l.cfg.Lease, report)
 		if errors.Is(err, generation.ErrFenced) {
-			t.end()
+			l.end()
 			return
 		}
 		if err == nil {
-			err = t.projector.TryTakeOver(ctx)
+			err = l.projector.TryTakeOver(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			t.cfg.Logger.WarnContext(ctx, "lease not renewed, trying again", append(t.attributes(), slog.Any("error", err))...)
+			l.cfg.Logger.WarnContext(ctx, "lease not renewed, trying again", append(l.attributes(), slog.Any("error", err))...)
 		}
 	}
 }
 
 // analyze sees to it that the planner knows the tables, beside the batches: not before the log was caught up with, because
 // until then whatever it learns is soon outgrown.
-func (t *leaseholder) analyze(ctx context.Context) {
-	ticker := time.NewTicker(t.cfg.Lease)
+func (l *leaseholder) analyze(ctx context.Context) {
+	ticker := time.NewTicker(l.cfg.Lease)
 	defer ticker.Stop()
 	for {
 		select {
@@ -160,55 +160,55 @@ func (t *leaseholder) analyze(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if !t.projector.HasCaughtUp() {
+		if !l.projector.HasCaughtUp() {
 			continue
 		}
-		at := t.at
-		if err := readmodel.Analyze(ctx, t.cfg.DB, at.Name, at.Generation); err != nil && ctx.Err() == nil {
-			t.cfg.Logger.WarnContext(ctx, "tables not analyzed, trying again", append(t.attributes(), slog.Any("error", err))...)
+		at := l.at
+		if err := readmodel.Analyze(ctx, l.cfg.DB, at.Name, at.Generation); err != nil && ctx.Err() == nil {
+			l.cfg.Logger.WarnContext(ctx, "tables not analyzed, trying again", append(l.attributes(), slog.Any("error", err))...)
 		}
 	}
 }
 
 // release hands the generation on, also when ctx has ended.
-func (t *leaseholder) release(ctx context.Context) {
+func (l *leaseholder) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
 	defer cancel()
-	switch err := t.at.Release(ctx, t.cfg.DB); {
+	switch err := l.at.Release(ctx, l.cfg.DB); {
 	case errors.Is(err, generation.ErrFenced):
-		t.cfg.Logger.WarnContext(ctx, "projection was taken over by another process", t.attributes()...)
+		l.cfg.Logger.WarnContext(ctx, "projection was taken over by another process", l.attributes()...)
 	case err != nil:
-		t.cfg.Logger.WarnContext(ctx, "lease not released, it will run out", append(t.attributes(), slog.Any("error", err))...)
+		l.cfg.Logger.WarnContext(ctx, "lease not released, it will run out", append(l.attributes(), slog.Any("error", err))...)
 	default:
-		t.cfg.Logger.InfoContext(ctx, "projection handed on", t.attributes()...)
+		l.cfg.Logger.InfoContext(ctx, "projection handed on", l.attributes()...)
 	}
 }
 
-func (t *leaseholder) attributes() []any {
-	at := t.at
+func (l *leaseholder) attributes() []any {
+	at := l.at
 	return []any{slog.String("projection", at.Name), slog.Int("generation", at.Generation), slog.Int64("epoch", at.Epoch)}
 }
 
 // retryReadable applies the dead letters of those streams whose first one can be read by now, because an older version has set
 // it aside. The term of this process ends by that, and the next one begins without them.
-func (t *leaseholder) retryReadable(ctx context.Context) error {
-	if !t.serving {
+func (l *leaseholder) retryReadable(ctx context.Context) error {
+	if !l.serving {
 		return nil
 	}
-	letters, err := deadletter.List(ctx, t.cfg.DB, t.projection.Name)
+	letters, err := deadletter.List(ctx, l.cfg.DB, l.projection.Name)
 	if err != nil {
 		return err
 	}
-	for _, l := range letters {
-		if l.Generation != t.at.Generation || !deadletter.Readable(l) {
+	for _, letter := range letters {
+		if letter.Generation != l.at.Generation || !deadletter.Readable(letter) {
 			continue
 		}
-		n, err := deadletter.Retry(ctx, t.cfg.DB, t.projection, l.Stream)
+		n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, letter.Stream)
 		if err != nil {
 			return err
 		}
-		t.cfg.Logger.InfoContext(ctx, "dead letters applied that this version can read",
-			append(t.attributes(), slog.String("stream", l.Stream), slog.Int("events", n))...)
+		l.cfg.Logger.InfoContext(ctx, "dead letters applied that this version can read",
+			append(l.attributes(), slog.String("stream", letter.Stream), slog.Int("events", n))...)
 	}
 	return nil
 }

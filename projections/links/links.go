@@ -184,11 +184,11 @@ func destinationOf(row *readmodel.Link) destination {
 	return destination{row.Hash, row.LongURL, row.ExpirationDate, row.MaxClicks, row.DeletedAt}
 }
 
-// ManyCreated is from how many new links on it takes less to copy their rows than to insert them.
-const ManyCreated = 32
+// manyCreated is from how many new links on it takes less to copy their rows than to insert them.
+const manyCreated = 32
 
 // copies tells whether the rows of new links are copied.
-func (l *linkFold) copies() bool { return l.loader != nil || len(l.created) >= ManyCreated }
+func (l *linkFold) copies() bool { return l.loader != nil || len(l.created) >= manyCreated }
 
 func (l *linkFold) Size() int { return len(l.rows) + l.counts.Size() }
 

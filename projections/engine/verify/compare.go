@@ -11,8 +11,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// MostDifferences bounds the differences of a table that are told one by one.
-const MostDifferences = 20
+// mostDifferences bounds the differences of a table that are told one by one.
+const mostDifferences = 20
 
 // Difference is a row that is not as a replay of the log has it. Rows are JSON objects of their columns.
 type Difference struct {
@@ -66,7 +66,7 @@ func (r *replay) compareTable(ctx context.Context, tx bun.Tx, table readmodel.Ta
 		FROM (SELECT * FROM ?0.?1 WHERE ?4) AS found FULL JOIN (SELECT * FROM ?schema.?1 WHERE ?4) AS replayed USING (?2)
 		WHERE ROW (found.*) IS DISTINCT FROM ROW (replayed.*)
 		ORDER BY ?2 LIMIT ?3`,
-		bun.Ident(readmodel.GenerationSchema(r.projection.Name, r.to.Generation)), name, table.Key, MostDifferences,
+		bun.Ident(readmodel.GenerationSchema(r.projection.Name, r.to.Generation)), name, table.Key, mostDifferences,
 		readmodel.Meaningful(table.Name)).Scan(ctx, &found)
 	for _, f := range found {
 		f.Table, different = table.Name, f.Different

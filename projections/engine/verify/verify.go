@@ -39,7 +39,7 @@ type Result struct {
 	Events     int64               // replayed
 	Rows       int64               // that there should be
 	Different  int64               // rows that are changed, missing or too many
-	// Differences are the first of them, at most MostDifferences of each table.
+	// Differences are the first of them, at most mostDifferences of each table.
 	Differences []Difference
 }
 
