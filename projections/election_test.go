@@ -149,11 +149,11 @@ func TestHandOver(t *testing.T) {
 	account := w.account()
 	first, second := newProgressLog(), newProgressLog()
 	former, board := &status.Registry{}, &status.Registry{}
-	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Board: former})
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Registry: former})
 	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // or else the second one takes what is left
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
-	run(t, engine.Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", Lease: time.Hour, Board: board})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", Lease: time.Hour, Registry: board})
 	awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving && s.Err == nil })
 	stop()
 	_, at = w.link(account, "b")
@@ -169,7 +169,7 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	const lease = 3 * time.Second
 	owned := &status.Registry{}
-	run(t, engine.Config{DB: db, Store: store, Owner: "first", Board: owned, Lease: lease})
+	run(t, engine.Config{DB: db, Store: store, Owner: "first", Registry: owned, Lease: lease})
 	awaitStatus(t, owned, func(s status.Status) bool { return s.Owned })
 	run(t, engine.Config{DB: db, Store: store, Owner: "second", Lease: lease})
 	select {
@@ -193,7 +193,7 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '1h'`).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Board: board})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Registry: board})
 	awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving })
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner <> 'killed'"); n != 0 {
 		t.Fatalf("%d generations were taken from an owner that is present", n)

@@ -162,7 +162,7 @@ func TestPauseAndOverview(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &status.Registry{}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "me", Board: board})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "me", Registry: board})
 	awaitStatus(t, board, func(s status.Status) bool { return s.Owned })
 	account := w.account()
 	_, at := w.link(account, "a")
@@ -196,13 +196,13 @@ func TestNextOwnerHasNotStopped(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	account, board := w.account(), &status.Registry{}
-	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
 	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon}) // of no link
 	awaitStatus(t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) })
 	stop()
 	_, at := w.link(account, "after")
 	board = &status.Registry{}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Policy: projector.Park})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board, Policy: projector.Park})
 	progress.wait(t, at, Links, History)
 	for _, s := range board.All() {
 		if s.Stopped || s.Err != nil {

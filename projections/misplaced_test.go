@@ -32,7 +32,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 					t.Fatal(err)
 				}
 				board := &status.Registry{}
-				run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+				run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
 				awaitStatus(t, board, func(s status.Status) bool {
 					return s.Owned && (s.Projection == Links) == errors.Is(s.Err, eventstore.ErrPositionInvalid)
 				})

@@ -115,7 +115,7 @@ func TestRunFollowsTheLog(t *testing.T) {
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &status.Registry{}
 	account := w.account()
-	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
 
 	link, position := w.link(account, "first")
 	progress.wait(t, position, Links)
@@ -226,7 +226,7 @@ func TestInterruption(t *testing.T) {
 	}
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &status.Registry{}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Lease: generation.DefaultLease / 20})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board, Lease: generation.DefaultLease / 20})
 	awaitStatus(t, board, func(s status.Status) bool { return errors.Is(s.Err, generation.ErrNotPrepared) })
 	if err := Prepare(withPatience(t), db); err != nil {
 		t.Fatal(err)

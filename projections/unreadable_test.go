@@ -74,7 +74,7 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 	}
 	tags := w.append(events.StreamTags+account.String(), label(), label())
 	board := &status.Registry{}
-	start := func() { run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Board: board}) }
+	start := func() { run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board}) }
 	if !building {
 		start()
 		progress.wait(t, tags, Tags, History, Tree)

@@ -257,7 +257,7 @@ func (s *service) run(ctx context.Context, public net.Listener, admin *adminServ
 				return nil
 			}
 			return projections.Run(ctx, engine.Config{
-				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Board: &s.board,
+				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Registry: &s.board,
 				OnBatch: s.observed.batch, Tracer: s.traces.tracer(), Policy: s.PoisonEvents,
 			})
 		})

@@ -104,7 +104,7 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 			l.status.Serve(c.Serving)
 			continue
 		}
-		status := e.cfg.Board.Entry(generation.KeyOf(c.Generation))
+		status := e.cfg.Registry.Entry(generation.KeyOf(c.Generation))
 		status.Observe(c.Generation)
 		free := c.Free || c.Owner == e.cfg.Owner
 		if !free || c.Paused || c.Shape != e.shapes[c.Name] || !e.present.Load() {
@@ -122,18 +122,18 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 	for name := range e.projections {
 		if !prepared[name] {
 			known[generation.Key{Name: name, Generation: generation.First}] = true
-			e.cfg.Board.Entry(generation.Key{Name: name, Generation: generation.First}).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
+			e.cfg.Registry.Entry(generation.Key{Name: name, Generation: generation.First}).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
 		}
 	}
-	e.cfg.Board.Keep(known)
+	e.cfg.Registry.Keep(known)
 	return nil
 }
 
 // interruptAll notes on the board that nothing is known of the generations that others own.
 func (e *elector) interruptAll(err error) {
-	for _, s := range e.cfg.Board.All() {
+	for _, s := range e.cfg.Registry.All() {
 		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(at) == nil {
-			e.cfg.Board.Entry(at).Interrupt(err)
+			e.cfg.Registry.Entry(at).Interrupt(err)
 		}
 	}
 }

@@ -37,10 +37,10 @@ type Config struct {
 	BatchSize int
 	// OnBatch learns of each batch that a projection of this process has tried to apply: how many events it has, how long it
 	// took, and why it is tried again; nil: it was applied. It must not block; may be nil.
-	OnBatch func(projection string, events int, took time.Duration, err error)
-	Tracer  trace.Tracer     // of batches, with links to the appends of their events; nil: they are not traced
-	Board   *status.Registry // shows how the projections are doing; may be nil
-	Owner   string           // names this process, and no other; empty: host name, process id and a random part
+	OnBatch  func(projection string, events int, took time.Duration, err error)
+	Tracer   trace.Tracer     // of batches, with links to the appends of their events; nil: they are not traced
+	Registry *status.Registry // shows how the projections are doing; may be nil
+	Owner    string           // names this process, and no other; empty: host name, process id and a random part
 
 	Policy projector.Policy // of events that can't be applied; empty means Stop
 
@@ -67,8 +67,8 @@ func (cfg Config) WithDefaults() Config {
 	if cfg.OnBatch == nil {
 		cfg.OnBatch = func(string, int, time.Duration, error) {}
 	}
-	if cfg.Board == nil {
-		cfg.Board = &status.Registry{}
+	if cfg.Registry == nil {
+		cfg.Registry = &status.Registry{}
 	}
 	if cfg.Owner == "" {
 		cfg.Owner = processName()

@@ -30,7 +30,7 @@ func TestEndOfTheRouterIsAnError(t *testing.T) {
 	router.AddConsumerHandler("ends", "ends", endingSubscriber{}, func(*message.Message) error { return nil })
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	if err := RunRouter(ctx, router); !errors.Is(err, ErrStopped) {
+	if err := runRouter(ctx, router); !errors.Is(err, ErrStopped) {
 		t.Errorf("the router ended with %v", err)
 	}
 }
