@@ -36,12 +36,14 @@ type Resets struct {
 	Revision []int64
 }
 
+// Add adds the reset at a revision of the stream of an event.
 func (c *Resets) Add(f projection.Event, revision int64) error {
 	link, err := f.Subject(events.StreamURL)
 	c.Link, c.Revision = append(c.Link, sqlbatch.UUID(link)), append(c.Revision, revision)
 	return err
 }
 
+// Add takes in clicks.
 func (c *Fold) Add(batch events.ClicksRecorded) error {
 	last := c.last(func(*countPart) bool { return true })
 	if last.clicks == nil {
@@ -72,6 +74,7 @@ func (c *Fold) last(goesOn func(*countPart) bool) *countPart {
 	return part
 }
 
+// Size is about how many rows Write has to write.
 func (c *Fold) Size() (n int) {
 	for _, part := range c.parts {
 		if n += len(part.resets.Link) + len(part.restored.Link); part.clicks != nil {

@@ -57,6 +57,7 @@ func Run(ctx context.Context, projections projection.Set, cfg Config) error {
 	return newElector(projections, cfg.WithDefaults()).run(ctx)
 }
 
+// WithDefaults returns the configuration with what it leaves open.
 func (cfg Config) WithDefaults() Config {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

@@ -16,6 +16,7 @@ type Table struct {
 	Created, modified, deleted            sqlbatch.Times
 }
 
+// TableOf returns rows in columns.
 func TableOf(rows []*readmodel.Link) *Table {
 	c := &Table{}
 	for _, row := range rows {
@@ -52,5 +53,5 @@ func CopySettings(r *sqlbatch.Row, row *readmodel.Link) {
 	r.Bool(row.Archived)
 	r.Date(row.ExpirationDate)
 	r.Bigint(row.MaxClicks)
-	r.Uuids(row.TagIDs)
+	r.UUIDs(row.TagIDs)
 }

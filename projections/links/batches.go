@@ -3,10 +3,11 @@ package links
 import (
 	"encoding/json"
 	"fmt"
-	"linkledger/projections/projection"
-	"linkledger/projections/sqlbatch"
 
 	"github.com/google/uuid"
+
+	"linkledger/projections/projection"
+	"linkledger/projections/sqlbatch"
 )
 
 // linkBatch is a link that a batch has changed.

@@ -26,6 +26,7 @@ type EventError struct {
 	Index int // in its batch
 }
 
+// NewEventError returns the error about an event, and its place in the batch.
 func NewEventError(e eventstore.Recorded, index int, err error) *EventError {
 	return &EventError{
 		Stream: e.Stream, Revision: e.Revision, Position: e.Position, Type: e.Type, Err: err, Index: index,

@@ -68,6 +68,7 @@ func (f Event) Subject(prefix string) (uuid.UUID, error) {
 // CommitPosition returns the commit position as PostgreSQL stores it.
 func (f Event) CommitPosition() int64 { return sqlbatch.Signed(f.Position.Commit) }
 
+// ParseID reads an id of a stored event.
 func ParseID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
@@ -76,6 +77,7 @@ func ParseID(text string) (uuid.UUID, error) {
 	return id, nil
 }
 
+// ParseIDs reads ids of a stored event.
 func ParseIDs(texts []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(texts))
 	for i, text := range texts {

@@ -56,13 +56,17 @@ func (s *Batch) Send(ctx context.Context, conn *pgx.Conn) error {
 	return conn.SendBatch(ctx, &s.batch).Close()
 }
 
-// Columns of set-based statements: each is sent as one array.
+// The columns of set-based statements: each is sent as one array.
 type (
+	// UUIDs is a column of ids.
 	UUIDs = pgtype.FlatArray[pgtype.UUID]
+	// Times is a column of times, of which the zero one is NULL.
 	Times = pgtype.FlatArray[pgtype.Timestamptz]
+	// Dates is a column of dates, which may be NULL.
 	Dates = pgtype.FlatArray[pgtype.Date]
 )
 
+// UUID returns an id of a column.
 func UUID(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
 // Time makes the zero time NULL.

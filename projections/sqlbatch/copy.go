@@ -71,24 +71,27 @@ func (r *copyReader) Read(p []byte) (int, error) {
 // Row takes the values of rows, each as its length and PostgreSQL's binary form of the type.
 type Row []byte
 
-func (r *Row) Size(n int) {
+func (r *Row) size(n int) {
 	*r = binary.BigEndian.AppendUint32(*r, uint32(n)) //nolint:gosec // PostgreSQL's values are below a gigabyte
 }
 
-func (r *Row) null() { r.Size(-1) }
+func (r *Row) null() { r.size(-1) }
 
+// UUID adds an id.
 func (r *Row) UUID(id uuid.UUID) {
-	r.Size(len(id))
+	r.size(len(id))
 	*r = append(*r, id[:]...)
 }
 
+// Text adds a text.
 func (r *Row) Text(s string) {
-	r.Size(len(s))
+	r.size(len(s))
 	*r = append(*r, s...)
 }
 
+// Bool adds a boolean.
 func (r *Row) Bool(b bool) {
-	r.Size(1)
+	r.size(1)
 	if b {
 		*r = append(*r, 1)
 	} else {
@@ -96,13 +99,15 @@ func (r *Row) Bool(b bool) {
 	}
 }
 
+// Integer adds an integer of 4 bytes.
 func (r *Row) Integer(n int) {
-	r.Size(4)
-	r.Size(n)
+	r.size(4)
+	r.size(n)
 }
 
+// Bigint adds an integer of 8 bytes.
 func (r *Row) Bigint(n int64) {
-	r.Size(8)
+	r.size(8)
 	*r = binary.BigEndian.AppendUint64(*r, uint64(n)) //nolint:gosec // two's complement on both sides
 }
 
@@ -127,20 +132,21 @@ func (r *Row) Date(midnight *time.Time) {
 	r.Integer(int((midnight.Unix() - y2k.Unix()) / (24 * 60 * 60)))
 }
 
-func (r *Row) Uuids(ids []uuid.UUID) {
+// UUIDs adds an array of ids.
+func (r *Row) UUIDs(ids []uuid.UUID) {
 	const header = 12 // dimensions, whether there are NULLs, type
 	if len(ids) == 0 {
-		r.Size(header)
-		r.Size(0)
+		r.size(header)
+		r.size(0)
 	} else {
-		r.Size(header + 8 + len(ids)*(4+len(uuid.UUID{})))
-		r.Size(1)
+		r.size(header + 8 + len(ids)*(4+len(uuid.UUID{})))
+		r.size(1)
 	}
-	r.Size(0)
-	r.Size(pgtype.UUIDOID)
+	r.size(0)
+	r.size(pgtype.UUIDOID)
 	if len(ids) > 0 {
-		r.Size(len(ids))
-		r.Size(1) // counted from 1
+		r.size(len(ids))
+		r.size(1) // counted from 1
 	}
 	for _, id := range ids {
 		r.UUID(id)

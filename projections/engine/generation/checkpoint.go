@@ -26,6 +26,7 @@ type Checkpoint struct {
 // Schema returns the name of the one that the tables lie in.
 func (c Checkpoint) Schema() string { return readmodel.GenerationSchema(c.Name, c.Generation) }
 
+// CheckpointOf returns the checkpoint in a row.
 func CheckpointOf(row readmodel.Generation) Checkpoint {
 	return Checkpoint{
 		Name: row.Name, Generation: row.Generation, Epoch: row.Epoch,

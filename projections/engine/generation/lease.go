@@ -21,18 +21,19 @@ type Key struct {
 	Generation int
 }
 
+// KeyOf returns the key of a row.
 func KeyOf(g readmodel.Generation) Key { return Key{g.Name, g.Generation} }
 
-// candidate is a generation as an election finds it.
-type candidate struct {
+// Candidate is a generation as an election finds it.
+type Candidate struct {
 	readmodel.Generation `bun:",extend"`
 
 	Free bool `bun:"free,scanonly"` // no owner, or one that is gone
 }
 
 // Candidates returns all generations.
-func Candidates(ctx context.Context, db bun.IDB) ([]candidate, error) {
-	var all []candidate
+func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
+	var all []Candidate
 	err := db.NewSelect().Model(&all).ColumnExpr("*, "+readmodel.Vacant+" AS free").
 		Order("name", "generation").Scan(ctx)
 	if err != nil {

@@ -22,15 +22,15 @@ type bulk struct {
 	loader projection.Loader // nil: the projection has none
 }
 
-// Begin makes room for what the next transaction writes.
-func (b *bulk) Begin() {
+// begin makes room for what the next transaction writes.
+func (b *bulk) begin() {
 	if b.loader != nil {
 		b.loader.Begin()
 	}
 }
 
-// Touched is how many bytes the rows take that are to be written, as far as they are known.
-func (b *bulk) Touched() int {
+// touched is how many bytes the rows take that are to be written, as far as they are known.
+func (b *bulk) touched() int {
 	if b.loader == nil {
 		return 0
 	}
@@ -144,7 +144,7 @@ func (p *Projector) takeBulk(ctx context.Context, recorded []eventstore.Recorded
 		p.giveUp(err)
 		return err
 	}
-	if p.writing != nil && len(p.writing.outcome) == 0 && p.gathered.size+p.bulk.Touched() < mostGathered {
+	if p.writing != nil && len(p.writing.outcome) == 0 && p.gathered.size+p.bulk.touched() < mostGathered {
 		return nil
 	}
 	if err := p.await(ctx); err != nil {
@@ -229,7 +229,7 @@ func (p *Projector) writeLater(ctx context.Context) (err error) {
 		}
 	}()
 	defer recovered(&err)
-	p.bulk.Begin()
+	p.bulk.begin()
 	statements := sqlbatch.New(p.at.Schema())
 	p.gathered.fold.Write(statements)
 	deadletter.Insert(statements, p.at, p.gathered.letters)

@@ -62,6 +62,7 @@ func (b *Registry) All() []Status {
 	return statuses
 }
 
+// Entry returns the entry of a generation, and makes it if there is none.
 func (b *Registry) Entry(of generation.Key) *Entry {
 	b.mu.Lock()
 	defer b.mu.Unlock()

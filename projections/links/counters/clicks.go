@@ -78,7 +78,7 @@ func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on clickcount
 	if click.Former != "" {
 		former, before := c.see(linkVisitor{link, click.Former})
 		if !seen || !before {
-			c.rotated.Add(former, visitor, !seen && !before)
+			c.rotated.add(former, visitor, !seen && !before)
 		}
 		visitor, seen = former, seen || before
 	}

@@ -1,8 +1,9 @@
 package counters
 
 import (
-	"linkledger/projections/sqlbatch"
 	"strings"
+
+	"linkledger/projections/sqlbatch"
 )
 
 // rotation are the visitors of a batch who are known under two keys, because the keys are being rotated. Such a visitor is
@@ -13,7 +14,7 @@ type rotation struct {
 	first           []bool // the batch has neither of them before
 }
 
-func (r *rotation) Add(former, present linkVisitor, first bool) {
+func (r *rotation) add(former, present linkVisitor, first bool) {
 	r.link, r.first = append(r.link, sqlbatch.UUID(present.link)), append(r.first, first)
 	r.former, r.visitor = append(r.former, strings.Clone(former.visitor)), append(r.visitor, strings.Clone(present.visitor))
 }
