@@ -52,8 +52,8 @@ func (c *Fold) Add(batch events.ClicksRecorded) error {
 	return last.clicks.Add(batch)
 }
 
-// Step takes in what an event of a link does to its counters.
-func (c *Fold) Step(f projection.Event) error {
+// Apply takes in what an event of a link does to its counters.
+func (c *Fold) Apply(f projection.Event) error {
 	switch e := f.Body.(type) {
 	case events.URLStatsReset:
 		part := c.last(func(p *countPart) bool { return p.clicks == nil && len(p.restored.Link) == 0 })

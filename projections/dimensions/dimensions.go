@@ -60,7 +60,7 @@ func (d *dimensionFold) Apply(f projection.Event) error {
 	case events.ClicksRecorded:
 		return d.counts.Add(e)
 	case events.URLStatsReset, events.URLStatsRestored:
-		return d.counts.Step(f)
+		return d.counts.Apply(f)
 	}
 	return projection.Unexpected(f)
 }

@@ -60,7 +60,7 @@ type pageTable struct {
 	numbers, moments []string
 }
 
-func (t *pageTable) Add(key setBlock, place int, changes []setChange) {
+func (t *pageTable) add(key setBlock, place int, changes []setChange) {
 	first, last := changes[0].at, changes[len(changes)-1].at
 	t.account, t.name, t.block = append(t.account, sqlbatch.UUID(key.account)), append(t.name, key.name), append(t.block, int64(key.block))
 	t.place, t.turns = append(t.place, int64(place)), append(t.turns, TurnsPage(first))
@@ -90,7 +90,7 @@ func (p pageFold) Write(s *sqlbatch.Batch) {
 	t := &pageTable{}
 	for key, changes := range p {
 		for place, stretch := range stretches(changes) {
-			t.Add(key, place, stretch)
+			t.add(key, place, stretch)
 		}
 	}
 	s.Queue(`

@@ -133,7 +133,7 @@ func (l *linkFold) Apply(f projection.Event) error {
 	if err := l.stepLink(f); err != nil {
 		return err
 	}
-	return l.counts.Step(f)
+	return l.counts.Apply(f)
 }
 
 func (l *linkFold) stepLink(f projection.Event) error {
@@ -156,7 +156,7 @@ func (l *linkFold) stepLink(f projection.Event) error {
 	if err != nil {
 		return err
 	}
-	number, err := l.tallies.Step(f)
+	number, err := l.tallies.count(f)
 	if err != nil {
 		return err
 	}

@@ -71,8 +71,8 @@ func (t tallyFold) scan(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// Step counts a fact, and returns the number of the link where it is a creation.
-func (t tallyFold) Step(f projection.Event) (number int, err error) {
+// count counts a fact, and returns the number of the link where it is a creation.
+func (t tallyFold) count(f projection.Event) (number int, err error) {
 	account, ok, err := accountCounting(f)
 	if !ok {
 		return 0, err

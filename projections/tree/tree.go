@@ -54,12 +54,12 @@ func (t *treeFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 }
 
 func (t *treeFold) Apply(f projection.Event) error {
-	t.Add(0, t.hasher.Leaf(f.Recorded), f)
+	t.add(0, t.hasher.Leaf(f.Recorded), f)
 	return nil
 }
 
-// Add adds a hash to a level; f is the fact that it comes from.
-func (t *treeFold) Add(level int, hash tlog.Hash, f projection.Event) {
+// add adds a hash to a level; f is the fact that it comes from.
+func (t *treeFold) add(level int, hash tlog.Hash, f projection.Event) {
 	if level == len(t.last) {
 		t.last = append(t.last, nil)
 	}
@@ -73,7 +73,7 @@ func (t *treeFold) Add(level int, hash tlog.Hash, f projection.Event) {
 	}
 	t.changed[tile] = struct{}{}
 	if tile.Hashes = append(tile.Hashes, hash[:]...); len(tile.Hashes) == readmodel.TreeTileSize {
-		t.Add(level+1, rootOf(tile.Hashes), f)
+		t.add(level+1, rootOf(tile.Hashes), f)
 	}
 }
 

@@ -70,7 +70,7 @@ type gathered struct {
 	size    int // of the events, in bytes
 }
 
-func (g *gathered) Add(recorded []eventstore.Recorded, facts []projection.Event, to eventstore.Position) error {
+func (g *gathered) add(recorded []eventstore.Recorded, facts []projection.Event, to eventstore.Position) error {
 	if err := projection.Each(facts, g.fold.Apply); err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (p *Projector) gather(ctx context.Context, recorded []eventstore.Recorded, 
 			return err
 		}
 	}
-	if err := p.gathered.Add(recorded, facts, to); err != nil {
+	if err := p.gathered.add(recorded, facts, to); err != nil {
 		return err
 	}
 	p.gathered.letters = append(p.gathered.letters, sorted.letters...)

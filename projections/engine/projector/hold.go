@@ -29,7 +29,7 @@ func (p *Projector) hold(ctx context.Context, recorded []eventstore.Recorded, to
 	if p.gathered == nil {
 		p.gathered = &gathered{fold: p.folds.Next()}
 	}
-	if err := p.gathered.Add(recorded, sorted.facts, to); err != nil {
+	if err := p.gathered.add(recorded, sorted.facts, to); err != nil {
 		return err
 	}
 	if p.gathered.size < maxHeld && p.gathered.fold.Size() < maxHeldRows {
