@@ -28,6 +28,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections"
+	"linkledger/projections/engine"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -111,7 +112,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Now: clock})
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
-		return projections.Run(ctx, projections.Config{
+		return projections.Run(ctx, engine.Config{
 			DB: s.db, Store: s.store, OnCommit: s.fresh.Committed,
 		})
 	})

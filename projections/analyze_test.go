@@ -10,6 +10,8 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
 )
 
 // TestFilledTablesAreKnownToThePlanner has two processes catch up with a log, and autovacuum keep out of it.
@@ -30,7 +32,7 @@ func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 		})
 	}
 	for range 2 {
-		run(t, Config{DB: db, Store: store, OnCommit: progress.advance, lease: leaseTerm / 3})
+		run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Lease: generation.DefaultLease / 3})
 	}
 	progress.wait(t, position, Links, History)
 	ctx, ticker := withPatience(t), time.NewTicker(50*time.Millisecond)

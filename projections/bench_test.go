@@ -11,6 +11,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
 )
 
 const (
@@ -61,7 +62,7 @@ func BenchmarkCatchUp(b *testing.B) {
 				b.StopTimer()
 				db, progress := openDatabase(b), newProgressLog()
 				b.StartTimer()
-				stop := run(b, Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: size, only: Links})
+				stop := runOnly(b, Links, engine.Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: size})
 				progress.wait(b, last, Links)
 				b.StopTimer()
 				stop()

@@ -8,6 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/readmodel"
 )
 
 // Redirects look up again what an event has changed for them, and nothing else.
@@ -15,14 +17,15 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
-	p := w.empty(ctx, t)
 	var told []string
-	p.onCommit = func(_ string, _ uint64, changed []string) { told = changed }
-	p.told = true
+	w.startOver(ctx, t)
+	p := w.projectorWith(ctx, t, func(cfg *projector.Config) {
+		cfg.OnCommit = func(_ string, _ uint64, changed []string) { told = changed }
+	})
 	link, account, note, yes, date, limit := uuid.NewString(), uuid.NewString(), "note", true, "2030-01-31", int64(3)
 	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: account, Hash: "a", LongURL: "x", At: noon})
 	mustHandle(ctx, t, p, log)
-	if !slices.Equal(told, []string{"a"}) {
+	if !slices.Equal(told, []string{"a", readmodel.Everything}) {
 		t.Errorf("the creation tells of %q", told)
 	}
 	for _, step := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/projection"
 )
 
 // TestImpossibleEvents has each projection meet events that can't have happened. What comes before them is applied,
@@ -100,8 +101,8 @@ func TestImpossibleEvents(t *testing.T) {
 			log = record(log, events.StreamURL+uuid.New().String(), 0, link)
 
 			for range 2 {
-				err := p.applyBatch(ctx, batchOf(log))
-				failed, ok := errors.AsType[*EventError](err)
+				err := p.Apply(ctx, batchOf(log))
+				failed, ok := errors.AsType[*projection.EventError](err)
 				if !ok || failed.Position != log[sound].Position {
 					t.Fatalf("applying event %d: %v", sound, err)
 				}
@@ -116,7 +117,7 @@ func TestImpossibleEvents(t *testing.T) {
 			} else {
 				want = newWorkshop(t, tc.projection).dump(ctx, t)
 			}
-			if got, err := w.projector(ctx, t).checkpoint(ctx); got != at || err != nil {
+			if got, err := w.projector(ctx, t).Checkpoint(ctx); got != at || err != nil {
 				t.Errorf("checkpoint %s, %v, want %s", got, err, at)
 			}
 			if got := w.dump(ctx, t); got != want {

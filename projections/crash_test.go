@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"os"
 	"regexp"
@@ -19,6 +18,8 @@ import (
 	"pgregory.net/rapid"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
 )
 
@@ -105,14 +106,14 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 		return
 	}
 	err := c.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		shape, err := readmodel.Shape(c.projection.name)
+		shape, err := readmodel.Shape(c.projection.Name)
 		if err != nil {
 			return err
 		}
-		if err := readmodel.Serve(ctx, tx, c.projection.name, firstGeneration, c.generation); err != nil {
+		if err := readmodel.Serve(ctx, tx, c.projection.Name, generation.First, c.generation); err != nil {
 			return err
 		}
-		_, err = createNext(ctx, tx, c.projection.name, shape, "")
+		_, err = generation.CreateNext(ctx, tx, c.projection.Name, shape, "")
 		return err
 	})
 	if err != nil {
@@ -123,19 +124,22 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 
 // deliver goes on from the checkpoint over a database, and returns what ended it.
 func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
-	p := c.projector(ctx, t)
-	p.db, p.logger, p.policy = db, slog.New(slog.DiscardHandler), Park
+	cfg := c.config(ctx, t)
+	cfg.DB, cfg.Policy = db, projector.Park
 	if err := c.db.NewRaw("SELECT NOT built FROM linkledger.generations WHERE name = ? AND generation = ?",
-		c.projection.name, c.generation).Scan(ctx, &p.building); err != nil {
+		c.projection.Name, c.generation).Scan(ctx, &cfg.Building); err != nil {
 		t.Fatalf("building: %v", err)
 	}
-	fillInBulk(p, p.building)
-	defer p.end(ctx)
+	p := projector.New(cfg)
+	if _, err := p.Checkpoint(ctx); err != nil {
+		return err
+	}
+	defer p.End(ctx)
 	size := max(1, (len(c.log)+c.cuts-1)/c.cuts)
 	for at := 0; at == 0 || at < len(c.log); at += size {
 		batch := batchOf(c.log[at:min(at+size, len(c.log))])
 		batch.CaughtUp = at+size >= len(c.log)
-		if err := p.applyBatch(ctx, batch); err != nil {
+		if err := p.Apply(ctx, batch); err != nil {
 			return err
 		}
 	}
@@ -151,7 +155,7 @@ func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 			(SELECT string_agg(concat(serving, built, commit_pos, ' ', prepare_pos), ';' ORDER BY generation) FROM linkledger.generations WHERE name = ?0),
 			(SELECT string_agg(indexdef, ';' ORDER BY indexname) FROM pg_indexes WHERE schemaname = ?1),
 			(SELECT string_agg(concat(event_id, error), ';' ORDER BY commit_pos) FROM linkledger.dead_letters WHERE name = ?0))`,
-		c.projection.name, readmodel.GenerationSchema(c.projection.name, c.generation)).Scan(ctx, &more); err != nil {
+		c.projection.Name, readmodel.GenerationSchema(c.projection.Name, c.generation)).Scan(ctx, &more); err != nil {
 		t.Fatalf("outcome: %v", err)
 	}
 	if c.build {

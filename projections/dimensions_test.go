@@ -12,14 +12,15 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/dimensions"
 	"linkledger/projections/readmodel"
 )
 
-// dimensions are the clicks that a link is to have, by value, of each "<day> <dimension>".
-type dimensions map[string]map[string]int64
+// dimensionCounts are the clicks that a link is to have, by value, of each "<day> <dimension>".
+type dimensionCounts map[string]map[string]int64
 
-// add counts clicks of a value, or of the other ones where it finds no room.
-func (d dimensions) add(of, value string, clicks int64, most int) {
+// Add counts clicks of a value, or of the other ones where it finds no room.
+func (d dimensionCounts) Add(of, value string, clicks int64, most int) {
 	values := d[of]
 	if values == nil {
 		values = make(map[string]int64)
@@ -36,7 +37,7 @@ func (d dimensions) add(of, value string, clicks int64, most int) {
 }
 
 // tell has a click tell something of its visitor.
-func (h *history) tell(l *expectedLink, c *events.Click) {
+func (h *drawnHistory) tell(l *expectedLink, c *events.Click) {
 	for _, told := range []struct {
 		dimension string
 		value     *string
@@ -49,21 +50,21 @@ func (h *history) tell(l *expectedLink, c *events.Click) {
 	} {
 		*told.value = rapid.SampledFrom([]string{"", "a.example", "B", "c", "ü '{}", "other"}).Draw(h.t, told.dimension)
 		if *told.value != "" {
-			l.told.add(c.At.Format(time.DateOnly)+" "+told.dimension, *told.value, 1, h.most)
+			l.told.Add(c.At.Format(time.DateOnly)+" "+told.dimension, *told.value, 1, h.most)
 		}
 	}
 }
 
-func (h *history) checkDimensions(ctx context.Context, db *bun.DB) {
+func (h *drawnHistory) checkDimensions(ctx context.Context, db *bun.DB) {
 	for _, want := range h.links {
 		var rows []readmodel.ClickDimension
 		if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.click_dimensions AS dimension").
 			Where("url_id = ?", want.id).Scan(ctx); err != nil {
 			h.t.Fatalf("dimensions: %v", err)
 		}
-		got := make(dimensions)
+		got := make(dimensionCounts)
 		for _, row := range rows {
-			got.add(row.Day.Format(time.DateOnly)+" "+row.Dimension, row.Value, row.Clicks, len(rows))
+			got.Add(row.Day.Format(time.DateOnly)+" "+row.Dimension, row.Value, row.Clicks, len(rows))
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want.told) { // prints maps in the order of their keys
 			h.t.Fatalf("dimensions\n%v, want\n%v", got, want.told)
@@ -77,7 +78,7 @@ func TestDimensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Dimensions)
 	const most = 2
-	w.projection.folds = foldsOf(func() fold { return dimensionFoldOf(most) })
+	w.projection = dimensions.Bounded(most)
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
@@ -87,7 +88,7 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Dimensions)
-	w.projection.folds = foldsOf(func() fold { return dimensionFoldOf(3) })
+	w.projection = dimensions.Bounded(3)
 	link := uuid.NewString()
 	stream := events.StreamURL + link
 	click := func(referrers ...string) (e events.ClicksRecorded) {

@@ -12,30 +12,32 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
 // elect takes over the workshop's generation, at once where it has no owner.
-func (w *workshop) elect(ctx context.Context, t fatalf, owner string) *projector {
+func (w *workshop) elect(ctx context.Context, t fatalf, owner string, lose func()) (*projector.Projector, generation.Checkpoint) {
 	t.Helper()
-	found, err := candidates(ctx, w.db)
+	found, err := generation.Candidates(ctx, w.db)
 	if err != nil {
 		t.Fatalf("candidates: %v", err)
 	}
 	for _, c := range found {
-		if c.Name != w.projection.name || c.Generation.Generation != w.generation {
+		if c.Name != w.projection.Name || c.Generation.Generation != w.generation {
 			continue
 		}
-		at, elected, err := acquire(ctx, w.db, c.Generation, owner, leaseTerm)
+		at, elected, err := generation.Acquire(ctx, w.db, c.Generation, owner, generation.DefaultLease)
 		if err != nil || !elected {
 			t.Fatalf("%s was not elected: %v", owner, err)
 		}
-		p := w.projector(ctx, t)
-		p.at = at
-		return p
+		return w.projectorWith(ctx, t, func(cfg *projector.Config) { cfg.At, cfg.Lose = at, lose }), at
 	}
 	t.Fatalf("no generation %d", w.generation)
-	return nil
+	return nil, generation.Checkpoint{}
 }
 
 // present holds the presence lock of a process until the test ends or leave is called.
@@ -58,7 +60,7 @@ func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
 func (w *workshop) expire(ctx context.Context, t fatalf) {
 	t.Helper()
 	if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = clock_timestamp() - interval '1s' WHERE name = ?",
-		w.projection.name).Exec(ctx); err != nil {
+		w.projection.Name).Exec(ctx); err != nil {
 		t.Fatalf("expire: %v", err)
 	}
 }
@@ -70,31 +72,30 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	w := newWorkshop(t, Links)
 	present(t, w.db, "zombie")
 	h := record(nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon})
-	zombie := w.elect(ctx, t, "zombie")
 	ended := make(chan struct{})
-	zombie.lose = sync.OnceFunc(func() { close(ended) })
+	zombie, past := w.elect(ctx, t, "zombie", sync.OnceFunc(func() { close(ended) }))
 	mustHandle(ctx, t, zombie, h[:1])
 	w.expire(ctx, t)
-	heir := w.elect(ctx, t, "heir")
-	if heir.at.position != h[0].Position || heir.at.epoch != zombie.at.epoch+1 {
-		t.Errorf("the heir starts at %+v after %+v", heir.at, zombie.at)
+	heir, now := w.elect(ctx, t, "heir", func() {})
+	if now.Position != h[0].Position || now.Epoch != past.Epoch+1 {
+		t.Errorf("the heir starts at %+v after %+v", now, past)
 	}
 
-	if err := zombie.applyBatch(ctx, batchOf(h[1:])); !errors.Is(err, ErrFenced) {
+	if err := zombie.Apply(ctx, batchOf(h[1:])); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a batch of the past: %v", err)
 	}
-	if err := zombie.at.renew(ctx, w.db, leaseTerm, report{}); !errors.Is(err, ErrFenced) {
+	if err := past.Renew(ctx, w.db, generation.DefaultLease, generation.Report{}); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a renewal of the past: %v", err)
 	}
-	if err := zombie.at.release(ctx, w.db); !errors.Is(err, ErrFenced) {
+	if err := past.Release(ctx, w.db); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a release of the past: %v", err)
 	}
-	if _, err := zombie.checkpoint(ctx); !errors.Is(err, ErrFenced) {
+	if _, err := zombie.Checkpoint(ctx); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a checkpoint of the past: %v", err)
 	}
 	<-ended
 	mustHandle(ctx, t, heir, h[1:])
-	if err := heir.at.release(ctx, w.db); err != nil {
+	if err := now.Release(ctx, w.db); err != nil {
 		t.Error(err)
 	}
 }
@@ -104,7 +105,7 @@ func TestOneIsElected(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Tags)
-	found, err := candidates(ctx, w.db)
+	found, err := generation.Candidates(ctx, w.db)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestOneIsElected(t *testing.T) {
 		var processes sync.WaitGroup
 		for i := range owners {
 			processes.Go(func() {
-				_, won, err := acquire(ctx, w.db, found[0].Generation, owners[i], leaseTerm)
+				_, won, err := generation.Acquire(ctx, w.db, found[0].Generation, owners[i], generation.DefaultLease)
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -147,13 +148,13 @@ func TestHandOver(t *testing.T) {
 	w := newWriter(t, store)
 	account := w.account()
 	first, second := newProgressLog(), newProgressLog()
-	former, board := &Board{}, &Board{}
-	stop := run(t, Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", lease: time.Hour, Board: former})
-	awaitStatus(t, former, func(s Status) bool { return s.Owned }) // or else the second one takes what is left
+	former, board := &status.Registry{}, &status.Registry{}
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Registry: former})
+	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // or else the second one takes what is left
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
-	run(t, Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", lease: time.Hour, Board: board})
-	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving && s.Err == nil })
+	run(t, engine.Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", Lease: time.Hour, Registry: board})
+	awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving && s.Err == nil })
 	stop()
 	_, at = w.link(account, "b")
 	second.wait(t, at, Links, Tree, History)
@@ -167,10 +168,10 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	const lease = 3 * time.Second
-	owned := &Board{}
-	run(t, Config{DB: db, Store: store, Owner: "first", Board: owned, lease: lease})
-	awaitStatus(t, owned, func(s Status) bool { return s.Owned })
-	run(t, Config{DB: db, Store: store, Owner: "second", lease: lease})
+	owned := &status.Registry{}
+	run(t, engine.Config{DB: db, Store: store, Owner: "first", Registry: owned, Lease: lease})
+	awaitStatus(t, owned, func(s status.Status) bool { return s.Owned })
+	run(t, engine.Config{DB: db, Store: store, Owner: "second", Lease: lease})
 	select {
 	case <-time.After(2 * lease):
 	case <-t.Context().Done():
@@ -185,27 +186,27 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
-	w, progress, board := newWriter(t, store), newProgressLog(), &Board{}
+	w, progress, board := newWriter(t, store), newProgressLog(), &status.Registry{}
 	kill := present(t, db, "killed")
 	ctx := withPatience(t)
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '1h'`).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Board: board})
-	awaitStatus(t, board, func(s Status) bool { return !s.Owned && s.Serving })
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Registry: board})
+	awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving })
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner <> 'killed'"); n != 0 {
 		t.Fatalf("%d generations were taken from an owner that is present", n)
 	}
 	overviews, err := Overviews(ctx, db, store)
-	if err != nil || overviews[0].State == Unowned {
+	if err != nil || overviews[0].State == status.Unowned {
 		t.Errorf("while the owner is present: %+v, %v", overviews, err)
 	}
 
 	kill()
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links, Tree)
-	awaitStatus(t, board, func(s Status) bool { return s.Owned })
+	awaitStatus(t, board, func(s status.Status) bool { return s.Owned })
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'heir' AND epoch = 8"); n != int64(len(Names())) {
 		t.Errorf("the heir owns %d projections", n)
 	}
@@ -221,7 +222,7 @@ func TestTakeOver(t *testing.T) {
 		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(withPatience(t)); err != nil {
 		t.Fatal(err)
 	}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", lease: 2 * time.Second})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Lease: 2 * time.Second})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Names()...)
 	// Somebody else wins the next election behind the owner's back: it must notice, and stand again.

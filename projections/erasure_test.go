@@ -14,6 +14,8 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
@@ -29,7 +31,7 @@ func masterKey(t testing.TB) *readmodel.MasterKey {
 // erasedHistory is a history in which notes are sealed from some event on, and accounts erased after that. Each note has a
 // secret of its own.
 type erasedHistory struct {
-	*history
+	*drawnHistory
 
 	sealed int                  // the first event with a sealed note, or a later one
 	erased map[uuid.UUID]bool   // accounts
@@ -43,8 +45,8 @@ func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHist
 		t.Fatalf("forget the keys: %v", err)
 	}
 	h := &erasedHistory{
-		history: &history{t: t, most: readmodel.MaxValues, revisions: make(map[string]eventstore.Revision)},
-		erased:  make(map[uuid.UUID]bool), given: make(map[uuid.UUID]string),
+		drawnHistory: &drawnHistory{t: t, most: readmodel.MaxValues, revisions: make(map[string]eventstore.Revision)},
+		erased:       make(map[uuid.UUID]bool), given: make(map[uuid.UUID]string),
 	}
 	h.openAccount()
 	steps := []func(){
@@ -108,7 +110,7 @@ func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	default:
 		return
 	}
-	link, err := fact{Recorded: *r}.subject(events.StreamURL)
+	link, err := projection.Event{Recorded: *r}.Subject(events.StreamURL)
 	if err != nil {
 		h.t.Fatalf("event %d: %v", i, err)
 	}
@@ -217,9 +219,8 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	refused := func(master *readmodel.MasterKey, want error) {
 		t.Helper()
 		w.db.MasterKey = master
-		p := w.projector(ctx, t)
-		p.policy = Park
-		if err := p.applyBatch(ctx, batchOf(log)); !errors.Is(err, want) || !transient(err) {
+		p := w.projectorWith(ctx, t, parking)
+		if err := p.Apply(ctx, batchOf(log)); !errors.Is(err, want) || !projector.Transient(err) {
 			t.Errorf("the batch ended with %v, want %v", err, want)
 		}
 	}
@@ -248,8 +249,8 @@ func TestMovedNoteIsPoison(t *testing.T) {
 	w, ctx := newWorkshop(t, Links), withPatience(t)
 	w.db.MasterKey = masterKey(t)
 	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
-	err := w.projector(ctx, t).applyBatch(ctx, batchOf(log))
-	if failed, ok := errors.AsType[*EventError](err); !ok || !errors.Is(failed, ErrContradiction) {
+	err := w.projector(ctx, t).Apply(ctx, batchOf(log))
+	if failed, ok := errors.AsType[*projection.EventError](err); !ok || !errors.Is(failed, projection.ErrContradiction) {
 		t.Errorf("the batch ended with %v", err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine/generation"
 	"linkledger/projections/readmodel"
 )
 
@@ -49,10 +50,10 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 	t.Parallel()
 	const secret, links = "Private thought", 30
 	for _, p := range all() {
-		if p.alone == nil { // it has no notes
+		if p.Alone == nil { // it has no notes
 			continue
 		}
-		t.Run(p.name, func(t *testing.T) {
+		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
 			ctx, dsn := withPatience(t), postgrestest.NewDatabase(t)
 			super := reopen(t, dsn)
@@ -60,7 +61,7 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 			if err := Prepare(ctx, db); err != nil {
 				t.Fatal(err)
 			}
-			w := &workshop{db: db, projection: p, generation: firstGeneration}
+			w := &workshop{db: db, projection: p, generation: generation.First, resume: make(chan struct{}, 1)}
 			projector := w.empty(ctx, t)
 			account := uuid.NewString()
 			var log []eventstore.Recorded

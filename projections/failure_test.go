@@ -3,79 +3,55 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"strings"
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5/pgconn"
 	"pgregory.net/rapid"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
 )
-
-func TestTransient(t *testing.T) {
-	t.Parallel()
-	for name, tc := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"connection": {&pgconn.PgError{Code: "08006"}, true}, "serialization": {&pgconn.PgError{Code: "40001"}, true},
-		"deadlock": {&pgconn.PgError{Code: "40P01"}, true}, "disk full": {&pgconn.PgError{Code: "53100"}, true},
-		"shutdown": {&pgconn.PgError{Code: "57P01"}, true}, "statement timeout": {&pgconn.PgError{Code: "57014"}, true},
-		"lock timeout": {&pgconn.PgError{Code: "55P03"}, true}, "standby": {&pgconn.PgError{Code: "25006"}, true},
-		"cut off": {io.ErrUnexpectedEOF, true}, "event store": {eventstore.ErrUnavailable, true}, "fenced": {ErrFenced, true},
-		"value too long": {&pgconn.PgError{Code: "22001"}, false}, "duplicate": {&pgconn.PgError{Code: "23505"}, false},
-		"no such table": {&pgconn.PgError{Code: "42P01"}, false}, "panic": {errPanicked, false},
-		"event": {newEventError(eventstore.Recorded{}, 0, io.EOF), false}, "no code": {&pgconn.PgError{}, false},
-	} {
-		if got := transient(fmt.Errorf("wrapped: %w", tc.err)); got != tc.want {
-			t.Errorf("%s: transient is %v", name, got)
-		}
-	}
-}
 
 // poisoned makes the workshop's projection fail at one event in a way that only trying tells: with an error of
 // PostgreSQL, or a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
-	clone.projection.folds = func(master *readmodel.MasterKey) folds {
-		sound := w.projection.folds(master)
-		return foldsOf(func() fold { return &poisonedFold{fold: sound.next(), at: at, panics: panics} })(master)
+	clone.projection.Folds = func(master *readmodel.MasterKey) projection.Folds {
+		sound := w.projection.Folds(master)
+		return projection.FoldsOf(func() projection.Fold { return &poisonedFold{Fold: sound.Next(), at: at, panics: panics} })(master)
 	}
 	return &clone
 }
 
-// poison makes a projector fail at one event, as one of a poisoned workshop.
-func (w *workshop) poison(p *projector, at eventstore.Position, panics bool) {
-	p.projection = w.poisoned(at, panics).projection
-	p.folds = p.projection.folds(w.db.MasterKey)
-}
-
 type poisonedFold struct {
-	fold
+	projection.Fold
 	at       eventstore.Position
 	panics   bool
 	poisoned bool
 }
 
-func (p *poisonedFold) step(f fact) error {
+func (p *poisonedFold) Apply(f projection.Event) error {
 	if f.Position == p.at && p.panics {
 		panic("poison")
 	}
 	p.poisoned = p.poisoned || f.Position == p.at
-	return p.fold.step(f)
+	return p.Fold.Apply(f)
 }
 
-func (p *poisonedFold) write(s *statements) []string {
+func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	if p.poisoned {
-		s.queue("SELECT 1/0")
+		s.Queue("SELECT 1/0")
 	}
-	return p.fold.write(s)
+	return p.Fold.Write(s)
 }
 
 // TestBisection draws histories with an event that can't be applied: what precedes it is applied, it is named, and
@@ -94,9 +70,9 @@ func TestBisection(t *testing.T) {
 		want := w.dump(ctx, t)
 		w.clear(ctx, t)
 
-		p := w.empty(ctx, t)
-		w.poison(p, log[poison].Position, rapid.Bool().Draw(t, "panics"))
-		failed, ok := errors.AsType[*EventError](p.applyBatch(ctx, batchOf(log)))
+		w.startOver(ctx, t)
+		p := w.projectorWith(ctx, t, w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics")))
+		failed, ok := errors.AsType[*projection.EventError](p.Apply(ctx, batchOf(log)))
 		if !ok || failed.Position != log[poison].Position {
 			t.Fatalf("failed with %v, want event %d, at %s", failed, poison, log[poison].Position)
 		}
@@ -126,19 +102,18 @@ func TestParking(t *testing.T) {
 	mustHandle(ctx, t, w.projector(ctx, t), log)
 	want := w.dump(ctx, t)
 
-	p := w.empty(ctx, t)
-	w.poison(p, log[2].Position, false)
-	p.policy = Park
+	w.startOver(ctx, t)
+	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log[:4])
 	mustHandle(ctx, t, p, log[4:])
-	if p.at.position != log[4].Position {
-		t.Errorf("the checkpoint is %s", p.at.position)
+	if p.Position() != log[4].Position {
+		t.Errorf("the checkpoint is %s", p.Position())
 	}
 	letters, err := DeadLetters(ctx, w.db, Links)
 	if err != nil || len(letters) != 2 || letters[0].EventID != log[2].ID || letters[1].EventID != log[4].ID {
 		t.Fatalf("letters %+v, %v", letters, err)
 	}
-	if !strings.Contains(letters[0].Error, "division by zero") || letters[1].Error != errFollows.Error() {
+	if !strings.Contains(letters[0].Error, "division by zero") || letters[1].Error != "follows a dead letter of its stream" {
 		t.Errorf("letters %+v", letters)
 	}
 	if dump := w.dump(ctx, t); !strings.Contains(dump, note) || strings.Contains(dump, "/last") {
@@ -150,7 +125,7 @@ func TestParking(t *testing.T) {
 	if got := w.dump(ctx, t); got != want {
 		t.Errorf("tables\n%s, want\n%s", got, want)
 	}
-	if err := p.applyBatch(ctx, eventstore.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, ErrFenced) {
+	if err := p.Apply(ctx, eventstore.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("the owner that knew of the letters: %v", err)
 	}
 }
@@ -161,10 +136,9 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	w := newWorkshop(t, Tags)
 	stream := events.StreamTags + uuid.New().String()
 	log := record(nil, stream, 0, events.TagRenamed{TagID: uuid.New().String(), At: noon})
-	p := w.projector(ctx, t)
-	p.policy = Park
+	p := w.projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log)
-	if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 0 || !errors.Is(err, ErrContradiction) {
+	if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 0 || !errors.Is(err, projection.ErrContradiction) {
 		t.Errorf("%d letters applied, %v", n, err)
 	}
 	if n, err := DiscardDeadLetters(ctx, w.db, Tags, "tags-other"); n != 0 || err != nil {
@@ -175,7 +149,7 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	}
 	_, unknown := RetryDeadLetters(ctx, w.db, "painting", "")
 	for _, err := range []error{unknown, Pause(ctx, w.db, "painting"), Resume(ctx, w.db, "painting")} {
-		if !errors.Is(err, ErrUnknownProjection) {
+		if !errors.Is(err, projection.ErrUnknown) {
 			t.Errorf("unknown projection: %v", err)
 		}
 	}
@@ -187,9 +161,9 @@ func TestPauseAndOverview(t *testing.T) {
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	board := &Board{}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "me", Board: board})
-	awaitStatus(t, board, func(s Status) bool { return s.Owned })
+	board := &status.Registry{}
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "me", Registry: board})
+	awaitStatus(t, board, func(s status.Status) bool { return s.Owned })
 	account := w.account()
 	_, at := w.link(account, "a")
 	progress.wait(t, at, Links)
@@ -204,7 +178,7 @@ func TestPauseAndOverview(t *testing.T) {
 	}
 	for _, o := range overviews {
 		paused := o.Name == Links
-		if paused != (o.State == Paused) || paused != (o.LagEvents == 1) || paused != (o.Lag > 0) || paused != (o.Owner == "") {
+		if paused != (o.State == status.Paused) || paused != (o.LagEvents == 1) || paused != (o.Lag > 0) || paused != (o.Owner == "") {
 			t.Errorf("overview %+v", o)
 		}
 	}
@@ -221,14 +195,14 @@ func TestNextOwnerHasNotStopped(t *testing.T) {
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	account, board := w.account(), &Board{}
-	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+	account, board := w.account(), &status.Registry{}
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
 	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon}) // of no link
-	awaitStatus(t, board, func(s Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) })
+	awaitStatus(t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) })
 	stop()
 	_, at := w.link(account, "after")
-	board = &Board{}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, Policy: Park})
+	board = &status.Registry{}
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board, Policy: projector.Park})
 	progress.wait(t, at, Links, History)
 	for _, s := range board.All() {
 		if s.Stopped || s.Err != nil {
@@ -240,7 +214,7 @@ func TestNextOwnerHasNotStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range overviews {
-		if o.State == Stopped {
+		if o.State == status.Stopped {
 			t.Errorf("overview %+v", o)
 		}
 	}

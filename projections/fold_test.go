@@ -17,19 +17,21 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
 )
 
 // followed is what the projection's subscription would deliver of the log.
 func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
 	return slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool {
-		return !w.projection.filter.Matches(r)
+		return !w.projection.Filter.Matches(r)
 	})
 }
 
-func mustHandle(ctx context.Context, t fatalf, p *projector, batch []eventstore.Recorded) {
+func mustHandle(ctx context.Context, t fatalf, p *projector.Projector, batch []eventstore.Recorded) {
 	t.Helper()
-	if err := errors.Join(p.applyBatch(ctx, batchOf(batch)), p.settle(ctx)); err != nil {
+	if err := errors.Join(p.Apply(ctx, batchOf(batch)), p.Settle(ctx)); err != nil {
 		t.Fatalf("apply a batch of %d: %v", len(batch), err)
 	}
 }
@@ -55,7 +57,7 @@ func TestFold(t *testing.T) {
 }
 
 // foldInAllWays delivers a history as one batch, one by one, and badly.
-func (w *workshop) foldInAllWays(t *rapid.T, h *history) {
+func (w *workshop) foldInAllWays(t *rapid.T, h *drawnHistory) {
 	log := w.followed(h.log)
 	ctx := context.Background()
 
@@ -90,16 +92,16 @@ func TestGathering(t *testing.T) {
 		mustHandle(ctx, t, w.empty(ctx, t), log)
 		whole := w.dump(ctx, t)
 		w.clear(ctx, t)
-		p := w.empty(ctx, t)
-		fillInBulk(p, true)
+		w.startOver(ctx, t)
+		p := w.projectorWith(ctx, t, inBulk(true))
 		err := w.db.RunInTx(ctx, nil, func(_ context.Context, tx bun.Tx) error {
 			_, err := tx.NewRaw("SELECT FROM linkledger.generations FOR UPDATE").Exec(ctx)
 			for i := range log {
-				err = errors.Join(err, p.applyBatch(ctx, batchOf(log[i:i+1])))
+				err = errors.Join(err, p.Apply(ctx, batchOf(log[i:i+1])))
 			}
 			return err
 		})
-		if err := errors.Join(err, p.settle(ctx)); err != nil {
+		if err := errors.Join(err, p.Settle(ctx)); err != nil {
 			t.Fatalf("gather: %v", err)
 		}
 		mustComplete(ctx, t, p)
@@ -113,13 +115,13 @@ func TestGathering(t *testing.T) {
 // deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied before, both to a
 // projector that knows the checkpoint and to one that does not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
-	p := w.empty(ctx, t)
-	fillInBulk(p, bulk)
+	w.startOver(ctx, t)
+	p := w.projectorWith(ctx, t, inBulk(bulk))
 	defer func() {
-		if err := p.settle(ctx); err != nil {
+		if err := p.Settle(ctx); err != nil {
 			t.Fatalf("settle: %v", err)
 		}
-		if p.end(ctx); p.building {
+		if p.End(ctx); bulk {
 			mustComplete(ctx, t, p)
 		}
 	}()
@@ -130,25 +132,24 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 		if rapid.Bool().Draw(t, "hurry") { // the next batch does not wait for this one
 			batch := batchOf(log[again:next])
 			batch.Held = w.mayBeHeld(batch.Events) && rapid.Bool().Draw(t, "held")
-			if err := p.applyBatch(ctx, batch); err != nil {
+			if err := p.Apply(ctx, batch); err != nil {
 				t.Fatalf("apply a batch of %d: %v", next-again, err)
 			}
 			continue
 		}
-		if err := p.settle(ctx); err != nil {
+		if err := p.Settle(ctx); err != nil {
 			t.Fatalf("settle: %v", err)
 		}
 		stale := w.projector(ctx, t)
 		mustHandle(ctx, t, p, log[again:next])
-		if err := stale.applyBatch(ctx, batchOf(log[again:next])); !errors.Is(err, ErrFenced) {
+		if err := stale.Apply(ctx, batchOf(log[again:next])); !errors.Is(err, generation.ErrFenced) {
 			t.Fatalf("a stale projector got %v", err)
 		}
 		if rapid.Bool().Draw(t, "restart") {
-			p = w.projector(ctx, t)
-			fillInBulk(p, bulk)
+			p = w.projectorWith(ctx, t, inBulk(bulk))
 			mustHandle(ctx, t, p, log[again:next])
 		}
-		if p.building && rapid.Bool().Draw(t, "complete") { // and goes on in small
+		if bulk && rapid.Bool().Draw(t, "complete") { // and goes on in small
 			mustComplete(ctx, t, p)
 		}
 	}
@@ -157,26 +158,20 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 // mayBeHeld tells whether a subscriber may have held events back.
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
-	return p.held && (p.rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.patient(r) }))
-}
-
-func fillInBulk(p *projector, bulk bool) {
-	if p.building = bulk; bulk {
-		p.bulk = p.newBulk()
-	}
+	return p.Held && (p.Rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.Patient(r) }))
 }
 
 // mustComplete has a generation that is filled in bulk complete what it lacks.
-func mustComplete(ctx context.Context, t *rapid.T, p *projector) {
-	if err := p.completeOnce(ctx); err != nil {
+func mustComplete(ctx context.Context, t *rapid.T, p *projector.Projector) {
+	if err := p.Complete(ctx); err != nil {
 		t.Fatalf("complete: %v", err)
 	}
 }
 
 // check compares the tables with what the history expects of them.
-func (h *history) check(ctx context.Context, w *workshop) {
-	db := w.db.WithNamedArg("schema", bun.Ident(readmodel.GenerationSchema(w.projection.name, w.generation)))
-	switch w.projection.name {
+func (h *drawnHistory) check(ctx context.Context, w *workshop) {
+	db := w.db.WithNamedArg("schema", bun.Ident(readmodel.GenerationSchema(w.projection.Name, w.generation)))
+	switch w.projection.Name {
 	case Links:
 		h.checkLinks(ctx, db)
 		h.checkTallies(ctx, db)
@@ -193,7 +188,7 @@ func (h *history) check(ctx context.Context, w *workshop) {
 	}
 }
 
-func (h *history) checkLinks(ctx context.Context, db *bun.DB) {
+func (h *drawnHistory) checkLinks(ctx context.Context, db *bun.DB) {
 	var rows []readmodel.Link
 	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.links AS link").Order("position").Scan(ctx); err != nil {
 		h.t.Fatalf("links: %v", err)
@@ -220,7 +215,7 @@ func (h *history) checkLinks(ctx context.Context, db *bun.DB) {
 	}
 }
 
-func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
+func (h *drawnHistory) checkClicks(ctx context.Context, db *bun.DB) {
 	for _, want := range h.links {
 		var stats []readmodel.LinkStats
 		var days []readmodel.LinkDay
@@ -255,7 +250,7 @@ func (h *history) checkClicks(ctx context.Context, db *bun.DB) {
 }
 
 // checkTallies compares the tallies of the accounts that have had links.
-func (h *history) checkTallies(ctx context.Context, db *bun.DB) {
+func (h *drawnHistory) checkTallies(ctx context.Context, db *bun.DB) {
 	for _, want := range h.accounts {
 		created := int64(0)
 		for _, link := range h.links {
@@ -275,7 +270,7 @@ func (h *history) checkTallies(ctx context.Context, db *bun.DB) {
 	}
 }
 
-func (h *history) checkTags(ctx context.Context, db *bun.DB) {
+func (h *drawnHistory) checkTags(ctx context.Context, db *bun.DB) {
 	for _, a := range h.accounts {
 		var rows []readmodel.Tag
 		if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.tags AS tag").Where("account_id = ?", a.id).
@@ -293,7 +288,7 @@ func (h *history) checkTags(ctx context.Context, db *bun.DB) {
 	}
 }
 
-func (h *history) checkAccounts(ctx context.Context, db *bun.DB) {
+func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 	for _, want := range h.accounts {
 		var row readmodel.Account
 		err := db.NewSelect().Model(&row).ModelTableExpr("?schema.accounts AS account").Where("id = ?", want.id).Scan(ctx)
@@ -327,16 +322,16 @@ func TestOneOfTwoProjectorsApplies(t *testing.T) {
 			Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}},
 		})
 		outcomes := make([]error, 2)
-		projectors := []*projector{w.projector(ctx, t), w.projector(ctx, t)}
+		projectors := []*projector.Projector{w.projector(ctx, t), w.projector(ctx, t)}
 		var both sync.WaitGroup
 		for j, p := range projectors {
-			both.Go(func() { outcomes[j] = p.applyBatch(ctx, batchOf(log[i:])) })
+			both.Go(func() { outcomes[j] = p.Apply(ctx, batchOf(log[i:])) })
 		}
 		both.Wait()
 		if outcomes[0] == nil == (outcomes[1] == nil) {
 			t.Fatalf("both projectors: %v", outcomes)
 		}
-		if err := errors.Join(outcomes...); !errors.Is(err, ErrFenced) {
+		if err := errors.Join(outcomes...); !errors.Is(err, generation.ErrFenced) {
 			t.Fatal(err)
 		}
 	}

@@ -15,6 +15,10 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
@@ -61,20 +65,19 @@ func reopen(t testing.TB, dsn string) *readmodel.DB {
 // workshop applies batches to generations of its own of one projection, without an event store.
 type workshop struct {
 	db         *readmodel.DB
-	projection projection
+	projection projection.Definition
 	generation int
+	resume     chan struct{}
 	spare      bool // there is a schema with empty tables: to make one takes longer than most of what is done with it
 }
 
 func newWorkshop(t testing.TB, name string) *workshop {
 	t.Helper()
-	for _, p := range all() {
-		if p.name == name {
-			return &workshop{db: openDatabase(t), projection: p, generation: firstGeneration}
-		}
+	p, err := all().Named(name)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Fatalf("no projection %s", name)
-	return nil
+	return &workshop{db: openDatabase(t), projection: p, generation: generation.First, resume: make(chan struct{}, 1)}
 }
 
 // newWorkshops returns one for each projection.
@@ -82,7 +85,7 @@ func newWorkshops(t testing.TB) []*workshop {
 	t.Helper()
 	var workshops []*workshop
 	for _, p := range all() {
-		workshops = append(workshops, newWorkshop(t, p.name))
+		workshops = append(workshops, newWorkshop(t, p.Name))
 	}
 	return workshops
 }
@@ -94,10 +97,17 @@ type fatalf interface {
 }
 
 // empty starts a new generation from the start of the log and returns a projector for it.
-func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
+func (w *workshop) empty(ctx context.Context, t fatalf) *projector.Projector {
+	t.Helper()
+	w.startOver(ctx, t)
+	return w.projector(ctx, t)
+}
+
+// startOver starts a new generation from the start of the log.
+func (w *workshop) startOver(ctx context.Context, t fatalf) {
 	t.Helper()
 	w.generation++
-	shape, err := readmodel.Shape(w.projection.name)
+	shape, err := readmodel.Shape(w.projection.Name)
 	if err != nil {
 		t.Fatalf("shape: %v", err)
 	}
@@ -107,35 +117,61 @@ func (w *workshop) empty(ctx context.Context, t fatalf) *projector {
 		}
 		_, err := tx.NewRaw(`DELETE FROM linkledger.generations WHERE name = ?0;
 			INSERT INTO linkledger.generations (name, generation, serving, shape) VALUES (?0, ?1, true, ?2)`,
-			w.projection.name, w.generation, shape).Exec(ctx)
+			w.projection.Name, w.generation, shape).Exec(ctx)
 		return err
 	})
 	if err != nil {
 		t.Fatalf("new generation: %v", err)
 	}
-	return w.projector(ctx, t)
 }
 
+// poisoning makes a projector fail at one event, as one of a poisoned workshop.
+func (w *workshop) poisoning(at eventstore.Position, panics bool) func(*projector.Config) {
+	return func(cfg *projector.Config) { cfg.Definition = w.poisoned(at, panics).projection }
+}
+
+// inBulk has a projector fill a generation that nobody reads yet.
+func inBulk(bulk bool) func(*projector.Config) {
+	return func(cfg *projector.Config) { cfg.Building = bulk }
+}
+
+// parking has a projector set aside what it can't apply.
+func parking(cfg *projector.Config) { cfg.Policy = projector.Park }
+
 // projector returns a projector at the checkpoint, of the epoch that there is.
-func (w *workshop) projector(ctx context.Context, t fatalf) *projector {
+func (w *workshop) projector(ctx context.Context, t fatalf) *projector.Projector {
 	t.Helper()
-	p := &projector{
-		projection: w.projection, folds: w.projection.folds(w.db.MasterKey), db: w.db, status: new(Board).line(key{w.projection.name, w.generation}),
-		onCommit: func(string, uint64, []string) {}, lose: func() {}, lease: leaseTerm, stop: make(chan struct{}, 1), resume: make(chan struct{}),
-		logger: slog.New(slog.DiscardHandler),
-		at:     checkpoint{name: w.projection.name, generation: w.generation, epoch: w.epoch(ctx, t)},
-	}
-	if _, err := p.checkpoint(ctx); err != nil {
+	return w.projectorWith(ctx, t, func(*projector.Config) {})
+}
+
+// projectorWith returns one with another configuration.
+func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*projector.Config)) *projector.Projector {
+	t.Helper()
+	cfg := w.config(ctx, t)
+	change(&cfg)
+	p := projector.New(cfg)
+	if _, err := p.Checkpoint(ctx); err != nil {
 		t.Fatalf("checkpoint: %v", err)
 	}
 	return p
+}
+
+// config is that of a projector of the current generation.
+func (w *workshop) config(ctx context.Context, t fatalf) projector.Config {
+	t.Helper()
+	return projector.Config{
+		Definition: w.projection, DB: w.db, Status: new(status.Registry).Entry(generation.Key{Name: w.projection.Name, Generation: w.generation}),
+		OnCommit: func(string, uint64, []string) {}, Lose: func() {}, Lease: generation.DefaultLease, Stopped: make(chan struct{}, 1), Resume: w.resume,
+		Logger: slog.New(slog.DiscardHandler),
+		At:     generation.Checkpoint{Name: w.projection.Name, Generation: w.generation, Epoch: w.epoch(ctx, t)},
+	}
 }
 
 // epoch returns the current one.
 func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
 	t.Helper()
 	if err := w.db.NewRaw("SELECT epoch FROM linkledger.generations WHERE name = ? AND generation = ?",
-		w.projection.name, w.generation).Scan(ctx, &epoch); err != nil {
+		w.projection.Name, w.generation).Scan(ctx, &epoch); err != nil {
 		t.Fatalf("epoch: %v", err)
 	}
 	return epoch
@@ -143,7 +179,7 @@ func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
 
 func (w *workshop) makeTables(ctx context.Context, tx bun.Tx) error {
 	if !w.spare {
-		return readmodel.CreateTables(ctx, tx, w.projection.name, w.generation)
+		return readmodel.CreateTables(ctx, tx, w.projection.Name, w.generation)
 	}
 	w.spare = false
 	_, err := tx.NewRaw("ALTER SCHEMA spare RENAME TO ?", bun.Ident(w.schema())).Exec(ctx)
@@ -151,7 +187,7 @@ func (w *workshop) makeTables(ctx context.Context, tx bun.Tx) error {
 }
 
 func (w *workshop) schema() string {
-	return readmodel.GenerationSchema(w.projection.name, w.generation)
+	return readmodel.GenerationSchema(w.projection.Name, w.generation)
 }
 
 // drop removes the current generation's tables.

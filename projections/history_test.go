@@ -14,9 +14,9 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// history draws a log that could have happened, and keeps beside it, in the plainest way, what the read models must say
+// drawnHistory draws a log that could have happened, and keeps beside it, in the plainest way, what the read models must say
 // about it.
-type history struct {
+type drawnHistory struct {
 	t   *rapid.T
 	log []eventstore.Recorded
 
@@ -52,7 +52,7 @@ type expectedLink struct {
 	clicks   int64
 	visitors map[string]string // day of the first click; "" for another name of one who has a day
 	days     map[string]int64
-	told     dimensions
+	told     dimensionCounts
 	last     time.Time
 	resets   []expectedReset // that were not undone
 	batches  []string        // that changed it, each once
@@ -64,14 +64,14 @@ type expectedReset struct {
 	clicks   int64
 	visitors map[string]string
 	days     map[string]int64
-	told     dimensions
+	told     dimensionCounts
 }
 
-func drawHistory(t *rapid.T) *history { return drawHistoryOf(t, readmodel.MaxValues) }
+func drawHistory(t *rapid.T) *drawnHistory { return drawHistoryOf(t, readmodel.MaxValues) }
 
 // drawHistoryOf draws one where a link has up to that many values of a dimension on a day.
-func drawHistoryOf(t *rapid.T, most int) *history {
-	h := &history{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
+func drawHistoryOf(t *rapid.T, most int) *drawnHistory {
+	h := &drawnHistory{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
@@ -83,13 +83,13 @@ func drawHistoryOf(t *rapid.T, most int) *history {
 	return h
 }
 
-func (h *history) append(stream string, e events.Event) {
+func (h *drawnHistory) append(stream string, e events.Event) {
 	h.log = record(h.log, stream, h.revisions[stream], e)
 	h.revisions[stream]++
 }
 
 // appendTo appends an event of a link, perhaps as part of a batch.
-func (h *history) appendTo(l *expectedLink, e events.Event) {
+func (h *drawnHistory) appendTo(l *expectedLink, e events.Event) {
 	h.append(events.StreamURL+l.id.String(), e)
 	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
 	h.log[len(h.log)-1].Metadata = []byte(`{"batch":"` + batch + `"}`)
@@ -98,22 +98,22 @@ func (h *history) appendTo(l *expectedLink, e events.Event) {
 	}
 }
 
-func (h *history) id() uuid.UUID {
+func (h *drawnHistory) id() uuid.UUID {
 	return uuid.NewSHA1(uuid.Nil, fmt.Append(nil, "id", len(h.log)))
 }
 
-func (h *history) at() time.Time {
+func (h *drawnHistory) at() time.Time {
 	minutes := rapid.IntRange(0, 3*24*60).Draw(h.t, "at")
 	return noon.Add(time.Duration(minutes) * time.Minute) // crosses the end of a month
 }
 
-func (h *history) text() string {
+func (h *drawnHistory) text() string {
 	return rapid.SampledFrom([]string{
 		"", "plain", `quote ' " \ back`, "{braces},NULL", "?0 ?schema ?", "Grüße 世界 🎉", "line\nbreak\ttab", `\x00`, "NULL",
 	}).Draw(h.t, "text")
 }
 
-func (h *history) openAccount() {
+func (h *drawnHistory) openAccount() {
 	a := &expectedAccount{
 		id: h.id(), plan: h.text(), key: h.text(), active: true,
 		labels: make(map[uuid.UUID]string),
@@ -124,11 +124,11 @@ func (h *history) openAccount() {
 	})
 }
 
-func (h *history) account() *expectedAccount {
+func (h *drawnHistory) account() *expectedAccount {
 	return rapid.SampledFrom(h.accounts).Draw(h.t, "account")
 }
 
-func (h *history) changeAccount() {
+func (h *drawnHistory) changeAccount() {
 	a := h.account()
 	stream := events.StreamAccount + a.id.String()
 	switch rapid.IntRange(0, 3).Draw(h.t, "change") {
@@ -150,7 +150,7 @@ func (h *history) changeAccount() {
 	}
 }
 
-func (h *history) createTag() {
+func (h *drawnHistory) createTag() {
 	a := h.account()
 	id := h.id()
 	a.tags = append(a.tags, id)
@@ -166,7 +166,7 @@ func (a *expectedAccount) label(tag uuid.UUID, text string, n int) {
 	a.everLabels = append(a.everLabels, a.labels[tag])
 }
 
-func (h *history) changeTag() {
+func (h *drawnHistory) changeTag() {
 	a := h.account()
 	if len(a.tags) == 0 {
 		return
@@ -182,11 +182,11 @@ func (h *history) changeTag() {
 	h.append(events.StreamTags+a.id.String(), events.TagRenamed{TagID: id.String(), Label: a.labels[id], At: h.at()})
 }
 
-func (h *history) createLink() {
+func (h *drawnHistory) createLink() {
 	a := h.account()
 	l := &expectedLink{
 		id: h.id(), account: a, hash: fmt.Sprintf("h%d", len(h.log)), longURL: h.text(), note: h.text(),
-		visitors: make(map[string]string), days: make(map[string]int64), told: make(dimensions),
+		visitors: make(map[string]string), days: make(map[string]int64), told: make(dimensionCounts),
 	}
 	var tags []string
 	if len(a.tags) > 0 && rapid.Bool().Draw(h.t, "tagged") {
@@ -204,7 +204,7 @@ func (h *history) createLink() {
 }
 
 // live draws one of the links that are not deleted; nil if there is none.
-func (h *history) live() *expectedLink {
+func (h *drawnHistory) live() *expectedLink {
 	live := slices.DeleteFunc(slices.Clone(h.links), func(l *expectedLink) bool { return l.deleted })
 	if len(live) == 0 {
 		return nil
@@ -212,12 +212,12 @@ func (h *history) live() *expectedLink {
 	return rapid.SampledFrom(live).Draw(h.t, "link")
 }
 
-func (h *history) change(l *expectedLink, e events.Event) {
+func (h *drawnHistory) change(l *expectedLink, e events.Event) {
 	l.revision = int64(h.revisions[events.StreamURL+l.id.String()])
 	h.appendTo(l, e)
 }
 
-func (h *history) editLink() {
+func (h *drawnHistory) editLink() {
 	l := h.live()
 	if l == nil {
 		return
@@ -237,7 +237,7 @@ func (h *history) editLink() {
 	}
 }
 
-func (h *history) tagLink() {
+func (h *drawnHistory) tagLink() {
 	l := h.live()
 	if l == nil || len(l.account.tags) == 0 {
 		return
@@ -253,7 +253,7 @@ func (h *history) tagLink() {
 	h.change(l, events.URLTagged{Tags: []string{id.String()}, At: h.at()})
 }
 
-func (h *history) deleteLink() {
+func (h *drawnHistory) deleteLink() {
 	l := h.live()
 	if l == nil {
 		return
@@ -265,7 +265,7 @@ func (h *history) deleteLink() {
 }
 
 // abandonClaim writes into the stream of a link, or of one that never came to be.
-func (h *history) abandonClaim() {
+func (h *drawnHistory) abandonClaim() {
 	id := h.id()
 	if l := h.live(); l != nil && rapid.Bool().Draw(h.t, "existing") {
 		id = l.id
@@ -276,7 +276,7 @@ func (h *history) abandonClaim() {
 	}
 }
 
-func (h *history) click() {
+func (h *drawnHistory) click() {
 	if len(h.links) == 0 {
 		return
 	}
@@ -301,7 +301,7 @@ func (h *history) click() {
 }
 
 // rotate gives a click the hashes that its visitor has: at first some nodes know another key too, then all know that alone.
-func (h *history) rotate(c *events.Click) {
+func (h *drawnHistory) rotate(c *events.Click) {
 	switch now, former := rapid.IntRange(h.rotated, 2).Draw(h.t, "key"), c.Visitor; now {
 	case 0:
 	case 1:
@@ -343,7 +343,7 @@ func (l *expectedLink) uniques() (days map[string]int64, all int64) {
 }
 
 // restoreLink brings a deleted link back, under a hash of its own.
-func (h *history) restoreLink() {
+func (h *drawnHistory) restoreLink() {
 	deleted := slices.DeleteFunc(slices.Clone(h.links), func(l *expectedLink) bool { return !l.deleted })
 	if len(deleted) == 0 {
 		return
@@ -355,18 +355,18 @@ func (h *history) restoreLink() {
 }
 
 // resetStats makes the clicks on a link so far not count.
-func (h *history) resetStats() {
+func (h *drawnHistory) resetStats() {
 	l := h.live()
 	if l == nil {
 		return
 	}
 	h.change(l, events.URLStatsReset{At: h.at()})
 	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days, l.told})
-	l.clicks, l.visitors, l.days, l.told = 0, make(map[string]string), make(map[string]int64), make(dimensions)
+	l.clicks, l.visitors, l.days, l.told = 0, make(map[string]string), make(map[string]int64), make(dimensionCounts)
 }
 
 // restoreStats undoes the last reset of a link.
-func (h *history) restoreStats() {
+func (h *drawnHistory) restoreStats() {
 	l := h.live()
 	if l == nil || len(l.resets) == 0 {
 		return
@@ -380,7 +380,7 @@ func (h *history) restoreStats() {
 	}
 	for of, values := range before.told {
 		for _, value := range slices.Sorted(maps.Keys(values)) {
-			l.told.add(of, value, values[value], h.most)
+			l.told.Add(of, value, values[value], h.most)
 		}
 	}
 	h.change(l, events.URLStatsRestored{Reset: before.revision, At: h.at()})

@@ -15,7 +15,11 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
 )
 
 // drawClicks returns a log of clicks, each event in a stream of its own.
@@ -31,12 +35,15 @@ func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 
 // followHeld delivers what comes after the checkpoint as a subscriber that holds it back does, again after each failure, and
 // returns the last one where that comes to no end.
-func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstore.Recorded) error {
+func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	var err error
 	for range 5 {
 		var from eventstore.Position
-		p.retryAt = p.retryAt.AddDate(-1, 0, 0) // do not rest
-		if from, err = p.checkpoint(ctx); err != nil {
+		select { // do not rest
+		case w.resume <- struct{}{}:
+		default:
+		}
+		if from, err = p.Checkpoint(ctx); err != nil {
 			return err
 		}
 		if err = deliverHeld(ctx, p, slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(from) })); err == nil {
@@ -46,11 +53,11 @@ func (w *workshop) followHeld(ctx context.Context, p *projector, log []eventstor
 	return err
 }
 
-func deliverHeld(ctx context.Context, p *projector, log []eventstore.Recorded) error {
+func deliverHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	for i := range log {
 		batch := batchOf(log[i : i+1])
 		batch.Held = i < len(log)-1
-		if err := p.applyBatch(ctx, batch); err != nil {
+		if err := p.Apply(ctx, batch); err != nil {
 			return err
 		}
 	}
@@ -75,13 +82,15 @@ func TestHeldFailure(t *testing.T) {
 		want := w.dump(ctx, t)
 		w.clear(ctx, t)
 
-		p := w.empty(ctx, t)
-		w.poison(p, log[poison].Position, rapid.Bool().Draw(t, "panics"))
-		if park {
-			p.policy = Park
-		}
+		w.startOver(ctx, t)
+		p := w.projectorWith(ctx, t, func(cfg *projector.Config) {
+			w.poisoning(log[poison].Position, rapid.Bool().Draw(t, "panics"))(cfg)
+			if park {
+				cfg.Policy = projector.Park
+			}
+		})
 		err := w.followHeld(ctx, p, log)
-		if failed, ok := errors.AsType[*EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
+		if failed, ok := errors.AsType[*projection.EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
 			t.Fatalf("failed with %v, want event %d, at %s, to be parked: %t", err, poison, log[poison].Position, park)
 		}
 		if got := w.dump(ctx, t); got != want {
@@ -96,15 +105,17 @@ func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	progress := newProgressLog()
-	k := newKeeper(Config{DB: db, Store: store, OnCommit: progress.advance}.withDefaults())
-	for _, name := range []string{Links, Dimensions} {
-		patient := k.projections[name]
-		patient.minPatience, patient.maxPatience = time.Hour, time.Hour
-		k.projections[name] = patient
+	patient := all()
+	for i, p := range patient {
+		if p.Name == Links || p.Name == Dimensions {
+			patient[i].MinPatience, patient[i].MaxPatience = time.Hour, time.Hour
+		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- k.run(ctx) }()
+	go func() {
+		done <- engine.Run(ctx, patient, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
+	}()
 	defer func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -117,7 +128,7 @@ func TestDemand(t *testing.T) {
 	for range 3 {
 		position := w.click("a", link, "v")
 		for _, name := range []string{Links, Dimensions} {
-			stop := repeatedly(t, func(ctx context.Context) error { // the keeper may not listen yet
+			stop := repeatedly(t, func(ctx context.Context) error { // nobody may listen yet
 				_, err := db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position)).Exec(ctx)
 				return err
 			})
@@ -147,6 +158,20 @@ func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
 	return func() { cancel(); doing.Wait() }
 }
 
+// heldFold knows whether it was written.
+type heldFold struct {
+	projection.Fold
+	written bool
+}
+
+func (h *heldFold) Write(s *sqlbatch.Batch) []string {
+	h.written = true
+	return h.Fold.Write(s)
+}
+
+// mostHeldRows is how many rows a projector holds before it writes them.
+const mostHeldRows = 50_000
+
 // TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and drops what was held by
 // then.
 func TestHeldIsBounded(t *testing.T) {
@@ -154,6 +179,12 @@ func TestHeldIsBounded(t *testing.T) {
 	ctx := withPatience(t)
 	for _, name := range []string{Links, Dimensions} {
 		w := newWorkshop(t, name)
+		held := new(heldFold)
+		plain := w.projection.Folds
+		w.projection.Folds = projection.FoldsOf(func() projection.Fold {
+			*held = heldFold{Fold: plain(nil).Next()}
+			return held
+		})
 		p := w.projector(ctx, t)
 		var log []eventstore.Recorded
 		for i := range 1 + mostHeldRows/2000 {
@@ -164,14 +195,14 @@ func TestHeldIsBounded(t *testing.T) {
 			log = record(log, events.StreamClicks+"x", eventstore.Revision(i), events.ClicksRecorded{Clicks: clicks})
 			batch := batchOf(log[i:])
 			batch.Held = true
-			if err := p.applyBatch(ctx, batch); err != nil {
+			if err := p.Apply(ctx, batch); err != nil {
 				t.Fatal(err)
 			}
-			if g := p.gathered; g != nil && g.fold.size() >= mostHeldRows {
-				t.Fatalf("%s holds %d rows", name, g.fold.size())
+			if held.Fold != nil && !held.written && held.Size() >= mostHeldRows {
+				t.Fatalf("%s holds %d rows", name, held.Size())
 			}
 		}
-		if p.at.position == (eventstore.Position{}) {
+		if p.Position() == (eventstore.Position{}) {
 			t.Errorf("%s has committed nothing", name)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
 )
 
 // writesPerSecond is the fixed rate of BenchmarkLive: a write that is late waits in the figures.
@@ -30,7 +31,7 @@ func BenchmarkLive(b *testing.B) {
 	var mu sync.Mutex
 	var visible []reachedAt
 	caughtUp := newProgressLog()
-	run(b, Config{DB: db, Store: store, only: Links, OnCommit: func(projection string, position uint64, changed []string) {
+	runOnly(b, Links, engine.Config{DB: db, Store: store, OnCommit: func(projection string, position uint64, changed []string) {
 		mu.Lock()
 		visible = append(visible, reachedAt{position, time.Now()})
 		mu.Unlock()

@@ -2,6 +2,7 @@ package projections
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -9,6 +10,10 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
+
+// ErrOtherLog means that the read models were built from another log than the event store's: give the service an empty
+// database, or the event store that belongs to this one.
+var ErrOtherLog = errors.New("the database belongs to another log")
 
 // CheckLog refuses with ErrOtherLog a database whose read models were built from another log than that of the event store:
 // the checkpoints are places in that log. A database that has not seen a log yet takes this one. While there is no account,

@@ -7,6 +7,8 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
 )
 
 // TestMisplacedCheckpoint moves the checkpoint of a projection to where the log has no event, as after the restore of an
@@ -20,7 +22,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 				ctx := withPatience(t)
 				db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
 				w, progress := newWriter(t, store), newProgressLog()
-				stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+				stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 				account := w.account()
 				_, at := w.link(account, "a")
 				progress.wait(t, at, Links, Tree)
@@ -29,9 +31,9 @@ func TestMisplacedCheckpoint(t *testing.T) {
 					WHERE name = ?1`, moved, Links).Exec(ctx); err != nil {
 					t.Fatal(err)
 				}
-				board := &Board{}
-				run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
-				awaitStatus(t, board, func(s Status) bool {
+				board := &status.Registry{}
+				run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
+				awaitStatus(t, board, func(s status.Status) bool {
 					return s.Owned && (s.Projection == Links) == errors.Is(s.Err, eventstore.ErrPositionInvalid)
 				})
 				_, at = w.link(account, "b")
@@ -42,11 +44,11 @@ func TestMisplacedCheckpoint(t *testing.T) {
 				}
 				for _, o := range overviews {
 					misplaced := o.Name == Links
-					if misplaced != (o.State == Misplaced) || misplaced != strings.Contains(o.LastError, "projections rebuild") {
+					if misplaced != (o.State == status.Misplaced) || misplaced != strings.Contains(o.LastError, "projections rebuild") {
 						t.Errorf("overview %+v", o)
 					}
 				}
-				rebuild(t, db, store, progress, Links)
+				rebuildAndWait(t, db, store, progress, Links)
 				_, at = w.link(account, "c")
 				progress.wait(t, at, Links)
 				if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 3 {

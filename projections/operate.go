@@ -2,26 +2,18 @@ package projections
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/uptrace/bun"
 
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
 	"linkledger/projections/readmodel"
 )
 
-// projectionNamed returns the projection, or ErrUnknownProjection.
-func projectionNamed(name string) (projection, error) {
-	for _, p := range all() {
-		if p.name == name {
-			return p, nil
-		}
-	}
-	return projection{}, fmt.Errorf("%w %q", ErrUnknownProjection, name)
-}
+// pollInterval is how often a wait looks whether it is over.
+const pollInterval = 250 * time.Millisecond
 
 // Pause keeps a projection where it is until Resume. When it has returned, no batch of the projection is applied any
 // more, whichever process has it under way.
@@ -37,60 +29,39 @@ func Resume(ctx context.Context, db *readmodel.DB, name string) error {
 
 // Await waits until what readers see of a projection has all its events up to a position of the log.
 func Await(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, to eventstore.Position) error {
-	p, err := projectionNamed(name)
+	p, err := all().Named(name)
 	if err != nil {
 		return err
 	}
 	for {
-		serving, err := servingGeneration(ctx, db, name)
+		serving, err := generation.Serving(ctx, db, name)
 		if err != nil {
 			return err
 		}
-		at := checkpointOf(serving).position
+		at := generation.CheckpointOf(serving).Position
 		if !to.After(at) {
 			return nil
 		}
 		// What lies in between may be nothing that the projection follows.
-		if missing, err := store.Backlog(ctx, at, p.filter, 1); err != nil || missing.Events == 0 {
+		if missing, err := store.Backlog(ctx, at, p.Filter, 1); err != nil || missing.Events == 0 {
 			return err
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("%s is at position %s, not %s: %w", name, at, to, ctx.Err())
-		case <-time.After(progressInterval):
+		case <-time.After(pollInterval):
 		}
 	}
 }
 
 func operate(ctx context.Context, db *readmodel.DB, name, statement string) error {
-	if _, err := projectionNamed(name); err != nil {
+	if _, err := all().Named(name); err != nil {
 		return err
 	}
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		if _, err := tx.NewRaw(statement, name).Exec(ctx); err != nil {
 			return fmt.Errorf("change projection %s: %w", name, err)
 		}
-		return wakeElections(ctx, tx, name)
+		return generation.WakeElections(ctx, tx, name)
 	})
-}
-
-// wakeElections has the projectors of all processes hold an election once the transaction is committed.
-func wakeElections(ctx context.Context, tx bun.Tx, name string) error {
-	if _, err := tx.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, name).Exec(ctx); err != nil {
-		return fmt.Errorf("announce the change of %s: %w", name, err)
-	}
-	return nil
-}
-
-// servingGeneration returns the generation that readers see, or ErrNotPrepared.
-func servingGeneration(ctx context.Context, db bun.IDB, name string) (readmodel.Generation, error) {
-	var row readmodel.Generation
-	err := db.NewSelect().Model(&row).Where("name = ? AND serving", name).Scan(ctx)
-	if errors.Is(err, sql.ErrNoRows) {
-		return row, fmt.Errorf("%s: %w", name, ErrNotPrepared)
-	}
-	if err != nil {
-		return row, fmt.Errorf("generation of %s: %w", name, err)
-	}
-	return row, nil
 }

@@ -13,6 +13,9 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/history"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
@@ -31,7 +34,7 @@ func newLibrary(t testing.TB) *library {
 	db := openDatabase(t)
 	l := &library{q: queries.New(db), lists: linklist.New(db)}
 	for _, p := range all() {
-		l.workshops = append(l.workshops, &workshop{db: db, projection: p, generation: firstGeneration})
+		l.workshops = append(l.workshops, &workshop{db: db, projection: p, generation: generation.First})
 	}
 	return l
 }
@@ -41,8 +44,8 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 	t.Helper()
 	for _, w := range l.workshops {
 		var tables []string
-		name := w.projection.name
-		schema := readmodel.GenerationSchema(name, firstGeneration)
+		name := w.projection.Name
+		schema := readmodel.GenerationSchema(name, generation.First)
 		err := w.db.NewRaw("SELECT tablename FROM pg_tables WHERE schemaname = ?", schema).Scan(ctx, &tables)
 		for i := 0; i < len(tables) && err == nil; i++ {
 			_, err = w.db.NewRaw("DELETE FROM ?.?", bun.Ident(schema), bun.Ident(tables[i])).Exec(ctx)
@@ -55,7 +58,6 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 		}
 		p, followed := w.projector(ctx, t), w.followed(log)
 		cut := rapid.IntRange(0, len(followed)).Draw(t, "cut")
-		p.building = rapid.Bool().Draw(t, "bulk")
 		mustHandle(ctx, t, p, followed[:cut])
 		mustHandle(ctx, t, p, followed[cut:])
 	}
@@ -63,12 +65,12 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 
 // pastLog is a log with the moments from which its events count.
 type pastLog struct {
-	*history
+	*drawnHistory
 	moments []time.Time // by event; zero: of no account
 }
 
 // drawTimes has the event store's clock stand, jump and go back.
-func drawTimes(t *rapid.T, h *history) *pastLog {
+func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 	p := &pastLog{h, make([]time.Time, len(h.log))}
 	clock := noon
 	latest := make(map[uuid.UUID]time.Time)
@@ -77,7 +79,7 @@ func drawTimes(t *rapid.T, h *history) *pastLog {
 			0, 0, 1, 100, time.Microsecond, time.Second, 20 * time.Hour, -2 * time.Second,
 		}).Draw(t, "later"))
 		if rapid.IntRange(0, 3).Draw(t, "turn") == 0 {
-			for !turnsPage(clock.UnixNano()) {
+			for !history.TurnsPage(clock.UnixNano()) {
 				clock = clock.Add(1)
 			}
 		}
@@ -94,18 +96,18 @@ func drawTimes(t *rapid.T, h *history) *pastLog {
 
 // accountOf returns the account whose history an event is part of.
 func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
-	f := fact{Recorded: r}
-	if id, err := f.subject(events.StreamURL); err == nil {
+	f := projection.Event{Recorded: r}
+	if id, err := f.Subject(events.StreamURL); err == nil {
 		i := slices.IndexFunc(p.links, func(l *expectedLink) bool { return l.id == id })
 		if i < 0 {
 			return uuid.Nil, false // a claim that no link followed
 		}
 		return p.links[i].account.id, r.Type != events.ClaimAbandoned{}.EventType()
 	}
-	if id, err := f.subject(events.StreamTags); err == nil {
+	if id, err := f.Subject(events.StreamTags); err == nil {
 		return id, true
 	}
-	id, err := f.subject(events.StreamAccount)
+	id, err := f.Subject(events.StreamAccount)
 	return id, err == nil
 }
 

@@ -14,6 +14,8 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
 )
 
 var rebuildEvents = flag.Int("rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from")
@@ -83,7 +85,7 @@ func benchmarkRebuild(b *testing.B, creations int) {
 		debug.FreeOSMemory()
 		before := memoryInUse()
 		start, caughtUp := time.Now(), time.Duration(0)
-		err := Rebuild(b.Context(), Config{DB: db, Store: store}, []string{Links}, func(progress []Progress) {
+		err := Rebuild(b.Context(), engine.Config{DB: db, Store: store}, []string{Links}, func(progress []status.Progress) {
 			memory = max(memory, memoryInUse()-min(before, memoryInUse()))
 			if caughtUp == 0 && progress[0].Position >= last {
 				caughtUp = time.Since(start)

@@ -14,13 +14,18 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/rebuild"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
-func rebuild(t *testing.T, db *readmodel.DB, store *eventstore.Store, progress *progressLog, names ...string) {
+func rebuildAndWait(t *testing.T, db *readmodel.DB, store *eventstore.Store, progress *progressLog, names ...string) {
 	t.Helper()
-	cfg := Config{DB: db, Store: store, Owner: "operator", OnCommit: progress.advance}
-	if err := Rebuild(withPatience(t), cfg, names, func([]Progress) {}); err != nil {
+	cfg := engine.Config{DB: db, Store: store, Owner: "operator", OnCommit: progress.advance}
+	if err := Rebuild(withPatience(t), cfg, names, func([]status.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -31,7 +36,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	service := Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "service"}
+	service := engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "service"}
 	run(t, service)
 	account := w.account()
 	for i := range 200 {
@@ -58,7 +63,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 		}
 	})
 	for range 3 {
-		rebuild(t, db, store, progress, Links)
+		rebuildAndWait(t, db, store, progress, Links)
 	}
 	stop()
 	load.Wait()
@@ -88,13 +93,13 @@ func TestRollbackAndPrune(t *testing.T) {
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	account := w.account()
 	w.link(account, "a")
-	if _, err := Rollback(ctx, db, store, Links); !errors.Is(err, ErrNoGeneration) {
+	if _, err := Rollback(ctx, db, store, Links); !errors.Is(err, rebuild.ErrNoGeneration) {
 		t.Errorf("rollback to nothing: %v", err)
 	}
-	rebuild(t, db, store, progress, Links, Tags)
+	rebuildAndWait(t, db, store, progress, Links, Tags)
 	_, at := w.link(account, "b")
 	progress.wait(t, at, Links)
 	if g, err := Rollback(ctx, db, store, Links); g != 1 || err != nil {
@@ -118,7 +123,7 @@ func TestRollbackAndPrune(t *testing.T) {
 	if _, err := db.NewRaw("UPDATE linkledger.generations SET commit_pos = commit_pos + 1000 WHERE name = 'tags' AND serving").Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if g, err := Rollback(short, db, store, Tags); !errors.Is(err, ErrBehind) && !errors.Is(err, context.DeadlineExceeded) {
+	if g, err := Rollback(short, db, store, Tags); !errors.Is(err, rebuild.ErrBehind) && !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("rolled back to generation %d, which nobody keeps: %v", g, err)
 	}
 }
@@ -134,11 +139,11 @@ func TestInterruptedRebuild(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(withPatience(t))
 	defer cancel()
-	cfg := Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
-	if err := Rebuild(ctx, cfg, []string{Links}, func([]Progress) { cancel() }); err != nil && !errors.Is(err, context.Canceled) {
+	cfg := engine.Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
+	if err := Rebuild(ctx, cfg, []string{Links}, func([]status.Progress) { cancel() }); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	rebuild(t, db, store, newProgressLog(), Links)
+	rebuildAndWait(t, db, store, newProgressLog(), Links)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'links' AND generation = 2 AND serving"); n != 1 {
 		t.Error("the second rebuild did not end what the first one began")
 	}
@@ -153,7 +158,7 @@ func TestPoisonStopsARebuild(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
 	w.append("tags-x", tagCreated(w.account()))
-	err := Rebuild(withPatience(t), Config{DB: db, Store: store, Policy: Park}, []string{Tags}, func([]Progress) {})
+	err := Rebuild(withPatience(t), engine.Config{DB: db, Store: store, Policy: projector.Park}, []string{Tags}, func([]status.Progress) {})
 	if err == nil || !strings.Contains(err.Error(), "has stopped") || !strings.Contains(err.Error(), "tags-x") {
 		t.Errorf("the rebuild ended with: %v", err)
 	}
@@ -182,7 +187,7 @@ func TestAnotherShape(t *testing.T) {
 	}
 	account := w.account()
 	at := w.append("tags-"+account.String(), tagCreated(account))
-	if err := Rebuild(ctx, Config{DB: db, Store: store}, []string{Tags}, nil); !errors.Is(err, ErrOtherShape) {
+	if err := Rebuild(ctx, engine.Config{DB: db, Store: store}, []string{Tags}, nil); !errors.Is(err, generation.ErrOtherShape) {
 		t.Errorf("rebuilding for another version: %v", err)
 	}
 	if err := Prepare(ctx, db); err != nil {
@@ -190,7 +195,7 @@ func TestAnotherShape(t *testing.T) {
 	}
 	waited := make(chan error, 1)
 	go func() { waited <- AwaitShape(ctx, db) }()
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	if err := <-waited; err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +227,7 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	most, samples := int64(0), 0
-	err = Rebuild(withPatience(t), Config{DB: db, Store: store, BatchSize: 1}, Names(), func([]Progress) {
+	err = Rebuild(withPatience(t), engine.Config{DB: db, Store: store, BatchSize: 1}, Names(), func([]status.Progress) {
 		most = max(most, count(t, watching, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rebuild' AND datname = current_database()"))
 		samples++
 	})

@@ -9,23 +9,40 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ThreeDotsLabs/watermill"
-	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/google/uuid"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
 // run starts the projections and returns what stops them; the test stops them at its end in any case.
-func run(t testing.TB, cfg Config) (stop func()) {
+func run(t testing.TB, cfg engine.Config) (stop func()) {
+	t.Helper()
+	return start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
+}
+
+// runOnly starts one projection.
+func runOnly(t testing.TB, name string, cfg engine.Config) (stop func()) {
+	t.Helper()
+	p, err := all().Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return start(t, func(ctx context.Context) error { return engine.Run(ctx, projection.Set{p}, cfg) })
+}
+
+func start(t testing.TB, run func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- Run(ctx, cfg) }()
+	go func() { done <- run(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-done; err != nil {
@@ -96,9 +113,9 @@ func TestRunFollowsTheLog(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	board := &Board{}
+	board := &status.Registry{}
 	account := w.account()
-	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board})
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
 
 	link, position := w.link(account, "first")
 	progress.wait(t, position, Links)
@@ -123,7 +140,7 @@ func TestRunFollowsTheLog(t *testing.T) {
 	stop()
 	w.append(events.StreamTags+account.String(), events.TagDeleted{TagID: tag, At: noon})
 	position = w.append(url, events.URLDeleted{Account: account.String(), Hash: "second", At: noon})
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	progress.wait(t, position, Links)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.links WHERE deleted_at IS NOT NULL"); n != 1 {
 		t.Errorf("%d deleted links, want 1", n)
@@ -141,7 +158,7 @@ func TestCompetitorsApplyEachEventOnce(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	for range 2 {
-		run(t, Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: 7})
+		run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: 7})
 	}
 	link, last := w.link(w.account(), "h")
 	for i := range 300 {
@@ -169,7 +186,7 @@ func TestLostConnections(t *testing.T) {
 	}
 	store := eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: 3})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: 3})
 	link, last := w.link(w.account(), "h")
 	for i := range 200 {
 		last = w.click("n", link, fmt.Sprint("v", i%10))
@@ -193,7 +210,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	for i := range 100 { // more in all than the event store looks at between two reports of its position
 		w.append(events.StreamHash+fmt.Sprint(i), slices.Repeat([]events.Event{events.HashClaimed{}}, 100)...)
 	}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	progress.wait(t, first, Names()...)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE commit_pos > 0"); n != int64(len(Names())) {
 		t.Errorf("%d projections passed the events", n)
@@ -208,9 +225,9 @@ func TestInterruption(t *testing.T) {
 		t.Fatal(err)
 	}
 	w, progress := newWriter(t, store), newProgressLog()
-	board := &Board{}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board, lease: leaseTerm / 20})
-	awaitStatus(t, board, func(s Status) bool { return errors.Is(s.Err, ErrNotPrepared) })
+	board := &status.Registry{}
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board, Lease: generation.DefaultLease / 20})
+	awaitStatus(t, board, func(s status.Status) bool { return errors.Is(s.Err, generation.ErrNotPrepared) })
 	if err := Prepare(withPatience(t), db); err != nil {
 		t.Fatal(err)
 	}
@@ -224,12 +241,12 @@ func TestInterruption(t *testing.T) {
 }
 
 // awaitStatus waits until the board says something of each projection.
-func awaitStatus(t *testing.T, board *Board, says func(Status) bool) {
+func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) bool) {
 	t.Helper()
 	ctx := withPatience(t)
 	for {
 		statuses := board.All()
-		if len(statuses) >= len(all()) && !slices.ContainsFunc(statuses, func(s Status) bool { return !says(s) }) {
+		if len(statuses) >= len(all()) && !slices.ContainsFunc(statuses, func(s status.Status) bool { return !says(s) }) {
 			return
 		}
 		select {
@@ -237,31 +254,6 @@ func awaitStatus(t *testing.T, board *Board, says func(Status) bool) {
 			t.Fatalf("the board says %+v", statuses)
 		case <-time.After(time.Millisecond):
 		}
-	}
-}
-
-// endingSubscriber is a subscription that ends at once.
-type endingSubscriber struct{}
-
-func (endingSubscriber) Subscribe(context.Context, string) (<-chan *message.Message, error) {
-	ended := make(chan *message.Message)
-	close(ended)
-	return ended, nil
-}
-
-func (endingSubscriber) Close() error { return nil }
-
-func TestEndOfTheRouterIsAnError(t *testing.T) {
-	t.Parallel()
-	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	router.AddConsumerHandler("ends", "ends", endingSubscriber{}, func(*message.Message) error { return nil })
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := runRouter(ctx, router); !errors.Is(err, ErrStopped) {
-		t.Errorf("the router ended with %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // checkSets compares the tables that serve lists with what the links say.
 func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	t.Helper()
-	schema := readmodel.GenerationSchema(w.projection.name, w.generation)
+	schema := readmodel.GenerationSchema(w.projection.Name, w.generation)
 	var wrong []string
 	errDone := errors.New("done") // everything is as it was
 	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -70,6 +70,9 @@ func TestClicksBeforeTheirLink(t *testing.T) {
 		t.Errorf("the link is not in the sets of its clicks:\n%s", dump)
 	}
 }
+
+// manyCreated is from how many new links on their rows are copied.
+const manyCreated = 32
 
 // TestManyNewLinks has new links copied. One of them is deleted in the same batch, as is one of those before; their notes have
 // letters that PostgreSQL may write otherwise in lower case.

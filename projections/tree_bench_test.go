@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
 )
 
 // BenchmarkTree measures what keeping the tree takes of this process (the event store is in it) for each event, while links
@@ -35,7 +36,7 @@ func BenchmarkTree(b *testing.B) {
 			b.Fatal(err)
 		}
 		progress, counting := newProgressLog(), false
-		stop := run(b, Config{DB: openDatabase(b), Store: store, only: Tree, OnCommit: progress.advance, OnBatch: func(_ string, _ int, took time.Duration, _ error) {
+		stop := runOnly(b, Tree, engine.Config{DB: openDatabase(b), Store: store, OnCommit: progress.advance, OnBatch: func(_ string, _ int, took time.Duration, _ error) {
 			if counting {
 				applying, batches = applying+took, batches+1
 			}

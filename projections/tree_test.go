@@ -14,10 +14,11 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
 )
 
 // checkTree holds the tiles against the reference implementation.
-func (h *history) checkTree(ctx context.Context, db *bun.DB) { checkTiles(ctx, h.t, db, h.log) }
+func (h *drawnHistory) checkTree(ctx context.Context, db *bun.DB) { checkTiles(ctx, h.t, db, h.log) }
 
 func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Recorded) {
 	t.Helper()
@@ -51,7 +52,7 @@ func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Reco
 		}
 		began := log[want.N<<((want.L+1)*readmodel.TreeHeight)+(1<<(want.L*readmodel.TreeHeight))-1].Position
 		if got := tiles[i]; got.Level != want.L || got.Number != want.N || !slices.Equal(got.Hashes, data) ||
-			got.CommitPos != signed(began.Commit) || got.PreparePos != signed(began.Prepare) {
+			got.CommitPos != sqlbatch.Signed(began.Commit) || got.PreparePos != sqlbatch.Signed(began.Prepare) {
 			t.Fatalf("tile %s is %+v", want.Path(), got)
 		}
 	}
@@ -71,10 +72,11 @@ func TestTreeOfManyTiles(t *testing.T) {
 		})
 	}
 	for _, size := range []int{1, 255, 256, 257, 5000} {
-		p := w.empty(ctx, t)
-		p.building = size == 5000
+		w.startOver(ctx, t)
+		building := size == 5000
+		p := w.projectorWith(ctx, t, inBulk(building))
 		rest := log[:600]
-		if p.building {
+		if building {
 			rest = log
 		}
 		for batch := range slices.Chunk(rest, size) {

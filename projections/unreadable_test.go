@@ -11,6 +11,8 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
@@ -71,8 +73,8 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 		return events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "l", At: noon}
 	}
 	tags := w.append(events.StreamTags+account.String(), label(), label())
-	board := &Board{}
-	start := func() { run(t, Config{DB: db, Store: store, OnCommit: progress.advance, Board: board}) }
+	board := &status.Registry{}
+	start := func() { run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board}) }
 	if !building {
 		start()
 		progress.wait(t, tags, Tags, History, Tree)
@@ -107,7 +109,7 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 		t.Errorf("building %v: letters %+v, %v", building, letters, err)
 	}
 	for _, projection := range Names() {
-		found, err := Verify(withPatience(t), db, store, projection, func([]Progress) {})
+		found, err := Verify(withPatience(t), db, store, projection, func([]status.Progress) {})
 		if err != nil || found.Different != 0 {
 			t.Errorf("building %v: verify %s: %+v, %v", building, projection, found, err)
 		}
@@ -122,7 +124,7 @@ func TestReadableLetters(t *testing.T) {
 	w, progress := newWriter(t, store), newProgressLog()
 	account := w.account()
 	_, at := w.link(account, "a")
-	stop := run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	progress.wait(t, at, Links)
 	eventstoretest.Append(t, server.URL(), events.StreamTags+account.String(), "tag.painted.v9", []byte(`{}`))
 	w.revisions[events.StreamTags+account.String()] = 0
@@ -138,7 +140,7 @@ func TestReadableLetters(t *testing.T) {
 		events.TagCreated{}.EventType(), []byte(body), Tags).Exec(t.Context()); err != nil { // as this version would know the type
 		t.Fatal(err)
 	}
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	at = w.append(events.StreamTags+account.String(), events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "last", At: noon})
 	progress.wait(t, at, Tags)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.tags"); n != 3 {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,23 +17,40 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/engine/verify"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
 // verify holds the workshop's generation against a log.
-func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) Verification {
+func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) verify.Result {
 	t.Helper()
-	r := &replay{projection: w.projection, folds: w.projection.folds(w.db.MasterKey), tell: func([]Progress) {}, began: time.Now()}
-	r.read = func(_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error {
-		return handle(slices.DeleteFunc(slices.Clone(log), func(e eventstore.Recorded) bool {
-			return !e.Position.After(behind) || e.Position.After(upTo)
-		}))
-	}
-	found, err := r.verify(ctx, w.db)
+	found, err := verify.Run(ctx, w.db, logOf(log), w.projection, func([]status.Progress) {})
 	if err != nil {
 		t.Fatalf("verify: %v", err)
 	}
 	return found
+}
+
+// logOf is a log that nobody appends to.
+type logOf []eventstore.Recorded
+
+func (l logOf) Head(context.Context) (at eventstore.Position, err error) {
+	if len(l) > 0 {
+		at = l[len(l)-1].Position
+	}
+	return at, nil
+}
+
+func (l logOf) ReadLog(
+	_ context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error,
+) error {
+	return handle(slices.DeleteFunc(slices.Clone(l), func(e eventstore.Recorded) bool {
+		return !e.Position.After(behind) || e.Position.After(upTo)
+	}))
 }
 
 // column of a table in a generation's schema.
@@ -50,7 +68,7 @@ func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
 			SELECT FROM information_schema.key_column_usage k
 			WHERE (k.table_schema, k.table_name, k.column_name) = (c.table_schema, c.table_name, c.column_name)) AS key
 		FROM information_schema.columns c WHERE table_schema = ? ORDER BY table_name, ordinal_position`,
-		readmodel.GenerationSchema(w.projection.name, w.generation)).Scan(ctx, &columns)
+		readmodel.GenerationSchema(w.projection.Name, w.generation)).Scan(ctx, &columns)
 	if err != nil {
 		t.Fatalf("columns: %v", err)
 	}
@@ -139,7 +157,7 @@ func (w *workshop) fill(ctx context.Context, t *testing.T, tables map[string][]c
 	for seed := 0; ; seed++ {
 		log := rapid.Custom(drawHistory).Example(seed).log
 		mustHandle(ctx, t, w.empty(ctx, t), w.followed(log))
-		schema, empty := bun.Ident(readmodel.GenerationSchema(w.projection.name, w.generation)), false
+		schema, empty := bun.Ident(readmodel.GenerationSchema(w.projection.Name, w.generation)), false
 		for table := range tables {
 			empty = empty || count(t, w.db, "SELECT count(*) FROM ?.?", schema, bun.Ident(table)) == 0
 		}
@@ -182,6 +200,9 @@ func TestVerifySound(t *testing.T) {
 }
 
 // TestVerifyTellsHowMany has more differences than are listed.
+// mostDifferences is how many differences of a table are listed.
+const mostDifferences = 20
+
 func TestVerifyTellsHowMany(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -208,7 +229,7 @@ func TestVerifyWhileServing(t *testing.T) {
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
-	run(t, Config{DB: db, Store: store, BatchSize: 5})
+	run(t, engine.Config{DB: db, Store: store, BatchSize: 5})
 	account := w.account()
 	writing, stop := context.WithCancel(ctx)
 	written := make(chan struct{})
@@ -223,8 +244,8 @@ func TestVerifyWhileServing(t *testing.T) {
 	last := make(map[string]uint64)
 	for range 5 {
 		for _, name := range Names() {
-			told := Progress{}
-			found, err := Verify(ctx, db, store, name, func(p []Progress) { told = p[0] })
+			told := status.Progress{}
+			found, err := Verify(ctx, db, store, name, func(p []status.Progress) { told = p[0] })
 			if err != nil || found.Different > 0 {
 				t.Fatalf("verify %s: %v, %+v", name, err, found)
 			}
@@ -260,14 +281,27 @@ func TestVerifyInterrupted(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	run(t, Config{DB: db, Store: store, OnCommit: progress.advance})
+	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links)
 	ctx, cancel := context.WithCancel(withPatience(t))
-	if _, err := Verify(ctx, db, store, Links, func([]Progress) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := Verify(ctx, db, store, Links, func([]status.Progress) { cancel() }); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	noTemporaryTables(t, db)
+}
+
+// disturbedLog is a log at whose first read something happens.
+type disturbedLog struct {
+	logOf
+	disturb func()
+}
+
+func (l disturbedLog) ReadLog(
+	ctx context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error,
+) error {
+	l.disturb()
+	return l.logOf.ReadLog(ctx, behind, upTo, handle)
 }
 
 // TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried meanwhile.
@@ -281,26 +315,18 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	log := record(nil, events.StreamTags+uuid.New().String(), 0, tagCreated(account))
 	log = record(log, stream, 0, created, events.TagRenamed{TagID: created.TagID, Label: "first", At: noon},
 		events.TagRenamed{TagID: created.TagID, Label: "last", At: noon})
-	p := w.projector(ctx, t)
-	w.poison(p, log[2].Position, false)
-	p.policy = Park
+	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log)
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 2 {
 		t.Errorf("with dead letters: %+v", found)
 	}
 
-	r := &replay{projection: w.projection, folds: w.projection.folds(w.db.MasterKey), tell: func([]Progress) {}}
-	reads := 0
-	r.read = func(_ context.Context, _, _ eventstore.Position, handle func([]eventstore.Recorded) error) error {
-		if reads++; reads == 1 {
-			if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 2 || err != nil {
-				t.Errorf("%d letters retried, %v", n, err)
-			}
-			return handle(log)
+	disturbed := disturbedLog{logOf: log, disturb: sync.OnceFunc(func() {
+		if n, err := RetryDeadLetters(ctx, w.db, Tags, stream); n != 2 || err != nil {
+			t.Errorf("%d letters retried, %v", n, err)
 		}
-		return nil
-	}
-	if _, err := r.verify(ctx, w.db); !errors.Is(err, ErrDisturbed) {
+	})}
+	if _, err := verify.Run(ctx, w.db, disturbed, w.projection, func([]status.Progress) {}); !errors.Is(err, verify.ErrDisturbed) {
 		t.Errorf("letters were retried meanwhile: %v", err)
 	}
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 4 {
@@ -319,9 +345,7 @@ func TestRetriedReset(t *testing.T) {
 	log = record(log, events.StreamClicks+"a", 0, click)
 	log = record(log, events.StreamURL+link, 1, events.URLStatsReset{At: noon})
 	log = record(log, events.StreamClicks+"a", 1, click)
-	p := w.projector(ctx, t)
-	w.poison(p, log[2].Position, false)
-	p.policy = Park
+	p := w.poisoned(log[2].Position, false).projectorWith(ctx, t, parking)
 	mustHandle(ctx, t, p, log)
 	if n, err := RetryDeadLetters(ctx, w.db, Links, ""); n != 1 || err != nil {
 		t.Fatalf("%d letters retried, %v", n, err)
@@ -344,20 +368,20 @@ func TestVerifyRefusals(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
-	tell := func([]Progress) {}
-	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, ErrUnknownProjection) {
+	tell := func([]status.Progress) {}
+	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, projection.ErrUnknown) {
 		t.Errorf("unknown projection: %v", err)
 	}
 	if _, err := db.NewRaw("UPDATE linkledger.generations SET shape = 'older' WHERE name = 'tags'").Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(ctx, db, store, Tags, tell); !errors.Is(err, ErrOtherShape) {
+	if _, err := Verify(ctx, db, store, Tags, tell); !errors.Is(err, generation.ErrOtherShape) {
 		t.Errorf("another shape: %v", err)
 	}
 	if _, err := db.NewRaw("DELETE FROM linkledger.generations WHERE name = 'links'").Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Verify(ctx, db, store, Links, tell); !errors.Is(err, ErrNotPrepared) {
+	if _, err := Verify(ctx, db, store, Links, tell); !errors.Is(err, generation.ErrNotPrepared) {
 		t.Errorf("no tables: %v", err)
 	}
 	w := newWriter(t, store)
@@ -366,7 +390,7 @@ func TestVerifyRefusals(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := Verify(ctx, db, store, Accounts, tell)
-	if failed, ok := errors.AsType[*EventError](err); !ok || failed.Position.Commit != at {
+	if failed, ok := errors.AsType[*projection.EventError](err); !ok || failed.Position.Commit != at {
 		t.Errorf("an impossible event: %v", err)
 	}
 }

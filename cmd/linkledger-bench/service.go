@@ -20,6 +20,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
@@ -133,7 +134,7 @@ func (s *service) settle(ctx context.Context) error {
 	}
 }
 
-func lagging(p projections.Overview) bool { return p.Name == projections.Links && p.LagEvents > 0 }
+func lagging(p status.Overview) bool { return p.Name == projections.Links && p.LagEvents > 0 }
 
 // fill opens the accounts and appends the creations of one's links.
 func (b *bench) fill(ctx context.Context, s *service) (err error) {

@@ -14,6 +14,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
@@ -202,7 +203,7 @@ func (f *fleet) compareCounters() {
 	}
 	f.eventually("the tables have all of the log", func() bool {
 		overviews, err := projections.Overviews(f.t.Context(), f.db, log)
-		return err == nil && !slices.ContainsFunc(overviews, func(o projections.Overview) bool { return o.Serving && o.LagEvents > 0 })
+		return err == nil && !slices.ContainsFunc(overviews, func(o status.Overview) bool { return o.Serving && o.LagEvents > 0 })
 	})
 	urls, clicks := 0, make(map[string]int)
 	if err := log.ReadLog(f.t.Context(), eventstore.Position{}, head, func(batch []eventstore.Recorded) error {

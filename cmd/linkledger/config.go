@@ -17,7 +17,7 @@ import (
 	"github.com/go-playground/validator/v10"
 
 	"linkledger/commands"
-	"linkledger/projections"
+	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
 )
 
@@ -104,9 +104,9 @@ func (r redirecting) inFolder(spool string) redirecting {
 
 // projecting is how the read models are kept and waited for.
 type projecting struct {
-	PoisonEvents projections.Policy `help:"What becomes of an event that a projection can't apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
-	ReadyMaxLag  time.Duration      `help:"Not ready while a projection lags behind the log by more than this." default:"30s" validate:"min=1s"`
-	WaitTimeout  time.Duration      `help:"Most that a call waits for the read models to show what was written; then it is answered without." default:"1s" validate:"min=1ms,max=8s"`
+	PoisonEvents projector.Policy `help:"What becomes of an event that a projection can't apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
+	ReadyMaxLag  time.Duration    `help:"Not ready while a projection lags behind the log by more than this." default:"30s" validate:"min=1s"`
+	WaitTimeout  time.Duration    `help:"Most that a call waits for the read models to show what was written; then it is answered without." default:"1s" validate:"min=1ms,max=8s"`
 }
 
 // role is a part of the service that a process takes on.
@@ -153,7 +153,7 @@ var rules = map[string]func(string) bool{
 	},
 	"origins": func(list string) bool { return origins(list).valid() },
 	"policy": func(policy string) bool {
-		return policy == string(projections.Stop) || policy == string(projections.Park)
+		return policy == string(projector.Stop) || policy == string(projector.Park)
 	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)

@@ -8,11 +8,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
 )
 
 // boardCollector exports the state of the projections.
 type boardCollector struct {
-	board *projections.Board
+	board *status.Registry
 }
 
 var (

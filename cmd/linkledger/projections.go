@@ -11,6 +11,11 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/rebuild"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/engine/verify"
+	"linkledger/projections/projection"
 	"linkledger/projections/readmodel"
 )
 
@@ -57,13 +62,13 @@ func (t *place) operateWithin(ctx context.Context, p *process, connections int, 
 // explained says what an operator can do about an error.
 func explained(err error, t *place) error {
 	switch {
-	case errors.Is(err, projections.ErrUnknownProjection):
+	case errors.Is(err, projection.ErrUnknown):
 		return usage("%w (linkledger projections list names them)", err)
-	case errors.Is(err, projections.ErrPaused), errors.Is(err, projections.ErrNoGeneration), errors.Is(err, projections.ErrOtherShape),
-		errors.Is(err, projections.ErrBehind), errors.Is(err, projections.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
+	case errors.Is(err, generation.ErrPaused), errors.Is(err, rebuild.ErrNoGeneration), errors.Is(err, generation.ErrOtherShape),
+		errors.Is(err, rebuild.ErrBehind), errors.Is(err, verify.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
 		errors.Is(err, eventstore.ErrPositionInvalid):
 		return usageError{err}
-	case errors.Is(err, projections.ErrNotPrepared):
+	case errors.Is(err, generation.ErrNotPrepared):
 		return usage("%w: start linkledger serve or dev once", err)
 	case errors.Is(err, eventstore.ErrUnavailable):
 		return usage("no event store answers at %s: is it running?", t.EventStore)
@@ -73,19 +78,19 @@ func explained(err error, t *place) error {
 
 // projectionView is a generation as it is printed.
 type projectionView struct {
-	Name       string            `json:"name"`
-	Generation int               `json:"generation"`
-	Serving    bool              `json:"serving"`
-	Position   uint64            `json:"position"`
-	LagEvents  int               `json:"lag_events"`
-	LagSeconds float64           `json:"lag_seconds"`
-	Rate       float64           `json:"rate"`
-	State      projections.State `json:"state"`
-	Owner      string            `json:"owner"`
-	LastError  string            `json:"last_error"`
+	Name       string       `json:"name"`
+	Generation int          `json:"generation"`
+	Serving    bool         `json:"serving"`
+	Position   uint64       `json:"position"`
+	LagEvents  int          `json:"lag_events"`
+	LagSeconds float64      `json:"lag_seconds"`
+	Rate       float64      `json:"rate"`
+	State      status.State `json:"state"`
+	Owner      string       `json:"owner"`
+	LastError  string       `json:"last_error"`
 }
 
-func viewOf(o projections.Overview) projectionView {
+func viewOf(o status.Overview) projectionView {
 	return projectionView{
 		Name: o.Name, Generation: o.Generation, Serving: o.Serving, Position: o.Position.Commit, LagEvents: o.LagEvents,
 		LagSeconds: o.Lag.Seconds(), Rate: o.Rate, State: o.State, Owner: o.Owner, LastError: o.LastError,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
 )
 
 const (
@@ -52,7 +53,7 @@ func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http
 // projections need of it is then not known, and not a fault of theirs.
 func (s *service) check(ctx context.Context) map[string]error {
 	var store, database, generations, lag error
-	var overviews []projections.Overview
+	var overviews []status.Overview
 	var asking sync.WaitGroup
 	ask := func(question func(context.Context)) {
 		asking.Go(func() {
@@ -85,11 +86,11 @@ func (s *service) check(ctx context.Context) map[string]error {
 }
 
 // problem is why readers should not rely on a projection, or nil.
-func (s *service) problem(o projections.Overview) error {
+func (s *service) problem(o status.Overview) error {
 	switch {
-	case o.State == projections.Unowned:
+	case o.State == status.Unowned:
 		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
-	case o.State == projections.Paused, o.State == projections.Stopped, o.State == projections.Misplaced:
+	case o.State == status.Paused, o.State == status.Stopped, o.State == status.Misplaced:
 		return fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
 	case o.Lag > s.ReadyMaxLag:
 		return fmt.Errorf("%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents, cmp.Or(o.LastError, "no error"))
@@ -98,7 +99,7 @@ func (s *service) problem(o projections.Overview) error {
 }
 
 // settledGenerations returns the projections as soon as all that readers see have owners, or at the end of ownerGrace.
-func (s *service) settledGenerations(ctx context.Context) ([]projections.Overview, error) {
+func (s *service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
 	grace := time.After(ownerGrace)
 	for {
 		overviews, err := projections.Generations(ctx, s.db)
@@ -115,4 +116,4 @@ func (s *service) settledGenerations(ctx context.Context) ([]projections.Overvie
 	}
 }
 
-func unowned(o projections.Overview) bool { return o.Serving && o.State == projections.Unowned }
+func unowned(o status.Overview) bool { return o.Serving && o.State == status.Unowned }

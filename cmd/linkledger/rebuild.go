@@ -11,6 +11,8 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 )
 
@@ -61,7 +63,7 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 	}
 	return c.operateWithin(ctx, p, c.Connections-besidePool, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		tell, done := c.teller(p)
-		err := projections.Rebuild(ctx, projections.Config{DB: db, Store: store, Logger: p.logger}, names, tell)
+		err := projections.Rebuild(ctx, engine.Config{DB: db, Store: store, Logger: p.logger}, names, tell)
 		done(err == nil)
 		if ctx.Err() != nil {
 			return usage("interrupted: the running services go on with the build; projections prune gives it up")
@@ -71,7 +73,7 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 }
 
 // teller returns what shows the progress of a rebuild, and what ends the show.
-func (c *projectionsRebuild) teller(p *process) (tell func([]projections.Progress), done func(complete bool)) {
+func (c *projectionsRebuild) teller(p *process) (tell func([]status.Progress), done func(complete bool)) {
 	if c.JSON || !isTerminal(p.stdout) {
 		lines := progressPrinter{process: p, json: c.JSON}
 		return lines.tell, func(bool) {}
@@ -82,7 +84,7 @@ func (c *projectionsRebuild) teller(p *process) (tell func([]projections.Progres
 
 // estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so the rest of them takes
 // as long as those before it did.
-func estimate(p projections.Progress, from uint64, since time.Duration) (percent float64, left time.Duration) {
+func estimate(p status.Progress, from uint64, since time.Duration) (percent float64, left time.Duration) {
 	if p.Done || p.Head == 0 {
 		return 100, 0
 	}
@@ -112,7 +114,7 @@ type progressView struct {
 	Serving    bool    `json:"serving"`
 }
 
-func (l *progressPrinter) tell(all []projections.Progress) {
+func (l *progressPrinter) tell(all []status.Progress) {
 	now, ended := time.Now(), true
 	if l.from == nil {
 		l.from, l.began = make(map[string]uint64), now
@@ -159,7 +161,7 @@ func newProgressBars(p *process) *progressBars {
 	return b
 }
 
-func (b *progressBars) tell(all []projections.Progress) {
+func (b *progressBars) tell(all []status.Progress) {
 	for _, p := range all {
 		tracker, ok := b.trackers[p.Name]
 		if !ok {

@@ -21,6 +21,8 @@ import (
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/projections"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
 	"linkledger/queries"
 	"linkledger/queries/cache"
@@ -49,7 +51,7 @@ type service struct {
 	commands  *commands.Handler
 	clicks    *commands.Clicks
 	calls     *commands.Calls
-	board     projections.Board
+	board     status.Registry
 	roles     []role
 	observed  *observed
 	traces    traces
@@ -257,8 +259,8 @@ func (s *service) run(ctx context.Context, public net.Listener, admin *adminServ
 			case <-ctx.Done():
 				return nil
 			}
-			return projections.Run(ctx, projections.Config{
-				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Board: &s.board,
+			return projections.Run(ctx, engine.Config{
+				DB: s.db, Store: s.store, Logger: s.logger, OnCommit: s.fresh.Committed, Registry: &s.board,
 				OnBatch: s.observed.batch, Tracer: s.traces.tracer(), Policy: s.PoisonEvents,
 			})
 		})

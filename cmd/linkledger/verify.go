@@ -7,6 +7,8 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/projections"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/engine/verify"
 	"linkledger/projections/readmodel"
 )
 
@@ -16,13 +18,13 @@ type projectionsVerify struct {
 
 // verificationView is what a verification found, as it is printed.
 type verificationView struct {
-	Name        string                   `json:"name"`
-	Generation  int                      `json:"generation"`
-	Position    uint64                   `json:"position"`
-	Events      int64                    `json:"events"`
-	Rows        int64                    `json:"rows"`
-	Different   int64                    `json:"different"`
-	Differences []projections.Difference `json:"differences"` // the first of each table
+	Name        string              `json:"name"`
+	Generation  int                 `json:"generation"`
+	Position    uint64              `json:"position"`
+	Events      int64               `json:"events"`
+	Rows        int64               `json:"rows"`
+	Different   int64               `json:"different"`
+	Differences []verify.Difference `json:"differences"` // the first of each table
 }
 
 // Run implements the command.
@@ -57,9 +59,9 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 }
 
 // verify verifies one projection, and shows how far it is where somebody is at the terminal.
-func (c *projectionsVerify) verify(ctx context.Context, p *process, db *readmodel.DB, store *eventstore.Store, name string) (projections.Verification, error) {
+func (c *projectionsVerify) verify(ctx context.Context, p *process, db *readmodel.DB, store *eventstore.Store, name string) (verify.Result, error) {
 	if c.JSON || !isTerminal(p.stdout) {
-		return projections.Verify(ctx, db, store, name, func([]projections.Progress) {})
+		return projections.Verify(ctx, db, store, name, func([]status.Progress) {})
 	}
 	bars := newProgressBars(p)
 	found, err := projections.Verify(ctx, db, store, name, bars.tell)

@@ -1,0 +1,2 @@
+// Package accounts is the projection of the accounts.
+package accounts

@@ -1,0 +1,237 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+)
+
+const (
+	// renewals is how many times per lease an idle owner renews it.
+	renewals = 3
+	// electionInterval is how often a process looks for generations without an owner.
+	electionInterval = 150 * time.Millisecond
+	// farewell bounds the release of a lease by a process that is ending.
+	farewell = 2 * time.Second
+)
+
+// elector keeps those generations up to date that this process is elected for, and stands by for the others.
+type elector struct {
+	cfg         Config
+	projections map[string]projection.Definition
+	shapes      map[string]string // of this program's tables, by projection
+	wake        chan struct{}     // an election may have another outcome now
+	present     atomic.Bool       // this process holds its presence lock, so it may be elected
+	working     sync.WaitGroup
+
+	mu           sync.Mutex
+	leaseholders map[generation.Key]*leaseholder // of this process
+}
+
+func newElector(projections projection.Set, cfg Config) *elector {
+	e := &elector{
+		cfg: cfg, projections: make(map[string]projection.Definition), shapes: make(map[string]string),
+		wake: make(chan struct{}, 1), leaseholders: make(map[generation.Key]*leaseholder),
+	}
+	for _, p := range projections {
+		e.projections[p.Name] = p
+	}
+	return e
+}
+
+// run holds elections until ctx ends or a term ends in a way that it must not, and waits for everything it started.
+func (e *elector) run(ctx context.Context) error {
+	for name := range e.projections {
+		var err error
+		if e.shapes[name], err = readmodel.Shape(name); err != nil {
+			return err
+		}
+	}
+	running, fail := context.WithCancelCause(ctx)
+	defer e.working.Wait()
+	defer fail(nil)
+	e.working.Go(func() { e.listen(running) })
+	ticker := time.NewTicker(min(electionInterval, e.cfg.Lease/renewals))
+	defer ticker.Stop()
+	failing := false
+	for {
+		err := e.elect(running, fail)
+		if err != nil && running.Err() == nil && !failing {
+			e.cfg.Logger.WarnContext(ctx, "election failed, trying again", slog.Any("error", err))
+		}
+		failing = err != nil
+		select {
+		case <-running.Done():
+			if ctx.Err() != nil {
+				return nil
+			}
+			return context.Cause(running)
+		case <-ticker.C:
+		case <-e.wake:
+		}
+	}
+}
+
+// elect takes over what has no owner.
+func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error {
+	found, err := generation.Candidates(ctx, e.cfg.DB)
+	if err != nil {
+		e.interruptAll(err)
+		return err
+	}
+	prepared, known := make(map[string]bool), make(map[generation.Key]bool)
+	for _, c := range found {
+		prepared[c.Name] = true
+		p, ours := e.projections[c.Name]
+		if !ours || e.cfg.Only != nil && !e.cfg.Only[generation.KeyOf(c.Generation)] {
+			continue
+		}
+		known[generation.KeyOf(c.Generation)] = true
+		if l := e.inOffice(generation.KeyOf(c.Generation)); l != nil {
+			l.observe(c.Generation)
+			l.status.Serve(c.Serving)
+			continue
+		}
+		status := e.cfg.Registry.Entry(generation.KeyOf(c.Generation))
+		status.Observe(c.Generation)
+		free := c.Free || c.Owner == e.cfg.Owner
+		if !free || c.Paused || c.Shape != e.shapes[c.Name] || !e.present.Load() {
+			continue
+		}
+		at, elected, err := generation.Acquire(ctx, e.cfg.DB, c.Generation, e.cfg.Owner, e.cfg.Lease)
+		if err != nil {
+			status.Interrupt(err)
+			return err
+		}
+		if elected {
+			e.start(ctx, fail, newLeaseholder(e.cfg, p, at, c.Generation, status))
+		}
+	}
+	for name := range e.projections {
+		if !prepared[name] {
+			known[generation.Key{Name: name, Generation: generation.First}] = true
+			e.cfg.Registry.Entry(generation.Key{Name: name, Generation: generation.First}).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
+		}
+	}
+	e.cfg.Registry.Keep(known)
+	return nil
+}
+
+// interruptAll notes on the board that nothing is known of the generations that others own.
+func (e *elector) interruptAll(err error) {
+	for _, s := range e.cfg.Registry.All() {
+		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(at) == nil {
+			e.cfg.Registry.Entry(at).Interrupt(err)
+		}
+	}
+}
+
+// inOffice returns the term of this process; nil: it has none.
+func (e *elector) inOffice(key generation.Key) *leaseholder {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.leaseholders[key]
+}
+
+func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *leaseholder) {
+	key := generation.Key{Name: l.at.Name, Generation: l.at.Generation}
+	e.mu.Lock()
+	e.leaseholders[key] = l
+	e.mu.Unlock()
+	e.working.Go(func() {
+		defer e.again() // it may have ended for somebody else's reason, such as a pause
+		err := l.run(ctx)
+		e.mu.Lock()
+		delete(e.leaseholders, key)
+		e.mu.Unlock()
+		if err != nil {
+			fail(err)
+		}
+	})
+}
+
+// listen holds the presence lock of this process, and an election as soon as one is announced, over a connection of
+// its own. While that is lost, this process is not elected, and other processes take its generations over.
+func (e *elector) listen(ctx context.Context) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
+	failing := false
+	for {
+		err := e.listenOnce(ctx, func() { wait.Reset(); failing = false })
+		if ctx.Err() == nil && !failing {
+			e.cfg.Logger.WarnContext(ctx, "presence lock lost, trying again", slog.Any("error", err))
+		}
+		failing = true
+		delay := wait.NextBackOff()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(delay):
+		}
+	}
+}
+
+func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) {
+	conn, err := e.cfg.DB.Listen(ctx, readmodel.ControlChannel)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		defer cancel()
+		err = errors.Join(err, conn.Close(closing))
+	}()
+	if err := readmodel.HoldPresence(ctx, conn, e.cfg.Owner); err != nil {
+		return err
+	}
+	e.present.Store(true)
+	defer e.present.Store(false)
+	connected()
+	e.again() // an announcement may have gone out before
+	for {
+		announcement, err := readmodel.NextNotification(ctx, conn)
+		if err != nil {
+			return err
+		}
+		if !e.demand(announcement) {
+			e.again()
+		}
+	}
+}
+
+// demand passes on what an announcement demands of a projection. It is false where the announcement is about elections.
+func (e *elector) demand(announcement string) bool {
+	name, text, ok := strings.Cut(announcement, " ")
+	position, err := strconv.ParseUint(text, 10, 64)
+	if !ok || err != nil {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for generation, l := range e.leaseholders {
+		if generation.Name == name {
+			l.demand.Raise(position)
+		}
+	}
+	return true
+}
+
+// again has an election held soon.
+func (e *elector) again() {
+	select {
+	case e.wake <- struct{}{}:
+	default: // one is due already
+	}
+}

@@ -1,0 +1,267 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/rebuild"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/engine/verify"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+
+// toyName is also the name of the tables that the toy borrows: readmodel makes tables by the name of a projection.
+const toyName = "tags"
+
+// toyStream begins the names of the streams that the toy follows.
+const toyStream = "toy-"
+
+// toy is a projection of how many events each of its streams has. It refuses the last event of a stream named "poison"
+// while it is told to.
+func toy(refuse func() bool) projection.Definition {
+	return projection.Definition{
+		Name: toyName, Filter: projection.Streams(toyStream), Raw: true,
+		Folds: projection.FoldsOf(func() projection.Fold { return &toyFold{refuse: refuse, counts: make(map[uuid.UUID]int64)} }),
+	}
+}
+
+func never() bool { return false }
+
+var errPoison = errors.New("poison")
+
+type toyFold struct {
+	refuse func() bool
+	counts map[uuid.UUID]int64 // of the events of the batch, by stream
+}
+
+func (f *toyFold) Read(*sqlbatch.Batch, []projection.Event) {}
+
+func (f *toyFold) Apply(e projection.Event) error {
+	id, poison := strings.CutSuffix(e.Stream, "-poison")
+	stream, err := uuid.Parse(strings.TrimPrefix(id, toyStream))
+	if err != nil {
+		return err
+	}
+	if poison && f.refuse() {
+		return errPoison
+	}
+	f.counts[stream]++
+	return nil
+}
+
+func (f *toyFold) Size() int { return len(f.counts) }
+
+func (f *toyFold) Write(s *sqlbatch.Batch) (changed []string) {
+	for stream, n := range f.counts {
+		s.Queue(`INSERT INTO ?schema.tags AS t (id, account_id, label, created_at, position) VALUES ($1, $1, '', 'epoch', $2)
+			ON CONFLICT (id) DO UPDATE SET position = t.position + EXCLUDED.position`, sqlbatch.UUID(stream), n)
+		changed = append(changed, stream.String())
+	}
+	return changed
+}
+
+// bench has a database that is prepared for the toy, and a log.
+type bench struct {
+	t     *testing.T
+	ctx   context.Context //nolint:containedctx // of the test
+	db    *readmodel.DB
+	store *eventstore.Store
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Errorf("close the database: %v", err)
+		}
+	})
+	if err := generation.Prepare(ctx, db, []string{toyName}); err != nil {
+		t.Fatal(err)
+	}
+	return &bench{t: t, ctx: ctx, db: db, store: eventstoretest.New(t)}
+}
+
+// append appends events to a new stream with that end of its name, and returns the stream.
+func (b *bench) append(n int, end string) uuid.UUID {
+	b.t.Helper()
+	id := uuid.New()
+	many := make([]events.Event, n)
+	for i := range many {
+		many[i] = events.HashClaimed{}
+	}
+	if _, err := b.store.Append(b.ctx, eventstore.Write{
+		Stream: toyStream + id.String() + end, Expected: eventstore.NoStream, Command: uuid.New(), Events: many,
+	}); err != nil {
+		b.t.Fatal(err)
+	}
+	return id
+}
+
+// run runs the engine until stop is called.
+func (b *bench) run(p projection.Definition, cfg engine.Config) (stop func()) {
+	b.t.Helper()
+	cfg.DB, cfg.Store = b.db, b.store
+	ctx, cancel := context.WithCancel(b.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- engine.Run(ctx, projection.Set{p}, cfg) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.t.Errorf("run: %v", err)
+		}
+	})
+	b.t.Cleanup(stop)
+	return stop
+}
+
+// await waits until readers see so many events of all streams.
+func (b *bench) await(want int64) {
+	b.t.Helper()
+	for {
+		var got int64
+		if err := b.db.NewRaw("SELECT coalesce(sum(position), 0)::bigint FROM linkledger.tags").Scan(b.ctx, &got); err != nil {
+			b.t.Fatal(err)
+		}
+		if got == want {
+			return
+		}
+		select {
+		case <-b.ctx.Done():
+			b.t.Fatalf("readers see %d events, want %d", got, want)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+func TestTwoProcessesCountEachEventOnce(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	stopFirst := b.run(toy(never), engine.Config{Owner: "first", BatchSize: 7})
+	b.run(toy(never), engine.Config{Owner: "second", BatchSize: 7})
+	b.append(100, "")
+	b.await(100)
+	stopFirst()
+	b.append(50, "")
+	b.await(150)
+}
+
+func TestRebuildTakesOver(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.append(300, "")
+	stop := b.run(toy(never), engine.Config{})
+	b.await(300)
+	stop()
+	set := projection.Set{toy(never)}
+	cfg := engine.Config{DB: b.db, Store: b.store}
+	if err := rebuild.Run(b.ctx, set, cfg, []string{toyName}, func([]status.Progress) {}); err != nil {
+		t.Fatal(err)
+	}
+	b.await(300)
+	serving, err := generation.Serving(b.ctx, b.db, toyName)
+	if err != nil || serving.Generation != generation.First+1 {
+		t.Errorf("generation %d serves, %v", serving.Generation, err)
+	}
+	if back, err := rebuild.Rollback(b.ctx, b.db, b.store, set[0]); back != generation.First || err != nil {
+		t.Errorf("rolled back to generation %d, %v", back, err)
+	}
+	if n, err := rebuild.Prune(b.ctx, b.db, toyName); n != 1 || err != nil {
+		t.Errorf("%d generations pruned, %v", n, err)
+	}
+	b.await(300)
+}
+
+func TestVerifyComparesWithAReplay(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	stream := b.append(5, "")
+	stop := b.run(toy(never), engine.Config{})
+	b.await(5)
+	stop()
+	found, err := verify.Run(b.ctx, b.db, b.store, toy(never), func([]status.Progress) {})
+	if err != nil || found.Different != 0 || found.Rows != 1 || found.Events != 5 {
+		t.Fatalf("of sound tables: %+v, %v", found, err)
+	}
+	if _, err := b.db.NewRaw("UPDATE linkledger.tags SET position = 6 WHERE id = ?", stream).Exec(b.ctx); err != nil {
+		t.Fatal(err)
+	}
+	found, err = verify.Run(b.ctx, b.db, b.store, toy(never), func([]status.Progress) {})
+	if err != nil || found.Different != 1 || found.Differences[0].Table != "tags" {
+		t.Errorf("of a damaged row: %+v, %v", found, err)
+	}
+}
+
+func TestPoisonIsFoundByPolicy(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []projector.Policy{projector.Stop, projector.Park} {
+		t.Run(string(policy), func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			p := toy(func() bool { return true })
+			b.append(3, "")
+			poisoned := b.append(2, "-poison")
+			b.append(4, "")
+			registry := new(status.Registry)
+			stop := b.run(p, engine.Config{Policy: policy, Registry: registry})
+			if policy == projector.Stop {
+				b.await(3)
+				b.awaitPoison(registry, poisoned)
+				return
+			}
+			b.await(7)
+			stop()
+			letters, err := deadletter.List(b.ctx, b.db, toyName)
+			if err != nil || len(letters) != 2 || letters[0].Stream != toyStream+poisoned.String()+"-poison" {
+				t.Fatalf("letters %+v, %v", letters, err)
+			}
+			if n, err := deadletter.Retry(b.ctx, b.db, toy(never), ""); n != 2 || err != nil {
+				t.Errorf("%d letters retried, %v", n, err)
+			}
+			b.await(9)
+		})
+	}
+}
+
+// awaitPoison waits until the registry names the event that the projection stands before.
+func (b *bench) awaitPoison(registry *status.Registry, stream uuid.UUID) {
+	b.t.Helper()
+	for {
+		for _, s := range registry.All() {
+			failed, ok := errors.AsType[*projection.EventError](s.Err)
+			if ok && s.Stopped && failed.Stream == fmt.Sprint(toyStream, stream, "-poison") && errors.Is(failed, errPoison) {
+				return
+			}
+		}
+		select {
+		case <-b.ctx.Done():
+			b.t.Fatalf("the registry says %+v", registry.All())
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package generation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/projections/readmodel"
+)
+
+// DefaultLease is how long a suspended owner stays in office after it was last heard of. A killed one
+// loses its presence lock, and another one follows at the next election.
+const DefaultLease = 6 * time.Second
+
+// Key names a generation.
+type Key struct {
+	Name       string
+	Generation int
+}
+
+// KeyOf returns the key of a row.
+func KeyOf(g readmodel.Generation) Key { return Key{g.Name, g.Generation} }
+
+// Candidate is a generation as an election finds it.
+type Candidate struct {
+	readmodel.Generation `bun:",extend"`
+
+	Free bool `bun:"free,scanonly"` // no owner, or one that is gone
+}
+
+// Candidates returns all generations.
+func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
+	var all []Candidate
+	err := db.NewSelect().Model(&all).ColumnExpr("*, "+readmodel.Vacant+" AS free").
+		Order("name", "generation").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look for generations: %w", err)
+	}
+	return all, nil
+}
+
+// Acquire makes this process the owner of a generation that has none, by the database's clock. It returns false where
+// another one was first, or where the last batch of the old owner is still under way.
+func Acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration) (Checkpoint, bool, error) {
+	var elected []readmodel.Generation
+	err := db.NewRaw(`
+		WITH vacant AS (
+			SELECT name, generation FROM linkledger.generations
+			WHERE name = ?0 AND generation = ?1 AND (owner = ?2 OR `+readmodel.Vacant+`) AND NOT paused
+			FOR UPDATE SKIP LOCKED)
+		UPDATE linkledger.generations AS g
+		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = false
+		FROM vacant WHERE g.name = vacant.name AND g.generation = vacant.generation
+		RETURNING g.*`, g.Name, g.Generation, owner, lease.Seconds()).Scan(ctx, &elected)
+	if err != nil {
+		return Checkpoint{}, false, fmt.Errorf("take over %s: %w", g.Name, err)
+	}
+	if len(elected) == 0 {
+		return Checkpoint{}, false, nil
+	}
+	return CheckpointOf(elected[0]), true, nil
+}
+
+// Report is what an owner tells the database about itself with each renewal.
+type Report struct {
+	Stopped   bool
+	LastError string
+	Rate      float64 // events per second
+}
+
+// Renew extends the lease of an owner, or fails with ErrFenced.
+func (c Checkpoint) Renew(ctx context.Context, db bun.IDB, lease time.Duration, r Report) error {
+	return c.update(ctx, db, `UPDATE linkledger.generations
+		SET lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = ?4, last_error = ?5, rate = ?6
+		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.Stopped, Storable(r.LastError), r.Rate)
+}
+
+// Release ends the lease, so that the next owner need not wait for it to run out.
+func (c Checkpoint) Release(ctx context.Context, db bun.IDB) error {
+	return c.update(ctx, db, `WITH released AS (
+			UPDATE linkledger.generations SET owner = '', lease_until = 'epoch', rate = 0
+			WHERE name = ?0 AND generation = ?1 AND epoch = ?2 RETURNING name)
+		SELECT pg_notify(?3, name) FROM released`, readmodel.ControlChannel)
+}
+
+func (c Checkpoint) update(ctx context.Context, db bun.IDB, statement string, args ...any) error {
+	result, err := db.NewRaw(statement, append([]any{c.Name, c.Generation, c.Epoch}, args...)...).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("lease of %s: %w", c.Name, err)
+	}
+	changed, err := result.RowsAffected()
+	if err != nil {
+		return fmt.Errorf("lease of %s: %w", c.Name, err)
+	}
+	if changed == 0 {
+		return fmt.Errorf("lease of %s: %w", c.Name, ErrFenced)
+	}
+	return nil
+}
+
+// Storable returns the first line of an error, as PostgreSQL can hold it.
+func Storable(text string) string {
+	const most = 1000
+	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?"), "\n")
+	return strings.ToValidUTF8(text[:min(len(text), most)], "")
+}

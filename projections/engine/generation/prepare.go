@@ -1,0 +1,92 @@
+package generation
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/projections/readmodel"
+)
+
+// First is the generation that Prepare makes.
+const First = 1
+
+// Prepare creates what is missing in the database: the control schema, and for each projection its tables, views and
+// checkpoint. It changes nothing that is there, and several processes may call it at once.
+func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
+	return db.Locked(ctx, func(ctx context.Context) error {
+		if err := db.Migrate(ctx); err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := prepare(ctx, db, name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// prepare makes a generation of this program's shape where there is none. The first one serves at once; a later one is
+// built by the projectors while the others go on serving.
+func prepare(ctx context.Context, db *readmodel.DB, name string) error {
+	shape, err := readmodel.Shape(name)
+	if err != nil {
+		return err
+	}
+	var rows []readmodel.Generation
+	if err := db.NewSelect().Model(&rows).Where("name = ?", name).Scan(ctx); err != nil {
+		return fmt.Errorf("look for projection %s: %w", name, err)
+	}
+	if slices.ContainsFunc(rows, func(g readmodel.Generation) bool { return g.Shape == shape }) {
+		return nil
+	}
+	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+		if len(rows) > 0 {
+			_, err := CreateNext(ctx, tx, name, shape, "")
+			return err
+		}
+		if err := readmodel.CreateTables(ctx, tx, name, First); err != nil {
+			return err
+		}
+		if err := readmodel.Serve(ctx, tx, name, 0, First); err != nil {
+			return err
+		}
+		return insertGeneration(ctx, tx, readmodel.Generation{
+			Name: name, Generation: First, Serving: true, Shape: shape, Built: true,
+		}, 0)
+	})
+}
+
+// CreateNext makes the next generation of a projection, empty and without indexes, with an owner whose lease begins now;
+// empty: nobody owns it.
+func CreateNext(ctx context.Context, tx bun.Tx, name, shape, owner string) (readmodel.Generation, error) {
+	next := readmodel.Generation{Name: name, Shape: shape, Owner: owner}
+	if err := tx.NewRaw("SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?", name).
+		Scan(ctx, &next.Generation); err != nil {
+		return next, fmt.Errorf("next generation of %s: %w", name, err)
+	}
+	if err := readmodel.CreateBareTables(ctx, tx, name, next.Generation); err != nil {
+		return next, err
+	}
+	lease := time.Duration(0)
+	if owner != "" {
+		lease = DefaultLease
+	}
+	if err := insertGeneration(ctx, tx, next, lease); err != nil {
+		return next, err
+	}
+	return next, WakeElections(ctx, tx, name)
+}
+
+func insertGeneration(ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration) error {
+	if _, err := tx.NewRaw(`INSERT INTO linkledger.generations (name, generation, serving, shape, built, owner, lease_until)
+		VALUES (?0, ?1, ?2, ?3, ?4, ?5, CASE WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END)`,
+		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner, lease.Seconds()).Exec(ctx); err != nil {
+		return fmt.Errorf("create the checkpoint of %s: %w", g.Name, err)
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+)
+
+// buildBatch is the most events of one transaction where batches are few, where the configuration does not say.
+const buildBatch = 4_000
+
+// leaseholder is the time in which this process owns a generation.
+type leaseholder struct {
+	cfg         Config
+	projection  projection.Definition
+	at          generation.Checkpoint // as it was at first; name, generation and epoch never change
+	status      *status.Entry
+	projector   *projector.Projector
+	demand      *eventstore.Demand
+	building    bool            // the generation had yet to take over when the term began
+	serving     bool            // the generation served when the term began
+	stopped     <-chan struct{} // the projector has stopped
+	resume      chan<- struct{} // it is to try again
+	resumptions int64           // counted so far
+	end         context.CancelFunc
+	ended       context.Context //nolint:containedctx // of end, for those who see that the term is over
+}
+
+func newLeaseholder(cfg Config, p projection.Definition, at generation.Checkpoint, row readmodel.Generation, status *status.Entry) *leaseholder {
+	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
+	l := &leaseholder{
+		cfg: cfg, projection: p, at: at, status: status, building: !row.Built, serving: row.Serving,
+		demand: eventstore.NewDemand(), stopped: stopped, resume: resume, resumptions: row.Resumptions,
+	}
+	l.ended, l.end = context.WithCancel(context.Background())
+	l.projector = projector.New(projector.Config{
+		Definition: p, At: at, Building: l.building, DB: cfg.DB, Store: cfg.Store, Status: status, OnCommit: cfg.OnCommit,
+		Lease: cfg.Lease, Lose: l.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume, Tracer: cfg.Tracer, Logger: cfg.Logger,
+	})
+	return l
+}
+
+// observe notices, at an election, that the term is over, or that an operator wants a stopped projection to try again.
+func (l *leaseholder) observe(row readmodel.Generation) {
+	if row.Epoch != l.at.Epoch {
+		l.end()
+	}
+	if row.Resumptions == l.resumptions {
+		return
+	}
+	l.resumptions = row.Resumptions
+	select {
+	case l.resume <- struct{}{}:
+	default:
+	}
+}
+
+// run keeps the generation up to date until ctx ends or another process owns it. An error means that it ended by
+// itself. The router is the term's own: watermill ends a router with its last handler, and here that is the point.
+func (l *leaseholder) run(ctx context.Context) error {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(l.ended, end)()
+	defer l.end()
+	p := l.projection
+	l.status.Own(true)
+	defer l.status.Own(false)
+	l.cfg.Logger.InfoContext(ctx, "projection taken over", l.attributes()...)
+	if err := l.retryReadable(ctx); err != nil && ctx.Err() == nil {
+		l.cfg.Logger.WarnContext(ctx, "dead letters not applied that this version can read", append(l.attributes(), slog.Any("error", err))...)
+	}
+	router, err := message.NewRouter(message.RouterConfig{}, quiet(l.cfg.Logger))
+	if err != nil {
+		return fmt.Errorf("projections: %w", err)
+	}
+	subscriber := eventstore.NewSubscriber(l.cfg.Store, eventstore.SubscriberConfig{
+		Filter:     p.Filter,
+		Checkpoint: l.projector.Checkpoint,
+		BatchSize:  l.batchSize(),
+		Decode:     !p.Raw,
+		Patient:    p.Patient, Rests: p.Rests, InParts: p.Held, Demand: l.demand, MinPatience: p.MinPatience, MaxPatience: p.MaxPatience,
+		Logger:  l.cfg.Logger,
+		OnError: l.status.Interrupt,
+	})
+	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.projector.Handle)
+	tell := func(events int, took time.Duration, err error) { l.cfg.OnBatch(p.Name, events, took, err) }
+	handler.AddMiddleware(noteOutcome(l.status, tell), middleware.Recoverer)
+
+	var beside sync.WaitGroup
+	beside.Go(func() { l.renew(ctx) })
+	beside.Go(func() { l.analyze(ctx) })
+	err = runRouter(ctx, router)
+	_ = subscriber.Close() // never fails
+	end()
+	beside.Wait()
+	l.projector.End(ctx)
+	l.release(ctx)
+	return err
+}
+
+func (l *leaseholder) batchSize() int {
+	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) { // where batches are few, they are large
+		return buildBatch
+	}
+	return l.cfg.BatchSize
+}
+
+// renew extends the lease now and then, because an idle projection has no batches that do, and tells how it is going.
+func (l *leaseholder) renew(ctx context.Context) {
+	ticker := time.NewTicker(l.cfg.Lease / renewals)
+	defer ticker.Stop()
+	var counted uint64
+	since := time.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.stopped:
+		case <-ticker.C:
+		}
+		report, events := l.status.Report()
+		report.Rate = float64(events-counted) / time.Since(since).Seconds()
+		counted, since = events, time.Now()
+		err := l.at.Renew(ctx, l.cfg.DB, l.cfg.Lease, report)
+		if errors.Is(err, generation.ErrFenced) {
+			l.end()
+			return
+		}
+		if err == nil {
+			err = l.projector.TryTakeOver(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			l.cfg.Logger.WarnContext(ctx, "lease not renewed, trying again", append(l.attributes(), slog.Any("error", err))...)
+		}
+	}
+}
+
+// analyze sees to it that the planner knows the tables, beside the batches: not before the log was caught up with, because
+// until then whatever it learns is soon outgrown.
+func (l *leaseholder) analyze(ctx context.Context) {
+	ticker := time.NewTicker(l.cfg.Lease)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if !l.projector.HasCaughtUp() {
+			continue
+		}
+		at := l.at
+		if err := readmodel.Analyze(ctx, l.cfg.DB, at.Name, at.Generation); err != nil && ctx.Err() == nil {
+			l.cfg.Logger.WarnContext(ctx, "tables not analyzed, trying again", append(l.attributes(), slog.Any("error", err))...)
+		}
+	}
+}
+
+// release hands the generation on, also when ctx has ended.
+func (l *leaseholder) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	defer cancel()
+	switch err := l.at.Release(ctx, l.cfg.DB); {
+	case errors.Is(err, generation.ErrFenced):
+		l.cfg.Logger.WarnContext(ctx, "projection was taken over by another process", l.attributes()...)
+	case err != nil:
+		l.cfg.Logger.WarnContext(ctx, "lease not released, it will run out", append(l.attributes(), slog.Any("error", err))...)
+	default:
+		l.cfg.Logger.InfoContext(ctx, "projection handed on", l.attributes()...)
+	}
+}
+
+func (l *leaseholder) attributes() []any {
+	at := l.at
+	return []any{slog.String("projection", at.Name), slog.Int("generation", at.Generation), slog.Int64("epoch", at.Epoch)}
+}
+
+// retryReadable applies the dead letters of those streams whose first one can be read by now, because an older version has set
+// it aside. The term of this process ends by that, and the next one begins without them.
+func (l *leaseholder) retryReadable(ctx context.Context) error {
+	if !l.serving {
+		return nil
+	}
+	letters, err := deadletter.List(ctx, l.cfg.DB, l.projection.Name)
+	if err != nil {
+		return err
+	}
+	for _, letter := range letters {
+		if letter.Generation != l.at.Generation || !deadletter.Readable(letter) {
+			continue
+		}
+		n, err := deadletter.Retry(ctx, l.cfg.DB, l.projection, letter.Stream)
+		if err != nil {
+			return err
+		}
+		l.cfg.Logger.InfoContext(ctx, "dead letters applied that this version can read",
+			append(l.attributes(), slog.String("stream", letter.Stream), slog.Int("events", n))...)
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package projector
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/projection"
+	"linkledger/projections/sqlbatch"
+)
+
+// sorted are the events of a batch by what becomes of them.
+type sorted struct {
+	facts   []projection.Event
+	letters []deadletter.Letter   // in the order of the log
+	skipped []eventstore.Recorded // no event of Linkledger
+}
+
+// sortOut decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is, and so does what follows
+// in its stream: a damaged stream MUST NOT keep the projection from all others.
+func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
+	s := sorted{facts: make([]projection.Event, 0, len(recorded))}
+	var parked map[string]struct{} // by this batch
+	for i, r := range recorded {
+		if !p.projection.Raw && projection.IsForeign(r) {
+			s.skipped = append(s.skipped, r)
+			continue
+		}
+		if _, now := parked[r.Stream]; now || p.isParked(r) {
+			s.letters = append(s.letters, deadletter.Letter{Recorded: r, Cause: deadletter.ErrFollows})
+			continue
+		}
+		f := projection.Event{Recorded: r, Index: i}
+		if !p.projection.Raw {
+			var err error
+			if f.Body, err = r.Event(); err != nil {
+				s.letters = append(s.letters, deadletter.Letter{Recorded: r, Cause: fmt.Errorf("%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err))}) // which names the event too
+				if parked == nil {
+					parked = make(map[string]struct{})
+				}
+				parked[r.Stream] = struct{}{}
+				continue
+			}
+		}
+		s.facts = append(s.facts, f)
+	}
+	return s
+}
+
+// note logs what was not applied, and remembers the streams that have dead letters now.
+func (p *Projector) note(ctx context.Context, letters []deadletter.Letter, skipped []eventstore.Recorded) {
+	for _, r := range skipped {
+		p.logger.WarnContext(ctx, "event skipped that Linkledger did not write: run linkledger audit verify", p.about(r)...)
+	}
+	for _, l := range letters {
+		if _, known := p.parked[l.Stream]; !known {
+			p.logger.ErrorContext(ctx, "event set aside, with what follows in its stream: see linkledger projections dead-letters",
+				append(p.about(l.Recorded), slog.Any("error", l.Cause))...)
+			p.parked[l.Stream] = struct{}{}
+		}
+	}
+	p.status.SetAside(len(letters), len(skipped))
+}
+
+func (p *Projector) about(r eventstore.Recorded) []any {
+	return []any{
+		slog.String("projection", p.projection.Name), slog.String("stream", r.Stream), slog.Int64("revision", int64(r.Revision)),
+		slog.String("type", r.Type), slog.String("position", r.Position.String()),
+	}
+}
+
+func (p *Projector) isParked(r eventstore.Recorded) bool {
+	_, ok := p.parked[r.Stream]
+	return ok
+}
+
+// park sets an event aside in the transaction that moves the checkpoint past it. It returns false, and changes nothing,
+// where the generation does not serve.
+func (p *Projector) park(ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error) (bool, error) {
+	errNotServing := errors.New("not serving")
+	_, _, err := p.transact(ctx, to, func(*sqlbatch.Batch) {}, func(s *sqlbatch.Batch, serving bool) ([]string, error) {
+		if !serving {
+			return nil, errNotServing
+		}
+		deadletter.Insert(s, p.at, []deadletter.Letter{{Recorded: r, Cause: cause}})
+		return nil, nil
+	})
+	if errors.Is(err, errNotServing) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	p.note(ctx, []deadletter.Letter{{Recorded: r, Cause: cause}}, nil)
+	p.reached(stretch{to: to}, true, nil)
+	return true, nil
+}

@@ -1,0 +1,230 @@
+package rebuild
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/uptrace/bun"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/projector"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+)
+
+const (
+	// progressInterval is how often a rebuild tells how far it is.
+	progressInterval = 250 * time.Millisecond
+	// rollbackPatience is how long a rollback waits for the generation to have what the one that serves has.
+	rollbackPatience = 10 * time.Second
+)
+
+var (
+	// ErrNoGeneration means that there is no generation to go back to.
+	ErrNoGeneration = errors.New("no earlier generation is kept")
+	// ErrBehind means that a generation lacks events that readers have seen: nobody keeps it up to date.
+	ErrBehind = errors.New("the generation lacks events that the one that serves has")
+)
+
+// Run builds the next generation of projections beside the ones that serve, has each take over as soon as it has
+// caught up, and returns when all have. A build that was begun before is gone on with. When ctx ends before that, the
+// projectors of the running services go on with it. It fails where an event can't be applied.
+func Run(ctx context.Context, projections projection.Set, cfg engine.Config, names []string, tell func([]status.Progress)) (err error) {
+	cfg = cfg.WithDefaults()
+	// The builds belong to this process before its elections begin.
+	leave, err := cfg.DB.Present(ctx, cfg.Owner)
+	if err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	defer func() { err = errors.Join(err, leave()) }()
+	cfg.Only = make(map[generation.Key]bool)
+	for _, name := range names {
+		g, err := beginBuild(ctx, projections, cfg, name)
+		if err != nil {
+			return fmt.Errorf("rebuild %s: %w", name, err)
+		}
+		cfg.Only[generation.KeyOf(g)] = true
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- engine.Run(running, projections, cfg) }()
+	err = watchBuild(running, cfg, tell, ended)
+	stop()
+	return errors.Join(err, <-ended)
+}
+
+// beginBuild returns the generation that is being built, and makes it if there is none, with this process as its owner.
+func beginBuild(ctx context.Context, projections projection.Set, cfg engine.Config, name string) (g readmodel.Generation, err error) {
+	if _, err := projections.Named(name); err != nil {
+		return g, err
+	}
+	shape, err := readmodel.Shape(name)
+	if err != nil {
+		return g, err
+	}
+	err = cfg.DB.Locked(ctx, func(ctx context.Context) error {
+		serving, err := generation.Serving(ctx, cfg.DB, name)
+		switch {
+		case err != nil:
+			return err
+		case serving.Paused:
+			return generation.ErrPaused
+		case serving.Shape != shape:
+			return generation.ErrOtherShape
+		}
+		var begun []readmodel.Generation
+		if err := cfg.DB.NewSelect().Model(&begun).Where("name = ? AND NOT built AND shape = ?", name, shape).Scan(ctx); err != nil {
+			return err
+		}
+		if len(begun) > 0 {
+			g = begun[0]
+			return nil
+		}
+		return cfg.DB.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			g, err = generation.CreateNext(ctx, tx, name, shape, cfg.Owner)
+			return err
+		})
+	})
+	return g, err
+}
+
+// watchBuild tells of the progress until all generations have taken over.
+func watchBuild(ctx context.Context, cfg engine.Config, tell func([]status.Progress), ended chan error) error {
+	ticker := time.NewTicker(progressInterval)
+	defer ticker.Stop()
+	for {
+		progress, err := progressOf(ctx, cfg)
+		if err != nil {
+			return err
+		}
+		tell(progress)
+		if !slices.ContainsFunc(progress, func(p status.Progress) bool { return !p.Done }) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case err := <-ended:
+			ended <- nil
+			return err
+		case <-ticker.C:
+		}
+	}
+}
+
+func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, error) {
+	head, err := cfg.Store.Head(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := generation.Candidates(ctx, cfg.DB)
+	if err != nil {
+		return nil, err
+	}
+	var progress []status.Progress
+	for _, row := range rows {
+		if !cfg.Only[generation.KeyOf(row.Generation)] {
+			continue
+		}
+		if row.Stopped {
+			return nil, fmt.Errorf("rebuild %s: generation %d has stopped: %s", row.Name, row.Generation.Generation, row.LastError)
+		}
+		progress = append(progress, status.Progress{
+			Name: row.Name, Generation: row.Generation.Generation, Position: uint64(row.CommitPos), //nolint:gosec // never negative
+			Head: head.Commit, Rate: row.Rate, Done: row.Built,
+		})
+	}
+	if len(progress) < len(cfg.Only) {
+		return nil, fmt.Errorf("rebuild: %w: somebody has pruned it", generation.ErrFenced)
+	}
+	return progress, nil
+}
+
+// Rollback has readers see the newest generation again that served before, and returns its number. It waits a little
+// for that generation to have what the one that serves has, and for readers who are in the way, and fails with ErrBehind
+// where nobody keeps it up to date.
+func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition) (int, error) {
+	name := p.Name
+	ctx, cancel := context.WithTimeout(ctx, rollbackPatience)
+	defer cancel()
+	for {
+		var kept []readmodel.Generation
+		if err := db.NewSelect().Model(&kept).Where("name = ? AND built AND NOT serving", name).
+			Order("generation DESC").Limit(1).Scan(ctx); err != nil {
+			return 0, fmt.Errorf("roll back %s: %w", name, err)
+		}
+		if len(kept) == 0 {
+			return 0, fmt.Errorf("roll back %s: %w", name, ErrNoGeneration)
+		}
+		at := generation.CheckpointOf(kept[0])
+		_, taken, err := generation.Switch(ctx, db.DB, store, p.Filter, at)
+		if taken {
+			return at.Generation, nil
+		}
+		switch {
+		case err == nil || ctx.Err() != nil:
+			err = ErrBehind
+		case !projector.Transient(err):
+			return 0, err
+		}
+		select {
+		case <-ctx.Done():
+			return 0, fmt.Errorf("roll back %s to generation %d, at %s: %w", name, at.Generation, at.Position, err)
+		case <-time.After(progressInterval / 10):
+		}
+	}
+}
+
+// Prune removes the generations of a projection that do not serve, also one that is being built, and returns how many.
+func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
+	var gone []readmodel.Generation
+	err := db.Locked(ctx, func(ctx context.Context) error {
+		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
+			if err := tx.NewRaw("DELETE FROM linkledger.generations WHERE name = ? AND NOT serving RETURNING *", name).
+				Scan(ctx, &gone); err != nil {
+				return err
+			}
+			for _, g := range gone {
+				if err := readmodel.DropTables(ctx, tx, g.Name, g.Generation); err != nil {
+					return err
+				}
+			}
+			return generation.WakeElections(ctx, tx, name)
+		})
+	})
+	if err != nil {
+		return 0, fmt.Errorf("prune %s: %w", name, err)
+	}
+	return len(gone), nil
+}
+
+// AwaitShapes waits until readers see tables of this program's shape. Until then another version serves, or nobody.
+func AwaitShapes(ctx context.Context, db *readmodel.DB, names []string) error {
+	for {
+		served := 0
+		for _, name := range names {
+			shape, err := readmodel.Shape(name)
+			if err != nil {
+				return err
+			}
+			if g, err := generation.Serving(ctx, db, name); err == nil && g.Shape == shape {
+				served++
+			}
+		}
+		if served == len(names) {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(progressInterval):
+		}
+	}
+}

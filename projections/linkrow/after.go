@@ -1,0 +1,129 @@
+package linkrow
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+)
+
+// After applies an event to the row of its link, which is nil before the creation, and returns the row.
+func After(id uuid.UUID, row *readmodel.Link, f projection.Event) (*readmodel.Link, error) {
+	created, isNew := f.Body.(events.URLCreated)
+	switch {
+	case isNew && row != nil:
+		return nil, fmt.Errorf("%w: the link exists", projection.ErrContradiction)
+	case isNew:
+		return newLink(id, f, created)
+	case row == nil:
+		return nil, fmt.Errorf("%w: the link was never created", projection.ErrContradiction)
+	}
+	if _, restored := f.Body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
+		return nil, fmt.Errorf("%w: deleted links are restored, and nothing else", projection.ErrContradiction)
+	}
+	row.Revision = int64(f.Revision)
+	return row, changeLink(row, f)
+}
+
+func newLink(id uuid.UUID, f projection.Event, e events.URLCreated) (*readmodel.Link, error) {
+	account, err := projection.ParseID(e.Account)
+	if err != nil {
+		return nil, err
+	}
+	expires, err := projection.ParseDate(e.ExpirationDate)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := projection.ParseIDs(e.Tags)
+	if err != nil {
+		return nil, err
+	}
+	return &readmodel.Link{
+		ID: id, AccountID: account, Hash: e.Hash, LongURL: e.LongURL, Note: e.Note, EmailStats: e.EmailStats,
+		ExpirationDate: expires, MaxClicks: e.MaxClicks, TagIDs: attach(nil, tags),
+		CreatedAt: e.At, ModifiedAt: e.At, Position: f.CommitPosition(), Revision: int64(f.Revision),
+	}, projection.CheckTime(e.At)
+}
+
+// changeLink applies an event of an existing link to its row.
+func changeLink(row *readmodel.Link, f projection.Event) error {
+	switch e := f.Body.(type) {
+	case events.URLRetargeted:
+		row.LongURL = e.LongURL
+		return modified(row, e.At)
+	case events.URLRenamed:
+		row.Hash = e.To
+		return modified(row, e.At)
+	case events.URLSettingsChanged:
+		return changeSettings(row, e)
+	case events.URLTagged:
+		tags, err := projection.ParseIDs(e.Tags)
+		if err != nil {
+			return err
+		}
+		row.TagIDs = attach(row.TagIDs, tags)
+		return modified(row, e.At)
+	case events.URLUntagged:
+		tags, err := projection.ParseIDs(e.Tags)
+		if err != nil {
+			return err
+		}
+		row.TagIDs = slices.DeleteFunc(slices.Clone(row.TagIDs), func(id uuid.UUID) bool { return slices.Contains(tags, id) })
+		return modified(row, e.At)
+	case events.URLStatsReset:
+		return projection.CheckTime(e.At) // Fold starts the counters anew; the link is as it was
+	case events.URLStatsRestored:
+		return projection.CheckTime(e.At)
+	case events.URLRestored:
+		row.Hash, row.DeletedAt = e.Hash, time.Time{}
+		return modified(row, e.At)
+	case events.URLDeleted:
+		row.DeletedAt = e.At
+		return projection.CheckTime(e.At)
+	}
+	return projection.Unexpected(f)
+}
+
+func changeSettings(row *readmodel.Link, e events.URLSettingsChanged) error {
+	set(&row.Note, e.Note)
+	set(&row.EmailStats, e.EmailStats)
+	set(&row.Ping, e.Ping)
+	set(&row.Protected, e.Protected)
+	set(&row.Archived, e.Archived)
+	set(&row.MaxClicks, e.MaxClicks)
+	if e.ExpirationDate != nil {
+		expires, err := projection.ParseDate(*e.ExpirationDate)
+		if err != nil {
+			return err
+		}
+		row.ExpirationDate = expires
+	}
+	return modified(row, e.At)
+}
+
+// set takes over a setting that got another value.
+func set[T any](field, changed *T) {
+	if changed != nil {
+		*field = *changed
+	}
+}
+
+func modified(row *readmodel.Link, at time.Time) error {
+	row.ModifiedAt = at
+	return projection.CheckTime(at)
+}
+
+// attach appends the tags that are not attached yet.
+func attach(attached, tags []uuid.UUID) []uuid.UUID {
+	for _, id := range tags {
+		if !slices.Contains(attached, id) {
+			attached = append(attached, id)
+		}
+	}
+	return attached
+}

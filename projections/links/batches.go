@@ -1,0 +1,60 @@
+package links
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"linkledger/projections/projection"
+	"linkledger/projections/sqlbatch"
+)
+
+// linkBatch is a link that a batch has changed.
+type linkBatch struct {
+	batch, link uuid.UUID
+}
+
+// noteBatch keeps by which batch a link was changed. Only batches whose ids are UUIDs, as those of all calls are, can be
+// asked for.
+func (l *linkFold) noteBatch(link uuid.UUID, f projection.Event) error {
+	if len(f.Metadata) == 0 {
+		return nil
+	}
+	var metadata struct { // of events.Metadata; a rebuild would feel the rest
+		BatchID string `json:"batch"`
+	}
+	if err := json.Unmarshal(f.Metadata, &metadata); err != nil {
+		return fmt.Errorf("metadata: %w", err)
+	}
+	if batch, err := uuid.Parse(metadata.BatchID); err == nil {
+		l.batches[linkBatch{batch, link}] = struct{}{}
+	}
+	return nil
+}
+
+func (l *linkFold) writeBatches(s *sqlbatch.Batch) {
+	isNew := make(map[uuid.UUID]bool)
+	if l.copies() {
+		for _, row := range l.created {
+			isNew[row.ID] = true
+		}
+	}
+	var fresh []linkBatch
+	var batch, link sqlbatch.UUIDs
+	for b := range l.batches {
+		if isNew[b.link] {
+			fresh = append(fresh, b)
+			continue
+		}
+		batch, link = append(batch, sqlbatch.UUID(b.batch)), append(link, sqlbatch.UUID(b.link))
+	}
+	s.Copy("link_batches", []string{"batch", "url_id"}, len(fresh), func(r *sqlbatch.Row, i int) {
+		r.UUID(fresh[i].batch)
+		r.UUID(fresh[i].link)
+	})
+	if len(link) > 0 {
+		s.Queue(`INSERT INTO ?schema.link_batches (batch, url_id) SELECT * FROM unnest($1::uuid[], $2::uuid[])
+			ON CONFLICT DO NOTHING`, batch, link)
+	}
+}

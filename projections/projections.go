@@ -1,0 +1,128 @@
+package projections
+
+import (
+	"context"
+	"fmt"
+
+	"linkledger/events/eventstore"
+	"linkledger/projections/accounts"
+	"linkledger/projections/dimensions"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/deadletter"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/rebuild"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/engine/verify"
+	"linkledger/projections/history"
+	"linkledger/projections/links"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/projections/tags"
+	"linkledger/projections/tree"
+)
+
+// Names of the projections.
+const (
+	Links      = links.Name
+	Tags       = tags.Name
+	Accounts   = accounts.Name
+	Dimensions = dimensions.Name
+	Tree       = tree.Name
+	History    = history.Name
+)
+
+// all returns the projections of this program.
+func all() projection.Set {
+	return projection.Set{
+		links.Projection(), tags.Projection(), accounts.Projection(), dimensions.Projection(), tree.Projection(), history.Projection(),
+	}
+}
+
+// Names returns the names of all projections.
+func Names() []string { return all().Names() }
+
+// Prepare creates what is missing in the database: the control schema, and for each projection its tables, views and
+// checkpoint. It changes nothing that is there, and several processes may call it at once.
+func Prepare(ctx context.Context, db *readmodel.DB) error {
+	return generation.Prepare(ctx, db, Names())
+}
+
+// Run keeps the projections up to date until ctx ends, as engine.Run does.
+func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, all(), cfg) }
+
+// Rebuild builds the next generation of projections beside the ones that serve, as rebuild.Run does. It refuses the log of
+// another database with ErrOtherLog.
+func Rebuild(ctx context.Context, cfg engine.Config, names []string, tell func([]status.Progress)) error {
+	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
+		return fmt.Errorf("rebuild: %w", err)
+	}
+	return rebuild.Run(ctx, all(), cfg, names, tell)
+}
+
+// Rollback has readers see the generation again that served before, as rebuild.Rollback does.
+func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string) (int, error) {
+	p, err := all().Named(name)
+	if err != nil {
+		return 0, err
+	}
+	return rebuild.Rollback(ctx, db, store, p)
+}
+
+// Prune removes the generations of a projection that do not serve, as rebuild.Prune does.
+func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
+	if _, err := all().Named(name); err != nil {
+		return 0, err
+	}
+	return rebuild.Prune(ctx, db, name)
+}
+
+// AwaitShape waits until readers see tables of this program's shape. Until then another version serves, or none.
+func AwaitShape(ctx context.Context, db *readmodel.DB) error {
+	return rebuild.AwaitShapes(ctx, db, Names())
+}
+
+// Verify compares a projection with a replay of the log, as verify.Run does.
+func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, tell func([]status.Progress)) (verify.Result, error) {
+	p, err := all().Named(name)
+	if err != nil {
+		return verify.Result{}, err
+	}
+	return verify.Run(ctx, db, store, p, tell)
+}
+
+// DeadLetters lists the events that a projection has set aside, all projections if the name is empty, oldest first.
+func DeadLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
+	return deadletter.List(ctx, db, name)
+}
+
+// RetryDeadLetters applies the dead letters of a projection, as deadletter.Retry does.
+func RetryDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
+	p, err := all().Named(name)
+	if err != nil {
+		return 0, err
+	}
+	return deadletter.Retry(ctx, db, p, stream)
+}
+
+// DiscardDeadLetters removes the dead letters of a projection, as deadletter.Discard does.
+func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
+	if _, err := all().Named(name); err != nil {
+		return 0, err
+	}
+	return deadletter.Discard(ctx, db, name, stream)
+}
+
+// Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
+func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]status.Overview, error) {
+	return status.Overviews(ctx, all(), db, store)
+}
+
+// Generations tells what the tables of the database say of all projections: no lag.
+func Generations(ctx context.Context, db *readmodel.DB) ([]status.Overview, error) {
+	return status.Generations(ctx, db)
+}
+
+// AddLag adds what the event store's own log says of the projections: how far each lags behind it.
+func AddLag(ctx context.Context, store *eventstore.Store, overviews []status.Overview) error {
+	return status.AddLag(ctx, all(), store, overviews)
+}

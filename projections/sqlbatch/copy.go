@@ -1,0 +1,154 @@
+package sqlbatch
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// copied are rows for a table that has none of them, or for a staging table, which is temporary and like that one.
+type copied struct {
+	table   string
+	staged  bool
+	columns []string
+	n       int
+	row     func(r *Row, i int)
+}
+
+// send copies the rows as they are asked for, in PostgreSQL's binary format. pgx would do so too, at three times the cost.
+func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
+	into := pgx.Identifier{schema, c.table}.Sanitize()
+	if c.staged {
+		like := into
+		into = pgx.Identifier{"pg_temp", stagedPrefix + c.table}.Sanitize()
+		if _, err := conn.Exec(ctx, "CREATE TEMPORARY TABLE "+into+" (LIKE "+like+") ON COMMIT DROP"); err != nil {
+			return err
+		}
+	}
+	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", into, strings.Join(c.columns, ", "))
+	_, err := conn.PgConn().CopyFrom(ctx, &copyReader{copied: c, buf: Row(copyHeader)}, statement)
+	return err
+}
+
+const (
+	stagedPrefix = "staged_"
+	copyHeader   = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" // no flags, no extension
+	copyTrailer  = "\xff\xff"
+)
+
+// copyReader reads as the data of a COPY.
+type copyReader struct {
+	copied
+
+	next int // row to encode
+	buf  Row // what was encoded and not yet read
+}
+
+// Read implements io.Reader.
+func (r *copyReader) Read(p []byte) (int, error) {
+	for len(r.buf) < len(p) && r.next < r.n {
+		r.buf = binary.BigEndian.AppendUint16(r.buf, uint16(len(r.columns))) //nolint:gosec // a few
+		r.row(&r.buf, r.next)
+		if r.next++; r.next == r.n {
+			r.buf = append(r.buf, copyTrailer...)
+		}
+	}
+	if len(r.buf) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, r.buf)
+	r.buf = r.buf[:copy(r.buf, r.buf[n:])]
+	return n, nil
+}
+
+// Row takes the values of rows, each as its length and PostgreSQL's binary form of the type.
+type Row []byte
+
+func (r *Row) size(n int) {
+	*r = binary.BigEndian.AppendUint32(*r, uint32(n)) //nolint:gosec // PostgreSQL's values are below a gigabyte
+}
+
+func (r *Row) null() { r.size(-1) }
+
+// UUID adds an id.
+func (r *Row) UUID(id uuid.UUID) {
+	r.size(len(id))
+	*r = append(*r, id[:]...)
+}
+
+// Text adds a text.
+func (r *Row) Text(s string) {
+	r.size(len(s))
+	*r = append(*r, s...)
+}
+
+// Bool adds a boolean.
+func (r *Row) Bool(b bool) {
+	r.size(1)
+	if b {
+		*r = append(*r, 1)
+	} else {
+		*r = append(*r, 0)
+	}
+}
+
+// Integer adds an integer of 4 bytes.
+func (r *Row) Integer(n int) {
+	r.size(4)
+	r.size(n)
+}
+
+// Bigint adds an integer of 8 bytes.
+func (r *Row) Bigint(n int64) {
+	r.size(8)
+	*r = binary.BigEndian.AppendUint64(*r, uint64(n)) //nolint:gosec // two's complement on both sides
+}
+
+// y2k is from when PostgreSQL counts days and microseconds.
+var y2k = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Timestamptz makes the zero time NULL.
+func (r *Row) Timestamptz(at time.Time) {
+	if at.IsZero() {
+		r.null()
+		return
+	}
+	r.Bigint(at.UnixMicro() - y2k.UnixMicro())
+}
+
+// Date makes nil NULL.
+func (r *Row) Date(midnight *time.Time) {
+	if midnight == nil {
+		r.null()
+		return
+	}
+	r.Integer(int((midnight.Unix() - y2k.Unix()) / (24 * 60 * 60)))
+}
+
+// UUIDs adds an array of ids.
+func (r *Row) UUIDs(ids []uuid.UUID) {
+	const header = 12 // dimensions, whether there are NULLs, type
+	if len(ids) == 0 {
+		r.size(header)
+		r.size(0)
+	} else {
+		r.size(header + 8 + len(ids)*(4+len(uuid.UUID{})))
+		r.size(1)
+	}
+	r.size(0)
+	r.size(pgtype.UUIDOID)
+	if len(ids) > 0 {
+		r.size(len(ids))
+		r.size(1) // counted from 1
+	}
+	for _, id := range ids {
+		r.UUID(id)
+	}
+}

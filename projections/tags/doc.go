@@ -1,0 +1,2 @@
+// Package tags is the projection of the tags of accounts.
+package tags

@@ -1,0 +1,140 @@
+package tags
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
+)
+
+// Name is the name of the projection.
+const Name = "tags"
+
+// Projection returns the projection of the tags.
+func Projection() projection.Definition {
+	return projection.Definition{Name: Name, Filter: projection.Streams(events.StreamTags), Folds: projection.FoldsOf(newTagFold)}
+}
+
+// tagFold brings tags up to date. It holds those that a batch touches, as they are after the facts so far; nil stands for
+// a deleted one.
+type tagFold struct {
+	rows map[uuid.UUID]*readmodel.Tag
+}
+
+func newTagFold() projection.Fold { return &tagFold{rows: make(map[uuid.UUID]*readmodel.Tag)} }
+
+func (t *tagFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
+	var ids sqlbatch.UUIDs
+	for _, f := range facts {
+		var text string
+		switch e := f.Body.(type) {
+		case events.TagCreated:
+			text = e.TagID
+		case events.TagRenamed:
+			text = e.TagID
+		case events.TagDeleted:
+			text = e.TagID
+		}
+		if id, err := projection.ParseID(text); err == nil { // or else step names the fact
+			ids = append(ids, sqlbatch.UUID(id))
+		}
+	}
+	if len(ids) == 0 {
+		return
+	}
+	s.Queue("SELECT id, account_id, label, created_at, position FROM ?schema.tags WHERE id = ANY($1::uuid[])", ids).
+		Query(func(rows pgx.Rows) error {
+			for rows.Next() {
+				var row readmodel.Tag
+				if err := rows.Scan(&row.ID, &row.AccountID, &row.Label, &row.CreatedAt, &row.Position); err != nil {
+					return err
+				}
+				t.rows[row.ID] = &row
+			}
+			return rows.Err()
+		})
+}
+
+func (t *tagFold) Apply(f projection.Event) error {
+	switch e := f.Body.(type) {
+	case events.TagCreated:
+		return t.create(f, e)
+	case events.TagRenamed:
+		row, err := t.row(e.TagID)
+		if err != nil {
+			return err
+		}
+		row.Label = e.Label
+		return nil
+	case events.TagDeleted:
+		row, err := t.row(e.TagID)
+		if err != nil {
+			return err
+		}
+		t.rows[row.ID] = nil
+		return nil
+	}
+	return projection.Unexpected(f)
+}
+
+func (t *tagFold) create(f projection.Event, e events.TagCreated) error {
+	id, err := projection.ParseID(e.TagID)
+	if err != nil {
+		return err
+	}
+	account, err := f.Subject(events.StreamTags)
+	if err != nil {
+		return err
+	}
+	if t.rows[id] != nil {
+		return fmt.Errorf("%w: the tag exists", projection.ErrContradiction)
+	}
+	t.rows[id] = &readmodel.Tag{ID: id, AccountID: account, Label: e.Label, CreatedAt: e.At, Position: f.CommitPosition()}
+	return projection.CheckTime(e.At)
+}
+
+// row returns the tag of that id as far as it lives.
+func (t *tagFold) row(text string) (*readmodel.Tag, error) {
+	id, err := projection.ParseID(text)
+	if err != nil {
+		return nil, err
+	}
+	row := t.rows[id]
+	if row == nil {
+		return nil, fmt.Errorf("%w: there is no tag %s", projection.ErrContradiction, id)
+	}
+	return row, nil
+}
+
+func (t *tagFold) Size() int { return len(t.rows) }
+
+func (t *tagFold) Write(s *sqlbatch.Batch) []string {
+	var (
+		id, account, deleted sqlbatch.UUIDs
+		label                []string
+		created              sqlbatch.Times
+		position             []int64
+	)
+	for key, row := range t.rows {
+		if row == nil {
+			deleted = append(deleted, sqlbatch.UUID(key))
+			continue
+		}
+		id, account, label = append(id, sqlbatch.UUID(row.ID)), append(account, sqlbatch.UUID(row.AccountID)), append(label, row.Label)
+		created, position = append(created, sqlbatch.Time(row.CreatedAt)), append(position, row.Position)
+	}
+	if len(deleted) > 0 {
+		s.Queue("DELETE FROM ?schema.tags WHERE id = ANY($1::uuid[])", deleted)
+	}
+	if len(id) > 0 {
+		s.Queue(`INSERT INTO ?schema.tags (id, account_id, label, created_at, position)
+			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bigint[])
+			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`, id, account, label, created, position)
+	}
+	return []string{readmodel.Unkept}
+}

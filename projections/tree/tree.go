@@ -1,0 +1,106 @@
+package tree
+
+import (
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"golang.org/x/mod/sumdb/tlog"
+
+	"linkledger/events/proof"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/projections/sqlbatch"
+)
+
+// Name is the name of the projection.
+const Name = "tree"
+
+// treePatience is the least time between two batches of a live tree. Nobody waits for it but who asks for a head.
+const treePatience = 500 * time.Millisecond
+
+// Projection returns the projection of the Merkle tree over the whole log.
+func Projection() projection.Definition {
+	return projection.Definition{Name: Name, Folds: projection.FoldsOf(newTreeFold), Raw: true, Rests: true, MinPatience: treePatience}
+}
+
+// treeFold lets the Merkle tree over the log grow. It holds the last tile of each level, as it is after the facts so far.
+type treeFold struct {
+	hasher  proof.Hasher
+	last    []*readmodel.TreeTile // by level
+	changed map[*readmodel.TreeTile]struct{}
+}
+
+func newTreeFold() projection.Fold { return &treeFold{changed: make(map[*readmodel.TreeTile]struct{})} }
+
+func (t *treeFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
+	if len(facts) == 0 {
+		return
+	}
+	s.Queue(`
+		SELECT last.* FROM generate_series(0, $1) AS levels (level), LATERAL (
+			SELECT level, number, hashes, commit_pos, prepare_pos FROM ?schema.tree_tiles AS tile
+			WHERE tile.level = levels.level ORDER BY number DESC LIMIT 1) AS last
+		ORDER BY level`, readmodel.TreeLevels-1).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var tile readmodel.TreeTile
+			if err := rows.Scan(&tile.Level, &tile.Number, &tile.Hashes, &tile.CommitPos, &tile.PreparePos); err != nil {
+				return err
+			}
+			t.last = append(t.last, &tile)
+		}
+		return rows.Err()
+	})
+}
+
+func (t *treeFold) Apply(f projection.Event) error {
+	t.add(0, t.hasher.Leaf(f.Recorded), f)
+	return nil
+}
+
+// add adds a hash to a level; f is the fact that it comes from.
+func (t *treeFold) add(level int, hash tlog.Hash, f projection.Event) {
+	if level == len(t.last) {
+		t.last = append(t.last, nil)
+	}
+	tile := t.last[level]
+	if tile == nil || len(tile.Hashes) == readmodel.TreeTileSize {
+		next := &readmodel.TreeTile{Level: level, CommitPos: f.CommitPosition(), PreparePos: sqlbatch.Signed(f.Position.Prepare)}
+		if tile != nil {
+			next.Number = tile.Number + 1
+		}
+		t.last[level], tile = next, next
+	}
+	t.changed[tile] = struct{}{}
+	if tile.Hashes = append(tile.Hashes, hash[:]...); len(tile.Hashes) == readmodel.TreeTileSize {
+		t.add(level+1, rootOf(tile.Hashes), f)
+	}
+}
+
+// rootOf is the hash over the hashes of a full tile.
+func rootOf(hashes []byte) tlog.Hash {
+	var tree proof.Tree
+	for hash := range slices.Chunk(hashes, tlog.HashSize) {
+		tree.Add(tlog.Hash(hash))
+	}
+	return tree.Root()
+}
+
+func (t *treeFold) Size() int { return len(t.changed) }
+
+func (t *treeFold) Write(s *sqlbatch.Batch) []string {
+	var (
+		level, number, commit, prepare []int64
+		hashes                         [][]byte
+	)
+	for tile := range t.changed {
+		level, number, hashes = append(level, int64(tile.Level)), append(number, tile.Number), append(hashes, tile.Hashes)
+		commit, prepare = append(commit, tile.CommitPos), append(prepare, tile.PreparePos)
+	}
+	if len(level) > 0 {
+		s.Queue(`INSERT INTO ?schema.tree_tiles (level, number, hashes, commit_pos, prepare_pos)
+			SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
+			ON CONFLICT (level, number) DO UPDATE SET hashes = EXCLUDED.hashes`, level, number, hashes, commit, prepare)
+	}
+	return nil
+}
