@@ -15,6 +15,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 )
 
 func TestTransient(t *testing.T) {
@@ -139,7 +140,7 @@ func TestParking(t *testing.T) {
 	if got := w.dump(ctx, t); got != want {
 		t.Errorf("tables\n%s, want\n%s", got, want)
 	}
-	if err := p.applyBatch(ctx, eventstore.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, ErrFenced) {
+	if err := p.applyBatch(ctx, subscription.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, ErrFenced) {
 		t.Errorf("the owner that knew of the letters: %v", err)
 	}
 }

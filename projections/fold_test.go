@@ -17,6 +17,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/readmodel"
 )
 
@@ -34,8 +35,8 @@ func mustHandle(ctx context.Context, t fatalf, p *projector, batch []eventstore.
 	}
 }
 
-func batchOf(recorded []eventstore.Recorded) eventstore.Batch {
-	batch := eventstore.Batch{Events: recorded}
+func batchOf(recorded []eventstore.Recorded) subscription.Batch {
+	batch := subscription.Batch{Events: recorded}
 	if len(recorded) > 0 {
 		batch.Position = recorded[len(recorded)-1].Position
 	}

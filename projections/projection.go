@@ -40,7 +40,7 @@ type projection struct {
 	// patient tells of events that nobody waits for; nil: somebody waits for each.
 	patient                  func(eventstore.Recorded) bool
 	rests                    bool          // nobody waits for any
-	minPatience, maxPatience time.Duration // see eventstore.SubscriberConfig
+	minPatience, maxPatience time.Duration // see subscription.Config
 }
 
 // fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and

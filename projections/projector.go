@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/readmodel"
 )
 
@@ -83,7 +84,7 @@ func (p *projector) end(ctx context.Context) {
 
 // handle applies one message of the subscriber.
 func (p *projector) handle(m *message.Message) error {
-	batch := eventstore.BatchOf(m)
+	batch := subscription.BatchOf(m)
 	if p.tracer == nil || len(batch.Events) == 0 {
 		return p.applyBatch(m.Context(), batch)
 	}
@@ -101,7 +102,7 @@ func (p *projector) handle(m *message.Message) error {
 	return err
 }
 
-func (p *projector) applyBatch(ctx context.Context, batch eventstore.Batch) error {
+func (p *projector) applyBatch(ctx context.Context, batch subscription.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	recorded := p.fresh(batch.Events)

@@ -11,7 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
-	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/readmodel"
 )
 
@@ -19,7 +19,7 @@ import (
 type term struct {
 	cfg         Config
 	projector   *projector
-	demand      *eventstore.Demand
+	demand      *subscription.Demand
 	epoch       int64
 	serving     bool            // the generation served when the term began
 	stopped     <-chan struct{} // the projector has stopped
@@ -31,7 +31,7 @@ type term struct {
 
 func newTerm(cfg Config, p projection, at checkpoint, row readmodel.Generation, status *statusLine) *term {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
-	t := &term{cfg: cfg, demand: eventstore.NewDemand(), epoch: at.epoch, serving: row.Serving, stopped: stopped, resume: resume, resumptions: row.Resumptions}
+	t := &term{cfg: cfg, demand: subscription.NewDemand(), epoch: at.epoch, serving: row.Serving, stopped: stopped, resume: resume, resumptions: row.Resumptions}
 	t.ended, t.end = context.WithCancel(context.Background())
 	t.projector = &projector{
 		projection: p, db: cfg.DB, status: status, onCommit: cfg.OnCommit,
@@ -78,7 +78,7 @@ func (t *term) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}
-	subscriber := eventstore.NewSubscriber(t.cfg.Store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(t.cfg.Store, subscription.Config{
 		Filter:     p.filter,
 		Checkpoint: p.checkpoint,
 		BatchSize:  t.batchSize(),

@@ -12,6 +12,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections"
 )
 
@@ -72,7 +73,7 @@ func (b *bench) rebuildLinks(ctx context.Context, s *service, r *result) error {
 
 // follow receives the batches of the links projection up to the event at a commit position.
 func follow(ctx context.Context, store *eventstore.Store, last uint64) (err error) {
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(store, subscription.Config{
 		Filter:     eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
 		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
 	})
@@ -82,7 +83,7 @@ func follow(ctx context.Context, store *eventstore.Store, last uint64) (err erro
 		return err
 	}
 	for m := range messages {
-		done := eventstore.BatchOf(m).Position.Commit >= last
+		done := subscription.BatchOf(m).Position.Commit >= last
 		m.Ack()
 		if done {
 			return nil

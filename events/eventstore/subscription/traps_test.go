@@ -1,4 +1,4 @@
-package eventstore_test
+package subscription_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 )
 
 // watermill's Router starts a goroutine per message, so only a Subscriber that waits for each ack keeps the order.
@@ -20,9 +21,9 @@ func TestOneBatchAtATime(t *testing.T) {
 	t.Parallel()
 	const n = 200
 	store := eventstoretest.New(t)
-	appendNumbers(t, store, 0, n)
-	var r reader
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{Filter: eventstore.Filter{Streams: []string{"tags-"}}, Checkpoint: r.read, BatchSize: 1})
+	eventstoretest.AppendNumbers(t, store, 0, n)
+	var r eventstoretest.Reader
+	subscriber := subscription.New(store, subscription.Config{Filter: eventstore.Filter{Streams: []string{"tags-"}}, Checkpoint: r.Read, BatchSize: 1})
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	if err != nil {
 		t.Fatal(err)
@@ -35,8 +36,8 @@ func TestOneBatchAtATime(t *testing.T) {
 			t.Error("two batches are under way")
 		}
 		defer inFlight.Add(-1)
-		r.apply(t, eventstore.BatchOf(m))
-		if len(r.labels) >= n {
+		r.Apply(t, subscription.BatchOf(m))
+		if len(r.Labels) >= n {
 			done()
 		}
 		return nil
@@ -47,7 +48,7 @@ func TestOneBatchAtATime(t *testing.T) {
 	if err := subscriber.Close(); err != nil {
 		t.Error(err)
 	}
-	r.until(t, nil, n)
+	r.Until(t, nil, n)
 }
 
 // A Subscriber that redelivers at once keeps a processor busy with what can't succeed yet: this one waits longer and longer.
@@ -55,7 +56,7 @@ func TestRedeliveryWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var asked atomic.Int32
-		subscriber := eventstore.NewSubscriber(nil, eventstore.SubscriberConfig{
+		subscriber := subscription.New(nil, subscription.Config{
 			Checkpoint: func(context.Context) (eventstore.Position, error) {
 				asked.Add(1)
 				return eventstore.Position{}, errors.New("no database")

@@ -1,6 +1,10 @@
-package eventstore
+package subscription
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"linkledger/events/eventstore"
+)
 
 // Demand tells a Subscriber that somebody waits for events after all. It has one Subscriber, and is safe for concurrent use.
 type Demand struct {
@@ -28,4 +32,4 @@ func (d *Demand) Raise(position uint64) {
 	}
 }
 
-func (d *Demand) includes(p Position) bool { return p.Commit <= d.position.Load() }
+func (d *Demand) includes(p eventstore.Position) bool { return p.Commit <= d.position.Load() }

@@ -1,4 +1,5 @@
-package eventstore
+// Package node connects to the node of an event store that takes writes, and repeats what an outage has kept from it.
+package node
 
 import (
 	"context"
@@ -20,14 +21,16 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"linkledger/events/eventstore/eventlog"
 )
 
 var errURL = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
 	"esdb://USER:PASSWORD@HOST:2113?tls=true, in the password as %XX what is neither a letter nor a digit")
 
-// parseURL reads a connection string. What the client says of one that it can't read quotes parts of it, which may be of
+// ParseURL reads a connection string. What the client says of one that it can't read quotes parts of it, which may be of
 // the password. So only what names a setting or a file is passed on.
-func parseURL(text string) (*esdb.Configuration, error) {
+func ParseURL(text string) (*esdb.Configuration, error) {
 	config, err := esdb.ParseConnectionString(text)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, file
@@ -44,23 +47,28 @@ func parseURL(text string) (*esdb.Configuration, error) {
 // maxMessage is the largest answer that is taken, that of the official client.
 const maxMessage = 17 << 20 // bytes
 
-// node is the one that takes writes: that which inside reaches or the connection string names, or the leader that a
+// Node is the one that takes writes: that which inside reaches or the connection string names, or the leader that a
 // cluster's gossip names.
-type node struct {
+type Node struct {
 	config *esdb.Configuration
 	inside func(context.Context) (net.Conn, error) // nil: over the network
 }
 
-// connect returns a connection, or ErrUnavailable or ErrDenied. It is established by its first call.
-func (n node) connect(ctx context.Context) (*grpc.ClientConn, error) {
+// New returns the node of a connection string, or the one that inside reaches; nil: over the network.
+func New(config *esdb.Configuration, inside func(context.Context) (net.Conn, error)) Node {
+	return Node{config: config, inside: inside}
+}
+
+// Connect returns a connection, or ErrUnavailable or ErrDenied. It is established by its first call.
+func (n Node) Connect(ctx context.Context) (*grpc.ClientConn, error) {
 	conn, err := n.open(ctx)
 	if err != nil {
-		return nil, classify(err, nil)
+		return nil, eventlog.Classify(err, nil)
 	}
 	return conn, nil
 }
 
-func (n node) open(ctx context.Context) (*grpc.ClientConn, error) {
+func (n Node) open(ctx context.Context) (*grpc.ClientConn, error) {
 	config := n.config
 	if n.inside != nil {
 		inside := func(ctx context.Context, _ string) (net.Conn, error) { return n.inside(ctx) }

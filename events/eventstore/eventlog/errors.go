@@ -1,4 +1,4 @@
-package eventstore
+package eventlog
 
 import (
 	"errors"
@@ -45,10 +45,10 @@ var (
 	ErrClosed = errors.New("event store client is closed")
 )
 
-// classify maps an error of a reading to one of this package, by its gRPC status and the exception that its trailer names.
+// Classify maps an error of a reading to one of this package, by its gRPC status and the exception that its trailer names.
 // What says nothing (Unknown, Internal) counts as unavailable: reading again is safe. For a reading from a position,
 // positionFault has the last word. The end of a reading stays io.EOF.
-func classify(err error, trailer metadata.MD) error {
+func Classify(err error, trailer metadata.MD) error {
 	if errors.Is(err, io.EOF) {
 		return err
 	}
@@ -56,30 +56,33 @@ func classify(err error, trailer metadata.MD) error {
 	switch {
 	case slices.Contains(trailer.Get("exception"), "stream-deleted"):
 		sentinel = ErrStreamDeleted
-	case isDenied(err):
-		sentinel = denial(status.Code(err))
+	case IsDenied(err):
+		sentinel = Denial(status.Code(err))
 	case status.Code(err) == codes.InvalidArgument:
 		sentinel = ErrInvalid
 	}
 	return fmt.Errorf("%w: %w", sentinel, err)
 }
 
-// hasCode tells whether an answer of gRPC with this status is what went wrong.
-func hasCode(err error, code codes.Code) bool {
+// HasCode tells whether an answer of gRPC with this status is what went wrong.
+func HasCode(err error, code codes.Code) bool {
 	answered, ok := status.FromError(err)
 	return ok && err != nil && answered.Code() == code
 }
 
-// isDenied tells of an error of gRPC that the credentials do not suffice, which no repetition will mend.
-func isDenied(err error) bool {
+// IsDenied tells of an error of gRPC that the credentials do not suffice, which no repetition will mend.
+func IsDenied(err error) bool {
 	code := status.Code(err)
 	return code == codes.PermissionDenied || code == codes.Unauthenticated
 }
 
-// denial is the error of a code of isDenied.
-func denial(code codes.Code) error {
+// Denial is the error of a code of IsDenied.
+func Denial(code codes.Code) error {
 	if code == codes.PermissionDenied {
 		return ErrForbidden
 	}
 	return ErrDenied
 }
+
+// ErrNoAnswer is the cause of an ErrUnavailable where the event store has not answered within the time of an attempt.
+var ErrNoAnswer = errors.New("no answer in time")

@@ -1,4 +1,4 @@
-package eventstore
+package node
 
 import (
 	"context"
@@ -7,15 +7,17 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"linkledger/events/eventstore/eventlog"
 )
 
-// persist repeats an operation while the event store is unavailable, until ctx ends.
-func persist[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
+// Retry repeats an operation while the event store is unavailable, until ctx ends.
+func Retry[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, 250*time.Millisecond
 	for {
 		value, err := op()
-		if !errors.Is(err, ErrUnavailable) {
+		if !errors.Is(err, eventlog.ErrUnavailable) {
 			return value, err
 		}
 		delay := wait.NextBackOff()

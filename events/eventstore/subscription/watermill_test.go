@@ -1,4 +1,4 @@
-package eventstore_test
+package subscription_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 )
 
 // TestWatermill runs watermill's own suite for Pub/Subs. A topic is a stream, a consumer group is a read model: both
@@ -126,14 +127,14 @@ type groupSubscriber struct {
 	group  string
 
 	mu          sync.Mutex
-	subscribers []*eventstore.Subscriber
+	subscribers []*subscription.Subscriber
 	forwarding  sync.WaitGroup
 }
 
 // Subscribe implements message.Subscriber.
 func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	key := s.group + " of " + topic
-	subscriber := eventstore.NewSubscriber(s.broker.store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(s.broker.store, subscription.Config{
 		Filter: eventstore.Filter{Streams: []string{stream(topic)}}, BatchSize: 1,
 		Checkpoint: func(context.Context) (eventstore.Position, error) {
 			s.broker.mu.Lock()
@@ -160,7 +161,7 @@ func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *
 
 // forward hands a batch of one event on as the message that was published, and keeps its position once it is acked.
 func (s *groupSubscriber) forward(m *message.Message, out chan<- *message.Message, key string) {
-	batch := eventstore.BatchOf(m)
+	batch := subscription.BatchOf(m)
 	ended := m.Context().Done()
 	if len(batch.Events) > 0 {
 		m.UUID, m.Payload = batch.Events[0].ID.String(), batch.Events[0].Data

@@ -1,4 +1,5 @@
-package eventstore
+// Package logcopy copies the log of one event store into another one, and proves that they are the same.
+package logcopy
 
 import (
 	"context"
@@ -12,6 +13,9 @@ import (
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/wire"
 )
 
 const (
@@ -20,27 +24,29 @@ const (
 	// copyAppendEvents and copyAppendBytes bound the events that one append carries, all of one stream.
 	copyAppendEvents = 100
 	copyAppendBytes  = 256 << 10
+	// tellEvery is how many events lie between two reports of the progress.
+	tellEvery = 512
 )
 
-// CopyStage is what a copy does at the moment.
-type CopyStage string
+// Stage is what a copy does at the moment.
+type Stage string
 
 // The stages, in their order.
 const (
-	CopyComparing CopyStage = "comparing" // what an earlier run has copied
-	CopyCopying   CopyStage = "copying"
-	CopyVerifying CopyStage = "verifying" // what this run has copied
+	Comparing Stage = "comparing" // what an earlier run has copied
+	Copying   Stage = "copying"
+	Verifying Stage = "verifying" // what this run has copied
 )
 
-// CopyProgress tells how far a copy is.
-type CopyProgress struct {
-	Stage    CopyStage
-	Events   int64    // that this stage has done
-	At, Head Position // in the log that is copied
+// Progress tells how far a copy is.
+type Progress struct {
+	Stage    Stage
+	Events   int64               // that this stage has done
+	At, Head eventstore.Position // in the log that is copied
 }
 
-// Copied sums up two logs that are the same.
-type Copied struct {
+// Result sums up two logs that are the same.
+type Result struct {
 	Events int64  // of each
 	New    int64  // of them, that this run has copied
 	Chain  string // hash over all events in their order, hex
@@ -56,47 +62,47 @@ type Copied struct {
 //
 // Several appends are on their way at a time, over one call. The embedded event store carries them out in the order in which
 // they were sent; should another one not, as when its leader changes, the comparison after tells.
-func Copy(ctx context.Context, from, to *Store, tell func(CopyProgress)) (Copied, error) {
+func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
 	head, err := from.Head(ctx)
 	if err != nil {
-		return Copied{}, err
+		return Result{}, err
 	}
 	c := &copying{from: from, to: to, head: head, tell: tell, source: newChain(), target: newChain()}
-	if err := c.compare(ctx, CopyComparing); err != nil {
-		return Copied{}, err
+	if err := c.compare(ctx, Comparing); err != nil {
+		return Result{}, err
 	}
 	earlier := c.source.events
 	if err := c.copy(ctx); err != nil {
-		return Copied{}, err
+		return Result{}, err
 	}
-	if err := c.compare(ctx, CopyVerifying); err != nil {
-		return Copied{}, err
+	if err := c.compare(ctx, Verifying); err != nil {
+		return Result{}, err
 	}
 	if copied := c.source.events - earlier; copied != c.copied {
-		return Copied{}, fmt.Errorf("%w: %d events were copied and %d are there", ErrOtherLog, c.copied, copied)
+		return Result{}, fmt.Errorf("%w: %d events were copied and %d are there", eventstore.ErrOtherLog, c.copied, copied)
 	}
-	return Copied{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
+	return Result{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
 }
 
 type copying struct {
-	from, to *Store
-	head     Position // of the log that is copied
-	tell     func(CopyProgress)
+	from, to *eventstore.Store
+	head     eventstore.Position // of the log that is copied
+	tell     func(Progress)
 	source   chain // of what was compared
 	target   chain
 	copied   int64
 }
 
 // compare reads both logs behind what was compared so far, up to the end of the target.
-func (c *copying) compare(ctx context.Context, stage CopyStage) error {
+func (c *copying) compare(ctx context.Context, stage Stage) error {
 	end, err := c.to.Head(ctx)
 	if err != nil {
 		return err
 	}
-	next, stop := iter.Pull2(c.from.events(ctx, c.source.at, c.head))
+	next, stop := iter.Pull2(eventsOfLog(ctx, c.from, c.source.at, c.head))
 	defer stop()
 	began := c.source.events
-	for copied, err := range c.to.events(ctx, c.target.at, end) {
+	for copied, err := range eventsOfLog(ctx, c.to, c.target.at, end) {
 		if err != nil {
 			return fmt.Errorf("target: %w", err)
 		}
@@ -106,16 +112,16 @@ func (c *copying) compare(ctx context.Context, stage CopyStage) error {
 		}
 		if !ok {
 			return fmt.Errorf("%w: the target has event %d of %s at position %s, and the source has no more: was the target written to?",
-				ErrOtherLog, copied.Revision, copied.Stream, copied.Position)
+				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position)
 		}
 		c.source.add(original)
 		c.target.add(copied)
 		if c.source.sum != c.target.sum {
 			return fmt.Errorf("%w: event %d of %s at position %s of the target is not event %d of %s at position %s of the source: copy into an empty store",
-				ErrOtherLog, copied.Revision, copied.Stream, copied.Position, original.Revision, original.Stream, original.Position)
+				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position, original.Revision, original.Stream, original.Position)
 		}
-		if c.source.events%logBatchEvents == 0 {
-			c.tell(CopyProgress{Stage: stage, Events: c.source.events - began, At: original.Position, Head: c.head})
+		if c.source.events%tellEvery == 0 {
+			c.tell(Progress{Stage: stage, Events: c.source.events - began, At: original.Position, Head: c.head})
 		}
 	}
 	return nil
@@ -123,9 +129,9 @@ func (c *copying) compare(ctx context.Context, stage CopyStage) error {
 
 // copy appends what the source has behind what was compared.
 func (c *copying) copy(ctx context.Context) error {
-	var window []*batchAppend
+	var window []*wire.BatchAppend
 	var last appending
-	for r, err := range c.from.events(ctx, c.source.at, c.head) {
+	for r, err := range eventsOfLog(ctx, c.from, c.source.at, c.head) {
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
 		}
@@ -142,26 +148,22 @@ func (c *copying) copy(ctx context.Context) error {
 				}
 				window = window[:0]
 			}
-			last = appending{request: newBatchAppend(r.Stream, r.Revision-1, nil), stream: r.Stream, next: r.Revision}
+			last = appending{request: wire.NewBatchAppend(r.Stream, r.Revision-1, nil), stream: r.Stream, next: r.Revision}
 			last.add(proposed)
 			window = append(window, last.request)
 		}
-		if c.copied++; c.copied%logBatchEvents == 0 {
-			c.tell(CopyProgress{Stage: CopyCopying, Events: c.copied, At: r.Position, Head: c.head})
+		if c.copied++; c.copied%tellEvery == 0 {
+			c.tell(Progress{Stage: Copying, Events: c.copied, At: r.Position, Head: c.head})
 		}
 	}
 	return c.store(ctx, window)
 }
 
 // store waits until appends are stored, and goes on with them after an outage.
-func (c *copying) store(ctx context.Context, window []*batchAppend) error {
-	_, err := persist(ctx, c.to.cfg.Logger, func() (struct{}, error) {
-		stored, err := c.to.appender.appendInOrder(ctx, window)
-		window = window[stored:]
-		return struct{}{}, err
-	})
-	if errors.Is(err, ErrWrongRevision) {
-		return fmt.Errorf("stream %s of the target: %w: somebody else writes to it", window[0].options.GetStreamIdentifier().GetStreamName(), err)
+func (c *copying) store(ctx context.Context, window []*wire.BatchAppend) error {
+	stored, err := c.to.AppendInOrder(ctx, window)
+	if errors.Is(err, eventstore.ErrWrongRevision) {
+		return fmt.Errorf("stream %s of the target: %w: somebody else writes to it", window[stored].Stream(), err)
 	}
 	if err != nil {
 		return fmt.Errorf("target: %w", err)
@@ -171,19 +173,19 @@ func (c *copying) store(ctx context.Context, window []*batchAppend) error {
 
 // appending is an append that further events of its stream may join.
 type appending struct {
-	request *batchAppend // nil: none was begun
+	request *wire.BatchAppend // nil: none was begun
 	stream  string
-	next    Revision
+	next    eventstore.Revision
 	bytes   int
 }
 
-func (a *appending) takes(r Recorded, proposed *streams.BatchAppendReq_ProposedMessage) bool {
-	return a.request != nil && a.stream == r.Stream && a.next == r.Revision && len(a.request.proposed) < copyAppendEvents &&
+func (a *appending) takes(r eventstore.Recorded, proposed *streams.BatchAppendReq_ProposedMessage) bool {
+	return a.request != nil && a.stream == r.Stream && a.next == r.Revision && len(a.request.Proposed) < copyAppendEvents &&
 		a.bytes+proposedSize(proposed) <= copyAppendBytes
 }
 
 func (a *appending) add(proposed *streams.BatchAppendReq_ProposedMessage) {
-	a.request.proposed = append(a.request.proposed, proposed)
+	a.request.Proposed = append(a.request.Proposed, proposed)
 	a.next++
 	a.bytes += proposedSize(proposed)
 }
@@ -192,32 +194,18 @@ func proposedSize(p *streams.BatchAppendReq_ProposedMessage) int {
 	return len(p.GetData()) + len(p.GetCustomMetadata())
 }
 
-func proposeCopy(r Recorded) (*streams.BatchAppendReq_ProposedMessage, error) {
-	at := r.origin()
-	metadata, err := withOrigin(r.Metadata, origin{Time: r.Time.UTC(), Commit: at.Commit, Prepare: at.Prepare})
+func proposeCopy(r eventstore.Recorded) (*streams.BatchAppendReq_ProposedMessage, error) {
+	metadata, err := r.MetadataOfCopy()
 	if err != nil {
 		return nil, err
 	}
-	return &streams.BatchAppendReq_ProposedMessage{
-		Id:             wireID(r.ID),
-		Metadata:       map[string]string{"type": r.Type, "content-type": "application/json"},
-		Data:           r.Data,
-		CustomMetadata: metadata,
-	}, nil
-}
-
-// origin is where the event was recorded first.
-func (r Recorded) origin() Position {
-	if r.Origin != (Position{}) {
-		return r.Origin
-	}
-	return r.Position
+	return wire.ProposedMessage(r.ID, r.Type, r.Data, metadata), nil
 }
 
 // chain is a hash over the events of a log in their order, with all that a copy keeps of them.
 type chain struct {
 	events int64
-	at     Position // of the last one
+	at     eventstore.Position // of the last one
 	sum    [sha256.Size]byte
 	hash   hash.Hash
 	text   []byte
@@ -225,9 +213,9 @@ type chain struct {
 
 func newChain() chain { return chain{hash: sha256.New()} }
 
-func (c *chain) add(r Recorded) {
+func (c *chain) add(r eventstore.Recorded) {
 	c.text = append(c.text[:0], c.sum[:]...)
-	at := r.origin()
+	at := r.FirstPosition()
 	for _, number := range []uint64{uint64(r.Revision), at.Commit, at.Prepare} { //nolint:gosec // not negative
 		c.text = binary.BigEndian.AppendUint64(c.text, number)
 	}
@@ -249,13 +237,13 @@ func (c *chain) String() string { return hex.EncodeToString(c.sum[:]) }
 
 var errEnough = errors.New("no more events are wanted")
 
-// events returns what ReadLog hands on, one by one.
-func (s *Store) events(ctx context.Context, behind, upTo Position) iter.Seq2[Recorded, error] {
-	return func(yield func(Recorded, error) bool) {
+// eventsOfLog returns what ReadLog hands on, one by one.
+func eventsOfLog(ctx context.Context, s *eventstore.Store, behind, upTo eventstore.Position) iter.Seq2[eventstore.Recorded, error] {
+	return func(yield func(eventstore.Recorded, error) bool) {
 		if !upTo.After(behind) {
 			return
 		}
-		err := s.ReadLog(ctx, behind, upTo, func(batch []Recorded) error {
+		err := s.ReadLog(ctx, behind, upTo, func(batch []eventstore.Recorded) error {
 			for _, r := range batch {
 				if !yield(r, nil) {
 					return errEnough
@@ -264,7 +252,7 @@ func (s *Store) events(ctx context.Context, behind, upTo Position) iter.Seq2[Rec
 			return nil
 		})
 		if err != nil && !errors.Is(err, errEnough) {
-			yield(Recorded{}, err)
+			yield(eventstore.Recorded{}, err)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package eventstore_test
+package logcopy_test
 
 import (
 	"bytes"
@@ -9,10 +9,12 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	"go.uber.org/goleak"
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/logcopy"
 )
 
 // interleave appends n times to ten streams in turn by chance, each time some events.
@@ -32,7 +34,7 @@ func interleave(t *testing.T, store *eventstore.Store, n int) {
 		for j := range 1 + rand.IntN(4) {
 			labels = append(labels, fmt.Sprint(i, j))
 		}
-		w := write(stream, expected, uuid.New(), labels...)
+		w := eventstoretest.TagWrite(stream, expected, uuid.New(), labels...)
 		if i%3 > 0 {
 			w.Metadata = events.Metadata{CorrelationID: fmt.Sprint(i), Account: `"$copied":{}}`, RequestID: "}}"}
 		}
@@ -80,14 +82,16 @@ func wantCopy(t *testing.T, source, target *eventstore.Store) {
 	}
 }
 
-func mustCopy(t *testing.T, from, to *eventstore.Store) eventstore.Copied {
+func mustCopy(t *testing.T, from, to *eventstore.Store) logcopy.Result {
 	t.Helper()
-	copied, err := eventstore.Copy(t.Context(), from, to, func(eventstore.CopyProgress) {})
+	copied, err := logcopy.Copy(t.Context(), from, to, func(logcopy.Progress) {})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return copied
 }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // A copy has all that the original has, in its order; so has what is copied later, and the copy of a copy.
 func TestCopy(t *testing.T) {
@@ -127,8 +131,8 @@ func TestCopyIsGoneOnWith(t *testing.T) {
 	for {
 		ctx, cancel := context.WithCancel(t.Context())
 		at := 0
-		copied, err := eventstore.Copy(ctx, source, target, func(p eventstore.CopyProgress) {
-			if p.Stage != eventstore.CopyCopying {
+		copied, err := logcopy.Copy(ctx, source, target, func(p logcopy.Progress) {
+			if p.Stage != logcopy.Copying {
 				return
 			}
 			switch at++; {
@@ -161,8 +165,8 @@ func TestCopyRefuses(t *testing.T) {
 	source := eventstoretest.New(t)
 	interleave(t, source, 600)
 	try := func(target *eventstore.Store, during func()) error {
-		_, err := eventstore.Copy(t.Context(), source, target, func(p eventstore.CopyProgress) {
-			if p.Stage == eventstore.CopyCopying {
+		_, err := logcopy.Copy(t.Context(), source, target, func(p logcopy.Progress) {
+			if p.Stage == logcopy.Copying {
 				during()
 			}
 		})
@@ -173,7 +177,7 @@ func TestCopyRefuses(t *testing.T) {
 		if last, err := target.Last(t.Context(), stream); err == nil {
 			expected = last.Revision
 		}
-		if _, err := target.Append(t.Context(), write(stream, expected, uuid.New(), "foreign")); err != nil {
+		if _, err := target.Append(t.Context(), eventstoretest.TagWrite(stream, expected, uuid.New(), "foreign")); err != nil {
 			t.Fatal(err)
 		}
 	}

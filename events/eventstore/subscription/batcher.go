@@ -1,18 +1,20 @@
-package eventstore
+package subscription
 
 import (
 	"context"
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"linkledger/events/eventstore"
 )
 
 // batcher gathers arrivals into batches.
 type batcher struct {
-	SubscriberConfig
+	Config
 
 	room     *semaphore.Weighted // that arrivals take while they wait
-	position Position            // of the last arrival
+	position eventstore.Position // of the last arrival
 	sent     time.Time           // when a batch was last sent whole
 	applied  time.Time           // when it had been applied
 	live     bool                // caught up, once
@@ -49,7 +51,7 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 			}
 			if a.event != nil {
 				if batch.Events == nil {
-					batch.Events = make([]Recorded, 0, min(b.BatchSize, 1+len(arrivals)))
+					batch.Events = make([]eventstore.Recorded, 0, min(b.BatchSize, 1+len(arrivals)))
 				}
 				b.holdFor(len(batch.Events) == 0 && !b.holding, *a.event)
 				batch.Events = append(batch.Events, *a.event)
@@ -79,7 +81,7 @@ func (b *batcher) isFull(batch Batch, size int) bool {
 
 // holdFor tells how long the batch is held that an event is added to, as its first one or not: as long as before, but not at
 // all if somebody waits for it.
-func (b *batcher) holdFor(first bool, added Recorded) {
+func (b *batcher) holdFor(first bool, added eventstore.Recorded) {
 	switch {
 	case b.InParts && b.Rests && !b.live:
 		if first {
@@ -95,7 +97,7 @@ func (b *batcher) holdFor(first bool, added Recorded) {
 }
 
 // catchUp holds the first batch of a subscription that rests until it has caught up. Not every server says so.
-func (b *batcher) catchUp(first Recorded) {
+func (b *batcher) catchUp(first eventstore.Recorded) {
 	if b.Demand.includes(first.Position) {
 		b.hold(b.demandedDue(b.applied))
 	} else {

@@ -1,4 +1,6 @@
-package eventstore
+// Package wire forms the requests of the EventStoreDB protocol and decodes its answers. Events are decoded by hand: the
+// structs that protobuf makes of them cost more than all that is done with an event.
+package wire
 
 import (
 	"encoding/binary"
@@ -11,6 +13,8 @@ import (
 	"google.golang.org/grpc/encoding/proto"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"linkledger/events/eventstore/eventlog"
 )
 
 // wireBytes is an answer as it came over the wire.
@@ -78,18 +82,18 @@ func fields(message []byte, visit func(field int, value []byte, number uint64) e
 	return nil
 }
 
-// answer is what a ReadResp says. All else that it may say is of no interest here.
-type answer struct {
-	isEvent    bool
-	event      Recorded
-	stored     time.Time // when this event store recorded it
-	checkpoint Position  // was reached without an event that matches; zero: none
-	caughtUp   bool
-	missing    bool // there is no such stream
+// Answer is what a ReadResp says. All else that it may say is of no interest here.
+type Answer struct {
+	IsEvent    bool
+	Event      eventlog.Recorded
+	Stored     time.Time         // when this event store recorded it
+	Checkpoint eventlog.Position // was reached without an event that matches; zero: none
+	CaughtUp   bool
+	Missing    bool // there is no such stream
 }
 
 // decode reads a ReadResp. The event keeps parts of it.
-func (d *decoder) decode(received wireBytes) (a answer, err error) {
+func (d *decoder) decode(received wireBytes) (a Answer, err error) {
 	err = fields(received, func(field int, value []byte, _ uint64) error {
 		switch field {
 		case 1: // event
@@ -98,16 +102,16 @@ func (d *decoder) decode(received wireBytes) (a answer, err error) {
 			return fields(value, func(field int, _ []byte, number uint64) error {
 				switch field {
 				case 1: // commit_position
-					a.checkpoint.Commit = number
+					a.Checkpoint.Commit = number
 				case 2: // prepare_position
-					a.checkpoint.Prepare = number
+					a.Checkpoint.Prepare = number
 				}
 				return nil
 			})
 		case 4: // stream_not_found
-			a.missing = true
+			a.Missing = true
 		case 8: // caught_up
-			a.caughtUp = true
+			a.CaughtUp = true
 		}
 		return nil
 	})
@@ -115,23 +119,23 @@ func (d *decoder) decode(received wireBytes) (a answer, err error) {
 }
 
 // event reads a ReadEvent that no link led to.
-func (d *decoder) event(a *answer, read []byte) error {
+func (d *decoder) event(a *Answer, read []byte) error {
 	return fields(read, func(field int, recorded []byte, _ uint64) error {
 		if field != 1 { // event
 			return nil
 		}
-		a.isEvent = true
+		a.IsEvent = true
 		err := fields(recorded, func(field int, value []byte, number uint64) error {
-			return d.field(&a.event, field, value, number)
+			return d.field(&a.Event, field, value, number)
 		})
-		a.stored = a.event.Time
-		a.event.restoreOrigin()
+		a.Stored = a.Event.Time
+		a.Event.RestoreOrigin()
 		return err
 	})
 }
 
 // field takes in a field of a RecordedEvent.
-func (d *decoder) field(r *Recorded, field int, value []byte, number uint64) error {
+func (d *decoder) field(r *eventlog.Recorded, field int, value []byte, number uint64) error {
 	switch field {
 	case 1: // id
 		return readID(&r.ID, value)
@@ -144,7 +148,7 @@ func (d *decoder) field(r *Recorded, field int, value []byte, number uint64) err
 			return nil
 		})
 	case 3: // stream_revision
-		r.Revision = Revision(min(number, math.MaxInt64))
+		r.Revision = eventlog.Revision(min(number, math.MaxInt64))
 	case 4: // prepare_position
 		r.Position.Prepare = number
 	case 5: // commit_position
@@ -178,7 +182,7 @@ func readID(id *uuid.UUID, value []byte) error {
 }
 
 // system takes in an entry of the event store's own metadata.
-func (d *decoder) system(r *Recorded, entry []byte) error {
+func (d *decoder) system(r *eventlog.Recorded, entry []byte) error {
 	var key, value []byte
 	err := fields(entry, func(field int, text []byte, _ uint64) error {
 		switch field {

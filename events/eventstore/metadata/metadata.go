@@ -1,4 +1,6 @@
-package eventstore
+// Package metadata reads and writes what EventStoreDB keeps in the metadata of a stream: what hides its events, and who may
+// read it.
+package metadata
 
 import (
 	"encoding/json"
@@ -15,17 +17,11 @@ const (
 // metadataPrefix begins the name of the stream that has the metadata of another one.
 const metadataPrefix = "$$"
 
-// IsSystem reports whether an event is one of the event store itself, by the name of its stream or by its type. In a stream of
-// Linkledger that is a tombstone, or what somebody else has put there.
-func (r Recorded) IsSystem() bool {
-	return strings.HasPrefix(r.Stream, "$") || strings.HasPrefix(r.Type, "$")
-}
+// StreamOf is the name of the stream that has the metadata of a stream.
+func StreamOf(stream string) string { return metadataPrefix + stream }
 
-// MetadataStream is the name of the stream that has the metadata of a stream.
-func MetadataStream(stream string) string { return metadataPrefix + stream }
-
-// MetadataOf returns the name of the stream whose metadata a stream has; false: it is no such stream.
-func MetadataOf(stream string) (string, bool) { return strings.CutPrefix(stream, metadataPrefix) }
+// Of returns the name of the stream whose metadata a stream has; false: it is no such stream.
+func Of(stream string) (string, bool) { return strings.CutPrefix(stream, metadataPrefix) }
 
 // hiding are the keys of metadata by which the event store hides events from readers.
 var hiding = []string{"$tb", "$maxCount", "$maxAge", "$acl"}

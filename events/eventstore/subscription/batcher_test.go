@@ -1,4 +1,4 @@
-package eventstore
+package subscription
 
 import (
 	"testing"
@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/semaphore"
+
+	"linkledger/events/eventstore"
 )
 
 // Events that nobody waits for are held, the longer the longer it took to apply the batch before; one that somebody waits
@@ -14,15 +16,15 @@ func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
-		b := batcher{room: semaphore.NewWeighted(1), SubscriberConfig: SubscriberConfig{
+		b := batcher{room: semaphore.NewWeighted(1), Config: Config{
 			Demand: NewDemand(), BatchSize: 5, MinPatience: DefaultMinPatience, MaxPatience: DefaultMaxPatience,
-			Patient: func(r Recorded) bool { return r.Type == "patient" },
+			Patient: func(r eventstore.Recorded) bool { return r.Type == "patient" },
 		}}
 		start, position := time.Now(), uint64(0)
 		arrive := func(eventType string) {
 			position++
-			at := Position{Commit: position}
-			arrivals <- arrival{event: &Recorded{Type: eventType, Position: at}, position: at}
+			at := eventstore.Position{Commit: position}
+			arrivals <- arrival{event: &eventstore.Recorded{Type: eventType, Position: at}, position: at}
 		}
 		takes := func(events int, at time.Duration) {
 			t.Helper()
@@ -75,20 +77,20 @@ type workbench struct {
 	start    time.Time
 }
 
-func newWorkbench(t *testing.T, cfg SubscriberConfig) *workbench {
+func newWorkbench(t *testing.T, cfg Config) *workbench {
 	t.Helper()
 	cfg.Demand, cfg.MinPatience, cfg.MaxPatience, cfg.InParts = NewDemand(), time.Second, time.Minute, true
-	cfg.Patient = func(r Recorded) bool { return r.Type == "patient" }
+	cfg.Patient = func(r eventstore.Recorded) bool { return r.Type == "patient" }
 	return &workbench{
-		T: t, batcher: batcher{SubscriberConfig: cfg, room: semaphore.NewWeighted(maxBatchBytes)},
+		T: t, batcher: batcher{Config: cfg, room: semaphore.NewWeighted(maxBatchBytes)},
 		arrivals: make(chan arrival, 100), start: time.Now(),
 	}
 }
 
 func (w *workbench) arrive(eventType string, size int) {
 	w.position++
-	at := Position{Commit: w.position}
-	a := arrival{event: &Recorded{Type: eventType, Data: make([]byte, size), Position: at}, position: at}
+	at := eventstore.Position{Commit: w.position}
+	a := arrival{event: &eventstore.Recorded{Type: eventType, Data: make([]byte, size), Position: at}, position: at}
 	if err := w.batcher.room.Acquire(w.Context(), a.size()); err != nil {
 		w.Fatal(err)
 	}
@@ -111,7 +113,7 @@ func (w *workbench) takes(events int, held bool, at time.Duration) {
 func TestParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorkbench(t, SubscriberConfig{BatchSize: 3})
+		w := newWorkbench(t, Config{BatchSize: 3})
 		w.arrive("patient", 1)
 		w.takes(1, false, 0) // nothing was sent for a long time
 		for range 7 {
@@ -142,7 +144,7 @@ func TestParts(t *testing.T) {
 func TestPartsOfACatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorkbench(t, SubscriberConfig{BatchSize: 3, Rests: true})
+		w := newWorkbench(t, Config{BatchSize: 3, Rests: true})
 		four := func() {
 			for range 4 {
 				w.arrive("other", 1)
@@ -174,7 +176,7 @@ func TestDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		const took = maxDemanded / demandedShare
-		w := newWorkbench(t, SubscriberConfig{BatchSize: 10})
+		w := newWorkbench(t, Config{BatchSize: 10})
 		patience := max(patientShare*took, w.batcher.MinPatience) - took
 		at := time.Duration(0)
 		batch := func(waits time.Duration) {

@@ -1,4 +1,5 @@
-package eventstore
+// Package subscription follows the log of an event store as a watermill Subscriber, in batches of events.
+package subscription
 
 import (
 	"context"
@@ -14,7 +15,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"golang.org/x/sync/semaphore"
 
-	"linkledger/events"
+	"linkledger/events/eventstore"
 )
 
 const (
@@ -46,9 +47,9 @@ const (
 
 // Batch is what one watermill message of a Subscriber carries. A batch without events moves the checkpoint only.
 type Batch struct {
-	Events   []Recorded
-	Position Position // the place in the log up to which everything that matches is in this batch or an earlier one
-	CaughtUp bool     // with this batch, everything was delivered that was in the log when the subscription began
+	Events   []eventstore.Recorded
+	Position eventstore.Position // the place in the log up to which everything that matches is in this batch or an earlier one
+	CaughtUp bool                // with this batch, everything was delivered that was in the log when the subscription began
 	// Held means that this is a part of a batch, of events that nobody waits for, and another part follows soon. They need not
 	// be committed before the rest of it is.
 	Held bool
@@ -62,13 +63,13 @@ func BatchOf(m *message.Message) Batch {
 	return batch
 }
 
-// SubscriberConfig of a Subscriber.
-type SubscriberConfig struct {
+// Config of a Subscriber.
+type Config struct {
 	// Filter selects the events to follow.
-	Filter Filter
+	Filter eventstore.Filter
 	// Checkpoint returns the position behind which to go on; the zero position is the start of the log. It is asked
 	// again after every drop and every nack, because only the read model's database knows what was committed.
-	Checkpoint func(context.Context) (Position, error)
+	Checkpoint func(context.Context) (eventstore.Position, error)
 	// BatchSize is the most events of one batch; 0 means DefaultBatchSize.
 	BatchSize int
 	// Decode has events decoded as they arrive, beside the work on the batch before.
@@ -76,7 +77,7 @@ type SubscriberConfig struct {
 	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of nothing else are held
 	// back, so that many small ones become few large ones: so long that a tenth of the time goes into them, but at least
 	// MinPatience and at most MaxPatience.
-	Patient func(Recorded) bool
+	Patient func(eventstore.Recorded) bool
 	// Rests means that nobody waits for any event. A subscription that has caught up and is needed again too soon ends, and
 	// is taken up again when that time is over: the event store then sends at one go what it would have sent one by one.
 	Rests bool
@@ -100,8 +101,8 @@ type SubscriberConfig struct {
 // drops the subscription, the Subscriber waits a moment, asks for the checkpoint and subscribes again from there; it never
 // gives up.
 type Subscriber struct {
-	store  *Store
-	cfg    SubscriberConfig
+	store  *eventstore.Store
+	cfg    Config
 	closed context.CancelFunc
 	ctx    context.Context //nolint:containedctx // ends with Close, as watermill's Subscriber contract demands
 	active sync.WaitGroup
@@ -109,8 +110,8 @@ type Subscriber struct {
 
 var _ message.Subscriber = (*Subscriber)(nil)
 
-// NewSubscriber returns a Subscriber on the store.
-func NewSubscriber(store *Store, cfg SubscriberConfig) *Subscriber {
+// New returns a Subscriber on the store.
+func New(store *eventstore.Store, cfg Config) *Subscriber {
 	if cfg.BatchSize == 0 {
 		cfg.BatchSize = DefaultBatchSize
 	}
@@ -137,7 +138,7 @@ func NewSubscriber(store *Store, cfg SubscriberConfig) *Subscriber {
 // ends or the Subscriber is closed, never by an outage: watermill's Router ends with its last subscription.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if s.ctx.Err() != nil {
-		return nil, ErrClosed
+		return nil, eventstore.ErrClosed
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stopWatching := context.AfterFunc(s.ctx, cancel)
@@ -220,7 +221,7 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the subscription at the server and the receiving goroutine
-	subscription, err := s.store.subscribe(ctx, from, s.cfg.Filter)
+	subscription, err := s.store.Subscribe(ctx, from, s.cfg.Filter)
 	if err != nil {
 		return false, err
 	}
@@ -240,9 +241,9 @@ func (s *Subscriber) subscribeOnce(ctx context.Context, out chan<- *message.Mess
 // deliverAll gathers arrivals into batches and delivers them, until a batch is refused or the arrivals end, which is no
 // error here.
 func (s *Subscriber) deliverAll(
-	ctx context.Context, from Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
+	ctx context.Context, from eventstore.Position, arrivals <-chan arrival, room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
-	batches := batcher{SubscriberConfig: s.cfg, room: room, position: from}
+	batches := batcher{Config: s.cfg, room: room, position: from}
 	var rest resting // in which the next event ends the subscription
 	for {
 		live := batches.live // before this batch
@@ -289,8 +290,8 @@ func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) erro
 
 // arrival is an event, or a position that was reached without one, or the news that nothing more is waiting.
 type arrival struct {
-	event    *Recorded
-	position Position
+	event    *eventstore.Recorded
+	position eventstore.Position
 	caughtUp bool
 }
 
@@ -303,25 +304,25 @@ func (a arrival) size() int64 {
 }
 
 // receive hands on what the subscription sends, as far as there is room, until it drops; then it closes arrivals.
-func (s *Subscriber) receive(ctx context.Context, subscription *subscription, arrivals chan<- arrival, room *semaphore.Weighted) error {
+func (s *Subscriber) receive(ctx context.Context, subscription *eventstore.Subscription, arrivals chan<- arrival, room *semaphore.Weighted) error {
 	defer close(arrivals)
-	defer subscription.close()
+	defer subscription.Close()
 	for {
-		received, err := subscription.next(ctx)
+		received, err := subscription.Next(ctx)
 		if err != nil {
 			return fmt.Errorf("subscription dropped: %w", err)
 		}
-		a := arrival{position: received.checkpoint, caughtUp: received.caughtUp}
+		a := arrival{position: received.Checkpoint, caughtUp: received.CaughtUp}
 		switch {
-		case received.isEvent:
-			a.event, a.position = &received.event, received.event.Position
+		case received.IsEvent:
+			a.event, a.position = &received.Event, received.Event.Position
 			if s.cfg.Decode {
-				a.event.body, _ = events.Decode(a.event.Type, a.event.Data) // an error comes up again in Event
+				a.event.Predecode()
 			}
 		case a.caughtUp:
 			// Not every server sends a checkpoint where a search for events that do not match has come to its end.
-			a.position = subscription.head
-		case a.position == Position{} || a.position.Commit == math.MaxUint64:
+			a.position = subscription.Head
+		case a.position == eventstore.Position{} || a.position.Commit == math.MaxUint64:
 			// It says that it fell behind, which the batcher sees by itself. Or the checkpoint of an empty search is the
 			// end of the log, MaxUint64, as some servers have it; going on from there would skip events.
 			continue

@@ -1,4 +1,4 @@
-package eventstore
+package eventlog
 
 import (
 	"bytes"
@@ -37,8 +37,8 @@ func withOrigin(metadata []byte, from origin) ([]byte, error) {
 	return append(added, '}'), nil
 }
 
-// restoreOrigin makes of a copied event what it was, but for its position.
-func (r *Recorded) restoreOrigin() {
+// RestoreOrigin makes of a copied event what it was, but for its position.
+func (r *Recorded) RestoreOrigin() {
 	if metadata, from, copied := cutOrigin(r.Metadata); copied {
 		r.Metadata, r.Time, r.Origin = metadata, from.Time, Position{Commit: from.Commit, Prepare: from.Prepare}
 	}
@@ -59,4 +59,19 @@ func cutOrigin(metadata []byte) ([]byte, origin, bool) {
 	}
 	before := bytes.TrimSuffix(metadata[:at], []byte(","))
 	return append(bytes.Clone(before), '}'), from, true
+}
+
+// FirstPosition is where the event was recorded first.
+func (r Recorded) FirstPosition() Position {
+	if r.Origin != (Position{}) {
+		return r.Origin
+	}
+	return r.Position
+}
+
+// MetadataOfCopy is the metadata that a copy of the event has, which tells where it was recorded first. It is ErrForeign
+// where Linkledger has not written the event.
+func (r Recorded) MetadataOfCopy() ([]byte, error) {
+	at := r.FirstPosition()
+	return withOrigin(r.Metadata, origin{Time: r.Time.UTC(), Commit: at.Commit, Prepare: at.Prepare})
 }
