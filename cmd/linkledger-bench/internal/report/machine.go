@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// machine describes where was measured.
-type machine struct {
+// Machine describes where was measured.
+type Machine struct {
 	Processor  string  `json:"processor"`
 	Cores      int     `json:"cores"`
 	MemoryGB   float64 `json:"memory_gb"`
@@ -25,14 +25,14 @@ type machine struct {
 }
 
 // String is a line for people.
-func (m machine) String() string {
+func (m Machine) String() string {
 	return fmt.Sprintf("%s, %d cores, %.0f GB, Linux %s, load %s, a sync takes %.2f ms; linkledger %s, %s, PostgreSQL %s",
 		m.Processor, m.Cores, m.MemoryGB, m.Kernel, m.Load, m.SyncMS, m.Program, m.Go, m.PostgreSQL)
 }
 
-// describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays empty.
-func describe(folder string) (machine, error) {
-	m := machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Processor: procField("cpuinfo", "model name")}
+// Describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays empty.
+func Describe(folder string) (Machine, error) {
+	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Processor: procField("cpuinfo", "model name")}
 	kibibytes, _ := strconv.ParseFloat(strings.TrimSuffix(procField("meminfo", "MemTotal"), " kB"), 64)
 	m.MemoryGB = kibibytes * 1024 / 1e9
 	m.Kernel = procLine("sys/kernel/osrelease")

@@ -1,4 +1,4 @@
-package main
+package installation
 
 import (
 	"fmt"
@@ -11,21 +11,21 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// network lies between a service and its event store, and delays what is sent in each direction.
-type network struct {
+// Network lies between a service and its event store, and delays what is sent in each direction.
+type Network struct {
 	*toxiproxy.Proxy
 
-	url string // connection string of the event store behind it
+	URL string // connection string of the event store behind it
 }
 
-// startNetwork starts a network in front of the event store of a connection string.
-func startNetwork(store string, delay time.Duration) (*network, error) {
+// StartNetwork starts a network in front of the event store of a connection string.
+func StartNetwork(store string, delay time.Duration) (*Network, error) {
 	behind, err := url.Parse(store)
 	if err != nil {
 		return nil, err
 	}
 	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
-	n := &network{Proxy: toxiproxy.NewProxy(server, "network", "127.0.0.1:0", behind.Host)}
+	n := &Network{Proxy: toxiproxy.NewProxy(server, "network", "127.0.0.1:0", behind.Host)}
 	if err := n.Start(); err != nil {
 		return nil, err
 	}
@@ -37,6 +37,6 @@ func startNetwork(store string, delay time.Duration) (*network, error) {
 		}
 	}
 	behind.Host = n.Listen
-	n.url = behind.String()
+	n.URL = behind.String()
 	return n, nil
 }

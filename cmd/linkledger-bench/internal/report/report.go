@@ -1,4 +1,6 @@
-package main
+// Package report is the report of a benchmark: results with their medians, as JSON and as tables, and what has changed
+// since an older one.
+package report
 
 import (
 	"encoding/json"
@@ -13,61 +15,62 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// report is what is written as JSON.
-type report struct {
+// Report is what is written as JSON.
+type Report struct {
 	Time    time.Time `json:"time"`
-	Machine machine   `json:"machine"`
+	Machine Machine   `json:"machine"`
 	Runs    int       `json:"runs"`
 	IdleMB  float64   `json:"idle_mb"` // resident memory of the program before it served anything
-	Results []result  `json:"results"`
+	Results []Result  `json:"results"`
 }
 
-// figures of one side. Rates are per second, percentiles in milliseconds, and zero where no single calls are made.
-type figures struct {
+// Figures of one side. Rates are per second, percentiles in milliseconds, and zero where no single calls are made.
+type Figures struct {
 	Rate float64 `json:"rate"`
 	P50  float64 `json:"p50_ms,omitempty"`
 	P99  float64 `json:"p99_ms,omitempty"`
 }
 
-// result is one measurement: the medians of its runs.
-type result struct {
+// Result is one measurement: the medians of its runs.
+type Result struct {
 	Name string `json:"name"`
 	Unit string `json:"unit"`
-	figures
+	Figures
 	Ratio   float64 `json:"ratio"` // of the rates of program and control
-	Control control `json:"control"`
+	Control Control `json:"control"`
 	PeakMB  float64 `json:"peak_mb"` // the most resident memory that the measured process had during the runs
-	Clicks  *clicks `json:"clicks,omitempty"`
+	Clicks  *Clicks `json:"clicks,omitempty"`
 	Runs    []pair  `json:"runs"`
 }
 
-type control struct {
+// Control is what the program was measured against.
+type Control struct {
 	Name string `json:"name"`
-	figures
+	Figures
 }
 
 // pair is one run.
 type pair struct {
-	Ours    figures `json:"ours"`
-	Control figures `json:"control"`
+	Ours    Figures `json:"ours"`
+	Control Figures `json:"control"`
 }
 
-// clicks compares the redirects that were answered, warm-up included, with the clicks that the API tells afterwards.
-type clicks struct {
+// Clicks compares the redirects that were answered, warm-up included, with the clicks that the API tells afterwards.
+type Clicks struct {
 	Answered int64 `json:"answered"`
 	Recorded int64 `json:"recorded"`
 }
 
-// add takes in a run.
-func (r *result) add(ours, bare figures) {
+// Add takes in a run.
+func (r *Result) Add(ours, bare Figures) {
 	r.Runs = append(r.Runs, pair{Ours: ours, Control: bare})
-	r.figures = median(r.Runs, func(p pair) figures { return p.Ours })
-	r.Control.figures = median(r.Runs, func(p pair) figures { return p.Control })
+	r.Figures = median(r.Runs, func(p pair) Figures { return p.Ours })
+	r.Control.Figures = median(r.Runs, func(p pair) Figures { return p.Control })
 	r.Ratio = middle(r.Runs, func(p pair) float64 { return p.Ours.Rate / p.Control.Rate })
 }
 
-func median(runs []pair, side func(pair) figures) figures {
-	return figures{
+func median(runs []pair, side func(pair) Figures) Figures {
+	return Figures{
 		Rate: middle(runs, func(p pair) float64 { return side(p).Rate }),
 		P50:  middle(runs, func(p pair) float64 { return side(p).P50 }),
 		P99:  middle(runs, func(p pair) float64 { return side(p).P99 }),
@@ -88,8 +91,8 @@ func middle(runs []pair, of func(pair) float64) float64 {
 	return values[half]
 }
 
-// print prints a report for people.
-func (r *report) print(w io.Writer) error {
+// Print prints a report for people.
+func (r *Report) Print(w io.Writer) error {
 	t := newTable(2, 3, 4, 5, 7, 8, 9)
 	t.AppendHeader(table.Row{"measured", "per second", "p50 ms", "p99 ms", "of control", "control", "per second", "p99 ms", "peak MB"})
 	for _, result := range r.Results {
@@ -142,7 +145,8 @@ func significant(n float64) string {
 	return strconv.FormatFloat(n, 'g', 3, 64)
 }
 
-func (r *report) save(file string) error {
+// Save writes the report as JSON.
+func (r *Report) Save(file string) error {
 	body, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -150,12 +154,13 @@ func (r *report) save(file string) error {
 	return os.WriteFile(file, append(body, '\n'), 0o644) //nolint:gosec // for everybody to read
 }
 
-func readReport(file string) (*report, error) {
+// Read reads a report that Save has written.
+func Read(file string) (*Report, error) {
 	body, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("report to compare with: %w", err)
 	}
-	var r report
+	var r Report
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, fmt.Errorf("%s is no report of linkledger-bench: %w", file, err)
 	}

@@ -1,4 +1,4 @@
-package main
+package caller
 
 import (
 	"bufio"
@@ -14,12 +14,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// visitors are connections to one server that speak just enough HTTP, so that most of the machine is left to the server.
-type visitors struct {
+// Visitors are connections to one server that speak just enough HTTP, so that most of the machine is left to the server.
+type Visitors struct {
 	host     string
 	hashes   []string
 	all      []*visitor
-	answered atomic.Int64
+	Answered atomic.Int64
 }
 
 type visitor struct {
@@ -29,34 +29,35 @@ type visitor struct {
 	visits  int
 }
 
-// dialVisitors connects so many visitors of links.
-func dialVisitors(ctx context.Context, base string, hashes []string, number int) (*visitors, error) {
-	v := &visitors{host: strings.TrimPrefix(base, "http://"), hashes: hashes}
+// DialVisitors connects so many visitors of links.
+func DialVisitors(ctx context.Context, base string, hashes []string, number int) (*Visitors, error) {
+	v := &Visitors{host: strings.TrimPrefix(base, "http://"), hashes: hashes}
 	var dialer net.Dialer
 	for range number {
 		connection, err := dialer.DialContext(ctx, "tcp", v.host)
 		if err != nil {
-			return nil, errors.Join(err, v.close())
+			return nil, errors.Join(err, v.Close())
 		}
 		v.all = append(v.all, &visitor{Conn: connection, answers: bufio.NewReader(connection)})
 	}
 	return v, nil
 }
 
-func (v *visitors) close() (err error) {
+// Close closes the connections.
+func (v *Visitors) Close() (err error) {
 	for _, one := range v.all {
 		err = errors.Join(err, one.Close())
 	}
 	return err
 }
 
-// visitAll follows every link once at least, so that the server has them in memory.
-func (v *visitors) visitAll(ctx context.Context) error {
+// VisitAll follows every link once at least, so that the server has them in memory.
+func (v *Visitors) VisitAll(ctx context.Context) error {
 	all, ctx := errgroup.WithContext(ctx)
 	for worker := range v.all {
 		all.Go(func() error {
 			for range len(v.hashes)/len(v.all) + 1 {
-				if err := errors.Join(ctx.Err(), v.visit(ctx, worker)); err != nil {
+				if err := errors.Join(ctx.Err(), v.Visit(ctx, worker)); err != nil {
 					return err
 				}
 			}
@@ -66,8 +67,8 @@ func (v *visitors) visitAll(ctx context.Context) error {
 	return all.Wait()
 }
 
-// visit follows one of the links, each as often as the others.
-func (v *visitors) visit(_ context.Context, worker int) error {
+// Visit follows one of the links, each as often as the others.
+func (v *Visitors) Visit(_ context.Context, worker int) error {
 	one := v.all[worker]
 	one.visits++
 	hash := v.hashes[(one.visits*len(v.all)+worker)*7919%len(v.hashes)]
@@ -81,7 +82,7 @@ func (v *visitors) visit(_ context.Context, worker int) error {
 	if err := readRedirect(one.answers); err != nil {
 		return err
 	}
-	v.answered.Add(1)
+	v.Answered.Add(1)
 	return nil
 }
 

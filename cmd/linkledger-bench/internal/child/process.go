@@ -1,4 +1,5 @@
-package main
+// Package child runs a process that is measured, or measured against, and reads how much memory it takes.
+package child
 
 import (
 	"bufio"
@@ -24,40 +25,40 @@ const (
 	tailLines = 20
 )
 
-// child is a process that is measured, or measured against.
-type child struct {
-	command  *exec.Cmd
-	greeting string        // all that it printed until it was ready
+// Process is a process that is measured, or measured against.
+type Process struct {
+	Command  *exec.Cmd
+	Greeting string        // all that it printed until it was ready
 	ended    chan struct{} // closed when it has ended
 	tail     []string      // its last lines; valid once ended
 	err      error         // how it ended; valid once ended
 }
 
-// start starts a program and waits until it has printed a line with certain words in it. It ends with stop, or with this
+// Start starts a program and waits until it has printed a line with certain words in it. It ends with stop, or with this
 // process, however that ends; Ctrl-C reaches this process alone.
-func start(ctx context.Context, ready, program string, args ...string) (*child, error) {
+func Start(ctx context.Context, ready, program string, args ...string) (*Process, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("it was not ready within %s", startPatience))
 	defer cancel()
-	c := &child{ended: make(chan struct{})}
-	c.command = exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // the program that is asked for
-	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	c := &Process{ended: make(chan struct{})}
+	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // the program that is asked for
+	c.Command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started, greeted := make(chan error, 1), make(chan string, 1)
 	go c.run(ready, started, greeted)
 	if err := <-started; err != nil {
 		return nil, err
 	}
 	select {
-	case c.greeting = <-greeted:
+	case c.Greeting = <-greeted:
 		return c, nil
 	case <-c.ended:
 		return nil, fmt.Errorf("%s %s ended before it was ready: %w", program, args[0], c.failure())
 	case <-ctx.Done():
-		return nil, errors.Join(fmt.Errorf("start %s %s: %w", program, args[0], context.Cause(ctx)), c.stop())
+		return nil, errors.Join(fmt.Errorf("start %s %s: %w", program, args[0], context.Cause(ctx)), c.Stop())
 	}
 }
 
 // run keeps its thread to itself, because the kernel sends the parent-death signal when the thread that forked ends.
-func (c *child) run(ready string, started chan<- error, greeted chan<- string) {
+func (c *Process) run(ready string, started chan<- error, greeted chan<- string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	reader, writer, err := os.Pipe()
@@ -66,19 +67,19 @@ func (c *child) run(ready string, started chan<- error, greeted chan<- string) {
 		return
 	}
 	defer func() { _ = reader.Close() }() // read to its end
-	c.command.Stdout, c.command.Stderr = writer, writer
-	err = errors.Join(c.command.Start(), writer.Close())
+	c.Command.Stdout, c.Command.Stderr = writer, writer
+	err = errors.Join(c.Command.Start(), writer.Close())
 	started <- err
 	if err != nil {
 		return
 	}
 	defer close(c.ended)
 	c.follow(reader, ready, greeted)
-	c.err = c.command.Wait()
+	c.err = c.Command.Wait()
 }
 
 // follow reads what the process prints, to its end.
-func (c *child) follow(output io.Reader, ready string, greeted chan<- string) {
+func (c *Process) follow(output io.Reader, ready string, greeted chan<- string) {
 	var greeting strings.Builder
 	waiting := true
 	lines := bufio.NewScanner(output)
@@ -96,41 +97,42 @@ func (c *child) follow(output io.Reader, ready string, greeted chan<- string) {
 	_, _ = io.Copy(io.Discard, output) // after a line that is too long
 }
 
-func (c *child) failure() error {
+func (c *Process) failure() error {
 	return fmt.Errorf("%w\n%s", c.err, strings.Join(c.tail, "\n"))
 }
 
-// stop ends the process as Ctrl-C does, and demands that it ends well.
-func (c *child) stop() error {
-	_ = c.command.Process.Signal(os.Interrupt) // an error means that it has ended
-	late := time.AfterFunc(stopPatience, func() { _ = c.command.Process.Kill() })
+// Stop ends the process as Ctrl-C does, and demands that it ends well.
+func (c *Process) Stop() error {
+	_ = c.Command.Process.Signal(os.Interrupt) // an error means that it has ended
+	late := time.AfterFunc(stopPatience, func() { _ = c.Command.Process.Kill() })
 	defer late.Stop()
 	<-c.ended
 	if c.err != nil {
-		return fmt.Errorf("%s ended with %w", c.command.Path, c.failure())
+		return fmt.Errorf("%s ended with %w", c.Command.Path, c.failure())
 	}
 	return nil
 }
 
 // proc is the path of a file of /proc about the process.
-func (c *child) proc(name string) string {
-	return fmt.Sprintf("/proc/%d/%s", c.command.Process.Pid, name)
+func (c *Process) proc(name string) string {
+	return fmt.Sprintf("/proc/%d/%s", c.Command.Process.Pid, name)
 }
 
-// resident returns the memory that the process has now, in MB.
-func (c *child) resident() (float64, error) { return c.memory("VmRSS:") }
+// Resident returns the memory that the process has now, in MB.
+func (c *Process) Resident() (float64, error) { return c.memory("VmRSS:") }
 
-// peak returns the most memory that the process has had, in MB, ever or since forgetPeak.
-func (c *child) peak() (float64, error) { return c.memory("VmHWM:") }
+// Peak returns the most memory that the process has had, in MB, ever or since ForgetPeak.
+func (c *Process) Peak() (float64, error) { return c.memory("VmHWM:") }
 
-func (c *child) forgetPeak() error {
+// ForgetPeak begins a new peak.
+func (c *Process) ForgetPeak() error {
 	return os.WriteFile(c.proc("clear_refs"), []byte("5"), 0) // see proc(5)
 }
 
-func (c *child) memory(field string) (float64, error) {
+func (c *Process) memory(field string) (float64, error) {
 	status, err := os.ReadFile(c.proc("status"))
 	if err != nil {
-		return 0, fmt.Errorf("memory of %s: %w", c.command.Path, err)
+		return 0, fmt.Errorf("memory of %s: %w", c.Command.Path, err)
 	}
 	for line := range strings.Lines(string(status)) {
 		if words := strings.Fields(line); len(words) == 3 && words[0] == field {
@@ -138,5 +140,5 @@ func (c *child) memory(field string) (float64, error) {
 			return kibibytes * 1024 / 1e6, err
 		}
 	}
-	return 0, fmt.Errorf("memory of %s: %s has no %s", c.command.Path, c.proc("status"), field)
+	return 0, fmt.Errorf("memory of %s: %s has no %s", c.Command.Path, c.proc("status"), field)
 }

@@ -1,4 +1,4 @@
-package main
+package report
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 // noise is how far the ratios of two reports may lie apart for no reason: a shared machine gives as much between hours.
 const noise = 0.2
 
-// printChanges prints how the ratios to the controls have changed since an older report. Rates are not compared: they
+// PrintChanges prints how the ratios to the controls have changed since an older report. Rates are not compared: they
 // tell as much of the machine as of the program.
-func printChanges(w io.Writer, before, after *report) error {
+func PrintChanges(w io.Writer, before, after *Report) error {
 	t := newTable(3, 4, 5, 6, 7)
 	t.AppendHeader(table.Row{"measured", "control", "of control before", "after", "change", "p99 ms before", "after", ""})
-	gone := make(map[[2]string]result)
+	gone := make(map[[2]string]Result)
 	for _, result := range before.Results {
 		gone[result.key()] = result
 	}
@@ -43,7 +43,7 @@ func printChanges(w io.Writer, before, after *report) error {
 }
 
 // key is what a measurement has in common with the same in another report.
-func (r *result) key() [2]string { return [2]string{r.Name, r.Control.Name} }
+func (r *Result) key() [2]string { return [2]string{r.Name, r.Control.Name} }
 
 func verdict(change float64) string {
 	switch {
