@@ -11,6 +11,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine"
 )
 
@@ -82,7 +83,7 @@ func BenchmarkCatchUp(b *testing.B) {
 // follow receives the batches of the links projection and does nothing with them.
 func follow(b *testing.B, store *eventstore.Store, last uint64) {
 	b.Helper()
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(store, subscription.Config{
 		Filter:     eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
 		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
 	})
@@ -94,7 +95,7 @@ func follow(b *testing.B, store *eventstore.Store, last uint64) {
 		b.Fatal(err)
 	}
 	for m := range messages {
-		done := eventstore.BatchOf(m).Position.Commit >= last
+		done := subscription.BatchOf(m).Position.Commit >= last
 		m.Ack()
 		if done {
 			return

@@ -12,6 +12,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
@@ -125,7 +126,7 @@ func TestParking(t *testing.T) {
 	if got := w.dump(ctx, t); got != want {
 		t.Errorf("tables\n%s, want\n%s", got, want)
 	}
-	if err := p.Apply(ctx, eventstore.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, generation.ErrFenced) {
+	if err := p.Apply(ctx, subscription.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("the owner that knew of the letters: %v", err)
 	}
 }

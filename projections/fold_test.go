@@ -17,6 +17,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
@@ -36,8 +37,8 @@ func mustHandle(ctx context.Context, t fatalf, p *projector.Projector, batch []e
 	}
 }
 
-func batchOf(recorded []eventstore.Recorded) eventstore.Batch {
-	batch := eventstore.Batch{Events: recorded}
+func batchOf(recorded []eventstore.Recorded) subscription.Batch {
+	batch := subscription.Batch{Events: recorded}
 	if len(recorded) > 0 {
 		batch.Position = recorded[len(recorded)-1].Position
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
-	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/metadata"
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
@@ -36,7 +36,7 @@ func intrusions() map[string]intrusion {
 		"odd type":     {appending("a\x00b", `{}`), true},
 		"no body":      {appending("url.painted.v1", ""), true},
 		"link":         {appending("$>", "0@account-x"), false},
-		"$metadata":    {appending(eventstore.TypeMetadata, `{"$tb":9}`), false},
+		"$metadata":    {appending(metadata.TypeMetadata, `{"$tb":9}`), false},
 	}
 	for _, cut := range eventstoretest.Cuts() {
 		all[cut.Name] = intrusion{func(t *testing.T, url, stream string) {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 	"sync/atomic"
 
 	"github.com/google/uuid"
 
+	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/cmd/linkledger-bench/internal/load"
+	"linkledger/cmd/linkledger-bench/internal/report"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -17,47 +19,36 @@ import (
 // appendCallers is how many append at a time.
 const appendCallers = 64
 
-var storeReady = regexp.MustCompile(`msg="event store is ready" url="([^"]+)"`)
-
-// startStore runs the embedded event store alone and returns its connection string.
-func (b *bench) startStore(ctx context.Context, folder string, flags ...string) (c *child, url string, err error) {
-	args := append([]string{"eventstore", "--data", folder, "--listen", "127.0.0.1:0"}, flags...)
-	if c, err = start(ctx, "event store is ready", b.program, args...); err != nil {
-		return nil, "", err
-	}
-	return c, storeReady.FindStringSubmatch(c.greeting)[1], nil
-}
-
 // appends measures single events of 300 bytes, each durable in a stream of its own, through the client that every write
 // of the service goes through. The control answers the same calls of the same client at once.
-func (b *bench) appends(ctx context.Context) (r result, err error) {
-	c, url, err := b.startStore(ctx, b.path("appended"))
+func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
+	c, url, err := installation.StartStore(ctx, b.program, b.path("appended"))
 	if err != nil {
-		return result{}, err
+		return report.Result{}, err
 	}
-	defer func() { err = errors.Join(err, c.stop()) }()
+	defer func() { err = errors.Join(err, c.Stop()) }()
 	store, err := eventstore.Open(eventstore.Config{URL: url})
 	if err != nil {
-		return result{}, err
+		return report.Result{}, err
 	}
 	defer store.Close()
 	nowhere, err := eventstore.Open(eventstore.Config{URL: b.control.store})
 	if err != nil {
-		return result{}, err
+		return report.Result{}, err
 	}
 	defer nowhere.Close()
-	return b.compare(ctx, comparison{
-		name: "appends", unit: "events", control: "bare gRPC append",
-		workers: appendCallers, each: 1, ours: appendTo(store), bare: appendTo(nowhere), server: c,
+	return b.Compare(ctx, load.Comparison{
+		Name: "appends", Unit: "events", Control: "bare gRPC append",
+		Workers: appendCallers, Each: 1, Ours: appendTo(store), Bare: appendTo(nowhere), Server: c,
 	})
 }
 
-func appendTo(store *eventstore.Store) call {
+func appendTo(store *eventstore.Store) load.Call {
 	return appendEvent(store, events.StreamURL, events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)})
 }
 
 // appendEvent appends an event again and again, each time to a new stream.
-func appendEvent(store *eventstore.Store, prefix string, e events.Event) call {
+func appendEvent(store *eventstore.Store, prefix string, e events.Event) load.Call {
 	event := []events.Event{e}
 	var streams atomic.Int64
 	return func(ctx context.Context, _ int) error {

@@ -16,6 +16,8 @@ import (
 	"github.com/uptrace/bunrouter"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+
+	"linkledger/cmd/linkledger-bench/internal/child"
 )
 
 // controlCommand serves the same protocols as the program with nothing behind them, in a process of its own as the
@@ -97,7 +99,7 @@ func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 
 // bare is the running control.
 type bare struct {
-	*child
+	*child.Process
 	web   string // base URL
 	store string // connection string
 }
@@ -107,10 +109,10 @@ func startControl(ctx context.Context) (*bare, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := start(ctx, "control is ready", program, "control")
+	c, err := child.Start(ctx, "control is ready", program, "control")
 	if err != nil {
 		return nil, err
 	}
-	addresses := controlReady.FindStringSubmatch(c.greeting)
-	return &bare{child: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false"}, nil
+	addresses := controlReady.FindStringSubmatch(c.Greeting)
+	return &bare{Process: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false"}, nil
 }

@@ -5,6 +5,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+
+	"linkledger/cmd/linkledger-bench/internal/caller"
+	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/cmd/linkledger-bench/internal/load"
+	"linkledger/cmd/linkledger-bench/internal/report"
 )
 
 const (
@@ -15,16 +20,16 @@ const (
 )
 
 // creates measures links that are durable and readable when answered, one and fifty per call.
-func (b *bench) creates(ctx context.Context, s *service) ([]result, error) {
-	ours, bare := newClient(s.base, s.client, creators), newClient(b.control.web, s.client, creators)
-	defer ours.close()
-	defer bare.close()
-	var results []result
+func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
+	ours, bare := caller.New(s.Base, s.Client, creators), caller.New(b.control.web, s.Client, creators)
+	defer ours.Close()
+	defer bare.Close()
+	var results []report.Result
 	for _, size := range []int{1, batchSize} {
-		r, err := b.compare(ctx, comparison{
-			name: fmt.Sprintf("creates, %d per call", size), unit: "links", control: "bare echo",
-			workers: creators, each: size, ours: ours.creating(size), bare: bare.creating(size),
-			server: s.child, settle: s.settle,
+		r, err := b.Compare(ctx, load.Comparison{
+			Name: fmt.Sprintf("creates, %d per call", size), Unit: "links", Control: "bare echo",
+			Workers: creators, Each: size, Ours: creating(ours, size), Bare: creating(bare, size),
+			Server: s.Process, Settle: s.Settle,
 		})
 		if err != nil {
 			return nil, err
@@ -34,10 +39,10 @@ func (b *bench) creates(ctx context.Context, s *service) ([]result, error) {
 	return results, nil
 }
 
-func (c *client) creating(size int) call {
+func creating(c *caller.Client, size int) load.Call {
 	body := batchBody(size)
 	return func(ctx context.Context, _ int) error {
-		_, err := c.call(ctx, http.MethodPost, "/urls", body)
+		_, err := c.Call(ctx, http.MethodPost, "/urls", body)
 		return err
 	}
 }

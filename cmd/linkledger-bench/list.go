@@ -7,6 +7,11 @@ import (
 	"net/http"
 
 	"github.com/jackc/pgx/v5"
+
+	"linkledger/cmd/linkledger-bench/internal/caller"
+	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/cmd/linkledger-bench/internal/load"
+	"linkledger/cmd/linkledger-bench/internal/report"
 )
 
 const (
@@ -18,9 +23,9 @@ const (
 
 // lists measures pages of the account with many links, newest first, from its end and from its middle. The control reads
 // the rows alone, found by their index.
-func (b *bench) lists(ctx context.Context, s *service) (results []result, err error) {
-	ours := newClient(s.base, s.lister, listers)
-	defer ours.close()
+func (b *bench) lists(ctx context.Context, s *installation.Service) (results []report.Result, err error) {
+	ours := caller.New(s.Base, s.Lister, listers)
+	defer ours.Close()
 	databases := make([]*pgx.Conn, listers)
 	for i := range databases {
 		if databases[i], err = pgx.Connect(ctx, s.Database); err != nil {
@@ -30,15 +35,15 @@ func (b *bench) lists(ctx context.Context, s *service) (results []result, err er
 	}
 	for _, offset := range []int{0, b.links / 2} {
 		path := fmt.Sprintf("/urls?limit=%d&offset=%d", listed, offset)
-		r, err := b.compare(ctx, comparison{
-			name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), unit: "pages", control: "bare SELECT",
-			workers: listers, each: 1, server: s.child,
-			ours: func(ctx context.Context, _ int) error {
-				_, err := ours.call(ctx, http.MethodGet, path, nil)
+		r, err := b.Compare(ctx, load.Comparison{
+			Name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), Unit: "pages", Control: "bare SELECT",
+			Workers: listers, Each: 1, Server: s.Process,
+			Ours: func(ctx context.Context, _ int) error {
+				_, err := ours.Call(ctx, http.MethodGet, path, nil)
 				return err
 			},
-			bare: func(ctx context.Context, worker int) error {
-				return selectPage(ctx, databases[worker], s.lister.ID, b.links-offset)
+			Bare: func(ctx context.Context, worker int) error {
+				return selectPage(ctx, databases[worker], s.Lister.ID, b.links-offset)
 			},
 		})
 		if err != nil {

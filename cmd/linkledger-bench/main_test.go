@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"linkledger/cmd/linkledger-bench/internal/child"
+	"linkledger/cmd/linkledger-bench/internal/report"
 )
 
 // program is the real binary, built once.
@@ -44,12 +47,12 @@ func TestMain(m *testing.M) {
 func TestShort(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	before := report{Time: time.Now(), Results: []result{
-		{Name: "appends", Ratio: 1e6, Control: control{Name: "bare gRPC append"}},
-		{Name: "appends", Ratio: 1, Control: control{Name: "another control"}},
+	before := report.Report{Time: time.Now(), Results: []report.Result{
+		{Name: "appends", Ratio: 1e6, Control: report.Control{Name: "bare gRPC append"}},
+		{Name: "appends", Ratio: 1, Control: report.Control{Name: "another control"}},
 	}}
 	older, output := filepath.Join(folder, "older.json"), filepath.Join(folder, "bench.json")
-	if err := before.save(older); err != nil {
+	if err := before.Save(older); err != nil {
 		t.Fatal(err)
 	}
 	data := t.TempDir()
@@ -58,7 +61,7 @@ func TestShort(t *testing.T) {
 	if err := run(t.Context(), args, &stdout, &stderr); err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	after, err := readReport(output)
+	after, err := report.Read(output)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,5 +129,14 @@ func TestWrongFlags(t *testing.T) {
 				t.Errorf("%v; want %q", err, test.want)
 			}
 		})
+	}
+}
+
+// A process that fails says why.
+func TestChildThatFails(t *testing.T) {
+	t.Parallel()
+	_, err := child.Start(t.Context(), "ready", program, "dev", "--listen", "nowhere")
+	if err == nil || !strings.Contains(err.Error(), "ended before it was ready") || !strings.Contains(err.Error(), "--listen (LINKLEDGER_LISTEN)") {
+		t.Error(err)
 	}
 }

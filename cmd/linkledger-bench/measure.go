@@ -9,6 +9,10 @@ import (
 	"path/filepath"
 	"slices"
 	"time"
+
+	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/cmd/linkledger-bench/internal/load"
+	"linkledger/cmd/linkledger-bench/internal/report"
 )
 
 // measureCommand measures everything, each with the same load on every machine.
@@ -29,7 +33,7 @@ const redirectedLinks = 10_000
 
 // bench is what the measurements share.
 type bench struct {
-	plan
+	load.Plan
 	program    string // path
 	folder     string // of all data
 	links      int
@@ -45,36 +49,36 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 	if min(c.Runs, c.Turns) < 1 || c.Links < 2 {
 		return errors.New("--runs and --turns must be at least 1, --links at least 2")
 	}
-	var before *report
+	var before *report.Report
 	if c.Compare != "" { // first, lest ten minutes be lost on a wrong name
-		if before, err = readReport(c.Compare); err != nil {
+		if before, err = report.Read(c.Compare); err != nil {
 			return err
 		}
 	}
 	b := bench{
-		plan: plan{c.Runs, c.Turns, 6 * time.Second}, outage: 20 * time.Second, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
+		Plan: load.Plan{Runs: c.Runs, Turns: c.Turns, Turn: 6 * time.Second}, outage: 20 * time.Second, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
-		b.plan, b.links, b.redirected, b.outage = plan{1, 1, 200 * time.Millisecond}, 1000, 100, 200*time.Millisecond
+		b.Plan, b.links, b.redirected, b.outage = load.Plan{Runs: 1, Turns: 1, Turn: 200 * time.Millisecond}, 1000, 100, 200*time.Millisecond
 	}
 	if b.folder, err = dataFolder(c.Folder); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(b.folder)) }()
-	after := report{Time: time.Now().UTC().Truncate(time.Second), Runs: b.runs}
-	if after.Machine, err = describe(b.folder); err != nil {
+	after := report.Report{Time: time.Now().UTC().Truncate(time.Second), Runs: b.Runs}
+	if after.Machine, err = report.Describe(b.folder); err != nil {
 		return err
 	}
 	if err := b.measure(ctx, &after); err != nil {
 		return err
 	}
-	if err := after.save(c.Output); err != nil {
+	if err := after.Save(c.Output); err != nil {
 		return err
 	}
-	if err := after.print(p.stdout); err != nil || before == nil {
+	if err := after.Print(p.stdout); err != nil || before == nil {
 		return err
 	}
-	return printChanges(p.stdout, before, &after)
+	return report.PrintChanges(p.stdout, before, &after)
 }
 
 // dataFolder makes a folder of its own, which PostgreSQL's user may pass through.
@@ -87,11 +91,11 @@ func dataFolder(within string) (string, error) {
 }
 
 // measure fills in the report.
-func (b *bench) measure(ctx context.Context, r *report) (err error) {
+func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if b.control, err = startControl(ctx); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, b.control.stop()) }()
+	defer func() { err = errors.Join(err, b.control.Stop()) }()
 	if slices.Contains(b.only, "appends") {
 		b.tell("appends")
 		appended, err := b.appends(ctx)
@@ -101,21 +105,21 @@ func (b *bench) measure(ctx context.Context, r *report) (err error) {
 		r.Results = append(r.Results, appended)
 	}
 	b.tell("a log of %d links, and the read models of it", b.links)
-	s, err := b.startService(ctx)
+	s, err := installation.Start(ctx, b.program, b.path("data"), b.links)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.stop()) }()
-	if r.IdleMB, err = s.resident(); err != nil {
+	defer func() { err = errors.Join(err, s.Stop()) }()
+	if r.IdleMB, err = s.Resident(); err != nil {
 		return err
 	}
-	if r.Machine.Program, r.Machine.PostgreSQL, err = s.versions(ctx); err != nil {
+	if r.Machine.Program, r.Machine.PostgreSQL, err = s.Versions(ctx); err != nil {
 		return err
 	}
 	// The rebuild first: it is of the many links alone then, and leaves tables that PostgreSQL has statistics of.
 	for _, part := range []struct {
 		name    string
-		measure func(context.Context, *service) ([]result, error)
+		measure func(context.Context, *installation.Service) ([]report.Result, error)
 	}{{"rebuild", b.rebuild}, {"lists", b.lists}, {"redirects", b.redirects}, {"creates", b.creates}, {"outage", b.outages}} {
 		if !slices.Contains(b.only, part.name) {
 			continue
@@ -136,6 +140,3 @@ func (b *bench) tell(format string, args ...any) {
 }
 
 func (b *bench) path(name string) string { return filepath.Join(b.folder, name) }
-
-// failed tells which measurement an error ended.
-func failed(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }

@@ -11,6 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"linkledger/cmd/linkledger-bench/internal/caller"
+	"linkledger/cmd/linkledger-bench/internal/child"
+	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/cmd/linkledger-bench/internal/load"
+	"linkledger/cmd/linkledger-bench/internal/report"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -31,7 +36,7 @@ const (
 
 // node is a service for visitors alone, to which the event store is far away.
 type node struct {
-	*child
+	*child.Process
 
 	base, admin string // URLs
 }
@@ -39,23 +44,23 @@ type node struct {
 var servingLine = regexp.MustCompile(`msg=serving listen=(\S+) admin=(\S+)`)
 
 func (b *bench) startNode(ctx context.Context, store, database string) (*node, error) {
-	c, err := start(ctx, "msg=serving", b.program, "serve", "--roles", "redirect", "--eventstore", store, "--database", database,
+	c, err := child.Start(ctx, "msg=serving", b.program, "serve", "--roles", "redirect", "--eventstore", store, "--database", database,
 		"--spool", b.path("spool"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	at := servingLine.FindStringSubmatch(c.greeting)
-	return &node{child: c, base: "http://" + at[1], admin: "http://" + at[2]}, nil
+	at := servingLine.FindStringSubmatch(c.Greeting)
+	return &node{Process: c, base: "http://" + at[1], admin: "http://" + at[2]}, nil
 }
 
 // outages measures how fast the clicks of an outage get to the event store afterwards, and what that costs the redirects
 // of the time. The controls are bare appends of such clicks through the same network, and the redirects before.
-func (b *bench) outages(ctx context.Context, s *service) (_ []result, err error) {
-	owner := newClient(s.base, s.owner, 1)
-	defer owner.close()
+func (b *bench) outages(ctx context.Context, s *installation.Service) (_ []report.Result, err error) {
+	owner := caller.New(s.Base, s.Owner, 1)
+	defer owner.Close()
 	var hashes []string
 	for len(hashes) < outageLinks {
-		created, err := owner.page(ctx, http.MethodPost, "/urls", batchBody(batchSize))
+		created, err := owner.Page(ctx, http.MethodPost, "/urls", batchBody(batchSize))
 		if err != nil {
 			return nil, err
 		}
@@ -63,43 +68,43 @@ func (b *bench) outages(ctx context.Context, s *service) (_ []result, err error)
 			hashes = append(hashes, link.Hash)
 		}
 	}
-	away, err := startNetwork(s.EventStore, distance)
+	away, err := installation.StartNetwork(s.EventStore, distance)
 	if err != nil {
 		return nil, err
 	}
 	defer away.Stop()
-	n, err := b.startNode(ctx, away.url, s.Database)
+	n, err := b.startNode(ctx, away.URL, s.Database)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, n.stop()) }()
-	visiting, err := dialVisitors(ctx, n.base, hashes, outageVisitors)
+	defer func() { err = errors.Join(err, n.Stop()) }()
+	visiting, err := caller.DialVisitors(ctx, n.base, hashes, outageVisitors)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, visiting.close()) }()
+	defer func() { err = errors.Join(err, visiting.Close()) }()
 	o := outage{bench: b, node: n, network: away, visitors: visiting}
-	drained := result{Name: "clicks drained after an outage", Unit: "clicks", Control: control{Name: "bare appends"}}
-	meanwhile := result{Name: "redirects while they drain", Unit: "redirects", Control: control{Name: "redirects before"}}
-	if err := visiting.visitAll(ctx); err != nil {
+	drained := report.Result{Name: "clicks drained after an outage", Unit: "clicks", Control: report.Control{Name: "bare appends"}}
+	meanwhile := report.Result{Name: "redirects while they drain", Unit: "redirects", Control: report.Control{Name: "redirects before"}}
+	if err := visiting.VisitAll(ctx); err != nil {
 		return nil, err
 	}
-	if err := n.forgetPeak(); err != nil {
+	if err := n.ForgetPeak(); err != nil {
 		return nil, err
 	}
-	for range b.runs {
+	for range b.Runs {
 		if err := o.run(ctx, &drained, &meanwhile); err != nil {
 			return nil, err
 		}
 	}
-	if drained.PeakMB, err = n.peak(); err != nil {
+	if drained.PeakMB, err = n.Peak(); err != nil {
 		return nil, err
 	}
 	meanwhile.PeakMB = drained.PeakMB
-	answered := visiting.answered.Load()
-	counted, err := owner.awaitClicks(ctx, answered)
-	meanwhile.Clicks = &clicks{Answered: answered, Recorded: counted}
-	return []result{drained, meanwhile}, err
+	answered := visiting.Answered.Load()
+	counted, err := owner.AwaitClicks(ctx, answered)
+	meanwhile.Clicks = &report.Clicks{Answered: answered, Recorded: counted}
+	return []report.Result{drained, meanwhile}, err
 }
 
 // outage is what the runs of outages share.
@@ -107,18 +112,18 @@ type outage struct {
 	*bench
 
 	node     *node
-	network  *network
-	visitors *visitors
+	network  *installation.Network
+	visitors *caller.Visitors
 }
 
 // run adds one outage to both results.
-func (o *outage) run(ctx context.Context, drained, meanwhile *result) error {
+func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) error {
 	bare, err := o.appendBare(ctx)
 	if err != nil {
 		return err
 	}
-	var before, during, after sample
-	if err := before.load(ctx, outageVisitors, o.turn, o.visitors.visit); err != nil {
+	var before, during, after load.Sample
+	if err := before.Load(ctx, outageVisitors, o.Turn, o.visitors.Visit); err != nil {
 		return err
 	}
 	spooled, err := o.node.metric(ctx, "linkledger_clicks_spooled_total")
@@ -126,7 +131,7 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *result) error {
 		return err
 	}
 	o.network.Stop()
-	if err := during.load(ctx, outageVisitors, o.outage, o.visitors.visit); err != nil {
+	if err := during.Load(ctx, outageVisitors, o.outage, o.visitors.Visit); err != nil {
 		return err
 	}
 	if err := o.network.Start(); err != nil {
@@ -134,7 +139,7 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *result) error {
 	}
 	began := time.Now()
 	for waiting := 1.0; waiting > 0; {
-		if err := after.load(ctx, outageVisitors, outageSlice, o.visitors.visit); err != nil {
+		if err := after.Load(ctx, outageVisitors, outageSlice, o.visitors.Visit); err != nil {
 			return err
 		}
 		if waiting, err = o.node.metric(ctx, "linkledger_spool_records"); err != nil {
@@ -146,38 +151,38 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *result) error {
 	}
 	took := time.Since(began).Seconds()
 	total, err := o.node.metric(ctx, "linkledger_clicks_spooled_total")
-	drained.add(figures{Rate: (total - spooled) / took}, bare)
-	meanwhile.add(after.figures(1), before.figures(1))
+	drained.Add(report.Figures{Rate: (total - spooled) / took}, bare)
+	meanwhile.Add(after.Figures(1), before.Figures(1))
 	return err
 }
 
 // appendBare appends clicks through the network for a turn, as many at a time as fit, one append after the other.
-func (o *outage) appendBare(ctx context.Context) (figures, error) {
-	store, err := eventstore.Open(eventstore.Config{URL: o.network.url})
+func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
+	store, err := eventstore.Open(eventstore.Config{URL: o.network.URL})
 	if err != nil {
-		return figures{}, err
+		return report.Figures{}, err
 	}
 	defer store.Close()
 	var event events.ClicksRecorded
-	var to call
+	var to load.Call
 	for size := 0; size < bareAppend; {
 		click := events.Click{URLID: "none", Visitor: strings.Repeat("v", 22), At: time.Now().UTC(), Browser: "Firefox", OS: "Linux", Device: "desktop"}
 		event.Clicks = append(event.Clicks, click)
 		if size == 0 {
 			body, err := events.Encode(event)
 			if err != nil {
-				return figures{}, err
+				return report.Figures{}, err
 			}
 			size = len(body)
 		}
 		size += size / len(event.Clicks)
 	}
 	to = appendEvent(store, "bench-", event) // no read model follows these streams
-	var met sample
-	if err := met.load(ctx, 1, o.turn, to); err != nil {
-		return figures{}, err
+	var met load.Sample
+	if err := met.Load(ctx, 1, o.Turn, to); err != nil {
+		return report.Figures{}, err
 	}
-	return met.figures(len(event.Clicks)), nil
+	return met.Figures(len(event.Clicks)), nil
 }
 
 // metric reads a metric of the node, one without labels.

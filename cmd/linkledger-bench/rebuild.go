@@ -10,14 +10,18 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"linkledger/cmd/linkledger-bench/internal/installation"
+	"linkledger/cmd/linkledger-bench/internal/load"
+	"linkledger/cmd/linkledger-bench/internal/report"
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections"
 )
 
 // rebuild measures a rebuild of the links by the operator's command, from its start until the new generation serves. One
 // control receives the same events and does nothing with them, the other copies as many rows into a table without indexes.
-func (b *bench) rebuild(ctx context.Context, s *service) (results []result, err error) {
+func (b *bench) rebuild(ctx context.Context, s *installation.Service) (results []report.Result, err error) {
 	db, err := pgx.Connect(ctx, s.Database)
 	if err != nil {
 		return nil, err
@@ -28,51 +32,51 @@ func (b *bench) rebuild(ctx context.Context, s *service) (results []result, err 
 		return nil, err
 	}
 	name := fmt.Sprintf("rebuild of %d links", b.links)
-	followed := result{Name: name, Unit: "links", Control: control{Name: "bare subscription"}}
-	copied := result{Name: name, Unit: "links", Control: control{Name: "bare COPY"}}
-	for range b.runs {
+	followed := report.Result{Name: name, Unit: "links", Control: report.Control{Name: "bare subscription"}}
+	copied := report.Result{Name: name, Unit: "links", Control: report.Control{Name: "bare COPY"}}
+	for range b.Runs {
 		ours, err := rate(rows, func() error { return b.rebuildLinks(ctx, s, &followed) })
 		if err != nil {
-			return nil, failed(name, err)
+			return nil, load.Failed(name, err)
 		}
-		subscription, err := rate(rows, func() error { return follow(ctx, s.store, s.last) })
+		subscription, err := rate(rows, func() error { return follow(ctx, s.Store, s.Last) })
 		if err != nil {
-			return nil, failed(followed.Control.Name, err)
+			return nil, load.Failed(followed.Control.Name, err)
 		}
 		bare, err := rate(rows, func() error { return b.copyRows(ctx, db) })
 		if err != nil {
-			return nil, failed(copied.Control.Name, err)
+			return nil, load.Failed(copied.Control.Name, err)
 		}
-		followed.add(ours, subscription)
-		copied.add(ours, bare)
+		followed.Add(ours, subscription)
+		copied.Add(ours, bare)
 	}
 	copied.PeakMB = followed.PeakMB
-	return []result{followed, copied}, nil
+	return []report.Result{followed, copied}, nil
 }
 
 // rate of something that handles n links.
-func rate(n int64, do func() error) (figures, error) {
+func rate(n int64, do func() error) (report.Figures, error) {
 	start := time.Now()
 	err := do()
-	return figures{Rate: float64(n) / time.Since(start).Seconds()}, err
+	return report.Figures{Rate: float64(n) / time.Since(start).Seconds()}, err
 }
 
 // rebuildLinks runs the command, and removes the generation that served before.
-func (b *bench) rebuildLinks(ctx context.Context, s *service, r *result) error {
-	rebuild := b.command(ctx, "projections", "rebuild", projections.Links, "--data", s.folder)
+func (b *bench) rebuildLinks(ctx context.Context, s *installation.Service, r *report.Result) error {
+	rebuild := installation.ProgramCommand(ctx, b.program, "projections", "rebuild", projections.Links, "--data", s.Folder)
 	if _, err := rebuild.Output(); err != nil {
-		return outputOf(err)
+		return installation.OutputOf(err)
 	}
 	if used, ok := rebuild.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.PeakMB = max(r.PeakMB, float64(used.Maxrss)*1024/1e6)
 	}
-	_, err := b.command(ctx, "projections", "prune", projections.Links, "--data", s.folder).Output()
-	return outputOf(err)
+	_, err := installation.ProgramCommand(ctx, b.program, "projections", "prune", projections.Links, "--data", s.Folder).Output()
+	return installation.OutputOf(err)
 }
 
 // follow receives the batches of the links projection up to the event at a commit position.
 func follow(ctx context.Context, store *eventstore.Store, last uint64) (err error) {
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(store, subscription.Config{
 		Filter:     eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
 		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
 	})
@@ -82,7 +86,7 @@ func follow(ctx context.Context, store *eventstore.Store, last uint64) (err erro
 		return err
 	}
 	for m := range messages {
-		done := eventstore.BatchOf(m).Position.Commit >= last
+		done := subscription.BatchOf(m).Position.Commit >= last
 		m.Ack()
 		if done {
 			return nil

@@ -28,7 +28,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
-	"linkledger/events/embedded"
+	"linkledger/events/embedded/storecheck"
 	"linkledger/events/eventstore"
 )
 
@@ -169,7 +169,7 @@ func TestEventStoreTools(t *testing.T) {
 		if err := json.Unmarshal([]byte(out), &stat); err != nil || code != 0 || stat.Running != running || stat.Events != 8 || stat.Head == 0 {
 			t.Errorf("stat of %s: %d %s%s", dir, code, out, log)
 		}
-		var checked embedded.Checked
+		var checked storecheck.Report
 		out, log, code = command(t, "eventstore", "check", dir, "--json")
 		if err := json.Unmarshal([]byte(out), &checked); err != nil || code != 0 || checked.Events != 8 || checked.Problems != 0 {
 			t.Errorf("check of %s: %d %s%s", dir, code, out, log)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/logcopy"
 )
 
 // copyReports is how often a copy tells the log how far it is.
@@ -75,12 +76,12 @@ func (c *eventstoreCopy) checkTarget(ctx context.Context, from, to *eventstore.S
 	return nil
 }
 
-func (c *eventstoreCopy) copy(ctx context.Context, p *process, from, to *eventstore.Store) (copied eventstore.Copied, err error) {
+func (c *eventstoreCopy) copy(ctx context.Context, p *process, from, to *eventstore.Store) (copied logcopy.Result, err error) {
 	show, end := logProgress(p)
 	defer func() { end(err == nil) }()
-	var stage eventstore.CopyStage
+	var stage logcopy.Stage
 	var began, told time.Time
-	return eventstore.Copy(ctx, from, to, func(at eventstore.CopyProgress) {
+	return logcopy.Copy(ctx, from, to, func(at logcopy.Progress) {
 		now := time.Now()
 		if at.Stage != stage {
 			stage, began, told = at.Stage, now, now

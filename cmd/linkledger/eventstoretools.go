@@ -11,6 +11,9 @@ import (
 	"text/tabwriter"
 
 	"linkledger/events/embedded"
+	"linkledger/events/embedded/disk"
+	"linkledger/events/embedded/storage"
+	"linkledger/events/embedded/storecheck"
 )
 
 // storeFolder names the data folder of an event store, which may be running.
@@ -20,9 +23,9 @@ type storeFolder struct {
 }
 
 // read reads the folder of a stopped store with offline, and asks the process of a running one.
-func read[T any](ctx context.Context, f storeFolder, method, path string, offline func(*embedded.Folder) (T, error)) (value T, err error) {
-	folder, err := embedded.OpenFolder(embedded.Config{Dir: f.Dir}) // what it would log is in what it returns
-	if errors.Is(err, embedded.ErrLocked) {
+func read[T any](ctx context.Context, f storeFolder, method, path string, offline func(*storage.Folder) (T, error)) (value T, err error) {
+	folder, err := storage.OpenFolder(storage.Config{Dir: f.Dir}) // what it would log is in what it returns
+	if errors.Is(err, disk.ErrLocked) {
 		return askStore[T](ctx, f.Dir, method, path, nil)
 	}
 	if err != nil {
@@ -53,9 +56,9 @@ type eventstoreStat struct{ storeFolder }
 
 // Run implements the command.
 func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
-	stat, err := read(ctx, c.storeFolder, http.MethodGet, "/stat", func(f *embedded.Folder) (storeStat, error) {
+	stat, err := read(ctx, c.storeFolder, http.MethodGet, "/stat", func(f *storage.Folder) (storeStat, error) {
 		st, err := f.Stat()
-		return newStoreStat(st, false), err
+		return newStoreStat(embedded.Stat{Stat: st}, false), err
 	})
 	if err != nil {
 		return err
@@ -79,7 +82,7 @@ type eventstoreCheck struct{ storeFolder }
 
 // Run implements the command. It fails when anything is wrong.
 func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
-	checked, err := read(ctx, c.storeFolder, http.MethodPost, "/check", func(f *embedded.Folder) (embedded.Checked, error) {
+	checked, err := read(ctx, c.storeFolder, http.MethodPost, "/check", func(f *storage.Folder) (storecheck.Report, error) {
 		return f.Check(ctx)
 	})
 	if err != nil {
@@ -119,8 +122,8 @@ func (c *eventstoreBackup) Run(ctx context.Context, p *process) error {
 
 func (c *eventstoreBackup) copy(ctx context.Context, p *process, to string) (stat storeStat, err error) {
 	// Only a folder that holds a store is opened for it: opening creates one otherwise.
-	folder, err := embedded.OpenFolder(embedded.Config{Dir: c.Dir})
-	if errors.Is(err, embedded.ErrLocked) {
+	folder, err := storage.OpenFolder(storage.Config{Dir: c.Dir})
+	if errors.Is(err, disk.ErrLocked) {
 		return askStore[storeStat](ctx, c.Dir, http.MethodPost, "/backup", backupRequest{To: to})
 	}
 	if err != nil {

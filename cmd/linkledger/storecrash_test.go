@@ -14,6 +14,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 )
 
 // storeWriters is how many write at the same time.
@@ -52,7 +53,7 @@ func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer
 
 // follow reads from the checkpoint until ctx ends or done says that it has seen enough.
 func (l *storeLedger) follow(ctx context.Context, t *testing.T, store *eventstore.Store, done func() bool) {
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(store, subscription.Config{
 		Filter: eventstore.Filter{Streams: []string{"url-"}}, OnError: func(err error) { t.Log(err) },
 		Checkpoint: func(context.Context) (eventstore.Position, error) {
 			l.mu.Lock()
@@ -81,7 +82,7 @@ func (l *storeLedger) follow(ctx context.Context, t *testing.T, store *eventstor
 func (l *storeLedger) take(batch *message.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	received := eventstore.BatchOf(batch)
+	received := subscription.BatchOf(batch)
 	for _, event := range received.Events {
 		if _, known := l.delivered[event.ID]; known {
 			l.repeated++

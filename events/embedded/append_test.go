@@ -11,12 +11,15 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/wire"
 )
 
 func proposedWire(name string) *streams.AppendReq_ProposedMessage {
 	return &streams.AppendReq_ProposedMessage{
-		Id:       wireUUID(event(name).EventID, true),
-		Metadata: map[string]string{"type": "test.happened.v1", "content-type": contentBinary},
+		Id:       wire.UUID(event(name).EventID, true),
+		Metadata: map[string]string{"type": "test.happened.v1", "content-type": record.ContentBinary},
 		Data:     []byte(name),
 	}
 }
@@ -38,7 +41,7 @@ func rawAppend(t *testing.T, raw streams.StreamsClient, reqs ...*streams.AppendR
 
 func optionsReq(stream string, change ...func(*streams.AppendReq_Options)) *streams.AppendReq {
 	opts := &streams.AppendReq_Options{
-		StreamIdentifier:       wireStream(stream),
+		StreamIdentifier:       wire.StreamIdentifier(stream),
 		ExpectedStreamRevision: &streams.AppendReq_Options_Any{Any: &shared.Empty{}},
 	}
 	for _, f := range change {
@@ -69,7 +72,7 @@ func TestMalformedAppends(t *testing.T) {
 		"no expectation":  {optionsReq("s", func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil }), good},
 		"no id":           {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = nil })},
 		"malformed id":    {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id.GetValue().(*shared.UUID_String_).String_ = "x" })},
-		"empty id":        {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = wireUUID([16]byte{}, false) })},
+		"empty id":        {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = wire.UUID([16]byte{}, false) })},
 		"no type":         {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "type") })},
 		"empty type":      {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Metadata["type"] = "" })},
 		"no content type": {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "content-type") })},
@@ -119,7 +122,7 @@ func TestAppendSizeLimit(t *testing.T) {
 		trailer.Get("maximum-append-size")[0] != strconv.Itoa(1000) {
 		t.Fatalf("%v, trailers %v", err, trailer)
 	}
-	if got := s.Stat().Events; got != uint64(len(systemEvents))+1 {
+	if got := s.Stat().Events; got != uint64(newStoreEvents)+1 {
 		t.Fatalf("%d events, want the refused append to leave nothing", got)
 	}
 }
@@ -178,7 +181,7 @@ func TestRecordedForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := got[0].Event
-	if e.StreamID != "ström" || e.ContentType != contentBinary || string(e.UserMetadata) != "meta\x00" || e.EventID != ev.EventID || e.CreatedDate.IsZero() {
+	if e.StreamID != "ström" || e.ContentType != record.ContentBinary || string(e.UserMetadata) != "meta\x00" || e.EventID != ev.EventID || e.CreatedDate.IsZero() {
 		t.Fatalf("got %+v", e)
 	}
 	if _, err := c.TombstoneStream(testContext(t), "ström", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}}); err != nil {

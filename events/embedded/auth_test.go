@@ -1,19 +1,15 @@
 package embedded
 
 import (
-	"bytes"
 	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"log/slog"
 	"math/big"
 	"net"
-	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
@@ -21,7 +17,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
@@ -109,25 +104,4 @@ func TestDialerNeedsNoCredentials(t *testing.T) {
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)
 	}
-}
-
-// However many calls are refused, the log has one line a second.
-func TestRefusalsAreLogged(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		a := newAccess("linker", "secret", slog.New(slog.NewTextHandler(&log, nil)))
-		ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}})
-		for range 5 {
-			for range 100 {
-				if err := a.check(ctx, streams.Streams_Read_FullMethodName); err == nil {
-					t.Error("it was let in")
-				}
-			}
-			<-time.After(refusalsLogged)
-		}
-		if lines := strings.Count(log.String(), "client=192.0.2.1:4711"); lines != 5 {
-			t.Errorf("%d lines, want 5:\n%s", lines, log.String())
-		}
-	})
 }

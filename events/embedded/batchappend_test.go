@@ -14,6 +14,12 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"linkledger/events/embedded/embeddedtest"
+	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded/request"
+	"linkledger/events/embedded/revision"
+	"linkledger/events/embedded/wire"
 )
 
 type batchClient struct {
@@ -60,10 +66,10 @@ func (b *batchClient) end() {
 }
 
 func frame(id uuid.UUID, stream string, final bool, names ...string) *streams.BatchAppendReq {
-	req := &streams.BatchAppendReq{CorrelationId: wireUUID(id, false), IsFinal: final}
+	req := &streams.BatchAppendReq{CorrelationId: wire.UUID(id, false), IsFinal: final}
 	if stream != "" {
 		req.Options = &streams.BatchAppendReq_Options{
-			StreamIdentifier:       wireStream(stream),
+			StreamIdentifier:       wire.StreamIdentifier(stream),
 			ExpectedStreamPosition: &streams.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}},
 		}
 	}
@@ -84,12 +90,12 @@ func TestBatchAppendInterleaved(t *testing.T) {
 	b.send(frame(one, "one", false, "a"), frame(two, "two", false, "x"), frame(one, "", false, "b"))
 	b.send(frame(two, "", true, "y", "z"))
 	resp := b.recv()
-	if id, _ := parseUUID(resp.CorrelationId); id != two || resp.GetSuccess().GetCurrentRevision() != 2 || string(resp.StreamIdentifier.StreamName) != "two" {
+	if id, _ := request.ParseUUID(resp.CorrelationId); id != two || resp.GetSuccess().GetCurrentRevision() != 2 || string(resp.StreamIdentifier.StreamName) != "two" {
 		t.Fatalf("got %v", resp)
 	}
 	b.send(frame(one, "", true))
 	resp = b.recv()
-	if id, _ := parseUUID(resp.CorrelationId); id != one || resp.GetSuccess().GetCurrentRevision() != 1 ||
+	if id, _ := request.ParseUUID(resp.CorrelationId); id != one || resp.GetSuccess().GetCurrentRevision() != 1 ||
 		resp.GetSuccess().GetPosition().GetCommitPosition() != s.Stat().Head {
 		t.Fatalf("got %v", resp)
 	}
@@ -99,8 +105,8 @@ func TestBatchAppendInterleaved(t *testing.T) {
 func TestBatchAppendErrors(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(c *Config) { c.MaxAppendSize = 100 })
-	s.testAppend("live", expectNoStream, "a")
-	s.testRemove("gone", expectAny, (*ledger).planTombstone)
+	embeddedtest.Append(s.storage.Writer(), "live", revision.NoStream, "a")
+	embeddedtest.Remove(s.storage.Writer(), "gone", revision.Any, (*ledger.Ledger).Tombstone)
 	late := frame(uuid.New(), "s", true, "a")
 	late.Options.DeadlineOption = &streams.BatchAppendReq_Options_Deadline_21_10_0{Deadline_21_10_0: timestamppb.New(time.Now().Add(-time.Second))}
 	noExpectation := frame(uuid.New(), "s", true, "a")
@@ -154,7 +160,7 @@ func TestBatchAppendAnswersOnce(t *testing.T) {
 	short.Options.DeadlineOption = &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(time.Millisecond)}
 	b.send(short)
 	resp := b.recv()
-	if id, _ := parseUUID(resp.CorrelationId); id != expiring || codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded {
+	if id, _ := request.ParseUUID(resp.CorrelationId); id != expiring || codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded {
 		t.Fatalf("got %v, want a timeout", resp)
 	}
 	b.send(frame(expiring, "", true, "b"))
@@ -164,11 +170,11 @@ func TestBatchAppendAnswersOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp = b.recv()
-	if id, _ := parseUUID(resp.CorrelationId); id != unfinished || resp.GetError() == nil {
+	if id, _ := request.ParseUUID(resp.CorrelationId); id != unfinished || resp.GetError() == nil {
 		t.Fatalf("got %v, want the unfinished batch refused", resp)
 	}
 	b.end()
-	if got := s.Stat().Events; got != uint64(len(systemEvents)) {
+	if got := s.Stat().Events; got != uint64(newStoreEvents) {
 		t.Fatalf("%d events, want nothing written", got)
 	}
 }

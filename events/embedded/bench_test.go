@@ -17,6 +17,11 @@ import (
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/revision"
+	"linkledger/events/embedded/wire"
 )
 
 const (
@@ -116,15 +121,15 @@ func echoAppend(ctx context.Context, client streams.StreamsClient, stream string
 		return err
 	}
 	options := &streams.AppendReq_Options{
-		StreamIdentifier:       wireStream(stream),
+		StreamIdentifier:       wire.StreamIdentifier(stream),
 		ExpectedStreamRevision: &streams.AppendReq_Options_NoStream{NoStream: &shared.Empty{}},
 	}
 	if err := call.Send(&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: options}}); err != nil {
 		return err
 	}
 	if err := call.Send(eventReq(&streams.AppendReq_ProposedMessage{
-		Id:       wireUUID(uuid.New(), false),
-		Metadata: map[string]string{"type": "url.created.v1", "content-type": contentJSON},
+		Id:       wire.UUID(uuid.New(), false),
+		Metadata: map[string]string{"type": "url.created.v1", "content-type": record.ContentJSON},
 		Data:     data, CustomMetadata: []byte{},
 	})); err != nil {
 		return err
@@ -140,15 +145,15 @@ func BenchmarkDeliver(b *testing.B) {
 	data := make([]byte, benchBytes)
 	const perAppend = 500
 	for written := 0; written < b.N; written += perAppend {
-		list := make([]proposed, min(perAppend, b.N-written))
+		list := make([]record.Proposed, min(perAppend, b.N-written))
 		for i := range list {
-			list[i] = proposed{id: uuid.New(), kind: "url.created.v1", json: true, data: data}
+			list[i] = record.Proposed{ID: uuid.New(), Type: "url.created.v1", JSON: true, Data: data}
 		}
-		out := s.writer.submit(b.Context(), 0, func(l *ledger) outcome {
-			return l.planAppend(fmt.Sprintf("url-%d", written), expectNoStream, list)
+		out := s.storage.Writer().Submit(b.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
+			return l.Append(fmt.Sprintf("url-%d", written), revision.NoStream, list)
 		})
-		if out.err != nil {
-			b.Fatal(out.err)
+		if out.Err != nil {
+			b.Fatal(out.Err)
 		}
 	}
 	c := dial(b, s)
@@ -170,37 +175,4 @@ func BenchmarkDeliver(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-}
-
-// BenchmarkReopen opens a store that holds two million events.
-func BenchmarkReopen(b *testing.B) {
-	dir := b.TempDir()
-	s, err := Open(Config{Dir: dir, NoSync: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	data := make([]byte, benchBytes)
-	for i := range 4000 {
-		list := make([]proposed, 500)
-		for j := range list {
-			list[j] = proposed{id: uuid.New(), kind: "url.created.v1", json: true, data: data}
-		}
-		s.writer.submit(b.Context(), 0, func(l *ledger) outcome {
-			return l.planAppend(fmt.Sprint("url-", i), expectNoStream, list)
-		})
-	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		start := time.Now()
-		s, err := Open(Config{Dir: dir})
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(time.Since(start).Milliseconds()), "ms/open")
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
-	}
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"linkledger/events/embedded/wire"
 )
 
 // wireFields are the fields of a message: numbers, and the bytes of the rest.
@@ -59,7 +61,7 @@ func TestCaughtUp(t *testing.T) {
 	head := s.Stat().Head
 	start := &shared.Empty{}
 	stream := func(name string, from any) *streams.ReadReq_Options_Stream {
-		options := &streams.ReadReq_Options_StreamOptions{StreamIdentifier: wireStream(name)}
+		options := &streams.ReadReq_Options_StreamOptions{StreamIdentifier: wire.StreamIdentifier(name)}
 		switch from := from.(type) {
 		case int:
 			options.RevisionOption = &streams.ReadReq_Options_StreamOptions_Revision{Revision: uint64(from)}

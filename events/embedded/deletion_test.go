@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
-	"google.golang.org/grpc"
+	"linkledger/events/embedded/wire"
 )
 
 func deleteStream(t *testing.T, c *esdb.Client, stream string, expected esdb.ExpectedRevision) error {
@@ -121,7 +122,7 @@ func TestDeleteRefusals(t *testing.T) {
 		{"missing", "-2", "-1"}, {"live", "5", "0"},
 	} {
 		req := &streams.DeleteReq{Options: &streams.DeleteReq_Options{
-			StreamIdentifier: wireStream(tc.stream), ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
+			StreamIdentifier: wire.StreamIdentifier(tc.stream), ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
 		}}
 		if tc.expected == "5" {
 			req.Options.ExpectedStreamRevision = &streams.DeleteReq_Options_Revision{Revision: 5}

@@ -3,6 +3,14 @@
 // unchanged. It serves the services Streams, ServerFeatures and Gossip;
 // persistent subscriptions and projections are neither served nor advertised.
 //
+// # Packages
+//
+// Package storage is the log on disk: disk opens Pebble, record defines what lies
+// in it, revision and ledger decide writes, groupcommit commits them, durable
+// reads what is committed, storecheck verifies it. Packages writes and reads
+// serve the calls; request, wire, dialect and failure translate between them and
+// the protocol. Packages access, http1 and discovery serve who connects.
+//
 // # Durability
 //
 // Events live in Pebble. One goroutine writes: it takes every request that is

@@ -16,6 +16,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"linkledger/events/embedded/disk"
+	"linkledger/events/embedded/embeddedtest"
+	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded/revision"
 )
 
 // TestCrashKeepsWhatWasSeen stops the machine, so to say, at random moments of
@@ -23,8 +28,8 @@ import (
 func TestCrashKeepsWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	const writers, crashes, unsynced = 8, 20, 50
-	disk := vfs.NewCrashableMem()
-	s := open(t, func(c *Config) { c.FS = disk })
+	fsys := vfs.NewCrashableMem()
+	s := open(t, func(c *Config) { c.FS = fsys })
 	c := dial(t, s)
 	var mu sync.Mutex
 	seen := map[string]bool{} // acknowledged or delivered
@@ -84,13 +89,13 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 		mu.Lock()
 		before := maps.Clone(seen)
 		mu.Unlock()
-		checkCrashed(t, disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(unsynced), RNG: rng}), before)
+		checkCrashed(t, fsys.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(unsynced), RNG: rng}), before)
 	}
 }
 
-func checkCrashed(t *testing.T, disk *vfs.MemFS, before map[string]bool) {
+func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 	t.Helper()
-	s, err := Open(Config{Dir: "store", FS: disk})
+	s, err := Open(Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatalf("open after the crash: %v", err)
 	}
@@ -98,7 +103,7 @@ func checkCrashed(t *testing.T, disk *vfs.MemFS, before map[string]bool) {
 	left := maps.Clone(before)
 	next := map[string]int64{}
 	for low := uint64(0); ; {
-		page, err := s.pageAll(low, s.tail.head.Load(), false)
+		page, err := s.storage.Log().Page(low, s.storage.Log().Head(), false)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,19 +111,19 @@ func checkCrashed(t *testing.T, disk *vfs.MemFS, before map[string]bool) {
 			break
 		}
 		for _, rec := range page {
-			delete(left, string(rec.data))
-			if rec.number != next[rec.stream] {
-				t.Fatalf("stream %s goes on with %d, want %d", rec.stream, rec.number, next[rec.stream])
+			delete(left, string(rec.Data))
+			if rec.Number != next[rec.Stream] {
+				t.Fatalf("stream %s goes on with %d, want %d", rec.Stream, rec.Number, next[rec.Stream])
 			}
-			next[rec.stream]++
-			low = rec.pos + 1
+			next[rec.Stream]++
+			low = rec.Position + 1
 		}
 	}
 	if len(left) > 0 {
 		t.Fatalf("%d of %d events seen before the crash are gone", len(left), len(before))
 	}
-	if out := s.testAppend("w0", next["w0"]-1, "after"); out.err != nil {
-		t.Fatalf("append after the crash: %v", out.err)
+	if out := embeddedtest.Append(s.storage.Writer(), "w0", next["w0"]-1, "after"); out.Err != nil {
+		t.Fatalf("append after the crash: %v", out.Err)
 	}
 }
 
@@ -134,14 +139,14 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	t.Parallel()
 	var armed atomic.Bool
 	syncing, release := make(chan struct{}), make(chan struct{})
-	disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+	fsys := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if logSync(op) && armed.CompareAndSwap(true, false) {
 			close(syncing)
 			<-release
 		}
 		return nil
 	}))
-	s := open(t, func(c *Config) { c.FS = disk })
+	s := open(t, func(c *Config) { c.FS = fsys })
 	free := sync.OnceFunc(func() { close(release) })
 	t.Cleanup(free) // before the store is closed, which waits for the sync
 	c := dial(t, s)
@@ -155,16 +160,25 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	}
 	before := s.Stat()
 	armed.Store(true)
-	answered := make(chan outcome, 1)
-	go func() { answered <- s.testAppend("s", expectNoStream, "a") }()
+	answered := make(chan ledger.Outcome, 1)
+	go func() { answered <- embeddedtest.Append(s.storage.Writer(), "s", revision.NoStream, "a") }()
 	<-syncing
-	applied := func() error { _, err := loadNumber(s.db, "s", 0); return err }
-	for late := time.Now().Add(30 * time.Second); applied() != nil; { // Pebble does both at a time
-		if time.Now().After(late) {
-			t.Fatalf("the event is not applied, so this proves nothing: %v", applied())
+	// The same append in the next group is compared with what Pebble shows.
+	applied := make(chan ledger.Outcome, 1)
+	go s.storage.Writer().Submit(t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
+		out := l.Append("s", revision.NoStream, embeddedtest.Proposals("a"))
+		applied <- out
+		return out
+	})
+	select {
+	case out := <-applied:
+		if out.Err != nil || out.Last != 0 {
+			t.Fatalf("the event is not applied, so this proves nothing: %+v", out)
 		}
+	case <-time.After(30 * time.Second):
+		t.Fatal("the event is not applied, so this proves nothing")
 	}
-	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != len(systemEvents) || s.Stat().Head != before.Head {
+	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != int(before.Events) || s.Stat().Head != before.Head {
 		t.Fatalf("$all shows %d events, head %d", len(got), s.Stat().Head)
 	}
 	received := make(chan *esdb.SubscriptionEvent, 1)
@@ -187,8 +201,8 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	default:
 	}
 	free()
-	if out := <-answered; out.err != nil {
-		t.Fatal(out.err)
+	if out := <-answered; out.Err != nil {
+		t.Fatal(out.Err)
 	}
 	if ev := <-received; ev.EventAppeared == nil {
 		t.Fatalf("got %+v, want the event", ev)
@@ -202,8 +216,8 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("the disk is broken")
 	toggle := &atomic.Bool{}
-	disk := vfs.NewMem()
-	faulty := errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+	fsys := vfs.NewMem()
+	faulty := errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if toggle.Load() && logSync(op) {
 			return broken
 		}
@@ -226,7 +240,7 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 		}
 		toggle.Store(false) // a disk that works again changes nothing
 	}
-	if st := s.Stat(); !errors.Is(st.Failure, ErrFailed) || st.Head != head {
+	if st := s.Stat(); !errors.Is(st.Failure, disk.ErrFailed) || st.Head != head {
 		t.Fatalf("stat %+v, want the failure and head %d", st, head)
 	}
 	got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
@@ -235,75 +249,16 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 	}
 	wantNames(t, got, "a")
 	_ = store.Close() // Pebble reports the failure once more
-	again, err := Open(Config{Dir: "store", FS: disk})
+	again, err := Open(Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if rec, err := loadNumber(again.db, "s", 0); err != nil || string(rec.data) != `"a"` {
-		t.Fatalf("%+v, %v after opening again", rec, err)
+	page, err := again.storage.Log().StreamPage("s", 0, 0, false, 1)
+	if err != nil || len(page) != 1 || string(page[0].Data) != `"a"` {
+		t.Fatalf("%+v, %v after opening again", page, err)
 	}
-	if out := again.testAppend("s", expectExists, "z"); out.err != nil {
-		t.Fatalf("append after opening again: %v", out.err)
-	}
-}
-
-func TestReopen(t *testing.T) {
-	t.Parallel()
-	disk := vfs.NewMem()
-	cfg := Config{Dir: "store", FS: disk}
-	s, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	first := s.testAppend("s", expectNoStream, "a", "b")
-	s.testRemove("t", expectAny, (*ledger).planTombstone)
-	before := s.Stat()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if s, err = Open(cfg); err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	after := s.Stat()
-	before.DiskBytes, after.DiskBytes = 0, 0
-	if before != after {
-		t.Fatalf("stat %+v, want %+v", after, before)
-	}
-	if again := s.testAppend("s", expectAny, "a", "b"); again != first {
-		t.Fatalf("the same events again: %+v, want %+v", again, first)
-	}
-	if out := s.testAppend("s", 1, "c"); out.err != nil || out.last != 2 || out.pos <= before.Head {
-		t.Fatalf("next event: %+v after head %d", out, before.Head)
-	}
-	var deleted *deletedError
-	if out := s.testAppend("t", expectAny, "x"); !errors.As(out.err, &deleted) {
-		t.Fatalf("tombstoned stream: %+v", out)
-	}
-}
-
-func TestCorruptRecordIsReported(t *testing.T) {
-	t.Parallel()
-	s := openBare(t)
-	out := s.testAppend("s", expectAny, "a")
-	value, closer, err := s.db.Get(eventKey(out.pos))
-	if err != nil {
-		t.Fatal(err)
-	}
-	damaged := append([]byte(nil), value...)
-	closer.Close()
-	for i := range damaged {
-		damaged[i] ^= 1
-		if _, err := decodeRecord(out.pos, damaged); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint(out.pos)) {
-			t.Fatalf("byte %d: %v, want the position of a corrupt record", i, err)
-		}
-		if _, err := decodeRecord(out.pos, damaged[:i]); !errors.Is(err, ErrCorrupt) {
-			t.Fatalf("cut at %d: %v", i, err)
-		}
-		damaged[i] ^= 1
-	}
-	if _, err := decodeRecord(out.pos, damaged); err != nil {
-		t.Fatal(err)
+	if out := embeddedtest.Append(again.storage.Writer(), "s", revision.StreamExists, "z"); out.Err != nil {
+		t.Fatalf("append after opening again: %v", out.Err)
 	}
 }

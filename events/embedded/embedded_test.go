@@ -23,6 +23,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // testTimeout bounds everything that a test waits for.
 const testTimeout = time.Minute
 
+// newStoreEvents is how many events the system has written to a new store.
+const newStoreEvents = 7
+
 type server struct {
 	*Store
 	addr string

@@ -2,7 +2,6 @@ package embedded
 
 import (
 	"bytes"
-	"context"
 	"crypto/tls"
 	"encoding/base64"
 	"encoding/binary"
@@ -19,9 +18,9 @@ import (
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+
+	"linkledger/events/embedded/embeddedtest"
 )
 
 // answer is what a raw call got. A call that was answered by the end of the
@@ -172,60 +171,6 @@ func rawRequests(t *testing.T) map[string][]byte {
 	}
 }
 
-// oddPaths are spellings of a method that some server or proxy takes for it.
-func oddPaths(method string) map[string]string {
-	const service = "event_store.client.streams.Streams"
-	path := "/" + service + "/" + method
-	encoded := ""
-	for _, b := range []byte(service) {
-		encoded += fmt.Sprintf("%%%02X", b)
-	}
-	return map[string]string{
-		"as it is":                 path,
-		"no slash":                 path[1:],
-		"two slashes":              "/" + path,
-		"three slashes":            "//" + path,
-		"two within":               "/" + service + "//" + method,
-		"slash behind":             path + "/",
-		"backslash":                `\` + service + `\` + method,
-		"backslash first":          `\` + path[1:],
-		"dot":                      "/." + path,
-		"dot without slash":        "." + path,
-		"dots":                     "/x/.." + path,
-		"dots within":              "/" + service + "/x/../" + method,
-		"upper case":               strings.ToUpper(path),
-		"lower case":               strings.ToLower(path),
-		"lower case of the method": "/" + service + "/" + strings.ToLower(method),
-		"percent":                  "/" + encoded + "/" + method,
-		"percent slash":            "%2F" + path[1:],
-		"percent slash within":     "/" + service + "%2F" + method,
-		"percent twice":            "%252F" + path[1:],
-		"absolute":                 "https://store" + path,
-		"absolute without host":    "https://" + path,
-		"authority":                "//store" + path,
-		"query":                    path + "?x=1",
-		"fragment":                 path + "#x",
-		"parameter":                path + ";x=1",
-		"space first":              " " + path,
-		"space behind":             path + " ",
-		"tab":                      "\t" + path,
-		"zero":                     path + "\x00",
-		"zero first":               "\x00" + path,
-		"line":                     path + "\r\nauthorization: Basic x",
-		"full-width slash":         "\uff0f" + service + "\uff0f" + method,
-		"zero width":               "\u200b" + path,
-		"prefix":                   "/v1" + path,
-		"no method":                "/" + service + "/",
-		"no service":               "/" + method,
-		"open, then closed":        "/event_store.client.gossip.Gossip/Read" + path,
-		"gossip's method":          "/event_store.client.gossip.Gossip/" + method + "x",
-		"empty":                    "",
-		"slash":                    "/",
-		"star":                     "*",
-		"dotted":                   "/" + service + "." + method,
-	}
-}
-
 // Without the right credentials no spelling of a path reaches a handler.
 func TestOddPathsAreRefused(t *testing.T) {
 	t.Parallel()
@@ -238,7 +183,7 @@ func TestOddPathsAreRefused(t *testing.T) {
 
 	requests := rawRequests(t)
 	for method, body := range requests {
-		for name, path := range oddPaths(method) {
+		for name, path := range embeddedtest.OddPaths(method) {
 			if got := rawCall(t, s.addr, path, body); got.status == "0" || got.data > 0 {
 				t.Errorf("%s, %s: %+v", method, name, got)
 			}
@@ -270,39 +215,6 @@ func TestOddPathsAreRefused(t *testing.T) {
 		// Two are allowed to be there, as long as one is right.
 		if got := rawCall(t, s.addr, "event_store.client.streams.Streams/"+method, body, wrong, login); got.data > 0 {
 			t.Errorf("%s with credentials, but no slash: %+v", method, got)
-		}
-	}
-}
-
-// The check alone refuses what grpc may or may not take for a method.
-func TestCheckIsClosedByDefault(t *testing.T) {
-	t.Parallel()
-	a := newAccess("linker", "secret", open(t).log)
-	for _, method := range []string{"Read", "Append", "Delete", "Tombstone", "BatchAppend"} {
-		for name, path := range oddPaths(method) {
-			if err := a.check(context.Background(), path); status.Code(err) != codes.Unauthenticated {
-				t.Errorf("%s, %s: %v", method, name, err)
-			}
-		}
-	}
-	for path := range openMethods {
-		if err := a.check(context.Background(), path); err != nil {
-			t.Errorf("%s: %v", path, err)
-		}
-		for _, odd := range []string{path[1:], "/" + path, path + "/", strings.ToLower(path), path + "x", " " + path} {
-			if err := a.check(context.Background(), odd); err == nil {
-				t.Errorf("%s is open", odd)
-			}
-		}
-	}
-	login := base64.StdEncoding.EncodeToString([]byte("linker:secret"))
-	for header, want := range map[string]codes.Code{
-		"Basic " + login: codes.OK, "basic " + login: codes.OK, login: codes.Unauthenticated, "Bearer " + login: codes.Unauthenticated,
-		"Basic  " + login: codes.Unauthenticated, "Basic " + login + "x": codes.Unauthenticated, "Basic": codes.Unauthenticated, "": codes.Unauthenticated,
-	} {
-		ctx := metadata.NewIncomingContext(context.Background(), metadata.Pairs("authorization", header))
-		if got := status.Code(a.check(ctx, streams.Streams_Read_FullMethodName)); got != want {
-			t.Errorf("%q: %s, want %s", header, got, want)
 		}
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"linkledger/events/embedded/request"
+	"linkledger/events/embedded/wire"
 )
 
 func numbered(from, to int) []string {
@@ -187,8 +190,8 @@ func TestReadAllBounds(t *testing.T) {
 	s := open(t)
 	c := dial(t, s)
 	before := len(readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}))
-	if before != len(systemEvents) {
-		t.Fatalf("a fresh store shows %d events, want %d", before, len(systemEvents))
+	if before != newStoreEvents {
+		t.Fatalf("a fresh store shows %d events, want %d", before, newStoreEvents)
 	}
 	appendTo(t, c, "s", esdb.NoStream{}, "a", "b")
 	res := appendTo(t, c, "t", esdb.NoStream{}, "c")
@@ -264,7 +267,7 @@ func rawRead(t *testing.T, raw streams.StreamsClient, opts *streams.ReadReq_Opti
 func streamOptions(name string, compatibility uint32) *streams.ReadReq_Options {
 	return &streams.ReadReq_Options{
 		StreamOption: &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
-			StreamIdentifier: wireStream(name),
+			StreamIdentifier: wire.StreamIdentifier(name),
 			RevisionOption:   &streams.ReadReq_Options_StreamOptions_Start{Start: &shared.Empty{}},
 		}},
 		CountOption:   &streams.ReadReq_Options_Count{Count: 1},
@@ -322,7 +325,7 @@ func TestMalformedReads(t *testing.T) {
 		"no revision":  func(o *streams.ReadReq_Options) { o.GetStream().RevisionOption = nil },
 		"empty stream": func(o *streams.ReadReq_Options) { o.GetStream().StreamIdentifier = nil },
 		"long stream": func(o *streams.ReadReq_Options) {
-			o.GetStream().StreamIdentifier = &shared.StreamIdentifier{StreamName: make([]byte, maxStreamName+1)}
+			o.GetStream().StreamIdentifier = &shared.StreamIdentifier{StreamName: make([]byte, request.MaxStreamName+1)}
 		},
 		"bad UTF-8": func(o *streams.ReadReq_Options) {
 			o.GetStream().StreamIdentifier = &shared.StreamIdentifier{StreamName: []byte{0xff}}
@@ -341,9 +344,9 @@ func TestMalformedReads(t *testing.T) {
 		"filter without interval":  filtered(noInterval),
 		"filter without window":    filtered(noWindow),
 		"filter with lookahead":    filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{Regex: "(?=x)"})),
-		"filter with long pattern": filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{Regex: string(make([]byte, maxRegexLen+1))})),
+		"filter with long pattern": filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{Regex: string(make([]byte, request.MaxRegexLen+1))})),
 		"filter with many prefixes": filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{
-			Prefix: make([]string, maxPrefixes+1),
+			Prefix: make([]string, request.MaxPrefixes+1),
 		})),
 	} {
 		opts := streamOptions("s", 0)

@@ -16,6 +16,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"linkledger/events/embedded/dialect"
+	"linkledger/events/embedded/record"
 	"linkledger/events/embedded/recorded"
 )
 
@@ -41,7 +43,7 @@ func (c *recordedCalls) appends() map[int]func() *recording {
 		19: s2(property("type", "x"), property("content-type", "text/plain")), 20: s2(property("type", "x"), property("more", "m")),
 		21: s2(withID(nil)), 22: s2(withID(stringID("00000000-0000-0000-0000-000000000000"))), 23: s2(withID(stringID("nonsense"))),
 		24: s2(withID(&shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{MostSignificantBits: 1, LeastSignificantBits: 2}}})),
-		25: s2(property("content-type", contentBinary)), 26: s2(func(m *streams.AppendReq_ProposedMessage) { m.Data = []byte("{none") }),
+		25: s2(property("content-type", record.ContentBinary)), 26: s2(func(m *streams.AppendReq_ProposedMessage) { m.Data = []byte("{none") }),
 		27: to("i", noStream, named("a", "b")), 28: to("i", noStream, named("a", "b")), 29: to("i", anyRevision, named("a", "b")),
 		30: to("i", noStream, named("a")), 31: to("i", anyRevision, named("b")), 32: to("i", noStream, named("a", "c")),
 		33: to("i", anyRevision, named("a", "c")), 34: to("i", atRevision(0), named("b")), 35: to("i", atRevision(1), named("b")),
@@ -202,7 +204,7 @@ func (c *recordedCalls) batches() map[int]func() *recording {
 
 // differing makes the calls one after the other and returns those whose answers
 // differ from what a real server answered, with both.
-func differing(t *testing.T, answers Answers, version string) map[int]string {
+func differing(t *testing.T, answers dialect.Dialect, version string) map[int]string {
 	t.Helper()
 	cases, err := recorded.Load(version)
 	if err != nil {
@@ -228,7 +230,7 @@ func differing(t *testing.T, answers Answers, version string) map[int]string {
 		if call == nil {
 			t.Fatalf("call %d, %s, is missing", number, cases[number].Name)
 		}
-		if answers != AnswersOwn && cases[number].Silent() && number < 139 {
+		if answers != dialect.Own && cases[number].Silent() && number < 139 {
 			waiting.Go(func() {
 				quiet := *c
 				quiet.silent = true
@@ -281,7 +283,7 @@ func listedDifferences(t *testing.T, version string) []int {
 // still differs is what it does not offer.
 func TestRecordedAnswersOfOthers(t *testing.T) {
 	t.Parallel()
-	for version, answers := range map[string]Answers{"23.10": Answers2310, "24.10": Answers2410} {
+	for version, answers := range map[string]dialect.Dialect{"23.10": dialect.V2310, "24.10": dialect.V2410} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			for number, how := range differing(t, answers, version) {
@@ -303,7 +305,7 @@ func TestRecordedAnswers(t *testing.T) {
 	for _, version := range recorded.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			differ, want := differing(t, AnswersOwn, version), listedDifferences(t, version)
+			differ, want := differing(t, dialect.Own, version), listedDifferences(t, version)
 			if got := slices.Sorted(maps.Keys(differ)); !slices.Equal(got, want) {
 				t.Errorf("calls that are answered otherwise: %v\nlisted in docs/eventstore-differences.md: %v", got, want)
 				for number, how := range differ {

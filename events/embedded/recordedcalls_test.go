@@ -16,6 +16,10 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/emptypb"
+
+	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/request"
+	"linkledger/events/embedded/wire"
 )
 
 // recordedCalls makes the calls that were recorded of real servers, as far as
@@ -94,7 +98,7 @@ func fresh(n int, changes ...change) []*streams.AppendReq_ProposedMessage {
 	list := make([]*streams.AppendReq_ProposedMessage, n)
 	for i := range list {
 		list[i] = &streams.AppendReq_ProposedMessage{
-			Id: stringID(uuid.NewString()), Metadata: map[string]string{"type": "t", "content-type": contentJSON}, Data: []byte(`{"a":1}`),
+			Id: stringID(uuid.NewString()), Metadata: map[string]string{"type": "t", "content-type": record.ContentJSON}, Data: []byte(`{"a":1}`),
 		}
 		for _, f := range changes {
 			f(list[i])
@@ -122,7 +126,7 @@ func metadataJSON(text string) change {
 }
 
 func (c *recordedCalls) append(stream string, expect expectation, list []*streams.AppendReq_ProposedMessage) *recording {
-	options := &streams.AppendReq_Options{StreamIdentifier: wireStream(stream)}
+	options := &streams.AppendReq_Options{StreamIdentifier: wire.StreamIdentifier(stream)}
 	expect(options)
 	return c.appendWith(options, list)
 }
@@ -175,7 +179,7 @@ func (c *recordedCalls) read(changes ...reading) *recording {
 }
 
 func ofStream(name string, from any) reading {
-	options := &streams.ReadReq_Options_StreamOptions{StreamIdentifier: wireStream(name)}
+	options := &streams.ReadReq_Options_StreamOptions{StreamIdentifier: wire.StreamIdentifier(name)}
 	switch from := from.(type) {
 	case string:
 		options.RevisionOption = &streams.ReadReq_Options_StreamOptions_Start{Start: none}
@@ -245,7 +249,7 @@ func byType(o *streams.ReadReq_Options) {
 }
 
 func (c *recordedCalls) delete(stream string, expect func(*streams.DeleteReq_Options)) *recording {
-	options := &streams.DeleteReq_Options{StreamIdentifier: wireStream(stream)}
+	options := &streams.DeleteReq_Options{StreamIdentifier: wire.StreamIdentifier(stream)}
 	expect(options)
 	r := &recording{}
 	answer, err := c.client.Delete(c.context(), &streams.DeleteReq{Options: options}, grpc.Trailer(&r.trailer))
@@ -256,7 +260,7 @@ func (c *recordedCalls) delete(stream string, expect func(*streams.DeleteReq_Opt
 }
 
 func (c *recordedCalls) tombstone(stream string, expect func(*streams.TombstoneReq_Options)) *recording {
-	options := &streams.TombstoneReq_Options{StreamIdentifier: wireStream(stream)}
+	options := &streams.TombstoneReq_Options{StreamIdentifier: wire.StreamIdentifier(stream)}
 	expect(options)
 	r := &recording{}
 	answer, err := c.client.Tombstone(c.context(), &streams.TombstoneReq{Options: options}, grpc.Trailer(&r.trailer))
@@ -293,9 +297,9 @@ func wholeBatch(stream string, n int, changes ...change) *streams.BatchAppendReq
 	f := &streams.BatchAppendReq{
 		CorrelationId: stringID(uuid.NewString()),
 		Options: &streams.BatchAppendReq_Options{
-			StreamIdentifier:       wireStream(stream),
+			StreamIdentifier:       wire.StreamIdentifier(stream),
 			ExpectedStreamPosition: &streams.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}},
-			DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(batchTimeout)},
+			DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(request.BatchTimeout)},
 		},
 		IsFinal: true,
 	}
@@ -333,6 +337,6 @@ func (c *recordedCalls) gossip() *recording {
 }
 
 // longName is as long as a name may be here.
-var longName = strings.Repeat("n", maxStreamName)
+var longName = strings.Repeat("n", request.MaxStreamName)
 
 const past = uint64(math.MaxInt64) - 1

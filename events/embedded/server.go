@@ -1,6 +1,7 @@
 package embedded
 
 import (
+	"context"
 	"net"
 	"time"
 
@@ -11,6 +12,13 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+
+	"linkledger/events/embedded/access"
+	"linkledger/events/embedded/discovery"
+	"linkledger/events/embedded/http1"
+	"linkledger/events/embedded/reads"
+	"linkledger/events/embedded/wire"
+	"linkledger/events/embedded/writes"
 )
 
 const (
@@ -29,7 +37,7 @@ const (
 // Config demands of clients: TLS, a user name and a password.
 func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 	opts := []grpc.ServerOption{
-		grpc.ForceServerCodecV2(newCodec()),
+		grpc.ForceServerCodecV2(wire.NewCodec()),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.ConnectionTimeout(handshakeTimeout),
@@ -52,30 +60,57 @@ func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 	switch {
 	case secure && s.cfg.TLS != nil:
 		both := s.cfg.TLS.Clone()
-		both.NextProtos = []string{"h2", http1Name}
-		opts = append(opts, grpc.Creds(doorkeeper{credentials.NewTLS(both)}))
+		both.NextProtos = []string{"h2", http1.ProtocolName}
+		opts = append(opts, grpc.Creds(http1.NewCredentials(credentials.NewTLS(both), maxHeaders)))
 	case secure:
-		opts = append(opts, grpc.Creds(doorkeeper{insecure.NewCredentials()}))
+		opts = append(opts, grpc.Creds(http1.NewCredentials(insecure.NewCredentials(), maxHeaders)))
 	}
 	if !secure || s.cfg.User == "" {
 		server := grpc.NewServer(opts...)
 		s.register(server, addr)
 		return server
 	}
-	a := newAccess(s.cfg.User, s.cfg.Password, s.log)
-	server := grpc.NewServer(append(opts, grpc.UnknownServiceHandler(a.unknown))...)
-	s.register(guarded{server, a}, addr)
+	a := access.New(s.cfg.User, s.cfg.Password, s.cfg.Logger)
+	server := grpc.NewServer(append(opts, grpc.UnknownServiceHandler(a.Unknown))...)
+	s.register(a.Guard(server), addr)
 	return server
 }
 
 func (s *Store) register(server grpc.ServiceRegistrar, addr net.Addr) {
-	streams.RegisterStreamsServer(server, &streamsService{store: s})
-	gossip.RegisterGossipServer(server, &gossipService{instance: s.instance, addr: addr})
-	serverfeatures.RegisterServerFeaturesServer(server, &featuresService{})
+	streams.RegisterStreamsServer(server, &streamsService{writes: s.writes, reads: s.reads})
+	gossip.RegisterGossipServer(server, &discovery.Gossip{Instance: s.instance, Addr: addr})
+	serverfeatures.RegisterServerFeaturesServer(server, &discovery.Features{})
 }
 
 // streamsService serves the Streams RPCs.
 type streamsService struct {
 	streams.UnimplementedStreamsServer
-	store *Store
+
+	writes *writes.Service
+	reads  *reads.Service
+}
+
+// Append writes events to the end of one stream, all or none.
+func (s *streamsService) Append(call streams.Streams_AppendServer) error {
+	return s.writes.Append(call)
+}
+
+// BatchAppend serves many appends on one call.
+func (s *streamsService) BatchAppend(call streams.Streams_BatchAppendServer) error {
+	return s.writes.BatchAppend(call)
+}
+
+// Delete hides the events of a stream; it can be written to again later.
+func (s *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.DeleteResp, error) {
+	return s.writes.Delete(ctx, req)
+}
+
+// Tombstone ends a stream for good.
+func (s *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneReq) (*streams.TombstoneResp, error) {
+	return s.writes.Tombstone(ctx, req)
+}
+
+// Read serves reads and subscriptions.
+func (s *streamsService) Read(req *streams.ReadReq, call streams.Streams_ReadServer) error {
+	return s.reads.Read(req, call)
 }

@@ -5,24 +5,32 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/google/uuid"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/test/bufconn"
+
+	"linkledger/events/embedded/dialect"
+	"linkledger/events/embedded/failure"
+	"linkledger/events/embedded/groupcommit"
+	"linkledger/events/embedded/reads"
+	"linkledger/events/embedded/storage"
+	"linkledger/events/embedded/storecheck"
+	"linkledger/events/embedded/writes"
 )
 
 // LargestAppendSize is the most that Config.MaxAppendSize may be, in bytes:
 // half of what one message may have.
 const LargestAppendSize = 8 << 20
+
+// ErrClosed is returned by a store that is closing or closed.
+var ErrClosed = groupcommit.ErrClosed
 
 const (
 	defaultMaxAppendSize = 1 << 20
@@ -45,26 +53,22 @@ type Config struct {
 	// User and Password, when set, are demanded of every client. They need TLS:
 	// official clients send credentials over TLS only.
 	User, Password string
-	// Answers are AnswersOwn, but for tests of clients.
-	Answers Answers
+	// Answers are Own, but for tests of clients.
+	Answers dialect.Dialect
 	// Logger is told of what happens in the background; nil discards.
 	Logger *slog.Logger
 
-	now func() time.Time // tests age events with it
+	now          func() time.Time // tests age events with it
+	recentEvents int              // that are kept in memory, where tests want few; 0: as storage has it
 }
 
 // Store is an open event store. All methods may be called at the same time.
 type Store struct {
 	cfg      Config
-	log      *slog.Logger
-	db       *pebble.DB
-	lock     *pebble.Lock
+	storage  *storage.Store
 	instance uuid.UUID
-	writer   *writer
-	tail     *tail
-
-	counters      atomic.Pointer[counters]
-	subscriptions atomic.Int64
+	writes   *writes.Service
+	reads    *reads.Service
 
 	ending context.Context // done as soon as Close is called
 	end    context.CancelCauseFunc
@@ -80,12 +84,9 @@ type Store struct {
 
 // Stat describes a store at one moment.
 type Stat struct {
-	Events        uint64 // events in the log, those of the system included
-	Streams       uint64 // streams that ever held an event, metadata streams included
-	Head          uint64 // position of the last event
-	Subscriptions int    // open subscriptions
-	DiskBytes     uint64 // size of the data folder
-	Failure       error  // why no writes are accepted (wraps ErrFailed), or nil
+	storage.Stat
+
+	Subscriptions int // open subscriptions
 }
 
 // Open opens the store in cfg.Dir, or creates one. It returns ErrLocked when
@@ -96,20 +97,26 @@ func Open(cfg Config) (*Store, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("open event store: %w", err)
 	}
-	s := &Store{cfg: cfg, log: cfg.Logger, instance: uuid.New(), servers: map[*grpc.Server]struct{}{}}
-	s.ending, s.end = context.WithCancelCause(context.Background())
-	if err := s.open(); err != nil {
-		return nil, fmt.Errorf("open event store in %s: %w", cfg.Dir, err)
+	storage, err := storage.Open(storage.Config{
+		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Logger: cfg.Logger, Now: cfg.now, RecentEvents: cfg.recentEvents,
+	})
+	if err != nil {
+		return nil, err
 	}
-	s.writer.start()
+	s := &Store{cfg: cfg, storage: storage, instance: uuid.New(), servers: map[*grpc.Server]struct{}{}}
+	s.ending, s.end = context.WithCancelCause(context.Background())
+	failures := failure.Reporter{Answers: cfg.Answers, Closing: s.ending.Done()}
+	s.writes = &writes.Service{
+		Writer: storage.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures, Now: cfg.now, Closing: s.ending,
+	}
+	s.reads = &reads.Service{
+		Log: storage.Log(), Answers: cfg.Answers, Failures: failures, Now: cfg.now, Closing: s.ending,
+	}
 	return s, nil
 }
 
 // complete checks what was given and fills in what was not.
 func (c *Config) complete() error {
-	if c.Dir == "" {
-		return errors.New("no data folder given")
-	}
 	if c.MaxAppendSize == 0 {
 		c.MaxAppendSize = defaultMaxAppendSize
 	}
@@ -117,18 +124,15 @@ func (c *Config) complete() error {
 		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", LargestAppendSize)
 	}
 	switch c.Answers {
-	case AnswersOwn, Answers2310, Answers2410:
+	case dialect.Own, dialect.V2310, dialect.V2410:
 	default:
-		return fmt.Errorf("Answers of an unknown server: %q", c.Answers)
+		return fmt.Errorf("unknown server in Answers: %q", c.Answers)
 	}
 	if c.User != "" && c.TLS == nil {
 		return errors.New("a user and password need TLS")
 	}
 	if c.User == "" && c.Password != "" || strings.Contains(c.User, ":") {
 		return errors.New("a password needs a user, whose name has no colon")
-	}
-	if c.FS == nil {
-		c.FS = vfs.Default
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -184,13 +188,10 @@ func (s *Store) close() error {
 	s.closed = true
 	s.mu.Unlock()
 	s.end(ErrClosed)
-	close(s.writer.quit)
-	<-s.writer.stopped
+	s.storage.Stop()
 	s.stopServers()
 	s.serving.Wait()
-	s.mu.Lock() // Stat may be reading
-	defer s.mu.Unlock()
-	return s.closeFolder()
+	return s.storage.Close()
 }
 
 // stopServers returns when no handler is running any more.
@@ -206,40 +207,20 @@ func (s *Store) stopServers() {
 	stopping.Wait()
 }
 
-func (s *Store) closeFolder() error {
-	var errs []error
-	for _, c := range []io.Closer{s.db, s.lock} {
-		if err := c.Close(); err != nil {
-			errs = append(errs, err)
-		}
-	}
-	if len(errs) > 0 {
-		return fmt.Errorf("close event store: %w", errors.Join(errs...))
-	}
-	return nil
-}
-
 // Stat returns counts and positions. After Close it still returns the last
 // ones, without the size on disk.
 func (s *Store) Stat() Stat {
-	c := s.counters.Load()
-	st := Stat{
-		Events:        c.events,
-		Streams:       c.streams,
-		Head:          s.tail.head.Load(),
-		Subscriptions: int(s.subscriptions.Load()),
-		Failure:       s.writer.err(),
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
-	}
-	return st
+	return Stat{s.storage.Stat(), s.reads.Subscriptions()}
 }
 
-// publish is called by the writer with events that have become durable.
-func (s *Store) publish(events []*record, c counters) {
-	s.counters.Store(&c)
-	s.tail.publish(events)
-}
+// Check verifies every record, every entry of the index, every stream's state
+// and the counters against each other, as they are at one moment, while the
+// store goes on serving. It returns an error only when it could not go on.
+func (s *Store) Check(ctx context.Context) (storecheck.Report, error) { return s.storage.Check(ctx) }
+
+// Backup copies the store to dir while it goes on serving. The copy holds every
+// event that was acknowledged before the call, and is itself a data folder. It
+// appears under its name when it is complete. On the same disk it shares the
+// files that never change, so it takes little time and space, and protects from
+// mistakes but not from the loss of the disk.
+func (s *Store) Backup(dir string) error { return s.storage.Backup(dir) }

@@ -38,8 +38,7 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	t.Parallel()
 	const writers, appends, perAppend = 8, 150, 3
 	const total = writers * appends * perAppend
-	s := open(t)
-	s.tail.limit = 32
+	s := open(t, func(c *Config) { c.recentEvents = 32 })
 	c := dial(t, s)
 	filter := &esdb.SubscriptionFilter{Type: esdb.StreamFilterType, Prefixes: []string{"w"}}
 	var wg sync.WaitGroup
@@ -85,7 +84,7 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	wg.Wait()
 	wg.Go(subscribe)
 	wg.Wait()
-	want := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})[len(systemEvents):]
+	want := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})[newStoreEvents:]
 	for i, got := range results {
 		if fmt.Sprint(names(got)) != fmt.Sprint(names(want)) {
 			t.Fatalf("subscription %d saw the events differently", i)
@@ -100,8 +99,7 @@ func TestSubscribersDuringWrites(t *testing.T) {
 
 func TestSlowSubscriberHurtsNobody(t *testing.T) {
 	t.Parallel()
-	s := open(t)
-	s.tail.limit = 16
+	s := open(t, func(c *Config) { c.recentEvents = 16 })
 	c := dial(t, s)
 	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
 	if err != nil {
@@ -156,7 +154,7 @@ func TestCheckpoints(t *testing.T) {
 		}
 	}
 	// Every fourth of the events considered, and one where the log ends.
-	if want := (len(systemEvents) + 11 + 3) / 4; len(checkpoints) != want || !matched {
+	if want := (newStoreEvents + 11 + 3) / 4; len(checkpoints) != want || !matched {
 		t.Fatalf("%d checkpoints, want %d; matched %v", len(checkpoints), want, matched)
 	}
 	if last := checkpoints[len(checkpoints)-1]; last != res.CommitPosition {

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/events"
+	"linkledger/events/eventstore/wire"
 )
 
 // Backlog is what lies in the log behind a checkpoint and is still to be applied.
@@ -22,12 +23,12 @@ type Backlog struct {
 // leaves nobody behind.
 func (s *Store) Backlog(ctx context.Context, behind Position, filter Filter, most int) (Backlog, error) {
 	var b Backlog
-	err := s.scan(ctx, behind, filter, func(a answer, head Position) bool {
+	err := s.scan(ctx, behind, filter, func(a wire.Answer, head Position) bool {
 		if b.Events++; b.Events == 1 {
-			b.Oldest = a.event.Time
+			b.Oldest = a.Event.Time
 		}
 		if b.Events == most {
-			b.Events = extrapolate(b.Events, behind, a.event.Position, head)
+			b.Events = extrapolate(b.Events, behind, a.Event.Position, head)
 			return false
 		}
 		return true
@@ -43,8 +44,8 @@ func (s *Store) Backlog(ctx context.Context, behind Position, filter Filter, mos
 func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
 	var id uuid.UUID
 	accounts := Filter{Streams: []string{events.StreamUsername, events.StreamAccount}}
-	err := s.scan(ctx, Position{}, accounts, func(a answer, _ Position) bool {
-		id = uuid.NewSHA1(a.event.ID, fmt.Appendf(nil, "%d %d", a.event.Position.Commit, a.stored.UnixNano()))
+	err := s.scan(ctx, Position{}, accounts, func(a wire.Answer, _ Position) bool {
+		id = uuid.NewSHA1(a.Event.ID, fmt.Appendf(nil, "%d %d", a.Event.Position.Commit, a.Stored.UnixNano()))
 		return false
 	})
 	if err != nil {
@@ -54,23 +55,23 @@ func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
 }
 
 // scan visits the events that a filter selects behind a position until there are no more or visit has enough.
-func (s *Store) scan(ctx context.Context, behind Position, filter Filter, visit func(a answer, head Position) bool) error {
+func (s *Store) scan(ctx context.Context, behind Position, filter Filter, visit func(a wire.Answer, head Position) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	subscription, err := s.subscribe(ctx, behind, filter)
+	subscription, err := s.Subscribe(ctx, behind, filter)
 	if err != nil {
 		return err
 	}
-	defer subscription.close()
+	defer subscription.Close()
 	for {
-		received, err := subscription.next(ctx)
+		received, err := subscription.Next(ctx)
 		switch {
 		case err != nil:
 			return err
-		case received.caughtUp:
+		case received.CaughtUp:
 			return nil
-		case received.isEvent:
-			if !visit(received, subscription.head) {
+		case received.IsEvent:
+			if !visit(received, subscription.Head) {
 				return nil
 			}
 		}

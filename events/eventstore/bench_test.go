@@ -17,6 +17,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/logcopy"
 )
 
 const callers = 64
@@ -131,9 +132,9 @@ func BenchmarkCopy(b *testing.B) {
 		})
 		return err
 	})
-	began := make(map[eventstore.CopyStage]time.Time)
+	began := make(map[logcopy.Stage]time.Time)
 	b.ResetTimer()
-	if _, err := eventstore.Copy(b.Context(), source, target, func(p eventstore.CopyProgress) {
+	if _, err := logcopy.Copy(b.Context(), source, target, func(p logcopy.Progress) {
 		if _, known := began[p.Stage]; !known {
 			began[p.Stage] = time.Now()
 		}
@@ -141,7 +142,7 @@ func BenchmarkCopy(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "events/s")
-	b.ReportMetric(float64(b.N)/time.Since(began[eventstore.CopyVerifying]).Seconds(), "compared/s")
+	b.ReportMetric(float64(b.N)/time.Since(began[logcopy.Verifying]).Seconds(), "compared/s")
 }
 
 // BenchmarkLoad loads streams of two events from 64 callers, and takes turns with the official client's ReadStream.

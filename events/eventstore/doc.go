@@ -12,6 +12,10 @@
 //   - Reads of streams share a connection, which is replaced after the first sign of an outage.
 //   - Reads of the log and subscriptions have a connection each.
 //
+// Package eventlog defines what the log is made of, metadata what EventStoreDB keeps of a stream, and wire the requests and
+// answers. Package node connects, pipeline appends and pages reads over the connections that callers share. Packages
+// subscription and logcopy work with a Store.
+//
 // Events are decoded by hand: the structs that protobuf makes of them cost more than all that is done with an event.
 //
 // All of this is tested against the embedded event store, with TLS, credentials and the gossip of its cluster of one. It

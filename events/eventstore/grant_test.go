@@ -6,8 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/metadata"
 )
 
 // TestGrantLog grants the right to users at the same time: what was set before stays, and each of them has it once.
@@ -19,7 +19,7 @@ func TestGrantLog(t *testing.T) {
 	if err != nil || !slices.Equal(first.Before, []string{"$admins"}) || !slices.Equal(first.After, []string{"$admins", "auditor"}) {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	eventstoretest.Append(t, server.URL(), "$$$all", eventstore.TypeMetadata, []byte(`{"$acl":{"$r":"ops","$w":"writer"},"own":[1]}`))
+	eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(`{"$acl":{"$r":"ops","$w":"writer"},"own":[1]}`))
 	var granting sync.WaitGroup
 	for _, user := range []string{"a", "b", "a"} {
 		granting.Go(func() {
@@ -47,7 +47,7 @@ func TestGrantLogRefuses(t *testing.T) {
 	t.Parallel()
 	for _, stored := range []string{"[]", `{"$acl":1}`, `{"$acl":{"$r":{"a":"b"}}}`} {
 		server := eventstoretest.Serve(t)
-		eventstoretest.Append(t, server.URL(), "$$$all", eventstore.TypeMetadata, []byte(stored))
+		eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(stored))
 		if _, err := eventstoretest.Open(t, server.URL()).GrantLog(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "mend") {
 			t.Errorf("%s: %v", stored, err)
 		}

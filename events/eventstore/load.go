@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"linkledger/events/eventstore/metadata"
+	"linkledger/events/eventstore/wire"
 )
 
 // loadPage is how many events Load asks for at a time.
@@ -24,7 +27,7 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded
 	for {
-		page, err := s.read(ctx, "read", eventsOf(stream, Revision(len(all)), loadPage))
+		page, err := s.read(ctx, "read", wire.EventsOf(stream, Revision(len(all)), loadPage))
 		if errors.Is(err, ErrNotFound) && len(all) == 0 {
 			return nil, nil
 		}
@@ -48,7 +51,7 @@ func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, er
 
 // First returns the first event of a stream that can be read, or ErrNotFound where there is none.
 func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
-	page, err := s.read(ctx, "read", eventsOf(stream, 0, 1))
+	page, err := s.read(ctx, "read", wire.EventsOf(stream, 0, 1))
 	if err == nil && len(page) == 0 {
 		err = ErrNotFound
 	}
@@ -61,7 +64,7 @@ func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
 // Last returns the last event of a stream, or ErrNotFound where it was never written. Where that event cannot be read it
 // returns ErrCut; it does not notice whether earlier events are missing.
 func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
-	page, err := s.read(ctx, "read", lastOf(stream))
+	page, err := s.read(ctx, "read", wire.LastOf(stream))
 	if errors.Is(err, ErrNotFound) {
 		if cut := s.neverWritten(ctx, stream); cut != nil {
 			return Recorded{}, cut
@@ -79,7 +82,7 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 // neverWritten returns ErrCut for a stream that is not there because it was deleted. A read does not tell the one from the
 // other, but a deletion leaves metadata.
 func (s *Store) neverWritten(ctx context.Context, stream string) error {
-	page, err := s.read(ctx, "read", lastOf(MetadataStream(stream)))
+	page, err := s.read(ctx, "read", wire.LastOf(metadata.StreamOf(stream)))
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return nil
@@ -88,7 +91,7 @@ func (s *Store) neverWritten(ctx context.Context, stream string) error {
 	case len(page) == 0:
 		return nil
 	}
-	if hidden := HiddenBy(page[0].Data); len(hidden) > 0 {
+	if hidden := metadata.HiddenBy(page[0].Data); len(hidden) > 0 {
 		return fmt.Errorf("load %s: %w: it was deleted (%s)", stream, ErrCut, hidden)
 	}
 	return nil
@@ -99,7 +102,7 @@ func (s *Store) neverWritten(ctx context.Context, stream string) error {
 func (s *Store) LoadFrom(ctx context.Context, stream string, from Revision) ([]Recorded, error) {
 	var all []Recorded
 	for {
-		page, err := s.read(ctx, "read", eventsOf(stream, from+Revision(len(all)), loadPage))
+		page, err := s.read(ctx, "read", wire.EventsOf(stream, from+Revision(len(all)), loadPage))
 		if errors.Is(err, ErrNotFound) {
 			return nil, nil
 		}

@@ -8,6 +8,7 @@ import (
 
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/metadata"
 )
 
 // TestCutStreams cuts a stream in every way: what is left of it is never taken for the whole, and an append never goes on as if
@@ -19,7 +20,7 @@ func TestCutStreams(t *testing.T) {
 			t.Parallel()
 			server := eventstoretest.Serve(t)
 			store, ctx := eventstoretest.Open(t, server.URL()), t.Context()
-			if _, err := store.Append(ctx, write("tags-a", eventstore.NoStream, uuid.New(), "a", "b", "c")); err != nil {
+			if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a", "b", "c")); err != nil {
 				t.Fatal(err)
 			}
 			cut.Apply(t, server.URL(), "tags-a")
@@ -31,7 +32,7 @@ func TestCutStreams(t *testing.T) {
 			if cut.Hides != errors.Is(err, eventstore.ErrCut) || !cut.Hides && last.Revision != 2 {
 				t.Errorf("the last event is %d, %v", last.Revision, err)
 			}
-			again, err := store.Append(ctx, write("tags-a", eventstore.NoStream, uuid.New(), "d"))
+			again, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "d"))
 			if !errors.Is(err, eventstore.ErrCut) && !errors.Is(err, eventstore.ErrWrongRevision) {
 				t.Errorf("appended as if it were new, as event %d, %v", again.Revision, err)
 			}
@@ -57,7 +58,7 @@ func TestMetadataAlone(t *testing.T) {
 		"tags-odd":     {`{'$tb':9223372036854775807}`, true},
 		"tags-doubled": {`{"$tb":9223372036854775807,"$tb":null}`, true},
 	} {
-		eventstoretest.Append(t, server.URL(), eventstore.MetadataStream(stream), eventstore.TypeMetadata, []byte(tc.metadata))
+		eventstoretest.Append(t, server.URL(), metadata.StreamOf(stream), metadata.TypeMetadata, []byte(tc.metadata))
 		if loaded, err := store.Load(ctx, stream); len(loaded) > 0 || errors.Is(err, eventstore.ErrCut) != tc.cut || !tc.cut && err != nil {
 			t.Errorf("%s: loaded %d events, %v", stream, len(loaded), err)
 		}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+
+	"linkledger/events/eventstore/node"
 )
 
 const (
@@ -34,9 +36,9 @@ func (s *Store) readLog(
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(s.reads.ctx, cancel)()
+	defer context.AfterFunc(s.reads.Closed(), cancel)()
 	var handling error
-	_, err := persist(ctx, s.cfg.Logger, func() (struct{}, error) {
+	_, err := node.Retry(ctx, s.cfg.Logger, func() (struct{}, error) {
 		err := s.readLogOnce(ctx, behind, upTo, wanted, func(batch []Recorded) error {
 			behind = batch[len(batch)-1].Position
 			handling = handle(batch)
@@ -103,11 +105,11 @@ func (s *Store) receiveLog(
 	if err != nil {
 		return err
 	}
-	defer reading.close()
+	defer reading.Close()
 	gathered := logBatch{begun: time.Now()}
 	var at Position // of the last event
 	for {
-		received, err := reading.next()
+		received, err := reading.Next()
 		if errors.Is(err, io.EOF) {
 			return errors.Join(gathered.send(ctx, batches), s.endedEarly(ctx, behind, upTo, at))
 		}
@@ -117,7 +119,7 @@ func (s *Store) receiveLog(
 		if err != nil {
 			return err
 		}
-		if event := received.event; received.isEvent {
+		if event := received.Event; received.IsEvent {
 			at = event.Position
 			if event.Position.After(upTo) {
 				return gathered.send(ctx, batches)

@@ -22,7 +22,7 @@ func fill(t *testing.T, store *eventstore.Store, n int) []eventstore.Position {
 			labels = append(labels, strconv.Itoa(j))
 		}
 		stream := "tags-" + strconv.Itoa(i)
-		if _, err := store.Append(t.Context(), write(stream, eventstore.NoStream, uuid.New(), labels...)); err != nil {
+		if _, err := store.Append(t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, uuid.New(), labels...)); err != nil {
 			t.Fatal(err)
 		}
 		loaded, err := store.Load(t.Context(), stream)

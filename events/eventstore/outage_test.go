@@ -119,8 +119,8 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 			t.Parallel()
 			n := newNetwork(t, eventstoretest.Serve(t).Address())
 			store := openThrough(t, n)
-			var r reader
-			messages := r.subscribe(t, store, 100)
+			var r eventstoretest.Reader
+			messages := r.Subscribe(t, store, 100)
 			const rounds, each = 5, 40
 			for round := range rounds {
 				for i := range each {
@@ -128,7 +128,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 					if i == each/2 {
 						fault(n)
 					}
-					w := write(fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), fmt.Sprint(number))
+					w := eventstoretest.TagWrite(fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), fmt.Sprint(number))
 					if _, err := store.Append(t.Context(), w); err != nil {
 						t.Fatal(err)
 					}
@@ -137,11 +137,11 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 					}
 				}
 				if name == "cut" { // a silent subscription is noticed by keepalive alone, after 20 s
-					r.until(t, messages, (round+1)*each)
+					r.Until(t, messages, (round+1)*each)
 				}
 			}
 			n.cut()
-			r.until(t, messages, rounds*each)
+			r.Until(t, messages, rounds*each)
 		})
 	}
 }
@@ -181,7 +181,7 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
-				_, err := store.Append(ctx, write("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "x"))
+				_, err := store.Append(ctx, eventstoretest.TagWrite("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "x"))
 				if err != nil && !errors.Is(err, eventstore.ErrUnavailable) {
 					t.Error(err)
 				}

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
 	"google.golang.org/grpc/codes"
+
+	"linkledger/events/eventstore/eventlog"
+	"linkledger/events/eventstore/wire"
 )
 
 // whyInvalid says how a position comes to be in no log, and what to do.
@@ -26,14 +28,14 @@ func (s *Store) positionFault(ctx context.Context, at Position, met error) error
 	if errors.Is(met, ErrInvalid) {
 		return noEventAt(at)
 	}
-	if !hasCode(met, codes.Unknown) {
+	if !eventlog.HasCode(met, codes.Unknown) {
 		return met
 	}
-	if _, err := s.reads.try(ctx, lastOfLog()); err != nil {
+	if _, err := s.reads.Try(ctx, wire.LastOfLog()); err != nil {
 		return met
 	}
-	_, err := s.reads.try(ctx, eventAt(at))
-	if hasCode(err, codes.Unknown) || errors.Is(err, ErrInvalid) {
+	_, err := s.reads.Try(ctx, wire.EventAt(at))
+	if eventlog.HasCode(err, codes.Unknown) || errors.Is(err, ErrInvalid) {
 		return noEventAt(at)
 	}
 	return met
@@ -50,7 +52,7 @@ func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error
 	if !upTo.After(at) {
 		return nil
 	}
-	last, err := s.reads.try(ctx, lastOfLog())
+	last, err := s.reads.Try(ctx, wire.LastOfLog())
 	if err != nil {
 		return err
 	}
@@ -71,12 +73,4 @@ func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error
 
 func beyondEnd(head, wanted Position) error {
 	return fmt.Errorf("%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, wanted, whyInvalid)
-}
-
-// eventAt asks for the event at a position.
-func eventAt(position Position) *streams.ReadReq_Options {
-	return &streams.ReadReq_Options{
-		StreamOption: fromPosition(position),
-		CountOption:  &streams.ReadReq_Options_Count{Count: 1},
-	}
 }

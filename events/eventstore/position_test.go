@@ -17,6 +17,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 )
 
 var tags = eventstore.Filter{Streams: []string{events.StreamTags}}
@@ -38,7 +39,7 @@ func refusesPosition(t *testing.T, what string, err error) {
 func whySubscriptionEnds(t *testing.T, store *eventstore.Store, at eventstore.Position, filter eventstore.Filter) error {
 	t.Helper()
 	failed := make(chan error)
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(store, subscription.Config{
 		Filter:     filter,
 		Checkpoint: func(context.Context) (eventstore.Position, error) { return at, nil },
 		OnError: func(err error) {

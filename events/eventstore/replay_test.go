@@ -316,6 +316,6 @@ func appendOnce(ctx context.Context, store *eventstore.Store, c recorded.Case) e
 		n, _ := strconv.Atoi(last)
 		labels = slices.Repeat(labels, n+1)
 	}
-	_, err := store.Append(ctx, write("b1", eventstore.NoStream, uuid.New(), labels...))
+	_, err := store.Append(ctx, eventstoretest.TagWrite("b1", eventstore.NoStream, uuid.New(), labels...))
 	return err
 }

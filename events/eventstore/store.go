@@ -15,57 +15,15 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events"
+	"linkledger/events/eventstore/node"
+	"linkledger/events/eventstore/pages"
+	"linkledger/events/eventstore/pipeline"
+	"linkledger/events/eventstore/wire"
 )
 
 // MaxAppendSize is the most bytes (bodies, metadata and types) that one append may carry. It leaves room below the
 // server's default limit of 1 MiB.
 const MaxAppendSize = 1000 << 10
-
-// Revision is the number of an event in its stream, from 0; NoStream stands before the first.
-type Revision = events.Revision
-
-// NoStream is the revision of a stream that does not exist.
-const NoStream = events.NoStream
-
-// Position is a place in the log of all streams. Positions grow, with gaps.
-type Position struct {
-	Commit, Prepare uint64
-}
-
-// After tells whether p lies behind q in the log.
-func (p Position) After(q Position) bool {
-	return p.Commit > q.Commit || p.Commit == q.Commit && p.Prepare > q.Prepare
-}
-
-// String is the form of the X-Event-Position header.
-func (p Position) String() string { return strconv.FormatUint(p.Commit, 10) }
-
-// Recorded is a stored event.
-type Recorded struct {
-	ID       uuid.UUID
-	Stream   string
-	Revision Revision
-	Position Position
-	Type     string
-	Time     time.Time // when an event store recorded it first
-	Data     []byte
-	Metadata []byte
-	Origin   Position // in the log that it was copied from first; zero: it was not copied
-
-	body events.Event // of Data, where it was decoded on the way; else nil
-}
-
-// Event decodes the body; see events.Decode for its errors.
-func (r Recorded) Event() (events.Event, error) {
-	if r.body != nil {
-		return r.body, nil
-	}
-	e, err := events.Decode(r.Type, r.Data)
-	if err != nil {
-		return nil, fmt.Errorf("event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err)
-	}
-	return e, nil
-}
 
 // Write is what one command appends to one stream, whole or not at all.
 type Write struct {
@@ -104,16 +62,16 @@ type Config struct {
 
 // Store appends to and reads from an EventStoreDB. It is safe for concurrent use.
 type Store struct {
-	node     node
-	appender *appender
-	bulk     *appender // of AppendJoined, over a connection of its own
-	reads    *reads
+	node     node.Node
+	appender *pipeline.Pipeline
+	bulk     *pipeline.Pipeline // of AppendJoined, over a connection of its own
+	reads    *pages.Pages
 	cfg      Config
 }
 
 // Open checks the connection string. It does not connect: calls do, and wait for the event store within their contexts.
 func Open(cfg Config) (*Store, error) {
-	config, err := parseURL(cfg.URL)
+	config, err := node.ParseURL(cfg.URL)
 	if err != nil {
 		return nil, fmt.Errorf("event store connection string: %w", err)
 	}
@@ -126,17 +84,20 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	node := node{config: config, inside: cfg.Dial}
+	node := node.New(config, cfg.Dial)
 	return &Store{
-		node: node, appender: newAppender(node, cfg), bulk: newAppender(node, cfg), reads: newReads(node, cfg), cfg: cfg,
+		node: node, cfg: cfg,
+		appender: pipeline.New(node, cfg.AttemptTimeout, cfg.Logger),
+		bulk:     pipeline.New(node, cfg.AttemptTimeout, cfg.Logger),
+		reads:    pages.New(node, cfg.AttemptTimeout, cfg.Logger),
 	}, nil
 }
 
 // Close ends all calls, waits for them, and closes the connections. End subscriptions first, by their contexts.
 func (s *Store) Close() {
-	s.appender.close()
-	s.bulk.close()
-	s.reads.close()
+	s.appender.Close()
+	s.bulk.Close()
+	s.reads.Close()
 }
 
 // Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
@@ -175,15 +136,15 @@ func (s *Store) AppendJoined(ctx context.Context, writes []Write) (Appended, err
 
 // send appends what is proposed to the stream of a write, at the revision that it expects.
 func (s *Store) send(
-	ctx context.Context, over *appender, w Write, proposed []*streams.BatchAppendReq_ProposedMessage,
+	ctx context.Context, over *pipeline.Pipeline, w Write, proposed []*streams.BatchAppendReq_ProposedMessage,
 ) (Appended, error) {
 	if size := appendSize(proposed); size > MaxAppendSize {
 		return Appended{}, fmt.Errorf("append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize)
 	}
 	began := time.Now()
-	request := newBatchAppend(w.Stream, w.Expected, proposed)
-	success, err := persist(ctx, s.cfg.Logger, func() (*streams.BatchAppendResp_Success, error) {
-		return over.append(ctx, request)
+	request := wire.NewBatchAppend(w.Stream, w.Expected, proposed)
+	success, err := node.Retry(ctx, s.cfg.Logger, func() (*streams.BatchAppendResp_Success, error) {
+		return over.Append(ctx, request)
 	})
 	s.cfg.OnCall("append", time.Since(began), err)
 	if err != nil {
@@ -205,6 +166,17 @@ func (s *Store) send(
 	return appended, nil
 }
 
+// AppendInOrder stores appends that are sent one after the other without waiting, and goes on with them after an outage. It
+// returns how many of them, from the first one on, are stored.
+func (s *Store) AppendInOrder(ctx context.Context, requests []*wire.BatchAppend) (stored int, err error) {
+	_, err = node.Retry(ctx, s.cfg.Logger, func() (struct{}, error) {
+		more, err := s.appender.AppendInOrder(ctx, requests[stored:])
+		stored += more
+		return struct{}{}, err
+	})
+	return stored, err
+}
+
 // propose returns the events of a write as the protocol has them.
 func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
@@ -220,12 +192,7 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 		}
-		proposed[i] = &streams.BatchAppendReq_ProposedMessage{
-			Id:             wireID(EventID(w.Command, w.Stream, i)),
-			Metadata:       map[string]string{"type": e.EventType(), "content-type": "application/json"},
-			Data:           body,
-			CustomMetadata: metadata,
-		}
+		proposed[i] = wire.ProposedMessage(EventID(w.Command, w.Stream, i), e.EventType(), body, metadata)
 	}
 	return proposed, nil
 }
@@ -239,7 +206,7 @@ func appendSize(proposed []*streams.BatchAppendReq_ProposedMessage) (bytes int) 
 }
 
 func (s *Store) positionOf(ctx context.Context, stream string, revision Revision) (Position, error) {
-	page, err := s.read(ctx, "read", eventsOf(stream, revision, 1))
+	page, err := s.read(ctx, "read", wire.EventsOf(stream, revision, 1))
 	if err != nil {
 		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, err)
 	}
@@ -251,7 +218,7 @@ func (s *Store) positionOf(ctx context.Context, stream string, revision Revision
 
 // Head returns the position of the last event of the log.
 func (s *Store) Head(ctx context.Context) (Position, error) {
-	last, err := s.read(ctx, "head", lastOfLog())
+	last, err := s.read(ctx, "head", wire.LastOfLog())
 	if err != nil {
 		return Position{}, fmt.Errorf("head of the log: %w", err)
 	}
@@ -264,7 +231,7 @@ func (s *Store) Head(ctx context.Context) (Position, error) {
 // read reads one page, and tells Config.OnCall under a name.
 func (s *Store) read(ctx context.Context, name string, wanted *streams.ReadReq_Options) ([]Recorded, error) {
 	began := time.Now()
-	page, err := s.reads.page(ctx, wanted)
+	page, err := s.reads.Read(ctx, wanted)
 	s.cfg.OnCall(name, time.Since(began), err)
 	return page, err
 }

@@ -19,14 +19,6 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-func write(stream string, expected eventstore.Revision, command uuid.UUID, labels ...string) eventstore.Write {
-	w := eventstore.Write{Stream: stream, Expected: expected, Command: command}
-	for _, label := range labels {
-		w.Events = append(w.Events, events.TagCreated{Label: label})
-	}
-	return w
-}
-
 func labels(t *testing.T, recorded []eventstore.Recorded) string {
 	t.Helper()
 	var all []string
@@ -51,11 +43,11 @@ func TestAppendAndLoad(t *testing.T) {
 	if loaded, err := store.Load(ctx, "tags-a"); err != nil || len(loaded) != 0 {
 		t.Fatalf("a missing stream: %v, %v", loaded, err)
 	}
-	first, err := store.Append(ctx, write("tags-a", eventstore.NoStream, uuid.New(), "a", "b"))
+	first, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a", "b"))
 	if err != nil || first.Revision != 1 {
 		t.Fatalf("first append: %+v, %v", first, err)
 	}
-	second, err := store.Append(ctx, write("tags-a", 1, uuid.New(), "c"))
+	second, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", 1, uuid.New(), "c"))
 	if err != nil || second.Revision != 2 || !second.Position.After(first.Position) {
 		t.Fatalf("second append: %+v after %+v, %v", second, first, err)
 	}
@@ -78,7 +70,7 @@ func TestLoadPages(t *testing.T) {
 	for i := range many {
 		many[i] = "x"
 	}
-	if _, err := store.Append(ctx, write("tags-a", eventstore.NoStream, uuid.New(), many...)); err != nil {
+	if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), many...)); err != nil {
 		t.Fatal(err)
 	}
 	loaded, err := store.Load(ctx, "tags-a")
@@ -95,11 +87,11 @@ func TestLoadPages(t *testing.T) {
 func TestWrongRevision(t *testing.T) {
 	t.Parallel()
 	store, ctx := eventstoretest.New(t), t.Context()
-	if _, err := store.Append(ctx, write("tags-a", eventstore.NoStream, uuid.New(), "a")); err != nil {
+	if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a")); err != nil {
 		t.Fatal(err)
 	}
 	for _, expected := range []eventstore.Revision{eventstore.NoStream, 1, 7} {
-		_, err := store.Append(ctx, write("tags-a", expected, uuid.New(), "b"))
+		_, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", expected, uuid.New(), "b"))
 		if !errors.Is(err, eventstore.ErrWrongRevision) {
 			t.Errorf("expected %d: %v", expected, err)
 		}
@@ -110,14 +102,14 @@ func TestRepeatedAppendIsOne(t *testing.T) {
 	t.Parallel()
 	store, ctx := eventstoretest.New(t), t.Context()
 	command := uuid.New()
-	first, err := store.Append(ctx, write("tags-a", eventstore.NoStream, command, "a"))
+	first, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, command, "a"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Append(ctx, write("tags-a", 0, uuid.New(), "b")); err != nil {
+	if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", 0, uuid.New(), "b")); err != nil {
 		t.Fatal(err)
 	}
-	again, err := store.Append(ctx, write("tags-a", eventstore.NoStream, command, "a"))
+	again, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, command, "a"))
 	if err != nil || again != first {
 		t.Fatalf("repeated: %+v, first: %+v, %v", again, first, err)
 	}
@@ -129,7 +121,7 @@ func TestRepeatedAppendIsOne(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
-	_, err := store.Append(t.Context(), write("tags-a", eventstore.NoStream, uuid.New(), strings.Repeat("x", eventstore.MaxAppendSize)))
+	_, err := store.Append(t.Context(), eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), strings.Repeat("x", eventstore.MaxAppendSize)))
 	if !errors.Is(err, eventstore.ErrTooLarge) {
 		t.Fatal(err)
 	}
@@ -139,7 +131,7 @@ func TestLoadOfStreamsThatAreGone(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())
-	w := write("tags-a", eventstore.NoStream, uuid.New(), "a")
+	w := eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a")
 	if _, err := store.Append(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func TestTracedAppend(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := write(stream, eventstore.NoStream, uuid.New(), "a", "b")
+		w := eventstoretest.TagWrite(stream, eventstore.NoStream, uuid.New(), "a", "b")
 		w.Metadata = events.Metadata{CorrelationID: "correlation", CausationID: "causation"}
 		if _, err := store.Append(t.Context(), w); err != nil {
 			t.Fatal(err)

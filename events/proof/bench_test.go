@@ -14,6 +14,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
 )
 
 var auditEvents = flag.Int("audit-events", 1_000_000, "events of the log that BenchmarkAudit reads")
@@ -92,7 +93,7 @@ func BenchmarkAudit(b *testing.B) {
 // follow receives the events over a subscription and does nothing with them.
 func follow(b *testing.B, store *eventstore.Store, last eventstore.Position) time.Duration {
 	b.Helper()
-	subscriber := eventstore.NewSubscriber(store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(store, subscription.Config{
 		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
 	})
 	defer func() { _ = subscriber.Close() }()
@@ -102,7 +103,7 @@ func follow(b *testing.B, store *eventstore.Store, last eventstore.Position) tim
 		b.Fatal(err)
 	}
 	for m := range messages {
-		done := !last.After(eventstore.BatchOf(m).Position)
+		done := !last.After(subscription.BatchOf(m).Position)
 		m.Ack()
 		if done {
 			return time.Since(began)

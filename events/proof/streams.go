@@ -10,6 +10,7 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/metadata"
 )
 
 // mostCuts bounds how many findings Streams keeps. What is beyond is counted.
@@ -60,7 +61,7 @@ func NewStreams() *Streams {
 // Take takes in the next events of the log, with those of the event store itself.
 func (s *Streams) Take(batch []eventstore.Recorded) {
 	for _, r := range batch {
-		of, isMetadata := eventstore.MetadataOf(r.Stream)
+		of, isMetadata := metadata.Of(r.Stream)
 		switch {
 		case isMetadata && events.IsStream(of):
 			s.metadata(of, r)
@@ -74,7 +75,7 @@ func (s *Streams) Take(batch []eventstore.Recorded) {
 
 func (s *Streams) metadata(of string, r eventstore.Recorded) {
 	delete(s.hidden, of)
-	by := eventstore.HiddenBy(r.Data)
+	by := metadata.HiddenBy(r.Data)
 	if len(by) == 0 {
 		return
 	}
@@ -86,7 +87,7 @@ func (s *Streams) metadata(of string, r eventstore.Recorded) {
 }
 
 func (s *Streams) event(r eventstore.Recorded) {
-	if r.Type == eventstore.TypeTombstone && r.Revision == math.MaxInt64 {
+	if r.Type == metadata.TypeTombstone && r.Revision == math.MaxInt64 {
 		s.found(Tombstoned, r, "the stream has a tombstone")
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/metadata"
 )
 
 // logged makes an event of a log.
@@ -26,14 +27,14 @@ func TestStreams(t *testing.T) {
 		logged(1, "url-whole", 0, event, ""), logged(2, "url-whole", 1, event, ""),
 		logged(3, "url-late", 4, event, ""), logged(4, "url-late", 5, event, ""),
 		logged(5, "tags-gap", 0, event, ""), logged(6, "tags-gap", 2, event, ""),
-		logged(7, "$$hash-mended", 0, eventstore.TypeMetadata, `{"$tb":9}`),
-		logged(8, "$$hash-mended", 1, eventstore.TypeMetadata, `{}`),
-		logged(9, "$$hash-cut", 0, eventstore.TypeMetadata, `{"$maxCount":1,"$maxAge":60,"$acl":{"$r":"x"}}`),
-		logged(10, "url-whole", math.MaxInt64, eventstore.TypeTombstone, ""),
+		logged(7, "$$hash-mended", 0, metadata.TypeMetadata, `{"$tb":9}`),
+		logged(8, "$$hash-mended", 1, metadata.TypeMetadata, `{}`),
+		logged(9, "$$hash-cut", 0, metadata.TypeMetadata, `{"$maxCount":1,"$maxAge":60,"$acl":{"$r":"x"}}`),
+		logged(10, "url-whole", math.MaxInt64, metadata.TypeTombstone, ""),
 		logged(11, "url-whole", 2, "$>", "0@x"),
-		logged(12, "other", 7, event, ""), logged(13, "$$other", 0, eventstore.TypeMetadata, `{"$maxCount":1}`),
-		logged(14, "$settings", 0, "update-default-acl", "{}"), logged(15, "$$$all", 0, eventstore.TypeMetadata, "{}"),
-		logged(16, "$$quota-x", 0, eventstore.TypeTombstone, ""),
+		logged(12, "other", 7, event, ""), logged(13, "$$other", 0, metadata.TypeMetadata, `{"$maxCount":1}`),
+		logged(14, "$settings", 0, "update-default-acl", "{}"), logged(15, "$$$all", 0, metadata.TypeMetadata, "{}"),
+		logged(16, "$$quota-x", 0, metadata.TypeTombstone, ""),
 	})
 	var got string
 	cuts, more := s.Cuts()
@@ -68,7 +69,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	for i := range 2 * mostCuts {
 		s.Take([]eventstore.Recorded{
 			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),
-			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, eventstore.TypeMetadata, `{"$tb":1}`),
+			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, metadata.TypeMetadata, `{"$tb":1}`),
 		})
 	}
 	if cuts, more := s.Cuts(); len(cuts) != 2*mostCuts || more != 2*mostCuts {

@@ -15,6 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
@@ -33,7 +34,7 @@ type Config struct {
 	// OnCommit learns that a projection of this process has reached a commit position, and which keys have changed with
 	// that; see readmodel.Channel. It must not block; may be nil.
 	OnCommit func(projection string, position uint64, changed []string)
-	// BatchSize is the most events of one transaction; 0 means eventstore.DefaultBatchSize.
+	// BatchSize is the most events of one transaction; 0 means subscription.DefaultBatchSize.
 	BatchSize int
 	// OnBatch learns of each batch that a projection of this process has tried to apply: how many events it has, how long it
 	// took, and why it is tried again; nil: it was applied. It must not block; may be nil.
@@ -107,7 +108,7 @@ func noteOutcome(status *status.Entry, tell func(events int, took time.Duration,
 		return func(m *message.Message) ([]*message.Message, error) {
 			began := time.Now()
 			_, err := next(m)
-			tell(len(eventstore.BatchOf(m).Events), time.Since(began), err)
+			tell(len(subscription.BatchOf(m).Events), time.Since(began), err)
 			switch {
 			case errors.Is(err, generation.ErrFenced):
 				status.Refuse(nil)

@@ -11,7 +11,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 
-	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
@@ -30,7 +30,7 @@ type leaseholder struct {
 	at          generation.Checkpoint // as it was at first; name, generation and epoch never change
 	status      *status.Entry
 	projector   *projector.Projector
-	demand      *eventstore.Demand
+	demand      *subscription.Demand
 	building    bool            // the generation had yet to take over when the term began
 	serving     bool            // the generation served when the term began
 	stopped     <-chan struct{} // the projector has stopped
@@ -44,7 +44,7 @@ func newLeaseholder(cfg Config, p projection.Definition, at generation.Checkpoin
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
 	l := &leaseholder{
 		cfg: cfg, projection: p, at: at, status: status, building: !row.Built, serving: row.Serving,
-		demand: eventstore.NewDemand(), stopped: stopped, resume: resume, resumptions: row.Resumptions,
+		demand: subscription.NewDemand(), stopped: stopped, resume: resume, resumptions: row.Resumptions,
 	}
 	l.ended, l.end = context.WithCancel(context.Background())
 	l.projector = projector.New(projector.Config{
@@ -87,7 +87,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}
-	subscriber := eventstore.NewSubscriber(l.cfg.Store, eventstore.SubscriberConfig{
+	subscriber := subscription.New(l.cfg.Store, subscription.Config{
 		Filter:     p.Filter,
 		Checkpoint: l.projector.Checkpoint,
 		BatchSize:  l.batchSize(),

@@ -27,7 +27,7 @@ type Definition struct {
 	// Patient tells of events that nobody waits for; nil: somebody waits for each.
 	Patient                  func(eventstore.Recorded) bool
 	Rests                    bool          // nobody waits for any
-	MinPatience, MaxPatience time.Duration // see eventstore.SubscriberConfig
+	MinPatience, MaxPatience time.Duration // see subscription.Config
 }
 
 // Folds makes the folds of one generation, one for each batch. It holds what they share, such as the keys of accounts.

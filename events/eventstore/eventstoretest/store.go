@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"linkledger/events/embedded"
+	"linkledger/events/embedded/dialect"
 	"linkledger/events/eventstore"
 )
 
@@ -39,7 +40,7 @@ func ServeFolder(t testing.TB, folder string) *Server {
 }
 
 // ServeAnswers starts an event store in memory that answers as another server does.
-func ServeAnswers(t testing.TB, answers embedded.Answers) *Server {
+func ServeAnswers(t testing.TB, answers dialect.Dialect) *Server {
 	t.Helper()
 	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem(), Answers: answers})
 }
@@ -118,8 +119,8 @@ func New(t testing.TB) *eventstore.Store {
 // Each runs a test with an event store of its own for each server whose answers the embedded one knows.
 func Each(t *testing.T, test func(*testing.T, *Server)) {
 	t.Helper()
-	for name, answers := range map[string]embedded.Answers{
-		"embedded": embedded.AnswersOwn, "23.10": embedded.Answers2310, "24.10": embedded.Answers2410,
+	for name, answers := range map[string]dialect.Dialect{
+		"embedded": dialect.Own, "23.10": dialect.V2310, "24.10": dialect.V2410,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
 	"linkledger/projections/engine/deadletter"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/status"
@@ -131,7 +132,7 @@ func (p *Projector) End(ctx context.Context) {
 
 // Handle applies one message of the subscriber.
 func (p *Projector) Handle(m *message.Message) error {
-	batch := eventstore.BatchOf(m)
+	batch := subscription.BatchOf(m)
 	if p.tracer == nil || len(batch.Events) == 0 {
 		return p.Apply(m.Context(), batch)
 	}
@@ -150,7 +151,7 @@ func (p *Projector) Handle(m *message.Message) error {
 }
 
 // Apply takes in a batch of the subscription.
-func (p *Projector) Apply(ctx context.Context, batch eventstore.Batch) error {
+func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	recorded := p.fresh(batch.Events)

@@ -1,0 +1,134 @@
+// Package caller calls the API as clients do and visits links as browsers do.
+package caller
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// answerPatience bounds every single answer.
+const answerPatience = 30 * time.Second
+
+// clickPoll is the pause between two looks at the clicks.
+const clickPoll = 200 * time.Millisecond
+
+// Client calls the API over as many connections as there are workers.
+type Client struct {
+	http    *http.Client
+	base    string
+	account Account
+}
+
+// New returns a client with the key of an account.
+func New(base string, as Account, workers int) *Client {
+	return &Client{base: base, account: as, http: &http.Client{
+		Timeout:   answerPatience,
+		Transport: &http.Transport{MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers, DisableCompression: true},
+	}}
+}
+
+// Close closes the connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Call returns the answer, which must tell of success, that of each item too.
+func (c *Client) Call(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+"/v3"+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.SetBasicAuth(c.account.Username, c.account.Key)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	if answer, err = io.ReadAll(response.Body); err != nil {
+		return nil, err
+	}
+	if response.StatusCode != http.StatusOK || bytes.Contains(answer, []byte(`"code":1`)) { // all codes of errors begin so
+		return nil, fmt.Errorf("%s %s: %d %.300s", method, path, response.StatusCode, answer)
+	}
+	return answer, nil
+}
+
+// Page is what is read of an answer with links.
+type Page struct {
+	URLs []struct {
+		Hash        string `json:"hash"`
+		TotalClicks int64  `json:"total_clicks"`
+	} `json:"urls"`
+}
+
+// Page asks for a page of a list; the body of the answer must be read before the next call.
+func (c *Client) Page(ctx context.Context, method, path string, body []byte) (Page, error) {
+	answer, err := c.Call(ctx, method, path, body)
+	if err != nil {
+		return Page{}, err
+	}
+	var p Page
+	return p, json.Unmarshal(answer, &p)
+}
+
+// Account is as the program prints it.
+type Account struct {
+	ID  string `json:"id"`
+	Key string `json:"api_key"`
+
+	Username string `json:"-"`
+}
+
+// AwaitClicks waits until the account's links have so many clicks. Any other number in the end is an error.
+func (c *Client) AwaitClicks(ctx context.Context, want int64) (counted int64, err error) {
+	late := time.NewTimer(countPatience)
+	defer late.Stop()
+	again := time.NewTicker(clickPoll)
+	defer again.Stop()
+	for {
+		if counted, err = c.clicks(ctx); err != nil || counted == want {
+			return counted, err
+		}
+		lost := fmt.Errorf("%d clicks are recorded, but %d redirects were answered", counted, want)
+		if counted > want {
+			return 0, lost
+		}
+		select {
+		case <-again.C:
+		case <-late.C:
+			return 0, lost
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+const (
+	// pageSize is the largest page of the API.
+	pageSize = 1000
+)
+
+// clicks adds up those of all links of the account.
+func (c *Client) clicks(ctx context.Context) (total int64, err error) {
+	for offset := 0; ; offset += pageSize {
+		list, err := c.Page(ctx, http.MethodGet, fmt.Sprintf("/urls?limit=%d&offset=%d", pageSize, offset), nil)
+		if err != nil {
+			return 0, err
+		}
+		for _, link := range list.URLs {
+			total += link.TotalClicks
+		}
+		if len(list.URLs) < pageSize {
+			return total, nil
+		}
+	}
+}
+
+const (
+	// countPatience bounds the wait until all clicks are counted: what went to the spool comes later.
+	countPatience = time.Minute
+)

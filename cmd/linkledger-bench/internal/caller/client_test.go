@@ -1,0 +1,28 @@
+package caller
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// Clicks may come late, but not be too many.
+func TestClicksAreCounted(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, `{"error":{"code":0},"urls":[{"total_clicks":2},{"total_clicks":%d}]}`, asked.Add(1))
+	}))
+	defer server.Close()
+	c := New(server.URL, Account{}, 1)
+	defer c.Close()
+	if counted, err := c.AwaitClicks(t.Context(), 4); counted != 4 || err != nil {
+		t.Errorf("%d, %v; want 4", counted, err)
+	}
+	if _, err := c.AwaitClicks(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "5 clicks are recorded, but 4 redirects were answered") {
+		t.Error(err)
+	}
+}

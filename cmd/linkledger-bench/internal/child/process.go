@@ -1,0 +1,144 @@
+// Package child runs a process that is measured, or measured against, and reads how much memory it takes.
+package child
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+const (
+	// startPatience bounds the start of a process, which may have a whole log to catch up with.
+	startPatience = 30 * time.Minute
+	// stopPatience bounds its end.
+	stopPatience = time.Minute
+	// tailLines is how much of its output is shown when it fails.
+	tailLines = 20
+)
+
+// Process is a process that is measured, or measured against.
+type Process struct {
+	Command  *exec.Cmd
+	Greeting string        // all that it printed until it was ready
+	ended    chan struct{} // closed when it has ended
+	tail     []string      // its last lines; valid once ended
+	err      error         // how it ended; valid once ended
+}
+
+// Start starts a program and waits until it has printed a line with certain words in it. It ends with stop, or with this
+// process, however that ends; Ctrl-C reaches this process alone.
+func Start(ctx context.Context, ready, program string, args ...string) (*Process, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("it was not ready within %s", startPatience))
+	defer cancel()
+	c := &Process{ended: make(chan struct{})}
+	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // the program that is asked for
+	c.Command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+	started, greeted := make(chan error, 1), make(chan string, 1)
+	go c.run(ready, started, greeted)
+	if err := <-started; err != nil {
+		return nil, err
+	}
+	select {
+	case c.Greeting = <-greeted:
+		return c, nil
+	case <-c.ended:
+		return nil, fmt.Errorf("%s %s ended before it was ready: %w", program, args[0], c.failure())
+	case <-ctx.Done():
+		return nil, errors.Join(fmt.Errorf("start %s %s: %w", program, args[0], context.Cause(ctx)), c.Stop())
+	}
+}
+
+// run keeps its thread to itself, because the kernel sends the parent-death signal when the thread that forked ends.
+func (c *Process) run(ready string, started chan<- error, greeted chan<- string) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		started <- err
+		return
+	}
+	defer func() { _ = reader.Close() }() // read to its end
+	c.Command.Stdout, c.Command.Stderr = writer, writer
+	err = errors.Join(c.Command.Start(), writer.Close())
+	started <- err
+	if err != nil {
+		return
+	}
+	defer close(c.ended)
+	c.follow(reader, ready, greeted)
+	c.err = c.Command.Wait()
+}
+
+// follow reads what the process prints, to its end.
+func (c *Process) follow(output io.Reader, ready string, greeted chan<- string) {
+	var greeting strings.Builder
+	waiting := true
+	lines := bufio.NewScanner(output)
+	for lines.Scan() {
+		c.tail = append(c.tail[max(0, len(c.tail)-tailLines+1):], lines.Text())
+		if !waiting {
+			continue
+		}
+		greeting.WriteString(lines.Text() + "\n")
+		if strings.Contains(lines.Text(), ready) {
+			waiting = false
+			greeted <- greeting.String()
+		}
+	}
+	_, _ = io.Copy(io.Discard, output) // after a line that is too long
+}
+
+func (c *Process) failure() error {
+	return fmt.Errorf("%w\n%s", c.err, strings.Join(c.tail, "\n"))
+}
+
+// Stop ends the process as Ctrl-C does, and demands that it ends well.
+func (c *Process) Stop() error {
+	_ = c.Command.Process.Signal(os.Interrupt) // an error means that it has ended
+	late := time.AfterFunc(stopPatience, func() { _ = c.Command.Process.Kill() })
+	defer late.Stop()
+	<-c.ended
+	if c.err != nil {
+		return fmt.Errorf("%s ended with %w", c.Command.Path, c.failure())
+	}
+	return nil
+}
+
+// proc is the path of a file of /proc about the process.
+func (c *Process) proc(name string) string {
+	return fmt.Sprintf("/proc/%d/%s", c.Command.Process.Pid, name)
+}
+
+// Resident returns the memory that the process has now, in MB.
+func (c *Process) Resident() (float64, error) { return c.memory("VmRSS:") }
+
+// Peak returns the most memory that the process has had, in MB, ever or since ForgetPeak.
+func (c *Process) Peak() (float64, error) { return c.memory("VmHWM:") }
+
+// ForgetPeak begins a new peak.
+func (c *Process) ForgetPeak() error {
+	return os.WriteFile(c.proc("clear_refs"), []byte("5"), 0) // see proc(5)
+}
+
+func (c *Process) memory(field string) (float64, error) {
+	status, err := os.ReadFile(c.proc("status"))
+	if err != nil {
+		return 0, fmt.Errorf("memory of %s: %w", c.Command.Path, err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if words := strings.Fields(line); len(words) == 3 && words[0] == field {
+			kibibytes, err := strconv.ParseFloat(words[1], 64)
+			return kibibytes * 1024 / 1e6, err
+		}
+	}
+	return 0, fmt.Errorf("memory of %s: %s has no %s", c.Command.Path, c.proc("status"), field)
+}

@@ -1,0 +1,232 @@
+// Package installation runs the program that is measured: everything on a log of many links, or the event store alone,
+// and a slow network in front of it.
+package installation
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/google/uuid"
+	"golang.org/x/sync/errgroup"
+
+	"linkledger/cmd/linkledger-bench/internal/caller"
+	"linkledger/cmd/linkledger-bench/internal/child"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
+)
+
+// Service is a running linkledger dev.
+type Service struct {
+	*child.Process
+	Folder string
+	Base   string         // URL
+	Lister caller.Account // has many links
+	Client caller.Account // creates its own
+	Owner  caller.Account // of the links that are visited in an outage
+	Last   uint64         // commit position of the last of the many
+	where
+	Store *eventstore.Store
+	db    *readmodel.DB
+}
+
+// where are the connection strings of a running dev, as it writes them for operator commands.
+type where struct {
+	EventStore string `json:"eventstore"`
+	Database   string `json:"database"`
+}
+
+const (
+	// settlePatience bounds the wait for the links.
+	settlePatience = 5 * time.Minute
+	// writers is how many append the links at a time.
+	writers = 64
+	// settlePoll is the pause between two looks at what the program is to get done.
+	settlePoll = 200 * time.Millisecond
+)
+
+var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
+
+// Start makes a log of many links and runs everything on it. It is started twice, lest its memory be what catching
+// up took.
+func Start(ctx context.Context, program, folder string, links int) (*Service, error) {
+	s := &Service{Folder: folder}
+	if err := s.fill(ctx, program, links); err != nil {
+		return nil, fmt.Errorf("make the log: %w", err)
+	}
+	args := []string{
+		"dev", "--data", s.Folder, "--log-level", "warn",
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+	}
+	first, err := child.Start(ctx, "Ctrl-C stops", program, args...)
+	if err != nil {
+		return nil, err
+	}
+	if err := first.Stop(); err != nil {
+		return nil, err
+	}
+	if s.Process, err = child.Start(ctx, "Ctrl-C stops", program, args...); err != nil {
+		return nil, err
+	}
+	s.Base = baseLine.FindStringSubmatch(s.Greeting)[1]
+	if err := s.connect(ctx); err != nil {
+		return nil, errors.Join(err, s.Process.Stop())
+	}
+	return s, nil
+}
+
+func (s *Service) connect(ctx context.Context) error {
+	running, err := os.ReadFile(filepath.Join(s.Folder, "running.json"))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(running, &s.where); err != nil {
+		return err
+	}
+	if s.Store, err = eventstore.Open(eventstore.Config{URL: s.EventStore}); err != nil {
+		return err
+	}
+	if s.db, err = readmodel.Open(ctx, s.Database, 1); err != nil {
+		s.Store.Close()
+	}
+	return err
+}
+
+// Stop ends the program and closes the connections to it.
+func (s *Service) Stop() error {
+	s.Store.Close()
+	return errors.Join(s.db.Close(), s.Process.Stop())
+}
+
+// Settle waits until the links have all that is in the log. The dimensions take a tenth of the time at most, whoever's turn
+// it is, and need not be waited for.
+func (s *Service) Settle(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, settlePatience, fmt.Errorf("the links lag for %s", settlePatience))
+	defer cancel()
+	again := time.NewTicker(settlePoll)
+	defer again.Stop()
+	for {
+		all, err := projections.Overviews(ctx, s.db, s.Store)
+		if err != nil {
+			return err
+		}
+		if !slices.ContainsFunc(all, lagging) {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func lagging(p status.Overview) bool { return p.Name == projections.Links && p.LagEvents > 0 }
+
+// fill opens the accounts and appends the creations of one's links.
+func (s *Service) fill(ctx context.Context, program string, links int) (err error) {
+	c, url, err := StartStore(ctx, program, filepath.Join(s.Folder, "events"), "--unsafe-no-sync") // it is not measured
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Stop()) }()
+	if s.Lister, err = openAccount(ctx, program, "lister", url); err != nil {
+		return err
+	}
+	if s.Client, err = openAccount(ctx, program, "client", url); err != nil {
+		return err
+	}
+	if s.Owner, err = openAccount(ctx, program, "owner", url); err != nil {
+		return err
+	}
+	store, err := eventstore.Open(eventstore.Config{URL: url})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	var next atomic.Int64
+	all, writing := errgroup.WithContext(ctx)
+	for range writers {
+		all.Go(func() error {
+			for n := next.Add(1); n <= int64(links); n = next.Add(1) {
+				if _, err := store.Append(writing, creation(s.Lister.ID, n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		return err
+	}
+	head, err := store.Head(ctx)
+	s.Last = head.Commit
+	return err
+}
+
+// creation is the beginning of a link's stream. Its hash is claimed by nobody, which no read model asks for.
+func creation(account string, n int64) eventstore.Write {
+	id := uuid.Must(uuid.NewV7()).String()
+	return eventstore.Write{
+		Stream: events.StreamURL + id, Expected: eventstore.NoStream, Command: uuid.New(),
+		Events: []events.Event{events.URLCreated{
+			URLID: id, Account: account, Hash: fmt.Sprintf("listed-%d", n), Note: "a note", At: time.Now().UTC(),
+			LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", n),
+		}},
+	}
+}
+
+func openAccount(ctx context.Context, program, username, store string) (caller.Account, error) {
+	out, err := ProgramCommand(ctx, program, "account", "create", "--username", username, "--eventstore", store, "--json").Output()
+	if err != nil {
+		return caller.Account{}, fmt.Errorf("open an account: %w", OutputOf(err))
+	}
+	opened := caller.Account{Username: username}
+	return opened, json.Unmarshal(out, &opened)
+}
+
+// Versions of the program and of its PostgreSQL.
+func (s *Service) Versions(ctx context.Context) (program, postgres string, err error) {
+	out, err := exec.CommandContext(ctx, s.Command.Path, "--version").Output() //nolint:gosec // the program that is asked for
+	if err != nil {
+		return "", "", err
+	}
+	err = s.db.NewRaw("SHOW server_version").Scan(ctx, &postgres)
+	return strings.TrimSpace(string(out)), postgres, err
+}
+
+// ProgramCommand is a command of the program that ends by itself.
+func ProgramCommand(ctx context.Context, program string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, program, args...) //nolint:gosec // the program that is asked for
+}
+
+// OutputOf adds to the error of a command what it said.
+func OutputOf(err error) error {
+	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(ended.Stderr)))
+	}
+	return err
+}
+
+var storeReady = regexp.MustCompile(`msg="event store is ready" url="([^"]+)"`)
+
+// StartStore runs the embedded event store alone and returns its connection string.
+func StartStore(ctx context.Context, program, folder string, flags ...string) (c *child.Process, url string, err error) {
+	args := append([]string{"eventstore", "--data", folder, "--listen", "127.0.0.1:0"}, flags...)
+	if c, err = child.Start(ctx, "event store is ready", program, args...); err != nil {
+		return nil, "", err
+	}
+	return c, storeReady.FindStringSubmatch(c.Greeting)[1], nil
+}

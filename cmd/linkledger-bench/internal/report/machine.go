@@ -1,0 +1,82 @@
+package report
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Machine describes where was measured.
+type Machine struct {
+	Processor  string  `json:"processor"`
+	Cores      int     `json:"cores"`
+	MemoryGB   float64 `json:"memory_gb"`
+	Kernel     string  `json:"kernel"`
+	Load       string  `json:"load"`    // averages of 1, 5 and 15 minutes when it began
+	SyncMS     float64 `json:"sync_ms"` // median of 4 KiB appended and synced, on the disk of the data
+	Go         string  `json:"go"`
+	PostgreSQL string  `json:"postgresql"`
+	Program    string  `json:"program"` // its version
+}
+
+// String is a line for people.
+func (m Machine) String() string {
+	return fmt.Sprintf("%s, %d cores, %.0f GB, Linux %s, load %s, a sync takes %.2f ms; linkledger %s, %s, PostgreSQL %s",
+		m.Processor, m.Cores, m.MemoryGB, m.Kernel, m.Load, m.SyncMS, m.Program, m.Go, m.PostgreSQL)
+}
+
+// Describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays empty.
+func Describe(folder string) (Machine, error) {
+	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Processor: procField("cpuinfo", "model name")}
+	kibibytes, _ := strconv.ParseFloat(strings.TrimSuffix(procField("meminfo", "MemTotal"), " kB"), 64)
+	m.MemoryGB = kibibytes * 1024 / 1e9
+	m.Kernel = procLine("sys/kernel/osrelease")
+	if averages := strings.Fields(procLine("loadavg")); len(averages) > 3 {
+		m.Load = strings.Join(averages[:3], " ")
+	}
+	var err error
+	m.SyncMS, err = syncTime(folder)
+	return m, err
+}
+
+func procLine(name string) string {
+	content, _ := os.ReadFile(filepath.Join("/proc", name)) // a description goes without it
+	return strings.TrimSpace(string(content))
+}
+
+// procField returns what stands behind a name and a colon.
+func procField(file, name string) string {
+	for line := range strings.Lines(procLine(file)) {
+		if field, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(field) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}
+
+func syncTime(folder string) (median float64, err error) {
+	file, err := os.CreateTemp(folder, "sync-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = file.Close() }() // its folder is removed
+	took := make([]time.Duration, 101)
+	block := make([]byte, 4096)
+	for i := range took {
+		start := time.Now()
+		if _, err := file.Write(block); err != nil {
+			return 0, err
+		}
+		if err := file.Sync(); err != nil {
+			return 0, err
+		}
+		took[i] = time.Since(start)
+	}
+	slices.Sort(took)
+	return float64(took[len(took)/2]) / float64(time.Millisecond), nil
+}

@@ -1,0 +1,149 @@
+// Package access demands a user name and password of the callers of gRPC
+// services.
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/gossip"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/serverfeatures"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
+)
+
+// openMethods need no credentials: clients call them before they log in. Their
+// requests are empty. Every other method, also an unknown one, is closed.
+var openMethods = map[string]bool{
+	gossip.Gossip_Read_FullMethodName:                                true,
+	serverfeatures.ServerFeatures_GetSupportedMethods_FullMethodName: true,
+}
+
+// refusalsLogged is the least time between two log lines about refused calls.
+const refusalsLogged = time.Second
+
+var errUnauthenticated = status.Error(codes.Unauthenticated, "wrong or missing user name and password")
+
+// Access demands one user's name and password. It stands around the handlers
+// themselves, under the names by which they are registered. So how a client
+// spells a path has no influence, and nothing of a refused request is read.
+type Access struct {
+	digest [sha256.Size]byte
+	log    *slog.Logger
+	logged atomic.Int64 // when a refusal was logged last, in nanoseconds
+}
+
+// New returns an Access for one user.
+func New(user, password string, log *slog.Logger) *Access {
+	return &Access{digest: sha256.Sum256([]byte(user + ":" + password)), log: log}
+}
+
+// check returns an error unless the method is open or the call has the
+// credentials.
+func (a *Access) check(ctx context.Context, method string) error {
+	if openMethods[method] || a.knows(ctx) {
+		return nil
+	}
+	a.logRefusal(ctx)
+	return errUnauthenticated
+}
+
+// knows tells whether a call has the credentials.
+func (a *Access) knows(ctx context.Context) bool {
+	for _, header := range metadata.ValueFromIncomingContext(ctx, "authorization") {
+		scheme, encoded, _ := strings.Cut(header, " ")
+		given, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil || !strings.EqualFold(scheme, "Basic") {
+			continue
+		}
+		// Digests have one length, so the time tells nothing of the password.
+		if digest := sha256.Sum256(given); subtle.ConstantTimeCompare(digest[:], a.digest[:]) == 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// logRefusal logs where a refused call comes from, at most once a second.
+func (a *Access) logRefusal(ctx context.Context) {
+	now, last := time.Now().UnixNano(), a.logged.Load()
+	if now-last < int64(refusalsLogged) || !a.logged.CompareAndSwap(last, now) {
+		return
+	}
+	from := ""
+	if client, ok := peer.FromContext(ctx); ok {
+		from = client.Addr.String()
+	}
+	a.log.LogAttrs(ctx, slog.LevelWarn, "a call without the right user name and password was refused",
+		slog.String("client", from))
+}
+
+// guarded registers services so that their methods ask for credentials.
+type guarded struct {
+	server *grpc.Server
+	access *Access
+}
+
+var _ grpc.ServiceRegistrar = guarded{}
+
+// Guard returns what registers services with a server so that their methods ask
+// for credentials.
+func (a *Access) Guard(server *grpc.Server) grpc.ServiceRegistrar { return guarded{server, a} }
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (g guarded) RegisterService(desc *grpc.ServiceDesc, service any) {
+	closed := *desc
+	closed.Methods, closed.Streams = nil, nil
+	for _, m := range desc.Methods {
+		m.Handler = g.access.unary("/"+desc.ServiceName+"/"+m.MethodName, m.Handler)
+		closed.Methods = append(closed.Methods, m)
+	}
+	for _, s := range desc.Streams {
+		s.Handler = g.access.stream("/"+desc.ServiceName+"/"+s.StreamName, s.Handler)
+		closed.Streams = append(closed.Streams, s)
+	}
+	g.server.RegisterService(&closed, service)
+}
+
+func (a *Access) unary(method string, next grpc.MethodHandler) grpc.MethodHandler {
+	return func(
+		service any, ctx context.Context, read func(any) error, interceptor grpc.UnaryServerInterceptor,
+	) (any, error) {
+		if err := a.check(ctx, method); err != nil {
+			return nil, err
+		}
+		// The memory that a request takes is not for strangers.
+		if openMethods[method] && !a.knows(ctx) {
+			read = func(any) error { return nil }
+		}
+		return next(service, ctx, read, interceptor)
+	}
+}
+
+func (a *Access) stream(method string, next grpc.StreamHandler) grpc.StreamHandler {
+	return func(service any, call grpc.ServerStream) error {
+		if err := a.check(call.Context(), method); err != nil {
+			return err
+		}
+		return next(service, call)
+	}
+}
+
+// Unknown answers calls of methods that do not exist. Only a client with the
+// credentials learns that.
+func (a *Access) Unknown(_ any, call grpc.ServerStream) error {
+	method, _ := grpc.MethodFromServerStream(call)
+	if err := a.check(call.Context(), method); err != nil {
+		return err
+	}
+	return status.Error(codes.Unimplemented, "the event store has no such method")
+}

@@ -1,0 +1,103 @@
+package disk
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// A log holds what was written, and behind it nothing but zeros, or what it held before it was reused.
+func TestLogsHoldWhatWasWritten(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewMem()
+	log, err := zeroedFS{disk}.Create("1.log", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := writeAll(t, log, 100, 32<<10, zeroAhead+1)
+	behind := expectBeginning(t, disk, "1.log", before)
+	if len(behind) == 0 || len(bytes.Trim(behind, "\x00")) > 0 {
+		t.Errorf("behind what was written there are %d bytes, not all zero", len(behind))
+	}
+	if log, err = (zeroedFS{disk}).ReuseForWrite("1.log", "2.log", vfs.WriteCategoryUnspecified); err != nil {
+		t.Fatal(err)
+	}
+	after := writeAll(t, log, 1, 500)
+	if behind = expectBeginning(t, disk, "2.log", after); !bytes.HasPrefix(behind, before[len(after):]) {
+		t.Error("a reused log was filled where it was long enough")
+	}
+}
+
+func writeAll(t *testing.T, log vfs.File, sizes ...int) (written []byte) {
+	t.Helper()
+	for i, size := range sizes {
+		p := bytes.Repeat([]byte{byte(1 + i)}, size)
+		written = append(written, p...) // first: in tests for races files in memory destroy what they have taken
+		if n, err := log.Write(p); n != size || err != nil {
+			t.Fatalf("wrote %d of %d: %v", n, size, err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return written
+}
+
+// expectBeginning returns what a file has behind the beginning that it must have.
+func expectBeginning(t *testing.T, disk vfs.FS, name string, want []byte) []byte {
+	t.Helper()
+	f, err := disk.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.HasPrefix(got, want) {
+		t.Fatalf("%s has %d bytes and does not begin with the %d that were written", name, len(got), len(want))
+	}
+	return got[len(want):]
+}
+
+// Where there is no room for zeros there may be enough for what is written.
+func TestLogsAreWrittenWithoutZeros(t *testing.T) {
+	t.Parallel()
+	disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if op.Kind == errorfs.OpFileWriteAt {
+			return errors.New("no room")
+		}
+		return nil
+	}))
+	log, err := zeroedFS{disk}.Create("1.log", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	for range 3 {
+		if n, err := log.Write([]byte("record")); n != 6 || err != nil {
+			t.Errorf("wrote %d: %v", n, err)
+		}
+	}
+}
+
+// Only logs are filled: the length of any other file says where it ends.
+func TestOtherFilesAreNotFilled(t *testing.T) {
+	t.Parallel()
+	disk := vfs.NewMem()
+	f, err := zeroedFS{disk}.Create("1.sst", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.Write([]byte("table"))
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := disk.Stat("1.sst"); err != nil || info.Size() != 5 {
+		t.Errorf("got %v, %v", info, err)
+	}
+}

@@ -1,0 +1,40 @@
+package durable
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"linkledger/events/embedded/record"
+)
+
+// Resolve finds the event that a link points to, written as
+// "<number>@<stream>". Anything else in its data makes it no link. The target
+// is nil when it cannot be read at now any more.
+func (l *Log) Resolve(ctx context.Context, link *record.Event, now time.Time) (target *record.Event, isLink bool, err error) {
+	digits, stream, ok := strings.Cut(string(link.Data), "@")
+	number, parseErr := strconv.ParseInt(digits, 10, 64)
+	if !ok || parseErr != nil || number < 0 || stream == "" {
+		return nil, false, nil
+	}
+	st, err := l.State(ctx, stream)
+	if err != nil {
+		return nil, true, err
+	}
+	if st.Tombstoned || number > st.Last || number < st.FirstReadable() {
+		return nil, true, nil
+	}
+	target, err = record.LoadNumber(l.db, stream, number)
+	if errors.Is(err, record.ErrNoEvent) {
+		return nil, true, nil
+	}
+	if err != nil {
+		return nil, true, err
+	}
+	if target.Created < st.OldestReadable(now) {
+		return nil, true, nil
+	}
+	return target, true, nil
+}

@@ -1,0 +1,38 @@
+// Package embeddedtest has what the tests of several packages of the embedded
+// event store share.
+package embeddedtest
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"linkledger/events/embedded/groupcommit"
+	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded/record"
+)
+
+// Proposals returns an event per name. Its id derives from the name.
+func Proposals(names ...string) []record.Proposed {
+	list := make([]record.Proposed, len(names))
+	for i, name := range names {
+		list[i] = record.Proposed{
+			ID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)), Type: "test.happened.v1", JSON: true,
+			Data: fmt.Appendf(nil, "%q", name),
+		}
+	}
+	return list
+}
+
+// Append appends an event per name to a stream.
+func Append(to *groupcommit.Writer, stream string, expected int64, names ...string) ledger.Outcome {
+	return to.Submit(context.Background(), 0, func(l *ledger.Ledger) ledger.Outcome {
+		return l.Append(stream, expected, Proposals(names...))
+	})
+}
+
+// Remove deletes or tombstones a stream.
+func Remove(to *groupcommit.Writer, stream string, expected int64, plan func(*ledger.Ledger, string, int64) ledger.Outcome) ledger.Outcome {
+	return to.Submit(context.Background(), 0, func(l *ledger.Ledger) ledger.Outcome { return plan(l, stream, expected) })
+}

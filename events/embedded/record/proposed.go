@@ -1,0 +1,20 @@
+package record
+
+import (
+	"github.com/google/uuid"
+)
+
+// Proposed is an event on its way into a stream.
+type Proposed struct {
+	ID       uuid.UUID
+	Type     string
+	JSON     bool
+	Metadata []byte
+	Data     []byte
+}
+
+// The content types of events.
+const (
+	ContentJSON   = "application/json"
+	ContentBinary = "application/octet-stream"
+)

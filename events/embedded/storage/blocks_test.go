@@ -1,0 +1,34 @@
+package storage
+
+import (
+	"fmt"
+	"testing"
+
+	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/revision"
+)
+
+func TestBlocksStayInMemory(t *testing.T) {
+	t.Parallel()
+	s := openBare(t)
+	large := []record.Proposed{{Type: "test.happened.v1", Data: make([]byte, 1<<20)}}
+	for i := range 3 * 32 { // memtables begin small and double
+		stream := fmt.Sprint("s", i)
+		if out := s.writer.Submit(t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome { return l.Append(stream, revision.NoStream, large) }); out.Err != nil {
+			t.Fatal(out.Err)
+		}
+	}
+	if tables := s.db.Metrics().MemTable; tables.Size+tables.ZombieSize < 2*32<<20 {
+		t.Fatalf("memtables take %d bytes, which shows nothing", tables.Size+tables.ZombieSize)
+	}
+	hits := s.db.Metrics().BlockCache.Hits
+	for range 2 {
+		if _, err := record.LoadState(s.db, "s0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if again := s.db.Metrics().BlockCache; again.Hits == hits {
+		t.Errorf("nothing that was read is read from memory, which holds %d blocks", again.Count)
+	}
+}

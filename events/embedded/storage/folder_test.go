@@ -1,0 +1,124 @@
+package storage
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"linkledger/events/embedded/disk"
+	"linkledger/events/embedded/embeddedtest"
+	"linkledger/events/embedded/revision"
+)
+
+func TestFolderIsPrivate(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "events")
+	s, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.Backup(filepath.Join(parent, "copy")), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Join(parent, "copy")} {
+		info, err := os.Stat(path)
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("%s: %v, %v; want mode %o", path, info.Mode(), err, 0o700)
+		}
+	}
+	if got := listing(t, parent); got != "copy events" {
+		t.Errorf("the backup left %q", got)
+	}
+}
+
+func TestBackupRefusals(t *testing.T) {
+	t.Parallel()
+	fsys := vfs.NewMem()
+	s := openOn(t, fsys)
+	for _, dir := range []string{"taken", "cut-short.partial"} {
+		if err := fsys.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Backup(strings.TrimSuffix(dir, ".partial")); !errors.Is(err, disk.ErrExists) || !strings.Contains(err.Error(), dir) {
+			t.Errorf("%s: %v, want ErrExists", dir, err)
+		}
+	}
+}
+
+func TestOpenFolderRefusals(t *testing.T) {
+	t.Parallel()
+	fsys := vfs.NewMem()
+	if _, err := OpenFolder(Config{Dir: "missing", FS: fsys}); !errors.Is(err, disk.ErrNoStore) {
+		t.Errorf("missing folder: %v", err)
+	}
+	if _, err := fsys.Stat("missing"); !errors.Is(err, fs.ErrNotExist) {
+		t.Error("the folder was created")
+	}
+	openOn(t, fsys)
+	if _, err := OpenFolder(Config{Dir: "store", FS: fsys}); !errors.Is(err, disk.ErrLocked) {
+		t.Errorf("running store: %v", err)
+	}
+	if _, err := OpenFolder(Config{}); err == nil {
+		t.Error("no folder was accepted")
+	}
+}
+
+// TestOpenOnAFullDisk refuses before it touches anything.
+func TestOpenOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	fsys := vfs.NewMem()
+	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 64<<20 - 1})
+	_, err := Open(Config{Dir: "store", FS: fsys})
+	if !errors.Is(err, disk.ErrFull) || strings.Contains(err.Error(), "\n") {
+		t.Fatalf("%v, want ErrFull in one line", err)
+	}
+	if names, err := fsys.List("store"); err != nil || len(names) > 0 {
+		t.Fatalf("the folder holds %v, %v", names, err)
+	}
+	fsys.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 64 << 20})
+	s, err := Open(Config{Dir: "store", FS: fsys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestUnreadableFolder takes away one kind of file at a time.
+func TestUnreadableFolder(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"FORMAT", "LOCK", "MANIFEST", ".log"} {
+		fsys := vfs.NewMem()
+		s, err := Open(Config{Dir: "store", FS: fsys})
+		if err != nil {
+			t.Fatal(err)
+		}
+		embeddedtest.Append(s.writer, "s", revision.NoStream, "a")
+		if err := errors.Join(s.db.Flush(), s.Close()); err != nil {
+			t.Fatal(err)
+		}
+		before := fsys.String()
+		refusing := errorfs.Wrap(fsys, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			opens := op.Kind == errorfs.OpOpen || op.Kind == errorfs.OpLock
+			if opens && strings.Contains(filepath.Base(op.Path), kind) {
+				return &fs.PathError{Op: "open", Path: op.Path, Err: fs.ErrPermission}
+			}
+			return nil
+		}))
+		_, err = Open(Config{Dir: "store", FS: refusing})
+		if !errors.Is(err, fs.ErrPermission) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v, want permission denied in one line", kind, err)
+		}
+		if after := fsys.String(); after != before {
+			t.Errorf("%s: the folder was changed from\n%s to\n%s", kind, before, after)
+		}
+	}
+}

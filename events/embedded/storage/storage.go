@@ -1,0 +1,224 @@
+// Package storage is the log of an event store on disk. It opens, recovers,
+// checks, backs up and closes the log, and gives access to its writer and its
+// readers.
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"linkledger/events/embedded/disk"
+	"linkledger/events/embedded/durable"
+	"linkledger/events/embedded/groupcommit"
+	"linkledger/events/embedded/ledger"
+	"linkledger/events/embedded/record"
+	"linkledger/events/embedded/storecheck"
+)
+
+// Config of a storage.
+type Config struct {
+	// Dir is the data folder. It is created when missing.
+	Dir string
+	// NoSync acknowledges events that a crash may lose. For benchmarks only.
+	NoSync bool
+	// FS holds the folder; nil means the disk.
+	FS vfs.FS
+	// Logger is told of what happens in the background; nil discards.
+	Logger *slog.Logger
+	// Now gives events their time; nil means the clock.
+	Now func() time.Time
+	// RecentEvents is how many events are kept in memory for those who follow
+	// the log; 0 means 4096.
+	RecentEvents int
+}
+
+// Store is an open log. All methods may be called at the same time.
+type Store struct {
+	cfg    Config
+	db     *disk.DB
+	writer *groupcommit.Writer
+	log    *durable.Log
+
+	counters atomic.Pointer[record.Counters]
+
+	stopping context.Context //nolint:containedctx // done as soon as Stop is called
+	cancel   context.CancelCauseFunc
+
+	mu     sync.Mutex
+	closed bool
+	using  sync.WaitGroup
+
+	stop, closing sync.Once
+	closeErr      error
+}
+
+// Stat describes a log at one moment.
+type Stat struct {
+	Events    uint64 // events in the log, those of the system included
+	Streams   uint64 // streams that ever held an event, metadata streams included
+	Head      uint64 // position of the last event
+	DiskBytes uint64 // size of the data folder
+	Failure   error  // why no writes are accepted (wraps ErrFailed), or nil
+}
+
+// Open opens the log in cfg.Dir, or creates one. Its errors are those of
+// Open.
+func Open(cfg Config) (*Store, error) {
+	if err := cfg.complete(); err != nil {
+		return nil, fmt.Errorf("open event store: %w", err)
+	}
+	s := &Store{cfg: cfg}
+	s.stopping, s.cancel = context.WithCancelCause(context.Background())
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("open event store in %s: %w", cfg.Dir, err)
+	}
+	s.writer.Start()
+	return s, nil
+}
+
+// complete checks what was given and fills in what was not.
+func (c *Config) complete() error {
+	if c.Dir == "" {
+		return errors.New("no data folder given")
+	}
+	if c.FS == nil {
+		c.FS = vfs.Default
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return nil
+}
+
+func (s *Store) open() (err error) {
+	if s.db, err = disk.Open(s.cfg.Dir, s.cfg.FS, s.cfg.Logger); err != nil {
+		return err
+	}
+	if err := s.recover(); err != nil {
+		return errors.Join(err, s.db.Close())
+	}
+	return nil
+}
+
+// recover finds the end of the log, or writes its beginning.
+func (s *Store) recover() error {
+	l := ledger.New(s.db.DB, s.cfg.Now)
+	begun, err := l.Recover(s.cfg.Logger)
+	if err != nil {
+		return err
+	}
+	s.log = durable.New(s.db, l.Position(), s.cfg.RecentEvents)
+	s.writer = groupcommit.New(s.db, l, s.cfg.NoSync, s.publish)
+	if !begun {
+		return s.writer.Run((*ledger.Ledger).Begin)
+	}
+	totals := l.Totals()
+	s.counters.Store(&totals)
+	return nil
+}
+
+// publish is called by the writer with events that have become durable.
+func (s *Store) publish(events []*record.Event, c record.Counters) {
+	s.counters.Store(&c)
+	s.log.Publish(events)
+}
+
+// Writer takes the writes to the log.
+func (s *Store) Writer() *groupcommit.Writer { return s.writer }
+
+// Log is what readers may see of the log.
+func (s *Store) Log() *durable.Log { return s.log }
+
+// Stop finishes the group of writes in flight and refuses all that follow with
+// ErrClosed. The log can still be read.
+func (s *Store) Stop() {
+	s.stop.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
+		s.cancel(groupcommit.ErrClosed)
+		s.writer.Stop()
+	})
+}
+
+// Close stops, waits for Check and Backup and closes the folder. The log must
+// not be read any more. Closing again returns the same result.
+func (s *Store) Close() error {
+	s.closing.Do(func() { s.closeErr = s.close() })
+	return s.closeErr
+}
+
+func (s *Store) close() error {
+	s.Stop()
+	s.using.Wait()
+	s.mu.Lock() // Stat may be reading
+	defer s.mu.Unlock()
+	if err := s.db.Close(); err != nil {
+		return fmt.Errorf("close event store: %w", err)
+	}
+	return nil
+}
+
+// Stat returns counts and positions. After Stop it still returns the last
+// ones, without the size on disk.
+func (s *Store) Stat() Stat {
+	c := s.counters.Load()
+	st := Stat{Events: c.Events, Streams: c.Streams, Head: s.log.Head(), Failure: s.db.Err()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		st.DiskBytes = s.db.Metrics().DiskSpaceUsage()
+	}
+	return st
+}
+
+// Check verifies the log as it is at one moment, while it goes on to be
+// written.
+func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
+	done, err := s.use()
+	if err != nil {
+		return storecheck.Report{}, err
+	}
+	defer done()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.stopping, func() { cancel(groupcommit.ErrClosed) })()
+	snapshot := s.db.NewSnapshot()
+	checked, err := storecheck.Run(ctx, snapshot)
+	return checked, errors.Join(err, snapshot.Close())
+}
+
+// Backup copies the log to dir while it goes on to be written, as
+// database.backup does.
+func (s *Store) Backup(dir string) error {
+	done, err := s.use()
+	if err != nil {
+		return err
+	}
+	defer done()
+	if err := s.db.Backup(dir); err != nil {
+		return fmt.Errorf("backup to %s: %w", dir, err)
+	}
+	return nil
+}
+
+// use keeps the folder open until done is called.
+func (s *Store) use() (done func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, groupcommit.ErrClosed
+	}
+	s.using.Add(1)
+	return s.using.Done, nil
+}

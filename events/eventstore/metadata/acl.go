@@ -1,0 +1,66 @@
+package metadata
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+const (
+	// AllStreams is the name under which EventStoreDB has the rights on the log of all streams.
+	AllStreams = "$all"
+	// adminsRole may read the log of all streams where nothing else is set.
+	adminsRole = "$admins"
+	aclField   = "$acl"
+	readField  = "$r"
+)
+
+// LogReaders are the users and roles that may read the log of all streams.
+type LogReaders struct {
+	Before, After []string
+}
+
+// WithReader adds a reader to the rights in the metadata of a stream.
+func WithReader(stored []byte, reader string) (metadata []byte, readers LogReaders, err error) {
+	fields, acl := make(map[string]json.RawMessage), make(map[string]json.RawMessage)
+	if len(stored) > 0 {
+		err = json.Unmarshal(stored, &fields)
+	}
+	if set, ok := fields[aclField]; ok && err == nil {
+		err = json.Unmarshal(set, &acl)
+	}
+	if err != nil {
+		return nil, LogReaders{}, fmt.Errorf("the metadata of %s is not what EventStoreDB writes, mend it first: %w", AllStreams, err)
+	}
+	readers.Before = []string{adminsRole}
+	if set, ok := acl[readField]; ok {
+		if readers.Before, err = roles(set); err != nil {
+			return nil, LogReaders{}, err
+		}
+	}
+	readers.After = readers.Before
+	if !slices.Contains(readers.Before, reader) {
+		readers.After = append(slices.Clone(readers.Before), reader)
+	}
+	if acl[readField], err = json.Marshal(readers.After); err != nil {
+		return nil, LogReaders{}, err
+	}
+	if fields[aclField], err = json.Marshal(acl); err != nil {
+		return nil, LogReaders{}, err
+	}
+	metadata, err = json.Marshal(fields)
+	return metadata, readers, err
+}
+
+// roles reads who has a right: one name, or several.
+func roles(set json.RawMessage) ([]string, error) {
+	var one string
+	if json.Unmarshal(set, &one) == nil {
+		return []string{one}, nil
+	}
+	var several []string
+	if err := json.Unmarshal(set, &several); err != nil {
+		return nil, fmt.Errorf("the readers of %s are not what EventStoreDB writes, mend them first: %w", AllStreams, err)
+	}
+	return several, nil
+}

@@ -1,0 +1,35 @@
+package eventstore
+
+import "linkledger/events/eventstore/eventlog"
+
+// What the log is made of. It lies in a package of its own, which the packages below the Store know too.
+type (
+	// Position is a place in the log of all streams.
+	Position = eventlog.Position
+	// Revision is the number of an event in its stream.
+	Revision = eventlog.Revision
+	// Recorded is a stored event.
+	Recorded = eventlog.Recorded
+	// Filter selects events of the log.
+	Filter = eventlog.Filter
+)
+
+// NoStream is the revision of a stream that does not exist.
+const NoStream = eventlog.NoStream
+
+// The errors of calls; see package eventlog for their meaning.
+var (
+	ErrWrongRevision   = eventlog.ErrWrongRevision
+	ErrCut             = eventlog.ErrCut
+	ErrStreamDeleted   = eventlog.ErrStreamDeleted
+	ErrNotFound        = eventlog.ErrNotFound
+	ErrUnavailable     = eventlog.ErrUnavailable
+	ErrTooLarge        = eventlog.ErrTooLarge
+	ErrDenied          = eventlog.ErrDenied
+	ErrForbidden       = eventlog.ErrForbidden
+	ErrInvalid         = eventlog.ErrInvalid
+	ErrPositionInvalid = eventlog.ErrPositionInvalid
+	ErrForeign         = eventlog.ErrForeign
+	ErrOtherLog        = eventlog.ErrOtherLog
+	ErrClosed          = eventlog.ErrClosed
+)

@@ -1,0 +1,31 @@
+package node
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"linkledger/events/eventstore/eventlog"
+)
+
+// Retry repeats an operation while the event store is unavailable, until ctx ends.
+func Retry[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
+	wait := backoff.NewExponentialBackOff()
+	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, 250*time.Millisecond
+	for {
+		value, err := op()
+		if !errors.Is(err, eventlog.ErrUnavailable) {
+			return value, err
+		}
+		delay := wait.NextBackOff()
+		logger.DebugContext(ctx, "event store unavailable, trying again", slog.Any("error", err), slog.Duration("in", delay))
+		select {
+		case <-ctx.Done():
+			return value, err
+		case <-time.After(delay):
+		}
+	}
+}

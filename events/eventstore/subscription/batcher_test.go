@@ -1,0 +1,203 @@
+package subscription
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"linkledger/events/eventstore"
+)
+
+// Events that nobody waits for are held, the longer the longer it took to apply the batch before; one that somebody waits
+// for takes them along at once.
+func TestPatientEvents(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		arrivals := make(chan arrival, 10)
+		b := batcher{room: semaphore.NewWeighted(1), Config: Config{
+			Demand: NewDemand(), BatchSize: 5, MinPatience: DefaultMinPatience, MaxPatience: DefaultMaxPatience,
+			Patient: func(r eventstore.Recorded) bool { return r.Type == "patient" },
+		}}
+		start, position := time.Now(), uint64(0)
+		arrive := func(eventType string) {
+			position++
+			at := eventstore.Position{Commit: position}
+			arrivals <- arrival{event: &eventstore.Recorded{Type: eventType, Position: at}, position: at}
+		}
+		takes := func(events int, at time.Duration) {
+			t.Helper()
+			batch, ok := b.next(t.Context(), arrivals)
+			if !ok || len(batch.Events) != events || batch.Position.Commit != position {
+				t.Errorf("batch of %d up to %s, want %d up to %d", len(batch.Events), batch.Position, events, position)
+			}
+			if after := time.Since(start); after != at {
+				t.Errorf("the batch was sent after %s, want %s", after, at)
+			}
+		}
+		arrive("patient")
+		takes(1, 0) // nothing was sent for a long time
+		arrive("patient")
+		go func() {
+			time.Sleep(DefaultMinPatience / 2)
+			arrive("patient")
+		}()
+		takes(2, DefaultMinPatience)
+		arrive("patient")
+		go func() {
+			time.Sleep(DefaultMinPatience / 2)
+			arrive("other")
+		}()
+		takes(2, DefaultMinPatience*3/2)
+		for range 5 {
+			arrive("patient")
+		}
+		takes(5, DefaultMinPatience*3/2) // full
+
+		took := 2 * DefaultMinPatience
+		time.Sleep(took) // the batch is applied
+		sent := time.Since(start) - took
+		arrive("patient")
+		takes(1, sent+patientShare*took) // so that a tenth of the time goes into batches
+		time.Sleep(DefaultMaxPatience / 2)
+		sent += patientShare * took
+		arrive("patient")
+		takes(1, sent+DefaultMaxPatience)
+	})
+}
+
+// workbench is a batcher in a bubble of synctest, and what arrives at it.
+type workbench struct {
+	*testing.T
+
+	batcher  batcher
+	arrivals chan arrival
+	position uint64
+	start    time.Time
+}
+
+func newWorkbench(t *testing.T, cfg Config) *workbench {
+	t.Helper()
+	cfg.Demand, cfg.MinPatience, cfg.MaxPatience, cfg.InParts = NewDemand(), time.Second, time.Minute, true
+	cfg.Patient = func(r eventstore.Recorded) bool { return r.Type == "patient" }
+	return &workbench{
+		T: t, batcher: batcher{Config: cfg, room: semaphore.NewWeighted(maxBatchBytes)},
+		arrivals: make(chan arrival, 100), start: time.Now(),
+	}
+}
+
+func (w *workbench) arrive(eventType string, size int) {
+	w.position++
+	at := eventstore.Position{Commit: w.position}
+	a := arrival{event: &eventstore.Recorded{Type: eventType, Data: make([]byte, size), Position: at}, position: at}
+	if err := w.batcher.room.Acquire(w.Context(), a.size()); err != nil {
+		w.Fatal(err)
+	}
+	w.arrivals <- a
+}
+
+func (w *workbench) takes(events int, held bool, at time.Duration) {
+	w.Helper()
+	batch, ok := w.batcher.next(w.Context(), w.arrivals)
+	if !ok || len(batch.Events) != events || batch.Held != held || batch.Position.Commit != w.position-uint64(len(w.arrivals)) {
+		w.Errorf("batch of %d up to %s, held %t, want %d up to %d, %t",
+			len(batch.Events), batch.Position, batch.Held, events, w.position-uint64(len(w.arrivals)), held)
+	}
+	if after := time.Since(w.start); after != at {
+		w.Errorf("the batch was sent after %s, want %s", after, at)
+	}
+}
+
+// What is held back comes in parts, and ends as a whole batch would: in time, or with an event that somebody waits for.
+func TestParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkbench(t, Config{BatchSize: 3})
+		w.arrive("patient", 1)
+		w.takes(1, false, 0) // nothing was sent for a long time
+		for range 7 {
+			w.arrive("patient", 1)
+		}
+		w.takes(3, true, 0)
+		w.takes(3, true, 0)
+		w.takes(1, false, time.Second)
+		for range 3 {
+			w.arrive("patient", 1)
+		}
+		w.takes(3, true, time.Second)
+		w.takes(0, false, 2*time.Second) // it was all in the parts
+		w.arrive("patient", partBytes)
+		w.arrive("patient", 1)
+		w.arrive("other", 1)
+		w.takes(1, true, 2*time.Second)
+		w.takes(2, false, 2*time.Second)
+		time.Sleep(time.Hour)
+		for range 2 {
+			w.arrive("patient", partBytes)
+		}
+		w.takes(2, false, time.Hour+2*time.Second) // overdue: all that waits goes along
+	})
+}
+
+// A subscription that rests has nothing to send in whole before it has caught up, but for a demand and once in a while.
+func TestPartsOfACatchUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorkbench(t, Config{BatchSize: 3, Rests: true})
+		four := func() {
+			for range 4 {
+				w.arrive("other", 1)
+			}
+		}
+		four()
+		w.takes(3, true, 0)
+		w.takes(1, false, catchUpInterval)
+		four()
+		w.takes(3, true, catchUpInterval)
+		w.batcher.Demand.Raise(w.position + 1)
+		w.takes(1, false, catchUpInterval)
+		w.arrive("other", 1)
+		w.takes(1, false, catchUpInterval) // demanded before
+		four()
+		w.takes(3, true, catchUpInterval)
+		w.arrivals <- arrival{caughtUp: true}
+		batch, ok := w.batcher.next(t.Context(), w.arrivals)
+		if !ok || len(batch.Events) != 1 || batch.Held || !batch.CaughtUp {
+			t.Errorf("caught up with %+v", batch)
+		}
+		w.arrive("other", 1)
+		w.takes(1, false, catchUpInterval) // live
+	})
+}
+
+// Events that are demanded are held for a shorter time, whether they arrive before the demand or after it.
+func TestDemand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const took = maxDemanded / demandedShare
+		w := newWorkbench(t, Config{BatchSize: 10})
+		patience := max(patientShare*took, w.batcher.MinPatience) - took
+		at := time.Duration(0)
+		batch := func(waits time.Duration) {
+			t.Helper()
+			w.arrive("patient", 1)
+			at += waits
+			w.takes(1, false, at)
+			time.Sleep(took) // it is applied
+			at += took
+		}
+		batch(0)
+		batch(patience)
+		next := w.position + 1
+		go func() {
+			time.Sleep(took / 2)
+			w.batcher.Demand.Raise(next)
+		}()
+		batch((demandedShare - 1) * took)
+		w.batcher.Demand.Raise(w.position + 1)
+		batch((demandedShare - 1) * took)
+		w.batcher.Demand.Raise(1) // long met
+		batch(patience)
+	})
+}

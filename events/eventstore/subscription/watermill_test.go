@@ -1,0 +1,203 @@
+package subscription_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/ThreeDotsLabs/watermill/pubsub/tests"
+	"github.com/google/uuid"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/events/eventstore/subscription"
+)
+
+// TestWatermill runs watermill's own suite for Pub/Subs. A topic is a stream, a consumer group is a read model: both
+// have one checkpoint per topic. Batches have one event, because the suite's messages stand for one each.
+func TestWatermill(t *testing.T) {
+	t.Parallel()
+	store, client := connectTwice(t)
+	b := &broker{t: t, store: store, client: client, checkpoints: map[string]eventstore.Position{}}
+	features := tests.Features{
+		ConsumerGroups:  true,
+		GuaranteedOrder: true,
+		Persistent:      true,
+		// A batch that was applied and not acknowledged in time comes again; the checkpoint in the read model's
+		// transaction is what makes it count once.
+		ExactlyOnceDelivery: false,
+		// A subscriber begins behind its checkpoint; TestWatermillOldMessages gives each its own.
+		NewSubscriberReceivesOldMessages: false,
+		// The suite restarts a server by a command; the tests of outages do it here.
+		RestartServiceCommand: nil,
+		// Subscribers do not compete: each gets all events, so one is what a read model has.
+		RequireSingleInstance: true,
+		// The long form nacks a message a hundred times in a row; each nack waits longer than the one before.
+		ForceShort: true,
+	}
+	tests.TestPubSub(t, features,
+		func(t *testing.T) (message.Publisher, message.Subscriber) {
+			t.Helper()
+			return b, b.subscriber(t, "the read model")
+		},
+		func(t *testing.T, group string) (message.Publisher, message.Subscriber) {
+			t.Helper()
+			return b, b.subscriber(t, group)
+		})
+}
+
+// A read model that is new gets everything from the start.
+func TestWatermillOldMessages(t *testing.T) {
+	t.Parallel()
+	store, client := connectTwice(t)
+	b := &broker{t: t, store: store, client: client, checkpoints: map[string]eventstore.Position{}}
+	context := tests.TestContext{TestID: tests.NewTestID(), Features: tests.Features{NewSubscriberReceivesOldMessages: true}}
+	tests.TestNewSubscriberReceivesOldMessages(t, context, func(t *testing.T) (message.Publisher, message.Subscriber) {
+		t.Helper()
+		return b, b.subscriber(t, uuid.NewString())
+	})
+}
+
+func connectTwice(t *testing.T) (*eventstore.Store, *esdb.Client) {
+	t.Helper()
+	server := eventstoretest.Serve(t)
+	config, err := esdb.ParseConnectionString(server.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Logger = esdb.NoopLogging()
+	client, err := esdb.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return eventstoretest.Open(t, server.URL()), client
+}
+
+// broker publishes the suite's messages as events, and keeps the checkpoints that read models would keep.
+type broker struct {
+	t      *testing.T
+	store  *eventstore.Store
+	client *esdb.Client
+
+	mu          sync.Mutex
+	checkpoints map[string]eventstore.Position
+}
+
+// Publish implements message.Publisher.
+func (b *broker) Publish(topic string, messages ...*message.Message) error {
+	proposed := make([]esdb.EventData, len(messages))
+	for i, m := range messages {
+		metadata, err := json.Marshal(m.Metadata)
+		if err != nil {
+			return err
+		}
+		proposed[i] = esdb.EventData{
+			EventID: uuid.MustParse(m.UUID), EventType: "message", ContentType: esdb.ContentTypeBinary,
+			Data: m.Payload, Metadata: metadata,
+		}
+	}
+	_, err := b.client.AppendToStream(b.t.Context(), stream(topic), esdb.AppendToStreamOptions{}, proposed...)
+	return err
+}
+
+// Close implements message.Publisher. The client serves other publishers too.
+func (b *broker) Close() error { return nil }
+
+// stream ends the topic, so that it is no prefix of another one.
+func stream(topic string) string { return topic + "/" }
+
+func (b *broker) subscriber(t *testing.T, group string) *groupSubscriber {
+	t.Helper()
+	s := &groupSubscriber{broker: b, group: group}
+	t.Cleanup(func() { // the suite leaves some open
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// groupSubscriber subscribes with one Subscriber per topic.
+type groupSubscriber struct {
+	broker *broker
+	group  string
+
+	mu          sync.Mutex
+	subscribers []*subscription.Subscriber
+	forwarding  sync.WaitGroup
+}
+
+// Subscribe implements message.Subscriber.
+func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
+	key := s.group + " of " + topic
+	subscriber := subscription.New(s.broker.store, subscription.Config{
+		Filter: eventstore.Filter{Streams: []string{stream(topic)}}, BatchSize: 1,
+		Checkpoint: func(context.Context) (eventstore.Position, error) {
+			s.broker.mu.Lock()
+			defer s.broker.mu.Unlock()
+			return s.broker.checkpoints[key], nil
+		},
+	})
+	batches, err := subscriber.Subscribe(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.subscribers = append(s.subscribers, subscriber)
+	s.mu.Unlock()
+	out := make(chan *message.Message)
+	s.forwarding.Go(func() {
+		defer close(out)
+		for m := range batches {
+			s.forward(m, out, key)
+		}
+	})
+	return out, nil
+}
+
+// forward hands a batch of one event on as the message that was published, and keeps its position once it is acked.
+func (s *groupSubscriber) forward(m *message.Message, out chan<- *message.Message, key string) {
+	batch := subscription.BatchOf(m)
+	ended := m.Context().Done()
+	if len(batch.Events) > 0 {
+		m.UUID, m.Payload = batch.Events[0].ID.String(), batch.Events[0].Data
+		if err := json.Unmarshal(batch.Events[0].Metadata, &m.Metadata); err != nil {
+			s.broker.t.Error(err)
+		}
+		select {
+		case out <- m:
+		case <-ended:
+			return
+		}
+		select {
+		case <-m.Acked():
+		case <-m.Nacked():
+			return
+		case <-ended:
+			return
+		}
+	}
+	s.broker.mu.Lock()
+	if batch.Position.After(s.broker.checkpoints[key]) {
+		s.broker.checkpoints[key] = batch.Position
+	}
+	s.broker.mu.Unlock()
+	m.Ack()
+}
+
+// Close implements message.Subscriber.
+func (s *groupSubscriber) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, subscriber := range s.subscribers {
+		if err := subscriber.Close(); err != nil {
+			return err
+		}
+	}
+	s.forwarding.Wait()
+	return nil
+}

@@ -1,0 +1,41 @@
+package wire
+
+import (
+	"context"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/shared"
+	"github.com/EventStore/EventStore-Client-Go/v4/protos/streams"
+	"google.golang.org/grpc"
+
+	"linkledger/events/eventstore/eventlog"
+)
+
+// Reading is a read of events, or a subscription to them. It ends with the context that it was opened with.
+type Reading struct {
+	call streams.Streams_ReadClient
+	decoder
+}
+
+// Open asks for events. The first answer shows whether the event store gives them.
+func Open(ctx context.Context, conn *grpc.ClientConn, options *streams.ReadReq_Options) (*Reading, error) {
+	options.UuidOption = &streams.ReadReq_Options_UUIDOption{
+		Content: &streams.ReadReq_Options_UUIDOption_Structured{Structured: &shared.Empty{}},
+	}
+	if options.GetFilterOption() == nil {
+		options.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}
+	}
+	call, err := streams.NewStreamsClient(conn).Read(ctx, &streams.ReadReq{Options: options}, grpc.ForceCodecV2(newCodec()))
+	if err != nil {
+		return nil, eventlog.Classify(err, nil)
+	}
+	return &Reading{call: call, decoder: newDecoder()}, nil
+}
+
+// Next waits for the next answer. At the end of a read it returns io.EOF.
+func (r *Reading) Next() (Answer, error) {
+	var received wireBytes
+	if err := r.call.RecvMsg(&received); err != nil {
+		return Answer{}, eventlog.Classify(err, r.call.Trailer())
+	}
+	return r.decode(received)
+}
