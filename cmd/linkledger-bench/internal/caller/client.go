@@ -65,7 +65,7 @@ type Page struct {
 	} `json:"urls"`
 }
 
-// Page asks for a page of a list; the body of the answer must be read before the next call.
+// Page calls and decodes the links of the answer. Its errors are those of Call and of decoding.
 func (c *Client) Page(ctx context.Context, method, path string, body []byte) (Page, error) {
 	answer, err := c.Call(ctx, method, path, body)
 	if err != nil {
