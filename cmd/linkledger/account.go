@@ -14,7 +14,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
@@ -44,7 +44,7 @@ type target struct {
 }
 
 // change runs one command on an account and prints what it made.
-func (t *target) change(ctx context.Context, p *process, command func(context.Context, *commands.Handler, domain.Request) (commands.AccountOutcome, error)) error {
+func (t *target) change(ctx context.Context, p *process, command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error)) error {
 	if t.EventStore == "" {
 		if err := t.locate(); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (t *target) change(ctx context.Context, p *process, command func(context.Co
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	outcome, err := command(ctx, t.handler(p, store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
+	outcome, err := command(ctx, t.accounts(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usageError{err}
 	}
@@ -125,7 +125,7 @@ func (v accountView) rows() []table.Row {
 	return rows
 }
 
-func (t *target) print(w io.Writer, outcome commands.AccountOutcome) error {
+func (t *target) print(w io.Writer, outcome accounts.Outcome) error {
 	account := accountView{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
 		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
@@ -151,8 +151,8 @@ type accountCreate struct {
 
 // Run implements the command.
 func (c *accountCreate) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.OpenAccount(ctx, r, c.Username, c.Plan)
+	return c.change(ctx, p, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Open(ctx, r, c.Username, c.Plan)
 	})
 }
 
@@ -163,8 +163,8 @@ type accountRotateKey struct {
 
 // Run implements the command.
 func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.RotateKey(ctx, r, c.Username)
+	return c.change(ctx, p, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.RotateKey(ctx, r, c.Username)
 	})
 }
 
@@ -175,8 +175,8 @@ type accountDeactivate struct {
 
 // Run implements the command.
 func (c *accountDeactivate) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.DeactivateAccount(ctx, r, c.Username)
+	return c.change(ctx, p, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Deactivate(ctx, r, c.Username)
 	})
 }
 
@@ -187,8 +187,8 @@ type accountReactivate struct {
 
 // Run implements the command.
 func (c *accountReactivate) Run(ctx context.Context, p *process) error {
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.ReactivateAccount(ctx, r, c.Username)
+	return c.change(ctx, p, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Reactivate(ctx, r, c.Username)
 	})
 }
 
@@ -204,7 +204,7 @@ func (c *accountEdit) Run(ctx context.Context, p *process) error {
 	if c.Plan == nil && c.Expires == nil {
 		return usage("nothing to change: give --plan or --expires")
 	}
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.EditAccount(ctx, r, c.Username, commands.EditAccount{Plan: c.Plan, ExpirationDate: c.Expires})
+	return c.change(ctx, p, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Edit(ctx, r, c.Username, accounts.Change{Plan: c.Plan, ExpirationDate: c.Expires})
 	})
 }

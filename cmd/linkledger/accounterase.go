@@ -4,7 +4,7 @@ import (
 	"context"
 	"log/slog"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/projections"
@@ -21,8 +21,8 @@ func (c *accountErase) Run(ctx context.Context, p *process) error {
 	if err := c.locate(); err != nil {
 		return err
 	}
-	return c.change(ctx, p, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		outcome, err := h.EraseAccount(ctx, r, c.Username)
+	return c.change(ctx, p, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		outcome, err := a.Erase(ctx, r, c.Username)
 		if err == nil {
 			c.awaitErasure(ctx, p, outcome.Position)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"linkledger/commands"
+	"linkledger/commands/metering"
 	"linkledger/events/eventstore"
 	"linkledger/queries"
 )
@@ -100,7 +100,7 @@ func (c *accountShow) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	account.TodayAPICalls = commands.NewCalls(commands.CallsConfig{Store: store, Logger: p.logger}).Today(ctx, account.ID)
+	account.TodayAPICalls = metering.New(metering.Config{Store: store, Logger: p.logger}).Today(ctx, account.ID)
 	if c.JSON {
 		return json.NewEncoder(p.stdout).Encode(account)
 	}

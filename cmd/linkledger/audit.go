@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 )
@@ -58,12 +59,12 @@ func (l *place) auditing(ctx context.Context, p *process, command func(context.C
 }
 
 // accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.
-func accountNamed(ctx context.Context, handler *commands.Handler, name string) (string, error) {
+func accountNamed(ctx context.Context, accounts *accounts.Accounts, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
 	if id, err := uuid.Parse(name); err == nil {
 		return id.String(), nil
 	}
-	return handler.AccountID(ctx, name)
+	return accounts.ID(ctx, name)
 }

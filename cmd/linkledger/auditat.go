@@ -8,7 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 	"linkledger/events/eventstore"
 )
 
@@ -44,12 +44,11 @@ type momentView struct {
 // Run implements the command.
 func (c *auditAt) Run(ctx context.Context, p *process) error {
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		handler := c.handler(p, store)
-		account, err := accountNamed(ctx, handler, c.Account)
+		account, err := accountNamed(ctx, c.accounts(store), c.Account)
 		if err != nil {
 			return err
 		}
-		moment, err := handler.URLAt(ctx, commands.AtQuery{Hash: c.Hash, Time: c.Time.Time, Account: account})
+		moment, err := c.reader(p, store).LinkAsOf(ctx, audit.AsOfQuery{Hash: c.Hash, Time: c.Time.Time, Account: account})
 		if err != nil {
 			return err
 		}
@@ -61,8 +60,8 @@ func (c *auditAt) Run(ctx context.Context, p *process) error {
 	})
 }
 
-func momentViewOf(m commands.URLMoment) momentView {
-	u := m.URL
+func momentViewOf(m audit.AsOf) momentView {
+	u := m.Link
 	view := momentView{
 		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
 		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks, Tags: m.Labels,

@@ -9,8 +9,7 @@ import (
 	"os"
 	"time"
 
-	"linkledger/commands"
-	"linkledger/commands/archive"
+	"linkledger/events/archive"
 	"linkledger/events/eventstore"
 )
 
@@ -83,7 +82,7 @@ func (c *auditExport) open(p *process) (out io.Writer, file *os.File, err error)
 }
 
 func (c *auditExport) export(ctx context.Context, p *process, store *eventstore.Store, out io.Writer, file *os.File) error {
-	export, err := c.begin(ctx, p, store, out, file)
+	export, err := c.begin(ctx, store, out, file)
 	if err != nil {
 		return err
 	}
@@ -102,7 +101,7 @@ func (c *auditExport) export(ctx context.Context, p *process, store *eventstore.
 	return err
 }
 
-func (c *auditExport) begin(ctx context.Context, p *process, store *eventstore.Store, out io.Writer, file *os.File) (*archive.Export, error) {
+func (c *auditExport) begin(ctx context.Context, store *eventstore.Store, out io.Writer, file *os.File) (*archive.Export, error) {
 	if c.Resume != "" {
 		export, err := archive.Resume(store, file)
 		if errors.Is(err, archive.ErrComplete) || errors.Is(err, archive.ErrDamaged) {
@@ -110,7 +109,7 @@ func (c *auditExport) begin(ctx context.Context, p *process, store *eventstore.S
 		}
 		return export, err
 	}
-	account, err := accountNamed(ctx, commands.NewHandler(commands.Config{Store: store, Logger: p.logger}), c.Account)
+	account, err := accountNamed(ctx, c.accounts(store), c.Account)
 	if err != nil {
 		return nil, err
 	}

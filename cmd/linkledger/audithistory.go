@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/queries"
@@ -25,23 +26,23 @@ type auditHistory struct {
 // Run implements the command.
 func (c *auditHistory) Run(ctx context.Context, p *process) error {
 	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		handler := c.handler(p, store)
-		account, err := accountNamed(ctx, handler, c.Account)
+		accounts, reader := c.accounts(store), c.reader(p, store)
+		account, err := accountNamed(ctx, accounts, c.Account)
 		if err != nil {
 			return err
 		}
-		history, err := handler.History(ctx, commands.HistoryOf{Hash: c.Hash, Account: account})
+		history, err := reader.History(ctx, audit.HistoryQuery{Hash: c.Hash, Account: account})
 		if err != nil {
 			return err
 		}
-		told := toldHistory{HashHistory: history}
+		told := toldHistory{History: history}
 		if told.Links, err = c.lives(ctx, history.Links); err != nil {
 			return err
 		}
-		out := historyPrinter{out: p.stdout, format: c.Format, username: usernames(ctx, handler)}
-		return out.print(told, func(visit func(commands.HistoryEntry) error) error {
+		out := historyPrinter{out: p.stdout, format: c.Format, username: usernames(ctx, accounts)}
+		return out.print(told, func(visit func(audit.Entry) error) error {
 			if c.Clicks {
-				return handler.ReplayHistory(ctx, history, visit)
+				return reader.Replay(ctx, history, visit)
 			}
 			for _, entry := range append(history.Entries, told.days()...) {
 				if err := visit(entry); err != nil {
@@ -55,13 +56,13 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 
 // usernames returns what tells the user names of accounts, each of which is looked up once; the id stands for one that is
 // not there.
-func usernames(ctx context.Context, handler *commands.Handler) func(account string) (string, error) {
+func usernames(ctx context.Context, accounts *accounts.Accounts) func(account string) (string, error) {
 	known := make(map[string]string)
 	return func(account string) (string, error) {
 		if name, ok := known[account]; ok {
 			return name, nil
 		}
-		name, err := handler.Username(ctx, account)
+		name, err := accounts.Username(ctx, account)
 		if _, refused := errors.AsType[*domain.Error](err); refused {
 			name, err = account, nil
 		}
@@ -72,13 +73,13 @@ func usernames(ctx context.Context, handler *commands.Handler) func(account stri
 
 // toldHistory is a history with the clicks of each day.
 type toldHistory struct {
-	commands.HashHistory
+	audit.History
 
 	Links []toldLife `json:"links"`
 }
 
 type toldLife struct {
-	commands.LinkLife
+	audit.LinkLife
 
 	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"` // since the last reset, by day, YYYY-MM-DD
 	days        []queries.Day
@@ -90,7 +91,7 @@ type dayClicks struct {
 }
 
 // lives adds the clicks of each day, unless every click is told.
-func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]toldLife, error) {
+func (c *auditHistory) lives(ctx context.Context, links []audit.LinkLife) ([]toldLife, error) {
 	lives := make([]toldLife, len(links))
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
@@ -129,14 +130,14 @@ func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]
 const daySummary = "clicks of the day"
 
 // days returns the clicks of each day in the form of entries, for formats that are lists of them.
-func (h toldHistory) days() []commands.HistoryEntry {
-	var entries []commands.HistoryEntry
+func (h toldHistory) days() []audit.Entry {
+	var entries []audit.Entry
 	for _, link := range h.Links {
 		for _, day := range link.days {
 			at, _ := time.Parse(time.DateOnly, day.Date) // as the query wrote it
-			entries = append(entries, commands.HistoryEntry{
-				Type: daySummary, Time: at, Link: link.ID, Actor: commands.Actor{Kind: commands.ByVisitor},
-				Changes: []commands.FieldChange{{Field: "total_clicks", After: day.Total}, {Field: "unique_clicks", After: day.Unique}},
+			entries = append(entries, audit.Entry{
+				Type: daySummary, Time: at, Link: link.ID, Actor: audit.Actor{Kind: audit.ByVisitor},
+				Changes: []audit.FieldChange{{Field: "total_clicks", After: day.Total}, {Field: "unique_clicks", After: day.Unique}},
 			})
 		}
 	}

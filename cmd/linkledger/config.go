@@ -16,7 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 	"github.com/go-playground/validator/v10"
 
-	"linkledger/commands"
+	"linkledger/commands/destination"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
 )
@@ -157,7 +157,7 @@ var rules = map[string]func(string) bool{
 	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)
-		if _, unusable := commands.ShortHost(base); unusable != nil {
+		if _, unusable := destination.ShortHost(base); unusable != nil {
 			return false
 		}
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&

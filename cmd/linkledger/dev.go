@@ -145,7 +145,7 @@ func (c *devCommand) serve(
 // greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells
 // the user what runs where.
 func (c *devCommand) greet(ctx context.Context, p *process, s *service, head eventstore.Position, base string, open *devListeners) error {
-	demo, err := s.commands.OpenAccount(ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
+	demo, err := s.accounts.Open(ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
 	if refused, ok := errors.AsType[*domain.Error](err); ok && refused.Kind == domain.InvalidUsername {
 		err = nil // not the first start
 	}

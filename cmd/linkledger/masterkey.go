@@ -10,7 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/streams"
 	"linkledger/projections/readmodel"
 )
 
@@ -50,7 +51,7 @@ func devMasterKey(folder string) (key secret, err error) {
 
 // explainedKey says what an operator can do about a master key that is missing or wrong.
 func explainedKey(err error) error {
-	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, commands.ErrNothingSealed) {
+	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, accounts.ErrNothingSealed) {
 		return usage("%w, with --master-key (%s)", err, envName("master-key"))
 	}
 	return err
@@ -59,7 +60,7 @@ func explainedKey(err error) error {
 // keysOnDemand opens the database when a key is asked for, which many an operator command never does.
 type keysOnDemand struct{ of *place }
 
-var _ commands.AccountKeys = keysOnDemand{}
+var _ streams.NoteKeys = keysOnDemand{}
 
 func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
 	if k.of.Database == "" {
@@ -74,19 +75,19 @@ func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) erro
 	return errors.Join(question(db), db.Close())
 }
 
-// AccountKey implements commands.AccountKeys.
+// AccountKey implements commands.NoteKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err })
 	return key, err
 }
 
-// MakeAccountKey implements commands.AccountKeys.
+// MakeAccountKey implements commands.NoteKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.MakeAccountKey(ctx, account); return err })
 	return key, err
 }
 
-// EraseAccountKey implements commands.AccountKeys.
+// EraseAccountKey implements commands.NoteKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
 	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
 }

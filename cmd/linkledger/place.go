@@ -4,6 +4,9 @@ import (
 	"context"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
+	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
@@ -52,9 +55,27 @@ func (t *place) openReadModels(ctx context.Context, connections int) (*readmodel
 	return db, nil
 }
 
-// handler returns what carries out commands of an operator.
-func (t *place) handler(p *process, store *eventstore.Store) *commands.Handler {
-	return commands.NewHandler(commands.Config{
-		Store: store, Logger: p.logger, Keys: keysOnDemand{t}, SealNotes: t.MasterKey != "",
+// streams returns the streams of an installation for an operator command.
+func (t *place) streams(store *eventstore.Store) *streams.Streams {
+	return streams.New(streams.Config{
+		Store: store, Keys: keysOnDemand{t}, EncryptNotes: t.MasterKey != "",
 	})
+}
+
+// accounts returns the accounts of an installation for an operator command.
+func (t *place) accounts(store *eventstore.Store) *accounts.Accounts {
+	if t.MasterKey == "" {
+		return accounts.New(t.streams(store), nil)
+	}
+	return accounts.New(t.streams(store), keysOnDemand{t})
+}
+
+// reader returns the reader of histories for an operator command.
+func (t *place) reader(p *process, store *eventstore.Store) *audit.Reader {
+	return audit.New(t.streams(store), store, p.logger)
+}
+
+// handler returns the handler of commands on links for an operator command.
+func (t *place) handler(p *process, store *eventstore.Store) *commands.Handler {
+	return commands.NewHandler(commands.Config{Streams: t.streams(store), Logger: p.logger})
 }

@@ -17,7 +17,16 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"linkledger/commands"
-	"linkledger/commands/spool"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
+	"linkledger/commands/clicklimit"
+	"linkledger/commands/clicks"
+	"linkledger/commands/clicks/spool"
+	"linkledger/commands/countries"
+	"linkledger/commands/destination"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/metering"
+	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/projections"
@@ -46,11 +55,12 @@ type service struct {
 	queries   *queries.DB
 	fresh     *progress.Waiter
 	targets   *cache.Redirects
-	spool     *spool.Spool        // nil: no redirects
-	countries *commands.Countries // nil: not known
+	spool     *spool.Spool  // nil: no redirects
+	countries *countries.DB // nil: not known
 	commands  *commands.Handler
-	clicks    *commands.Clicks
-	calls     *commands.Calls
+	accounts  *accounts.Accounts
+	clicks    *clicks.Recorder
+	calls     *metering.Meter
 	board     status.Registry
 	roles     []role
 	observed  *observed
@@ -129,7 +139,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	}
 	var shortHosts []string
 	if cfg.baseURL != "" {
-		short, err := commands.ShortHost(cfg.baseURL)
+		short, err := destination.ShortHost(cfg.baseURL)
 		if err != nil {
 			return fmt.Errorf("base URL %q: %w", cfg.baseURL, err)
 		}
@@ -137,22 +147,25 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	}
 	var blocked func(string) bool
 	if cfg.blockedHosts != "" {
-		list, err := commands.ReadBlocklist(cfg.blockedHosts, s.logger)
+		list, err := destination.ReadBlocklist(cfg.blockedHosts, s.logger)
 		if err != nil {
 			return usage("%w; name another file with --blocked-hosts (%s)", err, envName("blocked-hosts"))
 		}
 		blocked = list.Blocks
 	}
-	quotas := commands.NewQuotas(commands.QuotasConfig{
+	quotas := linkquota.New(linkquota.Config{
 		Store: s.store,
-		Existing: func(ctx context.Context, account string, now time.Time) (commands.Existing, error) {
+		Existing: func(ctx context.Context, account string, now time.Time) (linkquota.Existing, error) {
 			existing, err := s.queries.Existing(ctx, account, now)
-			return commands.Existing(existing), err
+			return linkquota.Existing(existing), err
 		},
 	})
+	streams := streams.New(streams.Config{Store: s.store, Keys: s.db, EncryptNotes: s.db.MasterKey != nil})
+	s.accounts = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.store, Logger: s.logger, Destinations: commands.Rules{ShortHosts: shortHosts, Blocked: blocked}, ReservedHashes: httpapi.ReservedHashes(),
-		Keys: s.db, SealNotes: s.db.MasterKey != nil,
+		Quotas: quotas, Streams: streams, Logger: s.logger,
+		Destinations:   destination.Rules{ShortHosts: shortHosts, Blocked: blocked},
+		ReservedHashes: httpapi.ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
@@ -166,20 +179,20 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	}
 	var country func(netip.Addr) string
 	if s.has(roleRedirect) && cfg.Countries != "" {
-		if s.countries, err = commands.ReadCountries(cfg.Countries, s.logger); err != nil {
+		if s.countries, err = countries.Read(cfg.Countries, s.logger); err != nil {
 			return usage("%w; name another file with --countries (%s)", err, envName("countries"))
 		}
 		country = s.countries.Of
 	}
-	s.clicks = commands.NewClicks(commands.ClicksConfig{
+	s.clicks = clicks.New(clicks.Config{
 		Store: s.store, Spool: s.spool, Patience: cfg.ClickPatience, Tracer: s.traces.tracer(), Logger: s.logger,
 	})
-	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Logger: s.logger})
+	s.calls = metering.New(metering.Config{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Queries: s.queries, Lists: linklist.New(s.db), Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
+		Commands: s.commands, Histories: audit.New(streams, s.store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.fresh.WaitOwned, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans: cfg.plans.byName, Origins: cfg.origins.list(),
-		Allowances: commands.NewAllowances(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
+		Allowances: clicklimit.New(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.baseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
 		Observe: s.observed.request, LoginRefused: s.observed.login, Logger: s.logger,
 		Tracer: s.traces.tracer(), LogRequests: cfg.logRequests,
