@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"linkledger/commands"
 	"linkledger/commands/domain"
 	"linkledger/queries"
 )
@@ -15,6 +16,14 @@ const (
 	never    = "9999-12-31"
 	endOfDay = " 23:59:59"
 )
+
+// accountHandler answers calls about the account that asks, and counts its calls.
+type accountHandler struct {
+	Queries *queries.DB
+	Calls   *commands.Calls
+	Plans   map[string]domain.Plan // by name
+	AsOf    asOfReader
+}
 
 type accountAnswer struct {
 	envelope
@@ -36,45 +45,45 @@ type counterRecord struct {
 	Limit int64 `json:"limit"` // 0: none
 }
 
-func (s *server) readAccount(e *exchange) (any, error) {
-	query, err := parameters(e)
+func (h *accountHandler) readAccount(c *exchange) (any, error) {
+	query, err := parameters(c)
 	if err != nil {
 		return nil, err
 	}
-	at, err := s.moment(e, query)
+	at, err := h.AsOf.moment(c, query)
 	if err != nil {
 		return nil, err
 	}
 	if !at.IsZero() {
-		return s.readAccountAt(e, at)
+		return h.readAccountAt(c, at)
 	}
-	counters, err := s.cfg.Queries.AccountCounters(e.context(), e.account.ID, s.cfg.Now())
+	counters, err := h.Queries.AccountCounters(c.context(), c.account.ID, h.AsOf.Now())
 	if err != nil {
 		return nil, answered(err)
 	}
-	answer := s.accountAnswer(e.account, counters)
+	answer := h.accountAnswer(c.account, counters)
 	answer.Account.Counters["today_api_calls"] = counterRecord{
-		Count: s.cfg.Calls.Today(e.context(), e.account.ID.String()), Limit: s.plan(e).DayCalls,
+		Count: h.Calls.Today(c.context(), c.account.ID.String()), Limit: h.plan(c).DayCalls,
 	}
 	return answer, nil
 }
 
 // readAccountAt answers with the account as it was. How many calls it had made that day is known of today alone.
-func (s *server) readAccountAt(e *exchange, at time.Time) (any, error) {
-	account, counters, err := s.cfg.Queries.AccountAt(e.context(), e.account.ID, at)
+func (h *accountHandler) readAccountAt(c *exchange, at time.Time) (any, error) {
+	account, counters, err := h.Queries.AccountAt(c.context(), c.account.ID, at)
 	if errors.Is(err, queries.ErrNotFound) {
-		return nil, &apiError{code: codeInvalidDate, details: "The account was opened on " + e.account.CreatedAt.Format(time.RFC3339)}
+		return nil, &apiError{code: codeInvalidDate, details: "The account was opened on " + c.account.CreatedAt.Format(time.RFC3339)}
 	}
 	if err != nil {
 		return nil, answered(err)
 	}
-	answer := s.accountAnswer(account, counters)
+	answer := h.accountAnswer(account, counters)
 	answer.Past = pastOf(at)
 	return answer, nil
 }
 
-func (s *server) accountAnswer(account queries.Account, counters queries.Counters) accountAnswer {
-	plan := s.cfg.Plans[account.Plan]
+func (h *accountHandler) accountAnswer(account queries.Account, counters queries.Counters) accountAnswer {
+	plan := h.Plans[account.Plan]
 	return accountAnswer{envelope: succeeded(), Account: accountRecord{
 		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,
 		ExpirationDate: cmp.Or(account.ExpirationDate, never) + endOfDay,
@@ -86,15 +95,15 @@ func (s *server) accountAnswer(account queries.Account, counters queries.Counter
 }
 
 // plan is what the account that asks may use.
-func (s *server) plan(e *exchange) domain.Plan { return s.cfg.Plans[e.account.Plan] }
+func (h *accountHandler) plan(c *exchange) domain.Plan { return h.Plans[c.account.Plan] }
 
 // meter counts an API call, or refuses it when the day's calls are used.
-func (s *server) meter(e *exchange) error {
-	limit := s.plan(e).DayCalls
-	if s.cfg.Calls.Count(e.account.ID.String(), limit) {
+func (h *accountHandler) meter(c *exchange) error {
+	limit := h.plan(c).DayCalls
+	if h.Calls.Count(c.account.ID.String(), limit) {
 		return nil
 	}
-	now := s.cfg.Now().UTC()
+	now := h.AsOf.Now().UTC()
 	return &apiError{
 		code: codeCallLimit, details: fmt.Sprintf("The account's %d API calls of this day are used, more follow at 00:00 UTC", limit),
 		retryAfter: now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),

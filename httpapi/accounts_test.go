@@ -9,6 +9,7 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/projections"
 )
 
 // editAccount changes an account and waits for the read models.
@@ -18,7 +19,7 @@ func (s *stack) editAccount(t testing.TB, username string, edit commands.EditAcc
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projectionAccounts, edited.Position.Commit); err != nil {
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, edited.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +64,7 @@ func TestRotatedKey(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projectionAccounts, rotated.Position.Commit); err != nil {
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, rotated.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	before.call("GET", "/v3/account", "").is(http.StatusBadRequest, codeInvalidKey)

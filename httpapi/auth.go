@@ -1,20 +1,14 @@
 package httpapi
 
 import (
-	"crypto/hmac"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"hash"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
-	"sync"
 	"time"
 
 	"linkledger/commands"
 	"linkledger/queries"
+	"linkledger/queries/cache"
 )
 
 // The headers that carry credentials in place of HTTP Basic.
@@ -33,32 +27,54 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 	return username, key, username != "" && key != ""
 }
 
+// authConfig is what an authenticator works with.
+type authConfig struct {
+	Accounts *cache.Accounts
+	// Refused learns of each call that was refused for its credentials, and of the reason, one of a few words.
+	Refused func(reason string)
+	Proxies proxies
+	Now     func() time.Time
+	Logger  *slog.Logger
+}
+
+// authenticator finds out who calls. It is safe for concurrent use.
+type authenticator struct {
+	cfg      authConfig
+	logins   *logins
+	loginLog *loginLog
+}
+
+// newAuthenticator returns an authenticator that has seen no bad logins.
+func newAuthenticator(cfg authConfig) *authenticator {
+	return &authenticator{cfg: cfg, logins: newLogins(), loginLog: newLoginLog()}
+}
+
 // authenticate finds out who asks, by user name and API key. The key is compared first and a correct one is never refused
 // for the sake of others; of failures an address learns the reason only so often.
-func (s *server) authenticate(e *exchange) error {
-	username, key, ok := credentials(e.request)
+func (a *authenticator) authenticate(c *exchange) error {
+	username, key, ok := credentials(c.request)
 	if !ok {
-		s.cfg.LoginRefused(loginWithoutCredentials)
+		a.cfg.Refused(loginWithoutCredentials)
 		return &apiError{code: codeInvalidKey, details: "Send the user name and the API key by HTTP Basic authentication, " +
 			"or both as X-Tinycc-User and X-Tinycc-Key"}
 	}
 	began := time.Now()
-	account, refused, err := s.identify(e, username, key)
+	account, refused, err := a.identify(c, username, key)
 	if err != nil {
 		return answered(err)
 	}
 	if refused == nil {
-		e.account = account
-		refused = s.usable(account)
+		c.account = account
+		refused = a.usable(account)
 	}
 	if refused == nil {
 		return nil
 	}
 	select {
 	case <-time.After(failedLoginTime - time.Since(began)):
-	case <-e.context().Done():
+	case <-c.context().Done():
 	}
-	return s.refuseLogin(e, username, refused)
+	return a.refuseLogin(c, username, refused)
 }
 
 // failedLoginTime is how long a login takes to fail at least. The work takes less, so what it differs by does not show.
@@ -82,13 +98,13 @@ const (
 
 // identify finds the account and compares the key. What is in memory lets in and refuses nobody: an unknown user name and a
 // wrong key are refused after the same question to the database.
-func (s *server) identify(e *exchange, username, key string) (queries.Account, *refusedLogin, error) {
+func (a *authenticator) identify(c *exchange, username, key string) (queries.Account, *refusedLogin, error) {
 	hash := commands.HashKey(key)
-	account, _ := s.cfg.Accounts.Remembered(username)
+	account, _ := a.cfg.Accounts.Remembered(username)
 	if commands.SameKey(hash, account.KeyHash) {
 		return account, nil, nil
 	}
-	account, err := s.cfg.Accounts.LookUp(e.context(), username)
+	account, err := a.cfg.Accounts.LookUp(c.context(), username)
 	unknown := errors.Is(err, queries.ErrNotFound)
 	if err != nil && !unknown {
 		return queries.Account{}, nil, err
@@ -103,65 +119,34 @@ func (s *server) identify(e *exchange, username, key string) (queries.Account, *
 }
 
 // usable refuses accounts that are no longer in use.
-func (s *server) usable(account queries.Account) *refusedLogin {
+func (a *authenticator) usable(account queries.Account) *refusedLogin {
 	switch {
 	case account.Erased:
 		return &refusedLogin{loginInactive, codeAccessDenied, "The account has been erased"}
 	case !account.Active:
 		return &refusedLogin{loginInactive, codeAccessDenied, "The account is not active"}
-	case account.Expired(s.cfg.Now()):
+	case account.Expired(a.cfg.Now()):
 		return &refusedLogin{loginInactive, codeAccessDenied, "The account has expired"}
 	}
 	return nil
 }
 
 // refuseLogin counts and logs a login that fails, and returns its error. One with the right key is always told why.
-func (s *server) refuseLogin(e *exchange, username string, refused *refusedLogin) error {
-	now, client := s.cfg.Now(), s.clientAddress(e.request)
-	throttled := refused.code != codeAccessDenied && s.logins.failed(network(client), now)
+func (a *authenticator) refuseLogin(c *exchange, username string, refused *refusedLogin) error {
+	now, client := a.cfg.Now(), a.cfg.Proxies.clientAddress(c.request)
+	throttled := refused.code != codeAccessDenied && a.logins.failed(network(client), now)
 	reason := refused.reason
 	if throttled {
 		reason = loginThrottled
 	}
-	s.cfg.LoginRefused(reason)
-	if line, ok := s.loginLog.next(loginOf{clipName(username), client}, now); ok {
-		s.cfg.Logger.WarnContext(e.context(), "login refused", slog.String("reason", refused.reason),
+	a.cfg.Refused(reason)
+	if line, ok := a.loginLog.next(loginOf{clipName(username), client}, now); ok {
+		a.cfg.Logger.WarnContext(c.context(), "login refused", slog.String("reason", refused.reason),
 			slog.Bool("throttled", throttled), slog.String("account", line.account), slog.String("address", line.address),
-			slog.Int("suppressed", line.suppressed), slog.Int("suppressed_others", line.others), slog.String("request", e.id))
+			slog.Int("suppressed", line.suppressed), slog.Int("suppressed_others", line.others), slog.String("request", c.id))
 	}
 	if throttled {
 		return &apiError{code: codeCallLimit, details: "There were too many bad logins from this address, wait a second"}
 	}
 	return &apiError{code: refused.code, details: refused.details}
-}
-
-// pseudonyms stand for values that are never stored.
-type pseudonyms struct {
-	macs sync.Pool // of hash.Hash: HMAC-SHA-256 with the key, whose set-up costs more than a sum
-}
-
-func newPseudonyms(key []byte) *pseudonyms {
-	return &pseudonyms{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
-}
-
-// of returns what stands for values: 16 bytes in hex, that nobody can compute without the key.
-func (p *pseudonyms) of(values string) string {
-	mac := p.macs.Get().(hash.Hash) //nolint:forcetypeassert // the pool holds nothing else
-	defer p.macs.Put(mac)
-	mac.Reset()
-	mac.Write([]byte(values))
-	return hex.EncodeToString(mac.Sum(nil)[:16])
-}
-
-// address returns the address of whoever is connected, in one spelling.
-func address(remote string) string {
-	host, _, err := net.SplitHostPort(remote)
-	if err != nil {
-		host = remote
-	}
-	parsed, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	return parsed.Unmap().WithZone("").String()
 }

@@ -12,19 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// readBody returns the payload of a request, whatever its encoding. Without a body it is empty.
-func (s *server) readBody(e *exchange) (object, error) {
-	body, err := s.decodeBody(e)
-	e.payload = body.values
+// readBody returns the payload of a request of so many bytes at most, whatever its encoding. Without a body it is empty.
+func readBody(c *exchange, limit int64) (object, error) {
+	body, err := decodeBody(c, limit)
+	c.payload = body.values
 	return body, err
 }
 
-func (s *server) decodeBody(e *exchange) (object, error) {
-	data, err := s.readAll(e)
+func decodeBody(c *exchange, limit int64) (object, error) {
+	data, err := readAll(c, limit)
 	if err != nil {
 		return object{}, err
 	}
-	contentType := e.request.Header.Get("Content-Type")
+	contentType := c.request.Header.Get("Content-Type")
 	if contentType == "" {
 		contentType = "application/json"
 	}
@@ -33,8 +33,8 @@ func (s *server) decodeBody(e *exchange) (object, error) {
 		return object{}, wrongInput("The Content-Type header cannot be read")
 	}
 	form := mediaType == "application/x-www-form-urlencoded" || mediaType == "multipart/form-data"
-	if form && e.sent != http.MethodPost {
-		return object{}, wrongInput("A %s body needs a POST request, with the header X-HTTP-Method-Override: %s", mediaType, e.sent)
+	if form && c.sent != http.MethodPost {
+		return object{}, wrongInput("A %s body needs a POST request, with the header X-HTTP-Method-Override: %s", mediaType, c.sent)
 	}
 	switch mediaType {
 	case "application/json":
@@ -48,12 +48,12 @@ func (s *server) decodeBody(e *exchange) (object, error) {
 }
 
 // readAll reads the body within its limit.
-func (s *server) readAll(e *exchange) ([]byte, error) {
-	tooLarge := &apiError{code: codeBodyTooLarge, details: "A body may have " + count(s.cfg.BodyLimit, "byte")}
-	if e.request.ContentLength > s.cfg.BodyLimit {
+func readAll(c *exchange, limit int64) ([]byte, error) {
+	tooLarge := &apiError{code: codeBodyTooLarge, details: "A body may have " + count(limit, "byte")}
+	if c.request.ContentLength > limit {
 		return nil, tooLarge
 	}
-	data, err := io.ReadAll(http.MaxBytesReader(e.ResponseWriter, e.request.Body, s.cfg.BodyLimit))
+	data, err := io.ReadAll(http.MaxBytesReader(c.ResponseWriter, c.request.Body, limit))
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return nil, tooLarge
 	}

@@ -171,7 +171,7 @@ func TestOriginsInABrowser(t *testing.T) {
 	if got := call(listed.URL, "PUT", "/v3/urls", credentials, ""); got.Code != codeMethodNotSupported || got.Headers["allow"] == "" {
 		t.Errorf("PUT: %+v", got)
 	}
-	for range badLogins {
+	for range loginsWithReason {
 		s.stranger(t, "alice").call("GET", "/v3/account", "", from("127.0.0.1:1", "x"))
 	}
 	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 || got.Headers["retry-after"] == "" {

@@ -88,7 +88,7 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 		}
 	}
 	told := 0
-	for i := range 3 * badLogins {
+	for i := range 3 * loginsWithReason {
 		stranger := s.stranger(t, "alice")
 		ways := []with{here}
 		if i%2 == 0 {
@@ -98,11 +98,11 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 			told++
 		}
 	}
-	equal(t, "told", told, badLogins)
+	equal(t, "told", told, loginsWithReason)
 	equal(t, "lines", len(s.log.matching("login refused", "account=alice", "address=192.0.2.7", "reason=wrong_key")), 1)
 	equal(t, "lines with the key", len(s.log.matching("lk_wrong")), 0)
 	alice.must("GET", "/v3/account", "", here, alice.byHeaders)
 	mu.Lock()
 	defer mu.Unlock()
-	equal(t, "throttled", refused[loginThrottled], 2*badLogins)
+	equal(t, "throttled", refused["throttled"], 2*loginsWithReason)
 }

@@ -2,8 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"net/url"
-	"time"
 
 	"linkledger/queries"
 )
@@ -30,59 +28,46 @@ type valueRecord struct {
 }
 
 // readDimensions counts the clicks on a URL by what they tell of their visitors.
-func (s *server) readDimensions(e *exchange) (any, error) {
-	of, err := s.dimensionsOf(e)
+func (h *statsHandler) readDimensions(c *exchange) (any, error) {
+	of, err := h.dimensionsOf(c)
 	if err != nil {
 		return nil, err
 	}
-	s.awaitClicks(e, projectionDimensions)
-	values, err := s.cfg.Queries.Dimensions(e.context(), of)
+	h.Waiter.awaitClicks(c, projectionDimensions)
+	values, err := h.Queries.Dimensions(c.context(), of)
 	if err != nil {
 		return nil, answered(err)
 	}
-	record := dimensionsRecord{
+	counts := dimensionsRecord{
 		Hash: of.Hash, Referrer: []valueRecord{}, Country: []valueRecord{}, Browser: []valueRecord{}, OS: []valueRecord{},
 		Device: []valueRecord{},
 	}
 	lists := map[string]*[]valueRecord{
-		"referrer": &record.Referrer, "country": &record.Country, "browser": &record.Browser, "os": &record.OS,
-		"device": &record.Device,
+		"referrer": &counts.Referrer, "country": &counts.Country, "browser": &counts.Browser, "os": &counts.OS,
+		"device": &counts.Device,
 	}
 	for _, v := range values {
 		if list, ok := lists[v.Dimension]; ok {
 			*list = append(*list, valueRecord{v.Value, v.Clicks})
 		}
 	}
-	return dimensionsAnswer{envelope: succeeded(), Dimensions: record}, nil
+	return dimensionsAnswer{envelope: succeeded(), Dimensions: counts}, nil
 }
 
-func (s *server) dimensionsOf(e *exchange) (queries.DimensionsOf, error) {
-	hash, err := pathHash(e)
+func (h *statsHandler) dimensionsOf(c *exchange) (queries.DimensionsOf, error) {
+	hash, err := pathHash(c)
 	if err != nil {
 		return queries.DimensionsOf{}, err
 	}
-	query, err := parameters(e)
+	query, err := parameters(c)
 	if err != nil {
 		return queries.DimensionsOf{}, err
 	}
-	list := listing{Limit: s.cfg.PageSize}
-	of := queries.DimensionsOf{Account: e.account.ID, Hash: hash}
+	list := listing{Limit: h.Pages.Default}
+	of := queries.DimensionsOf{Account: c.account.ID, Hash: hash}
 	if err := errors.Join(number(query, "limit", &list.Limit), calendarDate(query, "from", &of.From), calendarDate(query, "to", &of.To)); err != nil {
 		return queries.DimensionsOf{}, err
 	}
-	of.Limit = min(list.Limit, s.cfg.MaxPageSize)
+	of.Limit = min(list.Limit, h.Pages.Max)
 	return of, check(list, "")
-}
-
-// calendarDate reads a parameter that is a calendar date, if it is given.
-func calendarDate(query url.Values, name string, into *time.Time) error {
-	text := query.Get(name)
-	if text == "" {
-		return nil
-	}
-	var err error
-	if *into, err = time.Parse(time.DateOnly, text); err != nil || into.Year() < 1 { // PostgreSQL has no year 0
-		return &apiError{code: codeInvalidDate, details: name + " must be a calendar date in the form YYYY-MM-DD"}
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"net/http"
@@ -14,11 +15,26 @@ import (
 //go:embed openapi.json
 var description []byte
 
+// descriptionSource returns the description as it is served.
+func descriptionSource() []byte { return bytes.Clone(description) }
+
 // apiRoot is where the paths of the description lie, but for those that say otherwise.
 const apiRoot = "/v3"
 
 // descriptionPath is where the description is served, to the pages of every origin.
 const descriptionPath = apiRoot + "/openapi.json"
+
+// docRoutes returns the routes of the description and of its page. They need no credentials.
+func docRoutes() ([]route, error) {
+	docs, err := readDocs()
+	if err != nil {
+		return nil, err
+	}
+	return []route{
+		{http.MethodGet, descriptionPath, readDescription},
+		{http.MethodGet, "/v3/docs", docs},
+	}, nil
+}
 
 // readDescription serves the description as it is.
 func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {

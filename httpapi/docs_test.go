@@ -1,110 +1,15 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 )
-
-// described are the schemas of the description, compiled when they are first asked for.
-var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(description))
-	if err != nil {
-		return nil, err
-	}
-	compiler := jsonschema.NewCompiler()
-	return compiler, compiler.AddResource("openapi.json", document)
-})
-
-var (
-	schemasMu sync.Mutex
-	schemas   = make(map[string]*jsonschema.Schema) // by pointer into the description
-)
-
-func schemaAt(t testing.TB, pointer string) *jsonschema.Schema {
-	t.Helper()
-	schemasMu.Lock()
-	defer schemasMu.Unlock()
-	if schema, ok := schemas[pointer]; ok {
-		return schema
-	}
-	compiler, err := described()
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("openapi.json#" + pointer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schemas[pointer] = schema
-	return schema
-}
-
-func schemaOf(t testing.TB, name string) *jsonschema.Schema {
-	t.Helper()
-	return schemaAt(t, "/components/schemas/"+name)
-}
-
-// parameterPointers leads to the schemas of the parameters of each operation under /v3, in the order of operationDoc.
-var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
-	type described struct{ Parameters []parameterDoc }
-	var doc struct {
-		Paths map[string]struct {
-			described
-			Get, Post, Patch, Delete described
-		}
-	}
-	if err := json.Unmarshal(description, &doc); err != nil {
-		return nil, err
-	}
-	pointers := make(map[string][]string)
-	for path, item := range doc.Paths {
-		at := "/paths/" + strings.ReplaceAll(path, "/", "~1")
-		for method, operation := range map[string]described{"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete} {
-			name := strings.ToUpper(method[1:]) + " " + apiRoot + path
-			for _, source := range []struct {
-				at         string
-				parameters []parameterDoc
-			}{{at, item.Parameters}, {at + method, operation.Parameters}} {
-				for i, p := range source.parameters {
-					pointer := strings.TrimPrefix(p.Ref, "#")
-					if p.Ref == "" {
-						pointer = source.at + "/parameters/" + strconv.Itoa(i)
-					}
-					pointers[name] = append(pointers[name], pointer+"/schema")
-				}
-			}
-		}
-	}
-	return pointers, nil
-})
-
-// routePattern writes a path of the description as the router does.
-func routePattern(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
-
-// operations are what the description says is served, by method and route.
-var operations = sync.OnceValues(func() (map[string]operationDoc, error) {
-	var doc openAPI
-	if err := json.Unmarshal(description, &doc); err != nil {
-		return nil, err
-	}
-	all, err := doc.operations()
-	byRoute := make(map[string]operationDoc, len(all))
-	for _, operation := range all {
-		byRoute[operation.Method+" "+routePattern(operation.Path)] = operation
-	}
-	return byRoute, err
-})
 
 // conforms demands that an answer is the one that the description has for its call, and that a call which was carried
 // out is one that the description allows.
@@ -184,8 +89,12 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	docs, err := docRoutes()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var served []string
-	for _, r := range slices.Concat((&server{}).apiRoutes(), docRoutes(nil), (&server{}).shortRoutes()) {
+	for _, r := range slices.Concat((&API{}).apiRoutes(), docs, (&visits{}).shortRoutes()) {
 		served = append(served, r.method+" "+r.path)
 	}
 	slices.Sort(served)
@@ -229,15 +138,6 @@ func TestDescribedPayloads(t *testing.T) {
 	}
 }
 
-func valid(t testing.TB, name, body string) error {
-	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schemaOf(t, name).Validate(value)
-}
-
 func TestDocsNeedNoCredentials(t *testing.T) {
 	t.Parallel()
 	handler, err := New(newStackless())
@@ -246,7 +146,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	}
 	a := send(t, handler, "GET", "/v3/openapi.json", "")
 	equal(t, "status", a.status, http.StatusOK)
-	equal(t, "description", a.body, string(description))
+	equal(t, "description", a.body, string(descriptionSource()))
 	page := send(t, handler, "GET", "/v3/docs/", "")
 	equal(t, "status", page.status, http.StatusOK)
 	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
@@ -278,7 +178,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	}
 	last := 0
 	for _, section := range []string{"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas"} {
-		at := strings.Index(page.body, `<h2 id="`+anchor(section)+`">`)
+		at := strings.Index(page.body, `<h2 id="section-`+strings.ReplaceAll(section, " ", "-")+`">`)
 		if at < last {
 			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)
 		}

@@ -8,6 +8,12 @@ import (
 	"linkledger/commands"
 )
 
+// domainHandler answers calls about the only domain.
+type domainHandler struct {
+	Base           shortBase
+	RedirectStatus int
+}
+
 // domainsAnswer answers the list of domains. All accounts have the same one.
 type domainsAnswer struct {
 	envelope
@@ -26,28 +32,28 @@ type domainRecord struct {
 	UseHTTPS         bool   `json:"use_https"`
 }
 
-func (s *server) listDomains(e *exchange) (any, error) {
-	scheme, domain, _ := strings.Cut(s.baseURL(e), "://")
+func (h *domainHandler) listDomains(c *exchange) (any, error) {
+	scheme, domain, _ := strings.Cut(h.Base.of(c.request), "://")
 	return domainsAnswer{envelope: succeeded(), Domains: []domainRecord{{
 		Domain:           domain,
 		HashCharacterSet: "restricted", // generated hashes have no characters that look alike
 		HashGeneration:   "random",
 		Status:           "default",
-		RedirectCode:     strconv.Itoa(s.cfg.RedirectStatus),
+		RedirectCode:     strconv.Itoa(h.RedirectStatus),
 		UseHTTPS:         scheme == "https",
 	}}}, nil
 }
 
 // checkDomain refuses a call that is meant for another domain: it would read or change links that are not meant.
-func (s *server) checkDomain(e *exchange) error {
-	if e.request.URL.RawQuery == "" {
+func (h *domainHandler) checkDomain(c *exchange) error {
+	if c.request.URL.RawQuery == "" {
 		return nil
 	}
-	query, err := parameters(e)
+	query, err := parameters(c)
 	if err != nil {
 		return nil //nolint:nilerr // calls that read parameters refuse them, the others ignore them
 	}
-	_, own, _ := strings.Cut(s.baseURL(e), "://")
+	_, own, _ := strings.Cut(h.Base.of(c.request), "://")
 	for _, domain := range query["domain"] {
 		if domain != "" && !sameDomain(domain, own) {
 			return &apiError{code: codeDomainNotFound, details: fmt.Sprintf("The only domain is %s, not %q", own, domain)}

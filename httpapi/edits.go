@@ -10,19 +10,19 @@ import (
 )
 
 // editURL edits the URL that the path names.
-func (s *server) editURL(e *exchange) (any, error) {
-	hash, err := pathHash(e)
+func (h *urlHandler) editURL(c *exchange) (any, error) {
+	hash, err := pathHash(c)
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := s.editPayloads(e)
+	payloads, err := h.Limits.edit(c)
 	if err != nil {
 		return nil, err
 	}
 	if len(payloads) > 1 {
 		return nil, wrongInput("urls must have one item to edit the URL %s, not %d", hash, len(payloads))
 	}
-	answer, outcome, err := s.editEach(e, sameEdit(payloads[0], hash))
+	answer, outcome, err := h.editEach(c, sameEdit(payloads[0], hash))
 	if err == nil && refusedAs(outcome.Items[0].Err, domain.URLNotFound) {
 		return nil, outcome.Items[0].Err
 	}
@@ -30,12 +30,12 @@ func (s *server) editURL(e *exchange) (any, error) {
 }
 
 // editURLs edits several URLs: all that the parameters select in the same way, or each item the one that it names.
-func (s *server) editURLs(e *exchange) (any, error) {
-	chosen, err := s.chosen(e)
+func (h *urlHandler) editURLs(c *exchange) (any, error) {
+	chosen, err := chosenURLs(c, h.Limits.Items)
 	if err != nil {
 		return nil, err
 	}
-	payloads, err := s.editPayloads(e)
+	payloads, err := h.Limits.edit(c)
 	if err != nil {
 		return nil, err
 	}
@@ -43,31 +43,31 @@ func (s *server) editURLs(e *exchange) (any, error) {
 		return nil, wrongInput("urls must have one item, which is for all selected URLs, not %d", len(payloads))
 	}
 	if chosen.tags != nil {
-		return s.editTagged(e, chosen.tags, payloads[0])
+		return h.editTagged(c, chosen.tags, payloads[0])
 	}
 	if chosen.hashes != nil {
 		payloads = sameEdit(payloads[0], chosen.hashes...)
 	}
-	answer, _, err := s.editEach(e, payloads)
+	answer, _, err := h.editEach(c, payloads)
 	return answer, err
 }
 
 // editTagged edits the URLs that meet an expression, and answers without them.
-func (s *server) editTagged(e *exchange, expression *tagexpr.Expr, payload urlPayload) (any, error) {
+func (h *urlHandler) editTagged(c *exchange, expression *tagexpr.Expr, payload urlPayload) (any, error) {
 	if payload.Hash != nil || payload.CustomHash != nil || payload.LongURL != nil || payload.Tags != nil {
 		return nil, wrongInput("Of URLs that are selected by tags only note, expiration_date, max_clicks, email_stats, ping, protected and archived can be edited")
 	}
 	edit := payload.edit()
-	if err := s.cfg.Commands.CheckEdit(domain.Request{}, edit); err != nil {
+	if err := h.Commands.CheckEdit(domain.Request{}, edit); err != nil {
 		return nil, err
 	}
-	err := s.changeTagged(e, expression, func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome {
+	err := h.Changes.changeTagged(c, expression, func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome {
 		edits := make([]commands.EditURL, len(refs))
 		for i, ref := range refs {
 			edits[i] = edit
 			edits[i].Ref = ref
 		}
-		return s.cfg.Commands.EditURLs(ctx, r, edits).Items
+		return h.Commands.EditURLs(ctx, r, edits).Items
 	})
 	if err != nil {
 		return nil, err
@@ -86,13 +86,13 @@ func sameEdit(payload urlPayload, hashes ...string) []urlPayload {
 }
 
 // editEach carries out edits that name their URLs.
-func (s *server) editEach(e *exchange, payloads []urlPayload) (urlsAnswer, commands.URLsOutcome, error) {
+func (h *urlHandler) editEach(c *exchange, payloads []urlPayload) (urlsAnswer, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
 		return urlsAnswer{}, commands.URLsOutcome{}, &apiError{
 			code: codeMissingInput, details: "Say which URLs are meant: with the parameters hashes or tags, or with hash in each item",
 		}
 	}
-	request, err := s.writeRequest(e)
+	r, err := h.Requests.begin(c)
 	if err != nil {
 		return urlsAnswer{}, commands.URLsOutcome{}, err
 	}
@@ -100,7 +100,7 @@ func (s *server) editEach(e *exchange, payloads []urlPayload) (urlsAnswer, comma
 	for i, p := range payloads {
 		edits[i] = p.edit()
 	}
-	outcome := s.cfg.Commands.EditURLs(e.context(), request, edits)
+	outcome := h.Commands.EditURLs(c.context(), r, edits)
 	for i, p := range payloads {
 		if p.Hash == nil { // refused by the command as no hash
 			outcome.Items[i] = commands.URLOutcome{Err: &apiError{code: codeMissingInput, details: "hash is missing"}}
@@ -109,19 +109,19 @@ func (s *server) editEach(e *exchange, payloads []urlPayload) (urlsAnswer, comma
 	if err := outage(outcome.Items); err != nil {
 		return urlsAnswer{}, outcome, err
 	}
-	s.settle(e, positions(outcome))
-	return s.writtenURLs(e, payloads, outcome.Items, s.counted(e, outcome.Items)), outcome, nil
+	h.Waiter.settle(c, positions(outcome))
+	return h.writtenURLs(c, payloads, outcome.Items, h.Records.counted(c, outcome.Items)), outcome, nil
 }
 
 // writtenURLs answers a call that wrote URLs, each item with its record or its error.
-func (s *server) writtenURLs(e *exchange, payloads []urlPayload, items []commands.URLOutcome, links []queries.Link) urlsAnswer {
+func (h *urlHandler) writtenURLs(c *exchange, payloads []urlPayload, items []commands.URLOutcome, links []queries.Link) urlsAnswer {
 	answer := urlsAnswer{envelope: succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
 		if item.Err != nil {
-			answer.URLs[i] = payloads[i].failed(s.failureOf(e, item.Err).item())
+			answer.URLs[i] = payloads[i].failed(itemOf(failureOf(c, h.Logger, item.Err)))
 			continue
 		}
-		answer.URLs[i] = s.writtenRecord(e, links[i])
+		answer.URLs[i] = h.Records.written(c, links[i])
 	}
 	return answer
 }
@@ -135,34 +135,12 @@ func anyHash(payloads []urlPayload) bool {
 	return false
 }
 
-// editPayloads reads the items of an edit.
-func (s *server) editPayloads(e *exchange) ([]urlPayload, error) {
-	body, err := s.readBody(e)
-	if err != nil {
-		return nil, err
-	}
-	items, err := s.urlItems(body)
-	if err != nil {
-		return nil, err
-	}
-	payloads, err := readURLPayloads(items)
-	if err != nil {
-		return nil, err
-	}
-	for i := range payloads {
-		if items[i].isNull("expiration_date") { // in an edit null is a value
-			payloads[i].ExpirationDate = new("")
-		}
-	}
-	return payloads, nil
-}
-
 // deleteURL deletes the URL that the path names.
-func (s *server) deleteURL(e *exchange) (any, error) {
-	return s.changeOne(e, s.cfg.Commands.DeleteURLs)
+func (h *urlHandler) deleteURL(c *exchange) (any, error) {
+	return h.Changes.changeOne(c, h.Commands.DeleteURLs)
 }
 
 // deleteURLs deletes the URLs that the parameters select. Protected ones stay, and missing ones are gone already.
-func (s *server) deleteURLs(e *exchange) (any, error) {
-	return s.changeAll(e, s.cfg.Commands.DeleteURLs)
+func (h *urlHandler) deleteURLs(c *exchange) (any, error) {
+	return h.Changes.changeAll(c, h.Commands.DeleteURLs)
 }

@@ -7,7 +7,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -150,7 +149,7 @@ func TestLargestBatch(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	equal(t, "items", len(c.must("POST", "/v3/urls", batch(50)).URLs), 50)
-	labels := make([]string, maxLabels)
+	labels := make([]string, tagsOfOneCall)
 	for i := range labels {
 		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10)) + `"`
 	}
@@ -188,86 +187,5 @@ func TestOddTextsAreKept(t *testing.T) {
 		read := c.read(made.Hash)
 		equal(t, "long_url", *read.LongURL, "https://example.com/?q='%00")
 		equal(t, "note of "+sent, read.Note, kept)
-	}
-}
-
-func FuzzJSONBody(f *testing.F) {
-	for _, seed := range []string{
-		`{"urls":[{"long_url":"https://example.com/","custom_hash":"a","note":null,"email_stats":true,"max_clicks":1,"tags":["a"]}]}`,
-		`{"urls":[{}]}`, `{"urls":{"0":1}}`, `{"label":"a"}`, `[]`, ``, `null`, `{"urls":[[[[]]]]}`, `{"urls":[{"max_clicks":1e400}]}`, "\xff",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		body, err := decodeJSON(data)
-		readEverything(t, body, err)
-	})
-}
-
-func FuzzFormBody(f *testing.F) {
-	for _, seed := range []string{
-		"urls[0][long_url]=https://example.com/&urls[0][tags][]=a&urls[0][tags][]=b&urls[1][email_stats]=1", "label=a", "label[]=a",
-		"urls[0]=1&urls[0][a]=2", "urls[][a]=1", "a[b", "]=", "[]=", "=", "a[0][0][0]=1", "urls[99999999999]=1", "urls[00][note]=1", "a;b", "%",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		body, err := decodeForm(data)
-		readEverything(t, body, err)
-	})
-}
-
-func FuzzMultipartBody(f *testing.F) {
-	body, _ := multipartBody(f, "urls[0][long_url]", "https://example.com/", "label", "x")
-	boundary := strings.TrimPrefix(strings.SplitN(body, "\r\n", 2)[0], "--")
-	f.Add([]byte(body), boundary)
-	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x\"\r\n\r\nx\r\n--b--\r\n"), "b")
-	f.Add([]byte("--b--"), "b")
-	f.Add([]byte(""), "")
-	f.Fuzz(func(t *testing.T, data []byte, boundary string) {
-		body, err := decodeMultipart(data, boundary)
-		readEverything(t, body, err)
-	})
-}
-
-// Whatever the path, there is one spelling of it that the routers see, or none.
-func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/v3/urls/a%20b/", "/", "//a", "/a/%2e%2e/b", "/%2F", "a", "/%zz", "/\xff"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		u, err := url.ParseRequestURI(path)
-		if err != nil {
-			return
-		}
-		once, known := canonical(u)
-		if !known {
-			return
-		}
-		again, still := canonical(once)
-		if !still || again.Path != once.Path || again.RawPath != once.RawPath || !strings.HasPrefix(once.Path, "/") {
-			t.Errorf("%q is %q, and that is %q", path, once.RawPath, again.RawPath)
-		}
-	})
-}
-
-// readEverything demands that whatever came in is read or refused as wrong input.
-func readEverything(t *testing.T, body object, err error) {
-	t.Helper()
-	s := &server{cfg: Config{GroupLimit: 50}}
-	_ = body.text("label")
-	var items []object
-	if err == nil {
-		items, err = s.urlItems(body)
-	}
-	if err == nil {
-		_, err = readURLPayloads(items)
-	}
-	if err == nil {
-		return
-	}
-	f, refused := refusal(err)
-	if !refused || f.status != http.StatusBadRequest {
-		t.Errorf("answered %+v for %v", f, err)
 	}
 }

@@ -14,10 +14,6 @@ type object struct {
 	err    error
 }
 
-func wrongInput(format string, args ...any) error {
-	return &apiError{code: codeWrongInput, details: fmt.Sprintf(format, args...)}
-}
-
 func (o *object) refuse(name, needed string) {
 	if o.err == nil {
 		o.err = wrongInput("%s%s must be %s", o.path, name, needed)
@@ -129,12 +125,4 @@ func (o *object) objects(name string) []object {
 		objects[i] = object{path: fmt.Sprintf("%s%s[%d].", o.path, name, i), values: values}
 	}
 	return objects
-}
-
-// count names a number of things.
-func count(n int64, thing string) string {
-	if n != 1 {
-		thing += "s"
-	}
-	return strconv.FormatInt(n, 10) + " " + thing
 }

@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"errors"
-
 	"github.com/google/uuid"
 
 	"linkledger/commands"
@@ -32,22 +30,26 @@ type lifeRecord struct {
 }
 
 // readHistory answers with a page of what happened to a hash and to the account's links that ever lived under it.
-func (s *server) readHistory(e *exchange) (any, error) {
-	hash, err := pathHash(e)
+func (h *statsHandler) readHistory(c *exchange) (any, error) {
+	hash, err := pathHash(c)
 	if err != nil {
 		return nil, err
 	}
-	list, err := s.historyPage(e)
+	query, err := parameters(c)
 	if err != nil {
 		return nil, err
 	}
-	history, err := s.cfg.Commands.History(e.context(), commands.HistoryOf{
-		Hash: hash, Account: e.account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset, Limit: list.Limit,
+	list, err := h.Pages.page(query)
+	if err != nil {
+		return nil, err
+	}
+	history, err := h.Commands.History(c.context(), commands.HistoryOf{
+		Hash: hash, Account: c.account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset, Limit: list.Limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	lives, err := s.lives(e, history.Links)
+	lives, err := h.lives(c, history.Links)
 	if err != nil {
 		return nil, err
 	}
@@ -57,25 +59,8 @@ func (s *server) readHistory(e *exchange) (any, error) {
 	}, nil
 }
 
-// historyPage returns which events of a history are wanted.
-func (s *server) historyPage(e *exchange) (listing, error) {
-	query, err := parameters(e)
-	if err != nil {
-		return listing{}, err
-	}
-	list := listing{Limit: s.cfg.PageSize}
-	if err := errors.Join(number(query, "offset", &list.Offset), number(query, "limit", &list.Limit)); err != nil {
-		return listing{}, err
-	}
-	if err := check(list, ""); err != nil {
-		return listing{}, err
-	}
-	list.Limit = min(list.Limit, s.cfg.MaxPageSize)
-	return list, nil
-}
-
 // lives returns the outlines of links with their clicks.
-func (s *server) lives(e *exchange, links []commands.LinkLife) ([]lifeRecord, error) {
+func (h *statsHandler) lives(c *exchange, links []commands.LinkLife) ([]lifeRecord, error) {
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
 		var err error
@@ -84,9 +69,9 @@ func (s *server) lives(e *exchange, links []commands.LinkLife) ([]lifeRecord, er
 		}
 	}
 	if len(ids) > 0 {
-		s.awaitClicks(e, projectionLinks)
+		h.Waiter.awaitClicks(c, projectionLinks)
 	}
-	clicks, err := s.cfg.Queries.DailyClicks(e.context(), ids)
+	clicks, err := h.Queries.DailyClicks(c.context(), ids)
 	if err != nil {
 		return nil, answered(err)
 	}

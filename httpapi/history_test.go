@@ -13,10 +13,10 @@ type history struct {
 	History struct {
 		Hash  string `json:"hash"`
 		Links []struct {
-			ID          string               `json:"id"`
-			Account     string               `json:"account"`
-			Hashes      []commands.Tenure    `json:"hashes"`
-			DailyClicks map[string]dayRecord `json:"daily_clicks"`
+			ID          string              `json:"id"`
+			Account     string              `json:"account"`
+			Hashes      []commands.Tenure   `json:"hashes"`
+			DailyClicks map[string]shownDay `json:"daily_clicks"`
 		} `json:"links"`
 		Events []struct {
 			Position uint64                 `json:"position"`
@@ -52,7 +52,7 @@ func TestHistory(t *testing.T) {
 	if len(h.History.Links) != 1 || len(h.History.Links[0].Hashes) != 2 || h.History.Links[0].Account != c.id {
 		t.Fatalf("links: %s", a.body)
 	}
-	equal(t, "clicks of the day", h.History.Links[0].DailyClicks["2026-05-14"], dayRecord{Total: 1, Unique: 1})
+	equal(t, "clicks of the day", h.History.Links[0].DailyClicks["2026-05-14"], shownDay{Total: 1, Unique: 1})
 	types := []string{"hash.claimed.v1", "url.created.v1", "url.renamed.v1", "url.settings_changed.v1", "hash.released.v1"}
 	equal(t, "events", len(h.History.Events), len(types))
 	for i, e := range h.History.Events {
@@ -90,7 +90,7 @@ func TestHistoryRefuses(t *testing.T) {
 		"/v3/urls/one/history?offset=x": codeWrongInput,
 		"/v3/urls/one/history?tags=a":   codeWrongInput,
 	} {
-		stranger.call(http.MethodGet, path, "").is(answers[want].status, want)
+		stranger.call(http.MethodGet, path, "").is(want.httpStatus(), want)
 	}
 	stranger.call(http.MethodPost, "/v3/urls/one/history", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
 }

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 )
@@ -121,12 +120,12 @@ func TestTaggedChanges(t *testing.T) {
 	bob.read("hers")
 }
 
-// A change of more URLs than one portion has, cut off half way and repeated, ends as if nothing had happened.
+// A change of more URLs than one operationPortion has, cut off half way and repeated, ends as if nothing had happened.
 func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = patience / 12 })
 	c := s.client(t, "alice")
-	const urls, perCall = 12 * portion, 50
+	const urls, perCall = 12 * operationPortion, 50
 	items := strings.Repeat(`,{"long_url":"https://example.com/","tags":["t"]}`, perCall)
 	for range urls / perCall {
 		c.must("POST", "/v3/urls", `{"urls":[`+items[1:]+`]}`)
@@ -160,27 +159,4 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 	s.caughtUp(t)
 	equal(t, "done", matching("search=done&tags=archived"), urls)
 	equal(t, "left out", matching("tags=~archived"), 0)
-}
-
-func FuzzSelection(f *testing.F) {
-	for _, seed := range []string{
-		"hashes=a,b", "hashes=a%2Cb&tags=c", "tags=+a;~b", "tags=a&b", "order_by=-hash&limit=5&offset=x", "limit=%zz", "hashes=,", "search=%00",
-	} {
-		f.Add(seed)
-	}
-	s := &server{cfg: newStackless()}
-	s.cfg.setDefaults()
-	f.Fuzz(func(t *testing.T, raw string) {
-		e := &exchange{request: &http.Request{URL: &url.URL{RawQuery: raw}}}
-		list, err := s.list(e)
-		if err != nil {
-			if f, ok := refusal(err); !ok || f.status != http.StatusBadRequest {
-				t.Fatalf("%q: %v", raw, err)
-			}
-			return
-		}
-		if len(list.Hashes) > s.cfg.GroupLimit || list.Limit < 1 || list.Limit > s.cfg.MaxPageSize || list.Offset < 0 {
-			t.Fatalf("%q is read as %+v", raw, list)
-		}
-	})
 }

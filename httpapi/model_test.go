@@ -130,7 +130,7 @@ func (m *model) answers(t *rapid.T, a *answer, want code, items ...string) {
 	for i := range a.URLs {
 		got[i] = a.URLs[i].told()
 	}
-	if a.Error.Code != want || a.status != answers[want].status || !slices.Equal(got, items) {
+	if a.Error.Code != want || a.status != want.httpStatus() || !slices.Equal(got, items) {
 		t.Fatalf("answered %d %s\n%q\nwant code %d\n%q", a.status, a.body, got, want, items)
 	}
 }

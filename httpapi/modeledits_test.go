@@ -263,13 +263,13 @@ func (m *model) tagged(t *rapid.T, a *answer, want code, tag *modelTag) {
 		t.Fatalf("the tag is %+v; want %s", a.Tags, tag.label)
 	}
 	listed := m.c.call(http.MethodGet, "/v3/tags", "").Tags
-	if !slices.EqualFunc(listed, m.tags, func(a tagRecord, b *modelTag) bool { return a.Label == b.label }) {
+	if !slices.EqualFunc(listed, m.tags, func(a shownTag, b *modelTag) bool { return a.Label == b.label }) {
 		t.Fatalf("the tags are %+v; want %d", listed, len(m.tags))
 	}
 }
 
 func (m *model) account(t *rapid.T) {
-	var got map[string]counterRecord
+	var got map[string]shownCounter
 	if err := json.Unmarshal(m.c.call(http.MethodGet, "/v3/account", "").Account["counters"], &got); err != nil {
 		t.Fatal(err)
 	}

@@ -84,7 +84,7 @@ func newOrigins(origins []string) *cors.Cors {
 
 // shareAnswer adds to an answer what lets the pages of other origins read it. It is true where that was all: a preflight
 // is answered without credentials, and asks neither the database nor the event store.
-func (s *server) shareAnswer(e *exchange, path string) (answered bool) {
+func (s *server) shareAnswer(c *exchange, path string) (answered bool) {
 	origins := s.origins
 	if path == descriptionPath {
 		origins = s.anyOrigin
@@ -92,6 +92,6 @@ func (s *server) shareAnswer(e *exchange, path string) (answered bool) {
 	if origins == nil {
 		return false
 	}
-	origins.HandlerFunc(e, e.request)
-	return e.status != 0
+	origins.HandlerFunc(c, c.request)
+	return c.status != 0
 }

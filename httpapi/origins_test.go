@@ -132,7 +132,7 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 			equal(t, name+": Vary", strings.Join(a.header.Values("Vary"), ", "), "Origin")
 		}
 	}
-	for range badLogins {
+	for range loginsWithReason {
 		stranger.call("GET", "/v3/urls", "")
 	}
 	throttled := stranger.call("GET", "/v3/urls", "", header("Origin", pageOrigin))

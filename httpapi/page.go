@@ -31,23 +31,23 @@ small { color: #666; }
 </html>
 `))
 
-// answerVisitor answers a visitor of a short link: in JSON where that is asked for, else with a page.
-func (s *server) answerVisitor(e *exchange, f failure) {
-	header := e.Header()
+// writeNotice answers a visitor of a short link: in JSON where that is asked for, else with a page.
+func writeNotice(c *exchange, f failure) {
+	header := c.Header()
 	header.Set("Vary", "Accept")
-	if prefersJSON(e.request.Header.Values("Accept")) {
-		s.answerClient(e, f)
+	if prefersJSON(c.request.Header.Values("Accept")) {
+		writeFailure(c, f)
 		return
 	}
 	content := struct{ Title, Text, Request string }{Title: http.StatusText(f.status), Text: f.details}
 	if content.Text == "" {
-		content.Text = answers[f.code].message
+		content.Text = f.code.message()
 	}
 	if f.status >= http.StatusInternalServerError {
-		content.Request = e.id
+		content.Request = c.id
 	}
 	if f.status == http.StatusServiceUnavailable {
-		header.Set("Retry-After", seconds(retryAfter))
+		header.Set("Retry-After", retryAfter(f))
 	}
 	var page bytes.Buffer
 	_ = notice.Execute(&page, content) // three strings into a template that is parsed; a buffer takes everything
@@ -55,8 +55,8 @@ func (s *server) answerVisitor(e *exchange, f failure) {
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Length", strconv.Itoa(page.Len()))
 	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	e.WriteHeader(f.status)
-	_, _ = e.Write(page.Bytes()) // who is gone needs no page
+	c.WriteHeader(f.status)
+	_, _ = c.Write(page.Bytes()) // who is gone needs no page
 }
 
 // prefersJSON tells whether JSON is asked for by name, and wanted more than HTML.

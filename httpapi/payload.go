@@ -1,49 +1,15 @@
 package httpapi
 
 import (
-	"errors"
-	"fmt"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-playground/validator/v10"
 
 	"linkledger/commands"
 )
 
 // maxLabels bounds the different labels of one call: the tags that it creates are appended whole, and have to fit.
 const maxLabels = 1000
-
-// validate checks the shape of payloads: what is there and in which range. The rules about values are those of commands.
-var validate = newValidator()
-
-func newValidator() *validator.Validate {
-	v := validator.New(validator.WithRequiredStructEnabled())
-	v.RegisterTagNameFunc(func(field reflect.StructField) string { return field.Tag.Get("name") })
-	return v
-}
-
-// check refuses a payload whose shape is wrong. path is where the payload lies, as a prefix of the names in details.
-func check(payload any, path string) error {
-	err := validate.Struct(payload)
-	if err == nil {
-		return nil
-	}
-	wrong, ok := errors.AsType[validator.ValidationErrors](err)
-	if !ok {
-		return fmt.Errorf("validate: %w", err)
-	}
-	name := path + wrong[0].Field()
-	switch wrong[0].Tag() {
-	case "required":
-		return &apiError{code: codeMissingInput, details: name + " is missing"}
-	case "min":
-		return wrongInput("%s must be at least %s", name, wrong[0].Param())
-	}
-	return wrongInput("%s is wrong", name)
-}
 
 // urlPayload are the fields of one URL to create or to edit. Nil is not given.
 type urlPayload struct {
@@ -107,31 +73,59 @@ func given[T any](field *T) T {
 	return *field
 }
 
-// urlItems returns the items of a body within the group limit.
-func (s *server) urlItems(body object) ([]object, error) {
+// urlItems returns the items of a body within a limit.
+func urlItems(body object, limit int) ([]object, error) {
 	items := body.objects("urls")
 	switch {
 	case body.err != nil:
 		return nil, body.err
 	case len(items) == 0:
 		return nil, &apiError{code: codeMissingInput, details: "urls is missing or empty"}
-	case len(items) > s.cfg.GroupLimit:
-		return nil, s.batchLimit(strconv.Itoa(len(items)))
+	case len(items) > limit:
+		return nil, errBatchLimit(limit, strconv.Itoa(len(items)))
 	}
 	return items, nil
 }
 
-// urlPayloads reads the items of a batch.
-func (s *server) urlPayloads(e *exchange) ([]urlPayload, error) {
-	body, err := s.readBody(e)
+// payloadLimits are how large a body is at most.
+type payloadLimits struct {
+	Body  int64 // bytes
+	Items int
+}
+
+// create reads the items of a creation.
+func (l payloadLimits) create(c *exchange) ([]urlPayload, error) {
+	body, err := readBody(c, l.Body)
 	if err != nil {
 		return nil, err
 	}
-	items, err := s.urlItems(body)
+	items, err := urlItems(body, l.Items)
 	if err != nil {
 		return nil, err
 	}
 	return readURLPayloads(items)
+}
+
+// edit reads the items of an edit.
+func (l payloadLimits) edit(c *exchange) ([]urlPayload, error) {
+	body, err := readBody(c, l.Body)
+	if err != nil {
+		return nil, err
+	}
+	items, err := urlItems(body, l.Items)
+	if err != nil {
+		return nil, err
+	}
+	payloads, err := readURLPayloads(items)
+	if err != nil {
+		return nil, err
+	}
+	for i := range payloads {
+		if items[i].isNull("expiration_date") { // in an edit null is a value
+			payloads[i].ExpirationDate = new("")
+		}
+	}
+	return payloads, nil
 }
 
 // readURLPayloads reads all items before anything is done about one of them.

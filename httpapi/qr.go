@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -15,38 +16,31 @@ import (
 	"github.com/uptrace/bunrouter"
 )
 
-const (
-	qrPath    = "/qr.png" // below the short link
-	sizeSmall = "small"
-	sizeBig   = "big"
-
-	// qrMargin is the white border that readers need.
-	qrMargin = 4 // modules
-)
+// qrMargin is the white border that readers need.
+const qrMargin = 4 // modules
 
 // qrSides are the sides of the images, in pixels.
-var qrSides = map[string]int{sizeSmall: 200, sizeBig: 600}
+var qrSides = map[string]int{qrSmall: 200, qrBig: 600}
 
 // qrImage serves the short link as a QR code.
-func (s *server) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
-	e := exchangeOf(w, r)
-	size := e.request.URL.Query().Get("size")
-	setDefault(&size, sizeSmall)
+func (v *visits) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
+	c := exchangeOf(w, r)
+	size := cmp.Or(c.request.URL.Query().Get("size"), qrSmall)
 	side, known := qrSides[size]
 	if !known {
 		return wrongInput("size must be small or big, not %q", size)
 	}
-	target, err := s.target(e)
+	target, err := v.target(c)
 	if err != nil {
 		return err
 	}
-	if err := unavailable(target, s.cfg.Now().UTC()); err != nil {
+	if err := unavailable(target, v.cfg.Now().UTC()); err != nil {
 		return err
 	}
-	if err := s.allowed(e, target, false); err != nil {
+	if err := v.allowed(c, target, false); err != nil {
 		return err
 	}
-	short := s.baseURL(e) + "/" + e.param("hash")
+	short := v.cfg.Base.of(c.request) + "/" + c.param("hash")
 	encoded, err := encodeQR(short, side)
 	if err != nil {
 		return err
@@ -56,7 +50,7 @@ func (s *server) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	header.Set("ETag", `"`+hex.EncodeToString(sum[:16])+`"`)
 	header.Set("Cache-Control", "public, max-age=86400")
 	header.Set("Content-Type", "image/png")
-	http.ServeContent(w, e.request, "", time.Time{}, bytes.NewReader(encoded))
+	http.ServeContent(w, c.request, "", time.Time{}, bytes.NewReader(encoded))
 	return nil
 }
 

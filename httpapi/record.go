@@ -48,8 +48,17 @@ type failedItem struct {
 	Error      *itemError `json:"error"`
 }
 
-func (s *server) record(e *exchange, link queries.Link) record {
-	base := s.baseURL(e)
+// records makes the records of URLs.
+type records struct {
+	Base    shortBase
+	Queries *queries.DB
+	Waiter  *waiter
+	Logger  *slog.Logger
+}
+
+// of returns the record of a URL that the read models have.
+func (rs *records) of(c *exchange, link queries.Link) record {
+	base := rs.Base.of(c.request)
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
 	r := record{
@@ -59,8 +68,8 @@ func (s *server) record(e *exchange, link queries.Link) record {
 		Archived: link.Archived, Note: link.Note, MaxClicks: link.MaxClicks, Tags: link.Tags,
 		CreatedAt: timestamp(link.CreatedAt), ModifiedAt: timestamp(link.ModifiedAt),
 		Links: recordLinks{
-			QRSmall: short + qrPath + "?size=" + sizeSmall,
-			QRBig:   short + qrPath + "?size=" + sizeBig,
+			QRSmall: short + qrPath + "?size=" + qrSmall,
+			QRBig:   short + qrPath + "?size=" + qrBig,
 		},
 	}
 	if link.ExpirationDate != "" {
@@ -72,10 +81,10 @@ func (s *server) record(e *exchange, link queries.Link) record {
 	return r
 }
 
-// writtenRecord returns the record of a URL that a command made or changed.
-func (s *server) writtenRecord(e *exchange, link queries.Link) record {
-	r := s.record(e, link)
-	r.Error = failure{}.item()
+// written returns the record of a URL that a command made or changed.
+func (rs *records) written(c *exchange, link queries.Link) record {
+	r := rs.of(c, link)
+	r.Error = itemOf(failure{})
 	return r
 }
 
@@ -92,7 +101,7 @@ func linkOf(outcome commands.URLOutcome) queries.Link {
 // counted returns the links of the outcomes with the clicks that the read model has for them. Everything else is
 // as the commands left it, also where the read model lags behind. Without the read model the clicks are missing: the
 // write is done, and its client must learn so.
-func (s *server) counted(e *exchange, outcomes []commands.URLOutcome) []queries.Link {
+func (rs *records) counted(c *exchange, outcomes []commands.URLOutcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
 	for i, outcome := range outcomes {
@@ -103,11 +112,11 @@ func (s *server) counted(e *exchange, outcomes []commands.URLOutcome) []queries.
 		}
 	}
 	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }) {
-		s.awaitClicks(e, projectionLinks) // they may be newer than what such a write has waited for
+		rs.Waiter.awaitClicks(c, projectionLinks) // they may be newer than what such a write has waited for
 	}
-	seen, err := s.cfg.Queries.LinksByID(e.context(), ids)
+	seen, err := rs.Queries.LinksByID(c.context(), ids)
 	if err != nil {
-		s.cfg.Logger.WarnContext(e.context(), "write answered without its clicks", slog.String("request", e.id), slog.Any("error", err))
+		rs.Logger.WarnContext(c.context(), "write answered without its clicks", slog.String("request", c.id), slog.Any("error", err))
 	}
 	for i, outcome := range outcomes {
 		known, ok := seen[links[i].ID]

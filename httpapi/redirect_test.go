@@ -47,7 +47,7 @@ func TestClicksAreCounted(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	stats := func() statsRecord {
+	stats := func() shownStats {
 		t.Helper()
 		s.caughtUp(t)
 		return c.must("GET", "/v3/stats/one/", "").Stats[0]
@@ -68,8 +68,8 @@ func TestClicksAreCounted(t *testing.T) {
 	got := stats()
 	equal(t, "total", got.TotalClicks, 6)
 	equal(t, "unique", got.UniqueClicks, 3)
-	equal(t, "first day", got.DailyClicks["2026-05-14"], dayRecord{Total: 4, Unique: 1})
-	equal(t, "second day", got.DailyClicks["2026-05-15"], dayRecord{Total: 2, Unique: 2})
+	equal(t, "first day", got.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 1})
+	equal(t, "second day", got.DailyClicks["2026-05-15"], shownDay{Total: 2, Unique: 2})
 	read := c.read("one")
 	if read.TotalClicks != 6 || read.UniqueClicks != 3 || !read.Visited || *read.LastVisit != "2026-05-15T00:00:00+00:00" {
 		t.Errorf("the record of a visited link is %+v", read)
@@ -147,16 +147,6 @@ func TestNotices(t *testing.T) {
 	equal(t, "status", odd.status, http.StatusBadRequest)
 	if strings.Contains(odd.body, "<script>") || !strings.Contains(odd.body, "&lt;script&gt;") {
 		t.Errorf("the page carries what was sent: %s", odd.body)
-	}
-}
-
-func TestHeadersCannotBeInjected(t *testing.T) {
-	t.Parallel()
-	for long, safe := range map[string]bool{
-		"https://example.com/ü": true, "https://example.com/\r\nX: y": false, "https://example.com/\n": false, "https://example.com/\x00": false,
-		"https://example.com/\x7f": false, "https://example.com/\t": false,
-	} {
-		equal(t, long, headerSafe(long), safe)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/projections"
 )
 
 func TestRefusals(t *testing.T) {
@@ -20,7 +21,7 @@ func TestRefusals(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"protected":true}]}`)
-	labels := make([]string, maxLabels+1)
+	labels := make([]string, tagsOfOneCall+1)
 	for i := range labels {
 		labels[i] = fmt.Sprintf(`"l%d"`, i)
 	}
@@ -155,7 +156,7 @@ func TestRefusals(t *testing.T) {
 			if tc.want == codeMethodNotSupported {
 				equal(t, "Allow", a.header.Get("Allow"), tc.details)
 			}
-			if len(a.Error.Details) > 4*maxDetails {
+			if len(a.Error.Details) > 4*detailsLength {
 				t.Errorf("details have %d bytes", len(a.Error.Details))
 			}
 		})
@@ -177,7 +178,7 @@ func TestAuthentication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projectionAccounts, deactivated.Position.Commit); err != nil {
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, deactivated.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	basic := func(credentials string) with {

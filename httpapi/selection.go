@@ -16,8 +16,8 @@ type selection struct {
 	tags   *tagexpr.Expr // nil: not given
 }
 
-// selection reads the parameters hashes and tags.
-func (s *server) selection(query url.Values) (selection, error) {
+// readSelection reads the parameters hashes and tags.
+func readSelection(query url.Values, limit int) (selection, error) {
 	var chosen selection
 	var err error
 	for _, name := range []string{"hashes", "tags"} {
@@ -25,7 +25,7 @@ func (s *server) selection(query url.Values) (selection, error) {
 			return selection{}, wrongInput("%s is given more than once", name)
 		}
 	}
-	if chosen.hashes, err = s.hashes(query.Get("hashes")); err != nil {
+	if chosen.hashes, err = readHashes(query.Get("hashes"), limit); err != nil {
 		return selection{}, err
 	}
 	if expression := query.Get("tags"); expression != "" {
@@ -36,8 +36,8 @@ func (s *server) selection(query url.Values) (selection, error) {
 	return chosen, nil
 }
 
-// hashes reads a list of hashes with commas between them.
-func (s *server) hashes(list string) ([]string, error) {
+// readHashes reads a list of hashes with commas between them.
+func readHashes(list string, limit int) ([]string, error) {
 	if list == "" {
 		return nil, nil
 	}
@@ -47,8 +47,8 @@ func (s *server) hashes(list string) ([]string, error) {
 		if hash == "" || slices.Contains(hashes, hash) {
 			continue
 		}
-		if len(hashes) == s.cfg.GroupLimit { // before anything is looked at, however long the list
-			return nil, s.batchLimit("more")
+		if len(hashes) == limit { // before anything is looked at, however long the list
+			return nil, errBatchLimit(limit, "more")
 		}
 		hashes = append(hashes, hash)
 	}
@@ -63,22 +63,23 @@ func (s *server) hashes(list string) ([]string, error) {
 	return hashes, nil
 }
 
-// chosen returns the URLs that a call changes. Unlike a list, it does not combine hashes and tags.
-func (s *server) chosen(e *exchange) (selection, error) {
-	query, err := parameters(e)
+// chosenURLs returns the URLs that a call changes. Unlike a list, it does not combine hashes and tags.
+func chosenURLs(c *exchange, limit int) (selection, error) {
+	query, err := parameters(c)
 	if err != nil {
 		return selection{}, err
 	}
-	chosen, err := s.selection(query)
+	chosen, err := readSelection(query, limit)
 	if err == nil && chosen.hashes != nil && chosen.tags != nil {
 		err = wrongInput("Give either hashes or tags")
 	}
 	return chosen, err
 }
 
-func (s *server) batchLimit(got string) error {
+// errBatchLimit refuses a call that carries more URLs than it may.
+func errBatchLimit(limit int, got string) error {
 	return &apiError{code: codeBatchLimit, details: fmt.Sprintf(
-		"One call may carry %s, not %s", count(int64(s.cfg.GroupLimit), "URL"), got)}
+		"One call may carry %s, not %s", count(int64(limit), "URL"), got)}
 }
 
 func invalidHash(hash string) error {
@@ -86,12 +87,12 @@ func invalidHash(hash string) error {
 }
 
 // pathHash returns the hash that a path names. Selections by parameters have no place beside it.
-func pathHash(e *exchange) (string, error) {
-	hash := e.param("hash")
+func pathHash(c *exchange) (string, error) {
+	hash := c.param("hash")
 	if !commands.ValidHash(hash) {
 		return "", invalidHash(hash)
 	}
-	query, err := parameters(e)
+	query, err := parameters(c)
 	if err != nil {
 		return "", err
 	}
@@ -99,35 +100,4 @@ func pathHash(e *exchange) (string, error) {
 		return "", wrongInput("The path names one URL already, leave out hashes and tags")
 	}
 	return hash, nil
-}
-
-// parameters returns the parameters of a call.
-func parameters(e *exchange) (url.Values, error) {
-	query, err := url.ParseQuery(tidied(e.request.URL.RawQuery))
-	if err != nil {
-		return nil, wrongInput("The query string cannot be read, percent-encode its values")
-	}
-	return query, nil
-}
-
-// tidied makes a query string one that net/url reads as its client meant it. Clients of this API leave the operators ;
-// and & of tag expressions as they are. Some use jQuery with the settings of their last call, which puts the JSON body of
-// that call behind the parameters of a GET.
-func tidied(raw string) string {
-	var kept []string
-	inTags := false
-	for part := range strings.SplitSeq(strings.ReplaceAll(raw, ";", "%3B"), "&") {
-		name, _, parameter := strings.Cut(part, "=")
-		switch {
-		case strings.HasPrefix(part, "{"): // no expression has a brace
-			return strings.Join(kept, "&")
-		case parameter:
-			name, err := url.QueryUnescape(name)
-			inTags = err == nil && name == "tags"
-			kept = append(kept, part)
-		case inTags && part != "":
-			kept[len(kept)-1] += "%26" + part
-		}
-	}
-	return strings.Join(kept, "&")
 }

@@ -7,9 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rs/cors"
@@ -22,9 +20,6 @@ import (
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
 )
-
-// minKey is the least length of Config.VisitorKey: below, addresses could be found by trying keys.
-const minKey = 16 // bytes
 
 // Config of the public listener. Zero values of the optional fields mean their defaults.
 type Config struct {
@@ -126,13 +121,6 @@ func (cfg *Config) setDefaults() {
 	}
 }
 
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
 func (cfg *Config) check() error {
 	switch {
 	case !cfg.API && !cfg.Redirects:
@@ -155,37 +143,17 @@ func (cfg *Config) check() error {
 	if err := CheckOrigins(cfg.Origins); err != nil {
 		return fmt.Errorf("origins: %w", err)
 	}
-	return checkBaseURL(cfg.BaseURL)
-}
-
-func checkBaseURL(base string) error {
-	if base == "" {
-		return nil
-	}
-	parsed, err := url.Parse(base)
-	if err != nil {
-		return fmt.Errorf("base URL: %w", err)
-	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" || base != parsed.Scheme+"://"+parsed.Host || !validHost(parsed.Host) {
-		return fmt.Errorf("base URL %q is not of the form http://host or https://host", base)
-	}
-	return nil
+	return shortBase(cfg.BaseURL).check()
 }
 
 // server serves the public listener.
 type server struct {
-	cfg      Config
-	logins   *logins
-	loginLog *loginLog
-	turns    *turns
-	agents   agents
-
-	pseudonyms *pseudonyms       // by the visitor key
-	former     *pseudonyms       // by the former visitor key; nil: none
-	origins    *cors.Cors        // of pages that may call the API; nil: none
-	anyOrigin  *cors.Cors        // of pages that may read its description
-	api        *bunrouter.Router // nil: not served
-	short      *bunrouter.Router // nil: not served
+	cfg       Config
+	origins   *cors.Cors        // of pages that may call the API; nil: none
+	anyOrigin *cors.Cors        // of pages that may read its description
+	v3        *API              // nil: not served
+	api       *bunrouter.Router // nil: not served
+	short     *bunrouter.Router // nil: not served
 }
 
 // New returns the handler of the public listener. Its error says what is wrong with the configuration.
@@ -194,127 +162,58 @@ func New(cfg Config) (http.Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	known, err := newAgents()
-	if err != nil {
-		return nil, fmt.Errorf("HTTP API: %w", err)
-	}
-	s := &server{cfg: cfg, agents: known, logins: newLogins(), loginLog: newLoginLog(), turns: newTurns(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
-	if cfg.FormerVisitorKey != nil {
-		s.former = newPseudonyms(cfg.FormerVisitorKey)
-	}
+	s := &server{cfg: cfg}
+	current := newPseudonyms(cfg.VisitorKey)
 	if cfg.API {
-		docs, err := readDocs()
+		docs, err := docRoutes()
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
 		s.origins, s.anyOrigin = newOrigins(cfg.Origins), newOrigins([]string{AnyOrigin})
-		s.api = newRouter(append(s.apiRoutes(), docRoutes(docs)...), s.apiOptions)
+		s.v3 = cfg.newAPI(current)
+		s.api = newRouter(append(s.v3.apiRoutes(), docs...), apiOptions)
 	}
 	if cfg.Redirects {
-		s.short = newRouter(s.shortRoutes(), s.shortOptions)
+		visits, err := cfg.newVisits(current)
+		if err != nil {
+			return nil, fmt.Errorf("HTTP API: %w", err)
+		}
+		s.short = newRouter(visits.shortRoutes(), shortOptions)
 	}
 	return s, nil
 }
 
-// route is what answers one method of one path. A route for GET answers HEAD too.
-type route struct {
-	method, path string
-	handler      bunrouter.HandlerFunc
-}
-
-func (s *server) apiRoutes() []route {
-	return []route{
-		{http.MethodGet, "/v3/account", s.endpointAt(s.readAccount)},
-		{http.MethodGet, "/v3/domains", s.endpoint(s.listDomains)},
-
-		{http.MethodPost, "/v3/urls", s.endpoint(s.createURLs)},
-		{http.MethodGet, "/v3/urls", s.endpointAt(s.listURLs)},
-		{http.MethodPatch, "/v3/urls", s.endpoint(s.editURLs)},
-		{http.MethodDelete, "/v3/urls", s.endpoint(s.deleteURLs)},
-		{http.MethodGet, "/v3/urls/:hash", s.endpointAt(s.readURL)},
-		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
-		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
-		{http.MethodGet, "/v3/urls/:hash/dimensions", s.endpoint(s.readDimensions)},
-		{http.MethodGet, "/v3/urls/:hash/history", s.endpoint(s.readHistory)},
-		{http.MethodPost, "/v3/urls/:hash/restore", s.endpoint(s.restoreURL)},
-		{http.MethodPost, "/v3/batches/:id/undo", s.endpoint(s.undoBatch)},
-
-		{http.MethodDelete, "/v3/stats", s.endpoint(s.resetSelectedStats)},
-		{http.MethodGet, "/v3/stats/:hash", s.endpoint(s.readStats)},
-		{http.MethodDelete, "/v3/stats/:hash", s.endpoint(s.resetStats)},
-
-		{http.MethodGet, "/v3/tags", s.endpoint(s.listTags)},
-		{http.MethodPost, "/v3/tags", s.endpoint(s.createTag)},
-		{http.MethodPatch, "/v3/tags/:label", s.endpoint(s.renameTag)},
-		{http.MethodDelete, "/v3/tags/:label", s.endpoint(s.deleteTag)},
-	}
-}
-
-// docRoutes need no credentials.
-func docRoutes(docs bunrouter.HandlerFunc) []route {
-	return []route{
-		{http.MethodGet, descriptionPath, readDescription},
-		{http.MethodGet, "/v3/docs", docs},
-	}
-}
-
-func (s *server) shortRoutes() []route {
-	return []route{
-		{http.MethodGet, "/:hash", s.redirect},
-		{http.MethodGet, "/:hash/qr.png", s.qrImage},
-	}
-}
-
-// newRouter builds a router that answers unknown paths and methods with the errors of this package. options returns
-// what answers OPTIONS with a value of Allow.
-func newRouter(routes []route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
-	allow := make(map[string]string)
-	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
-		w.Header().Set("Allow", allow[r.Route()])
-		return &apiError{code: codeMethodNotSupported, details: "Supported are " + allow[r.Route()]}
-	}
-	router := bunrouter.New(
-		bunrouter.WithNotFoundHandler(func(http.ResponseWriter, bunrouter.Request) error {
-			return &apiError{code: codeInvalidResource}
+func (cfg *Config) newAPI(addresses *pseudonyms) *API {
+	return newAPI(APIConfig{
+		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Calls: cfg.Calls, Plans: cfg.Plans,
+		Auth: newAuthenticator(authConfig{
+			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.TrustedProxies, Now: cfg.Now, Logger: cfg.Logger,
 		}),
-		bunrouter.WithMethodNotAllowedHandler(notAllowed),
-	)
-	methods := make(map[string][]string)
-	for _, r := range routes {
-		router.Handle(r.method, r.path, r.handler)
-		methods[r.path] = append(methods[r.path], r.method)
-		if r.method == http.MethodGet {
-			router.HEAD(r.path, r.handler)
-			methods[r.path] = append(methods[r.path], http.MethodHead)
-		}
-	}
-	for path, supported := range methods {
-		supported = append(supported, http.MethodOptions)
-		slices.Sort(supported)
-		allow[path] = strings.Join(supported, ", ")
-		router.OPTIONS(path, options(allow[path]))
-		// Where a path goes on behind a parameter, the router takes another method for another path.
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-			if !slices.Contains(supported, method) {
-				router.Handle(method, path, notAllowed)
-			}
-		}
-	}
-	return router
+		Waiter: &waiter{
+			Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
+		},
+		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortBase(cfg.BaseURL),
+		OperationTimeout: cfg.OperationTimeout, Limits: payloadLimits{Body: cfg.BodyLimit, Items: cfg.GroupLimit},
+		Pages: pageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}, RedirectStatus: cfg.RedirectStatus,
+		Now: cfg.Now, Logger: cfg.Logger,
+	})
 }
 
-// apiOptions answers in JSON like everything under /v3.
-func (s *server) apiOptions(allow string) bunrouter.HandlerFunc {
-	return func(w http.ResponseWriter, _ bunrouter.Request) error {
-		w.Header().Set("Allow", allow)
-		return writeJSON(w, http.StatusOK, succeeded())
+func (cfg *Config) newVisits(visitors *pseudonyms) (*visits, error) {
+	var former *pseudonyms
+	if cfg.FormerVisitorKey != nil {
+		former = newPseudonyms(cfg.FormerVisitorKey)
 	}
+	return newVisits(redirectConfig{
+		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors, Former: former,
+		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortBase(cfg.BaseURL), Status: cfg.RedirectStatus,
+		Timeout: cfg.RequestTimeout, Now: cfg.Now,
+	})
 }
 
-func (s *server) shortOptions(allow string) bunrouter.HandlerFunc {
-	return func(w http.ResponseWriter, _ bunrouter.Request) error {
-		w.Header().Set("Allow", allow)
-		w.WriteHeader(http.StatusNoContent)
-		return nil
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
 	}
 }

@@ -52,6 +52,15 @@ const (
 	noon      = "2026-05-14T12:00:00Z"
 )
 
+// What the service promises to those who ask too much.
+const (
+	loginsWithReason  = 20   // bad logins in a row that are answered with their reason
+	tagsOfOneCall     = 1000 // different ones at most
+	detailsLength     = 300  // code points at most
+	operationsWaiting = 16   // of one account
+	operationPortion  = 25   // URLs that an operation changes at a time
+)
+
 func withPatience(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -205,13 +214,34 @@ type answer struct {
 	header http.Header
 	body   string
 
-	Error   requestError               `json:"error"`
-	Version string                     `json:"version"`
+	envelope
 	URLs    []item                     `json:"urls"`
 	Page    *page                      `json:"page"`
-	Stats   []statsRecord              `json:"stats"`
-	Tags    []tagRecord                `json:"tags"`
+	Stats   []shownStats               `json:"stats"`
+	Tags    []shownTag                 `json:"tags"`
 	Account map[string]json.RawMessage `json:"account"`
+}
+
+// shownStats are the clicks of a URL.
+type shownStats struct {
+	Hash         string              `json:"hash"`
+	TotalClicks  int64               `json:"total_clicks"`
+	UniqueClicks int64               `json:"unique_clicks"`
+	DailyClicks  map[string]shownDay `json:"daily_clicks"`
+}
+
+type shownDay struct {
+	Total  int64 `json:"total"`
+	Unique int64 `json:"unique"`
+}
+
+type shownTag struct {
+	Label string `json:"label"`
+}
+
+type shownCounter struct {
+	Count int64 `json:"count"`
+	Limit int64 `json:"limit"`
 }
 
 // item is a record or a failed item.
@@ -329,7 +359,7 @@ func answerOf(t testing.TB, response *http.Response) *answer {
 // is demands a status and a code in an envelope.
 func (a *answer) is(status int, want code) {
 	a.t.Helper()
-	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != answers[want].message {
+	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != want.message() {
 		a.t.Fatalf("answered %d %s; want %d and code %d", a.status, a.body, status, want)
 	}
 }
@@ -345,7 +375,7 @@ func (a *answer) has(details string) {
 // failed demands a code of an item.
 func (i item) failed(t testing.TB, want code, details string) {
 	t.Helper()
-	if i.Error == nil || i.Error.Code != want || i.Error.Message != answers[want].message || !strings.Contains(i.Error.Details, details) {
+	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.message() || !strings.Contains(i.Error.Details, details) {
 		t.Errorf("item is %+v with error %+v; want code %d and details with %q", i, i.Error, want, details)
 	}
 }
@@ -442,6 +472,6 @@ func newStackless() Config {
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil), Lists: linklist.New(nil),
 		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
 		Clicks: commands.NewClicks(commands.ClicksConfig{}), Calls: commands.NewCalls(commands.CallsConfig{}), Wait: progress.NewWaiter(nil).Wait,
-		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, minKey),
+		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, 16),
 	}
 }

@@ -1,5 +1,19 @@
 package httpapi
 
+import (
+	"linkledger/commands"
+	"linkledger/queries"
+)
+
+// statsHandler answers calls about what happened to URLs.
+type statsHandler struct {
+	Commands *commands.Handler
+	Queries  *queries.DB
+	Changes  *changes
+	Waiter   *waiter
+	Pages    pageSizes
+}
+
 // statsAnswer answers calls about clicks.
 type statsAnswer struct {
 	envelope
@@ -18,13 +32,13 @@ type dayRecord struct {
 	Unique int64 `json:"unique"`
 }
 
-func (s *server) readStats(e *exchange) (any, error) {
-	hash, err := pathHash(e)
+func (h *statsHandler) readStats(c *exchange) (any, error) {
+	hash, err := pathHash(c)
 	if err != nil {
 		return nil, err
 	}
-	s.awaitClicks(e, projectionLinks)
-	stats, err := s.cfg.Queries.StatsByHash(e.context(), e.account.ID, hash)
+	h.Waiter.awaitClicks(c, projectionLinks)
+	stats, err := h.Queries.StatsByHash(c.context(), c.account.ID, hash)
 	if err != nil {
 		return nil, answered(err)
 	}
@@ -39,11 +53,11 @@ func (s *server) readStats(e *exchange) (any, error) {
 }
 
 // resetStats makes the clicks on the URL that the path names count from zero.
-func (s *server) resetStats(e *exchange) (any, error) {
-	return s.changeOne(e, s.cfg.Commands.ResetStats)
+func (h *statsHandler) resetStats(c *exchange) (any, error) {
+	return h.Changes.changeOne(c, h.Commands.ResetStats)
 }
 
 // resetSelectedStats does so for the URLs that the parameters select.
-func (s *server) resetSelectedStats(e *exchange) (any, error) {
-	return s.changeAll(e, s.cfg.Commands.ResetStats)
+func (h *statsHandler) resetSelectedStats(c *exchange) (any, error) {
+	return h.Changes.changeAll(c, h.Commands.ResetStats)
 }

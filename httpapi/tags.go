@@ -3,7 +3,17 @@ package httpapi
 import (
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/queries"
 )
+
+// tagHandler answers calls about tags.
+type tagHandler struct {
+	Commands  *commands.Handler
+	Queries   *queries.DB
+	Requests  *writeRequests
+	Waiter    *waiter
+	BodyLimit int64 // bytes
+}
 
 // tagsAnswer answers calls about tags.
 type tagsAnswer struct {
@@ -20,8 +30,8 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-func (s *server) listTags(e *exchange) (any, error) {
-	tags, err := s.cfg.Queries.Tags(e.context(), e.account.ID)
+func (h *tagHandler) listTags(c *exchange) (any, error) {
+	tags, err := h.Queries.Tags(c.context(), c.account.ID)
 	if err != nil {
 		return nil, answered(err)
 	}
@@ -32,45 +42,45 @@ func (s *server) listTags(e *exchange) (any, error) {
 	return answer, nil
 }
 
-func (s *server) createTag(e *exchange) (any, error) {
-	label, request, err := s.readTag(e)
+func (h *tagHandler) createTag(c *exchange) (any, error) {
+	label, r, err := h.readTag(c)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := s.cfg.Commands.CreateTag(e.context(), request, label)
+	outcome, err := h.Commands.CreateTag(c.context(), r, label)
 	if err != nil {
 		return nil, err
 	}
-	return s.writtenTag(e, outcome), nil
+	return h.writtenTag(c, outcome), nil
 }
 
-func (s *server) renameTag(e *exchange) (any, error) {
-	label, request, err := s.readTag(e)
+func (h *tagHandler) renameTag(c *exchange) (any, error) {
+	label, r, err := h.readTag(c)
 	if err != nil {
 		return nil, err
 	}
-	outcome, err := s.cfg.Commands.RenameTag(e.context(), request, e.param("label"), label)
+	outcome, err := h.Commands.RenameTag(c.context(), r, c.param("label"), label)
 	if err != nil {
 		return nil, err
 	}
-	return s.writtenTag(e, outcome), nil
+	return h.writtenTag(c, outcome), nil
 }
 
-func (s *server) deleteTag(e *exchange) (any, error) {
-	request, err := s.writeRequest(e)
+func (h *tagHandler) deleteTag(c *exchange) (any, error) {
+	r, err := h.Requests.begin(c)
 	if err != nil {
 		return nil, err
 	}
-	position, err := s.cfg.Commands.DeleteTag(e.context(), request, e.param("label"))
+	position, err := h.Commands.DeleteTag(c.context(), r, c.param("label"))
 	if err != nil {
 		return nil, err
 	}
-	s.settle(e, written{tags: position.Commit})
+	h.Waiter.settle(c, written{tags: position.Commit})
 	return succeeded(), nil
 }
 
-func (s *server) readTag(e *exchange) (string, domain.Request, error) {
-	body, err := s.readBody(e)
+func (h *tagHandler) readTag(c *exchange) (string, domain.Request, error) {
+	body, err := readBody(c, h.BodyLimit)
 	if err != nil {
 		return "", domain.Request{}, err
 	}
@@ -81,11 +91,11 @@ func (s *server) readTag(e *exchange) (string, domain.Request, error) {
 	if err := check(payload, body.path); err != nil {
 		return "", domain.Request{}, err
 	}
-	request, err := s.writeRequest(e)
-	return *payload.Label, request, err
+	r, err := h.Requests.begin(c)
+	return *payload.Label, r, err
 }
 
-func (s *server) writtenTag(e *exchange, outcome commands.TagOutcome) tagsAnswer {
-	s.settle(e, written{tags: outcome.Position.Commit})
+func (h *tagHandler) writtenTag(c *exchange, outcome commands.TagOutcome) tagsAnswer {
+	h.Waiter.settle(c, written{tags: outcome.Position.Commit})
 	return tagsAnswer{envelope: succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
 }

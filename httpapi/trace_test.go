@@ -11,8 +11,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// visits are requests of each kind, with the name of the span and the status that they get.
-var visits = []struct{ method, path, span, status string }{
+// tracedVisits are requests of each kind, with the name of the span and the status that they get.
+var tracedVisits = []struct{ method, path, span, status string }{
 	{http.MethodGet, "/no.hash", "GET /:hash", "404"},
 	{http.MethodGet, "/v3/account", "GET /v3/account", "400"},
 	{"BREW", "/a/b/c", "other", "404"},
@@ -33,7 +33,7 @@ func TestRequestsAreTraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, visit := range visits {
+	for i, visit := range tracedVisits {
 		send(t, handler, visit.method, visit.path, "", traced)
 		if len(spans.Ended()) != i+1 {
 			t.Fatalf("%d spans of %d requests", len(spans.Ended()), i+1)
@@ -59,7 +59,7 @@ func TestRequestLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, visit := range visits {
+		for _, visit := range tracedVisits {
 			send(t, handler, visit.method, visit.path, "", traced)
 		}
 		equal(t, "logged with "+string(kind), strings.Count(log.String(), "msg=request "), want)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -15,9 +14,6 @@ const (
 	// turnRetryAfter is told to those beyond.
 	turnRetryAfter = 10 * time.Second
 )
-
-// errClientLeft ends an operation that has not begun.
-var errClientLeft = errors.New("the client has left")
 
 // turns has the operations of an account that change any number of links carried out one after the other, on this node.
 // Together they would take the event store and the projections away from the calls of others. It is safe for concurrent use.
@@ -68,4 +64,14 @@ func (t *turns) take(ctx context.Context, account uuid.UUID, left <-chan struct{
 	}
 	leave()
 	return nil, err
+}
+
+// of returns how many operations of an account are under way or wait.
+func (t *turns) of(account uuid.UUID) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if q, ok := t.queues[account]; ok {
+		return q.n
+	}
+	return 0
 }

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"linkledger/projections"
+
 	"github.com/google/uuid"
 )
 
@@ -23,7 +25,7 @@ func newGate() *gate { return &gate{arrived: make(chan struct{}), open: make(cha
 func (g *gate) adjust(cfg *Config) {
 	wait := cfg.Wait
 	cfg.Wait = func(ctx context.Context, projection string, position uint64) error {
-		if projection == projectionLinks && g.closed.CompareAndSwap(true, false) {
+		if projection == projections.Links && g.closed.CompareAndSwap(true, false) {
 			close(g.arrived)
 			<-g.open
 		}
@@ -34,13 +36,9 @@ func (g *gate) adjust(cfg *Config) {
 // waiting returns when that many operations of an account are under way or wait.
 func (s *stack) waiting(t testing.TB, c *client, n int) {
 	t.Helper()
-	turns := s.handler.(*server).turns
+	api := s.handler.(*server).v3
 	for ctx := withPatience(t); ; {
-		turns.mu.Lock()
-		q := turns.queues[uuid.MustParse(c.id)]
-		reached := q == nil && n == 0 || q != nil && q.n == n
-		turns.mu.Unlock()
-		if reached {
+		if api.operations(uuid.MustParse(c.id)) == n {
 			return
 		}
 		if ctx.Err() != nil {
@@ -69,13 +67,13 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() { c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
 	<-g.arrived
-	for i := range maxWaiting {
+	for i := range operationsWaiting {
 		calls.Go(func() {
 			do := operations[i%2]
 			c.must(do[0], do[1], do[2])
 		})
 	}
-	s.waiting(t, c, 1+maxWaiting)
+	s.waiting(t, c, 1+operationsWaiting)
 	for _, do := range operations {
 		a := c.call(do[0], do[1], do[2])
 		a.is(http.StatusTooManyRequests, codeCallLimit)
@@ -119,7 +117,7 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 	equal(t, "errors in the log", len(s.log.matching("level=ERROR")), 0)
 }
 
-// No more than a portion is in the log before the read models show it, or else the writes of others waited behind all of it.
+// No more than a operationPortion is in the log before the read models show it, or else the writes of others waited behind all of it.
 func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -127,7 +125,7 @@ func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	c := s.client(t, "alice")
 	item := `,{"long_url":"https://example.com/","tags":["t"]}`
 	for range 4 {
-		c.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, portion)[1:]+`]}`)
+		c.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, operationPortion)[1:]+`]}`)
 	}
 	g.closed.Store(true)
 	done := make(chan struct{})
@@ -137,8 +135,8 @@ func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	}()
 	<-g.arrived
 	s.caughtUp(t)
-	equal(t, "changed before the read models show the first portion", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, portion)
+	equal(t, "changed before the read models show the first operationPortion", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, operationPortion)
 	close(g.open)
 	<-done
-	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*portion)
+	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*operationPortion)
 }

@@ -8,11 +8,17 @@ import (
 	"testing"
 )
 
+type shownUndo struct {
+	Batch   string `json:"batch"`
+	Undone  int    `json:"undone"`
+	Refused int    `json:"refused"`
+}
+
 // undone is an answer about an undone batch.
 type undone struct {
 	*answer
 
-	undo undoRecord
+	undo shownUndo
 }
 
 func (c *client) undo(batch string) undone {
@@ -20,7 +26,7 @@ func (c *client) undo(batch string) undone {
 	a := c.call(http.MethodPost, "/v3/batches/"+batch+"/undo", "")
 	a.is(http.StatusOK, codeOK)
 	var body struct {
-		Undo undoRecord `json:"undo"`
+		Undo shownUndo `json:"undo"`
 	}
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
 		c.t.Fatal(err)
@@ -71,7 +77,7 @@ func (c *client) counter(name string) int64 {
 
 func (a *answer) counter(name string) int64 {
 	a.t.Helper()
-	var counters map[string]counterRecord
+	var counters map[string]shownCounter
 	if err := json.Unmarshal(a.Account["counters"], &counters); err != nil {
 		a.t.Fatal(err)
 	}
@@ -125,7 +131,7 @@ func TestUndoStatsReset(t *testing.T) {
 		equal(t, "undone", c.undo(reset.header.Get(headerBatchID)).undo.Undone, 1)
 		stats = c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
 		equal(t, "all", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{4, 3})
-		equal(t, "of the day", stats.DailyClicks["2026-05-14"], dayRecord{Total: 4, Unique: 3})
+		equal(t, "of the day", stats.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 3})
 	}
 	equal(t, "creation undone", c.undo(created.header.Get(headerBatchID)).undo.Undone, 1)
 	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, codeURLNotFound)
@@ -141,7 +147,7 @@ func TestUndoRefuses(t *testing.T) {
 		"00000000-0000-0000-0000-000000000000": codeURLNotFound,
 		strconv.Itoa(1):                        codeWrongInput,
 	} {
-		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(answers[want].status, want)
+		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(want.httpStatus(), want)
 	}
 	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
 }

@@ -1,0 +1,187 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// theDescription returns the description as the page has it.
+func theDescription(t testing.TB) openAPI {
+	t.Helper()
+	var doc openAPI
+	if err := json.Unmarshal(description, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// All examples of the description are what their schemas allow.
+func TestExamplesAreValid(t *testing.T) {
+	t.Parallel()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked := 0
+	eachObject("", document, func(pointer string, object map[string]any) {
+		if object["schema"] == nil {
+			return
+		}
+		examples := map[string]any{}
+		if example, ok := object["example"]; ok {
+			examples["example"] = map[string]any{"value": example}
+		}
+		if several, ok := object["examples"].(map[string]any); ok {
+			maps.Copy(examples, several)
+		}
+		for name, example := range examples {
+			example := example.(map[string]any)
+			if ref, ok := example["$ref"].(string); ok {
+				example = at(document, ref)
+			}
+			value, ok := example["value"]
+			if !ok && example["externalValue"] != nil {
+				continue // an image
+			}
+			checked++
+			if err := schemaAt(t, pointer+"/schema").Validate(value); err != nil || !ok {
+				t.Errorf("example %s of %s: %v", name, pointer, err)
+			}
+		}
+	})
+	if checked < 80 {
+		t.Errorf("%d examples were checked", checked)
+	}
+}
+
+// eachObject visits all objects of a document with the pointers that lead to them.
+func eachObject(pointer string, value any, visit func(pointer string, object map[string]any)) {
+	switch value := value.(type) {
+	case map[string]any:
+		visit(pointer, value)
+		for name, inner := range value {
+			eachObject(pointer+"/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(name), inner, visit)
+		}
+	case []any:
+		for i, inner := range value {
+			eachObject(fmt.Sprint(pointer, "/", i), inner, visit)
+		}
+	}
+}
+
+// at follows a reference whose names need no escapes.
+func at(document any, ref string) map[string]any {
+	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+		document = document.(map[string]any)[name]
+	}
+	return document.(map[string]any)
+}
+
+func TestEveryOperationHasExamples(t *testing.T) {
+	t.Parallel()
+	known, err := operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for route, operation := range known {
+		for mediaType, media := range operation.RequestBody.Content {
+			if len(media.Examples) == 0 {
+				t.Errorf("%s has no example of a body of %s", route, mediaType)
+			}
+		}
+		done := operation.Responses["200"]
+		if operation.OperationID == "redirect" {
+			done = operation.Responses["302"]
+		}
+		if len(done.Content)+len(done.Headers) == 0 {
+			t.Errorf("%s has no answer", route)
+		}
+		for mediaType, media := range done.Content {
+			if len(media.Examples) == 0 {
+				t.Errorf("%s has no example of an answer of %s", route, mediaType)
+			}
+		}
+		for name, header := range done.Headers {
+			if header.Example == nil {
+				t.Errorf("%s has no example of the header %s", route, name)
+			}
+		}
+		if strings.Contains(operation.ExampleURL(), "{") {
+			t.Errorf("%s has no example of its path: %s", route, operation.ExampleURL())
+		}
+		if (operation.ExampleForm() != nil) != (operation.Body != "") { // a form that edits is a POST
+			t.Errorf("%s has a body of %q and the form %v", route, operation.Body, operation.ExampleForm())
+		}
+	}
+}
+
+func TestEveryCodeHasAnExample(t *testing.T) {
+	t.Parallel()
+	failures := theDescription(t).failures()
+	known := 0 // all but success
+	for c := range code(10_000) {
+		if c.message() == "" {
+			continue
+		}
+		known++
+		example := failures.get(fmt.Sprint(c))
+		var value envelope
+		if err := json.Unmarshal(example.Value, &value); err != nil {
+			t.Errorf("code %d: %v", c, err)
+			continue
+		}
+		status := fmt.Sprintf("Status %d. ", c.httpStatus())
+		if value.Error.Code != c || value.Error.Message != c.message() || !strings.HasPrefix(example.Summary, status) {
+			t.Errorf("example %+v of code %d with the summary %q", value, c, example.Summary)
+		}
+	}
+	if len(failures) != known {
+		t.Errorf("%d failures are described; want %d", len(failures), known)
+	}
+}
+
+// The sections are those of the contract in its order, and then those that it does not have.
+func TestSectionsAreInOrder(t *testing.T) {
+	t.Parallel()
+	sections, err := theDescription(t).sections()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for _, section := range sections {
+		order = append(order, section.Name)
+		if len(section.Operations) == 0 || section.Description == "" {
+			t.Errorf("section %q is empty", section.Name)
+		}
+		for _, operation := range section.Operations {
+			if !slices.Equal(operation.Tags, []string{section.Name}) {
+				t.Errorf("%s is in the sections %v", operation.OperationID, operation.Tags)
+			}
+		}
+	}
+	if got := strings.Join(order, ", "); got != "Account, URLs, Stats, Tags, Domains, History, Short links, Description" {
+		t.Errorf("%s is %v; want %v", "sections", got, "Account, URLs, Stats, Tags, Domains, History, Short links, Description")
+	}
+}
+
+// Short links lie at the root of the host, not under that of the API.
+func TestShortLinksHaveAServerOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(description))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, item := range at(document, "#/paths") {
+		servers, elsewhere := item.(map[string]any)["servers"].([]any)
+		if elsewhere != strings.HasPrefix(path, "/{hash}") || elsewhere && servers[0].(map[string]any)["url"] != "/" {
+			t.Errorf("%s is served at %v", path, servers)
+		}
+	}
+}
