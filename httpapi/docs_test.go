@@ -4,11 +4,18 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/openapi/openapitest"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/request"
+	v3 "linkledger/httpapi/v3"
 )
 
 // conforms demands that an answer is the one that the description has for its call, and that a call which was carried
@@ -17,7 +24,7 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 	a.t.Helper()
 	name := "Envelope"
 	if a.status == http.StatusOK && method != http.MethodOptions {
-		known, err := operations()
+		known, err := openapitest.Operations()
 		if err != nil {
 			a.t.Fatal(err)
 		}
@@ -30,19 +37,19 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 			return // a document
 		}
 	}
-	if err := valid(a.t, name, a.body); err != nil {
+	if err := openapitest.Valid(a.t, name, a.body); err != nil {
 		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, r.URL.Path, a.status, name, err, a.body)
 	}
 }
 
 // allowed demands that a call which was carried out is as its operation has it. Items that were refused are not.
-func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
+func (a *answer) allowed(operation openapi.Operation, r *http.Request, body string) {
 	a.t.Helper()
-	query, err := url.ParseQuery(tidied(r.URL.RawQuery))
+	query, err := decode.Query(&request.Context{Request: r})
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	pointers, err := parameterPointers()
+	pointers, err := openapitest.ParameterPointers()
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -57,16 +64,16 @@ func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
 		case "header":
 			value = r.Header.Get(p.Name)
 		}
-		schema := schemaAt(a.t, pointers[operation.Method+" "+operation.Path][i])
+		schema := openapitest.Schema(a.t, pointers[operation.Method+" "+operation.Path][i])
 		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil { // empty is as good as absent
 			a.t.Errorf("%s %s was carried out, and %s is not described like that", r.Method, r.URL, p.Name)
 		}
 	}
-	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != codeOK })
+	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != apierror.CodeOK })
 	if operation.Body == "" || body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
 		return
 	}
-	if err := valid(a.t, operation.Body, body); err != nil {
+	if err := openapitest.Valid(a.t, operation.Body, body); err != nil {
 		a.t.Errorf("%s %s was carried out, and its body is no %s: %v\n%s", r.Method, r.URL, operation.Body, err, body)
 	}
 }
@@ -85,17 +92,17 @@ func routeOf(path string) string {
 
 func TestDescriptionHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	known, err := operations()
+	known, err := openapitest.Operations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	docs, err := docRoutes()
+	docs, err := openapi.Routes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var served []string
-	for _, r := range slices.Concat((&API{}).apiRoutes(), docs, (&visits{}).shortRoutes()) {
-		served = append(served, r.method+" "+r.path)
+	for _, r := range slices.Concat((&v3.API{}).Routes(), docs, (&redirect.Handler{}).Routes()) {
+		served = append(served, r.Method+" "+r.Path)
 	}
 	slices.Sort(served)
 	if described := slices.Sorted(maps.Keys(known)); !slices.Equal(served, described) {
@@ -104,10 +111,10 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 	for route, operation := range known {
 		for _, name := range []string{operation.Body, operation.Answer} {
 			if name != "" {
-				schemaOf(t, name)
+				openapitest.SchemaOf(t, name)
 			}
 		}
-		if operation.Summary == "" || slices.ContainsFunc(operation.Parameters, func(p parameterDoc) bool { return p.Description == "" }) {
+		if operation.Summary == "" || slices.ContainsFunc(operation.Parameters, func(p openapi.Parameter) bool { return p.Description == "" }) {
 			t.Errorf("%s is described badly: %+v", route, operation)
 		}
 	}
@@ -123,7 +130,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`: "URLEdits",
 		`{"label":"a"}`: "TagPayload",
 	} {
-		if err := valid(t, name, body); err != nil {
+		if err := openapitest.Valid(t, name, body); err != nil {
 			t.Errorf("%s is no %s: %v", body, name, err)
 		}
 	}
@@ -132,7 +139,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"custom_hash":""}]}`: "URLEdits", `{"verson":1}`: "Restoration", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
-		if valid(t, name, body) == nil {
+		if openapitest.Valid(t, name, body) == nil {
 			t.Errorf("%s is a %s", body, name)
 		}
 	}
@@ -146,7 +153,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	}
 	a := send(t, handler, "GET", "/v3/openapi.json", "")
 	equal(t, "status", a.status, http.StatusOK)
-	equal(t, "description", a.body, string(descriptionSource()))
+	equal(t, "description", a.body, string(openapi.Source()))
 	page := send(t, handler, "GET", "/v3/docs/", "")
 	equal(t, "status", page.status, http.StatusOK)
 	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
@@ -184,5 +191,5 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 		}
 		last = at
 	}
-	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
 }

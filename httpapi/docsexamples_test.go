@@ -7,6 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
 )
 
 // Every call that the description shows is one that the service carries out, as JSON and as a form.
@@ -14,15 +18,15 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
-	var description openAPI
-	if err := json.Unmarshal(descriptionSource(), &description); err != nil {
+	var description openapi.Document
+	if err := json.Unmarshal(openapi.Source(), &description); err != nil {
 		t.Fatal(err)
 	}
-	all, err := description.operations()
+	all, err := description.Operations()
 	if err != nil {
 		t.Fatal(err)
 	}
-	create := all[slices.IndexFunc(all, func(o operationDoc) bool { return o.OperationID == "createURLs" })]
+	create := all[slices.IndexFunc(all, func(o openapi.Operation) bool { return o.OperationID == "createURLs" })]
 	for _, operation := range all {
 		path := operation.ExampleURL()
 		if operation.Security != nil {
@@ -36,13 +40,13 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 		}
 		if operation.OperationID == "undoBatch" {
 			edited := c.must("PATCH", "/v3/urls/spring-sale", `{"urls":[{"note":"x"}]}`)
-			path = strings.ReplaceAll(path, pathExample(operation), edited.header.Get(headerBatchID))
+			path = strings.ReplaceAll(path, pathExample(operation), edited.header.Get(response.HeaderBatchID))
 		}
 		c.must(operation.Method, path, operation.ExampleBody())
 		if operation.ExampleForm() == nil {
 			continue
 		}
-		override := header(headerMethod, operation.Method)
+		override := header(request.HeaderMethod, operation.Method)
 		form := make(url.Values)
 		for _, field := range operation.ExampleForm() {
 			form.Add(field.Name, field.Value)
@@ -57,7 +61,7 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 	}
 }
 
-func pathExample(operation operationDoc) string {
-	i := slices.IndexFunc(operation.Parameters, func(p parameterDoc) bool { return p.In == "path" })
+func pathExample(operation openapi.Operation) string {
+	i := slices.IndexFunc(operation.Parameters, func(p openapi.Parameter) bool { return p.In == "path" })
 	return fmt.Sprint(operation.Parameters[i].Example)
 }

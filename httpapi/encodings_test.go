@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 // multipartBody returns a multipart form of names and values, and its content type.
@@ -64,7 +66,7 @@ func TestEncodings(t *testing.T) {
 	equal(t, "renamed", c.must("POST", "/v3/tags/c", body, header("Content-Type", contentType), patch).Tags[0].Label, "d")
 	equal(t, "read", c.must("POST", "/v3/urls/f1", "", header("X-HTTP-Method-Override", "get")).URLs[0].Hash, "f1")
 	c.must("POST", "/v3/urls/f1", "a=b", form, header("X-HTTP-Method-Override", "DELETE"))
-	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	c.must("GET", "/v3/urls/m1", "", header("X-HTTP-Method-Override", "DELETE"))
 	c.read("m1")
 	c.must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
@@ -103,7 +105,7 @@ func TestWrongEncodings(t *testing.T) {
 		{"POST", "/v3/tags", "multipart/form-data; boundary=b", strings.Replace(file[:len(file)-7], "; filename", "; x", 1), "multipart"},
 	} {
 		a := c.call(tc.method, tc.path, tc.body, header("Content-Type", tc.contentType))
-		if a.status != http.StatusBadRequest || a.Error.Code != codeWrongInput || !strings.Contains(a.Error.Details, tc.details) {
+		if a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeWrongInput || !strings.Contains(a.Error.Details, tc.details) {
 			t.Errorf("%+v is answered %s", tc, a.body)
 		}
 	}
@@ -136,11 +138,11 @@ func TestBodyLimit(t *testing.T) {
 		return strings.Replace(body, `""`, `"`+strings.Repeat("x", size-len(body))+`"`, 1)
 	}
 	for _, contentType := range []string{"application/json", formType, "multipart/form-data; boundary=b"} {
-		post(strings.NewReader(padded(3<<20)), contentType).is(http.StatusRequestEntityTooLarge, codeBodyTooLarge)
+		post(strings.NewReader(padded(3<<20)), contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
 		unsized := io.MultiReader(strings.NewReader(padded(1<<20 + 1)))
-		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, codeBodyTooLarge)
+		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
 	}
-	post(strings.NewReader(padded(1<<20)), "application/json").is(http.StatusOK, codeOK)
+	post(strings.NewReader(padded(1<<20)), "application/json").is(http.StatusOK, apierror.CodeOK)
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
 }
 
@@ -165,11 +167,11 @@ func TestLargestBatch(t *testing.T) {
 	more := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","tags":[%s,"one more"]},{"long_url":"https://example.com/kept"}]}`,
 		strings.Join(labels[:most], ","))
 	answer := c.call("POST", "/v3/urls", more)
-	answer.is(http.StatusOK, codeOK)
-	equal(t, "code of one with too many tags", answer.URLs[0].Error.Code, codeInvalidLabel)
+	answer.is(http.StatusOK, apierror.CodeOK)
+	equal(t, "code of one with too many tags", answer.URLs[0].Error.Code, apierror.CodeInvalidLabel)
 	equal(t, "its details", answer.URLs[0].Error.Details,
 		"A URL has at most 100 tags, and this would make it 101: give it fewer, or detach some first")
-	equal(t, "code of the other", answer.URLs[1].Error.Code, codeOK)
+	equal(t, "code of the other", answer.URLs[1].Error.Code, apierror.CodeOK)
 }
 
 func TestOddTextsAreKept(t *testing.T) {

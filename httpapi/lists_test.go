@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 func TestLists(t *testing.T) {
@@ -69,7 +71,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	equal(t, "total", c.must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2)
-	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, codeTagNotFound)
+	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, apierror.CodeTagNotFound)
 	equal(t, "the other's fruit", bob.must("GET", "/v3/urls?tags=fruit", "").hashes(), "hers")
 }
 
@@ -143,7 +145,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 	}
 	s.events.Stop()
 	if a := <-cutOff; a.status != http.StatusOK { // it was faster
-		a.is(http.StatusServiceUnavailable, codeUnknown)
+		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	}
 	s.events.Start()
 	for ctx := withPatience(t); ; {
@@ -151,7 +153,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 		if a.status == http.StatusOK {
 			break
 		}
-		a.is(http.StatusServiceUnavailable, codeUnknown)
+		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 		if ctx.Err() != nil {
 			t.Fatal("the change was never done")
 		}

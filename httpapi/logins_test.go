@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"linkledger/httpapi/apierror"
 )
 
 // stranger sends a wrong key for a user name.
@@ -44,7 +46,7 @@ func TestWrongKeysLockNobodyOut(t *testing.T) {
 	}
 	stop()
 	strangers.Wait()
-	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, codeCallLimit)
+	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 	s.accounts.Missed()
 	victim.must("GET", "/v3/account", "", proxy)
 }
@@ -64,23 +66,23 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 		switch {
 		case a.status == http.StatusTooManyRequests:
 			withheld++
-			a.is(http.StatusTooManyRequests, codeCallLimit)
+			a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 		case i%2 == 0:
 			told++
-			a.is(http.StatusBadRequest, codeInvalidKey)
+			a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
 		default:
 			told++
-			a.is(http.StatusBadRequest, codeInvalidUsername)
+			a.is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 		}
 	}
 	equal(t, "told", told, loginsWithReason)
 	equal(t, "withheld", withheld, 300-loginsWithReason)
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(http.StatusBadRequest, codeInvalidKey)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 
 	s.at(t, "2026-05-14T12:00:01Z")
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusBadRequest, codeInvalidKey)
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusTooManyRequests, codeCallLimit)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 }
 
 // The address is that of the client as far as trusted proxies say it; what others say of themselves gives nobody more tries.
@@ -150,7 +152,7 @@ func TestOddUserNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for _, name := range []string{"", "\x00", "a\xff", strings.Repeat("a", 100_000), "'; --", "alice ", "ä", "{a}", `a"b`, "a,b"} {
-		s.stranger(t, name).call("GET", "/v3/account", "").is(http.StatusBadRequest, codeInvalidUsername)
+		s.stranger(t, name).call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 	}
 	equal(t, "long lines", len(s.log.longer(1000)), 0)
 }
@@ -180,9 +182,9 @@ func TestBadLoginsAreCountedAndLogged(t *testing.T) {
 	equal(t, "lines of the next second", len(s.log.matching("login refused", "account=alice", "suppressed=29")), 1)
 	s.stranger(t, "nobody").call("GET", "/v3/account", "", from("192.0.2.8:1", "x"))
 	equal(t, "lines of another", len(s.log.matching("login refused", "account=nobody", "address=192.0.2.8", "reason=unknown_user")), 1)
-	bob.call("GET", "/v3/account", "", here).is(http.StatusForbidden, codeAccessDenied)
+	bob.call("GET", "/v3/account", "", here).is(http.StatusForbidden, apierror.CodeAccessDenied)
 	equal(t, "lines of an inactive account", len(s.log.matching("login refused", "account=bob", "reason=inactive")), 1)
-	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(http.StatusBadRequest, codeInvalidKey)
+	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	alice.must("GET", "/v3/account", "", here)
 
 	mu.Lock()

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
 )
 
 // visit follows a short link.
@@ -136,7 +137,7 @@ func TestNotices(t *testing.T) {
 		equal(t, "Vary", a.header.Get("Vary"), "Accept")
 		equal(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
 		if json {
-			a.is(http.StatusNotFound, codeURLNotFound)
+			a.is(http.StatusNotFound, apierror.CodeURLNotFound)
 			continue
 		}
 		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.body, "There is no such link") {
@@ -202,7 +203,7 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 		equal(t, "QR link", got.Links["qr_big"], want+"/qr.png?size=big")
 	}
 	for _, host := range []string{"", "a/b", "a b", "a@b", strings.Repeat("a", 300)} {
-		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(http.StatusBadRequest, codeWrongInput)
+		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	}
 }
 
@@ -221,11 +222,11 @@ func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	} {
 		for i, link := range links {
 			body := `{"urls":[{"long_url":"` + link + `"}]}`
-			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(t, codeURLNotAllowed, "back to this service")
+			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(t, apierror.CodeURLNotAllowed, "back to this service")
 			hash := c.create(`"long_url":"` + link + `"`).Hash // by another host
 			c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
-			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(t, codeURLNotAllowed, "back to this service")
-			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(http.StatusBadRequest, codeURLNotAllowed)
+			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(t, apierror.CodeURLNotAllowed, "back to this service")
+			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(http.StatusBadRequest, apierror.CodeURLNotAllowed)
 			changed := c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"`+strconv.Itoa(i)+`"}]}`, loop(host))
 			equal(t, "edits of other fields", changed.URLs[0].Note, strconv.Itoa(i))
 		}

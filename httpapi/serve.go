@@ -10,25 +10,32 @@ import (
 	"time"
 
 	"github.com/uptrace/bunrouter"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/router"
+	"linkledger/httpapi/shortlink"
 )
 
 // ServeHTTP implements http.Handler.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
-	c := newExchange(w, r)
+	c := request.New(w, r)
 	if s.cfg.Tracer != nil {
 		span := s.beginTrace(c)
-		r = c.request
+		r = c.Request
 		defer s.endTrace(c, span)
 	}
 	defer func() { s.observe(c, start) }()
 	header := w.Header()
-	header[headerRequestID] = []string{c.id}
+	header[request.HeaderID] = []string{c.ID}
 	header["X-Content-Type-Options"] = []string{"nosniff"}
 
-	path, known := canonical(r.URL)
+	path, known := router.Canonical(r.URL)
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
-		c.client = true
+		c.IsCall = true
 		if !s.shareAnswer(c, path.Path) {
 			s.serveClient(c, path, known)
 		}
@@ -36,46 +43,46 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// What a redirect waits for has deadlines of its own, and there are many of them.
 	if path != r.URL {
-		c.request = r.WithContext(r.Context())
-		c.request.URL = path
+		c.Request = r.WithContext(r.Context())
+		c.Request.URL = path
 	}
-	defer s.recoverPanic(c, writeNotice)
+	defer s.recoverPanic(c, redirect.WriteFailure)
 	if err := s.serve(s.short, c, known); err != nil {
-		writeNotice(c, failureOf(c, s.cfg.Logger, err))
+		redirect.WriteFailure(c, apierror.Report(c, s.cfg.Logger, err))
 	}
 }
 
 // serveClient answers a call of the API within the request's deadline.
-func (s *server) serveClient(c *exchange, path *url.URL, known bool) {
-	ctx := c.context()
-	c.left = ctx.Done()
-	if c.sent != http.MethodGet && c.sent != http.MethodHead {
+func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
+	ctx := c.Context()
+	c.Left = ctx.Done()
+	if c.SentMethod != http.MethodGet && c.SentMethod != http.MethodHead {
 		ctx = context.WithoutCancel(ctx) // a write that has begun is finished
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 	defer cancel()
-	c.request = c.request.WithContext(ctx)
-	c.request.URL = path
-	c.override()
+	c.Request = c.Request.WithContext(ctx)
+	c.Request.URL = path
+	c.OverrideMethod()
 	defer s.recoverPanic(c, writeClientFailure)
 	if err := s.serve(s.api, c, known); err != nil {
-		writeClientFailure(c, failureOf(c, s.cfg.Logger, err))
+		writeClientFailure(c, apierror.Report(c, s.cfg.Logger, err))
 	}
 }
 
-func (s *server) serve(routes *bunrouter.Router, c *exchange, known bool) error {
-	if s.cfg.BaseURL == "" && !validHost(c.request.Host) {
-		return &apiError{code: codeWrongInput, details: "The Host header does not name a host"}
+func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool) error {
+	if s.cfg.BaseURL == "" && !shortlink.ValidHost(c.Request.Host) {
+		return &apierror.Error{Code: apierror.CodeWrongInput, Details: "The Host header does not name a host"}
 	}
 	if routes == nil || !known {
-		return &apiError{code: codeInvalidResource}
+		return &apierror.Error{Code: apierror.CodeInvalidResource}
 	}
-	return routes.ServeHTTPError(c, c.request)
+	return routes.ServeHTTPError(c, c.Request)
 }
 
 // recoverPanic answers a request whose handler panicked. What cannot be answered any more breaks the connection off, so
 // that nobody takes half an answer for a whole one.
-func (s *server) recoverPanic(c *exchange, answer func(*exchange, failure)) {
+func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, apierror.Failure)) {
 	value := recover()
 	if value == nil {
 		return
@@ -83,27 +90,27 @@ func (s *server) recoverPanic(c *exchange, answer func(*exchange, failure)) {
 	if value == http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
 		panic(value)
 	}
-	f := panicked(c, s.cfg.Logger, value)
-	if c.status != 0 {
+	f := apierror.ReportPanic(c, s.cfg.Logger, value)
+	if c.Status != 0 {
 		panic(http.ErrAbortHandler)
 	}
 	answer(c, f)
 }
 
 // observe tells of a request, in words of a bounded vocabulary.
-func (s *server) observe(c *exchange, start time.Time) {
+func (s *server) observe(c *request.Context, start time.Time) {
 	took := time.Since(start)
-	s.cfg.Observe(c.knownMethod(), c.route, cmp.Or(c.status, http.StatusOK), took)
-	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && c.client {
+	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)
+	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && c.IsCall {
 		s.logRequest(c, took)
 	}
 }
 
-func (s *server) logRequest(c *exchange, took time.Duration) {
-	s.cfg.Logger.InfoContext(c.context(), "request",
-		slog.String("method", c.knownMethod()), slog.String("route", c.route), slog.Int("status", c.status),
-		slog.Duration("duration", took), slog.String("request", c.id), slog.String("account", c.account.Username))
+func (s *server) logRequest(c *request.Context, took time.Duration) {
+	s.cfg.Logger.InfoContext(c.Context(), "request",
+		slog.String("method", c.KnownMethod()), slog.String("route", c.Route), slog.Int("status", c.Status),
+		slog.Duration("duration", took), slog.String("request", c.ID), slog.String("account", c.Account.Username))
 }
 
 // writeClientFailure answers a client of the API.
-func writeClientFailure(c *exchange, f failure) { writeFailure(c, f) }
+func writeClientFailure(c *request.Context, f apierror.Failure) { response.WriteFailure(c, f) }

@@ -16,6 +16,16 @@ import (
 
 	"linkledger/commands"
 	"linkledger/commands/domain"
+	"linkledger/httpapi/auth"
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/router"
+	"linkledger/httpapi/shortlink"
+	v3 "linkledger/httpapi/v3"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/payload"
+	"linkledger/httpapi/v3/selection"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
@@ -131,8 +141,8 @@ func (cfg *Config) check() error {
 		return errors.New("the API needs commands, lists, accounts, a meter of calls and a way to wait for the read models")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
-	case len(cfg.VisitorKey) < minKey, cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < minKey:
-		return fmt.Errorf("a visitor key has less than %d bytes", minKey)
+	case len(cfg.VisitorKey) < peer.MinKey, cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
+		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
 		return errors.New("a timeout or limit is negative")
 	case cfg.MaxPageSize < cfg.PageSize:
@@ -143,7 +153,7 @@ func (cfg *Config) check() error {
 	if err := CheckOrigins(cfg.Origins); err != nil {
 		return fmt.Errorf("origins: %w", err)
 	}
-	return shortBase(cfg.BaseURL).check()
+	return shortlink.Base(cfg.BaseURL).Check()
 }
 
 // server serves the public listener.
@@ -151,7 +161,7 @@ type server struct {
 	cfg       Config
 	origins   *cors.Cors        // of pages that may call the API; nil: none
 	anyOrigin *cors.Cors        // of pages that may read its description
-	v3        *API              // nil: not served
+	v3        *v3.API           // nil: not served
 	api       *bunrouter.Router // nil: not served
 	short     *bunrouter.Router // nil: not served
 }
@@ -163,50 +173,50 @@ func New(cfg Config) (http.Handler, error) {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
 	s := &server{cfg: cfg}
-	current := newPseudonyms(cfg.VisitorKey)
+	current := peer.NewPseudonyms(cfg.VisitorKey)
 	if cfg.API {
-		docs, err := docRoutes()
+		docs, err := openapi.Routes()
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
 		s.origins, s.anyOrigin = newOrigins(cfg.Origins), newOrigins([]string{AnyOrigin})
 		s.v3 = cfg.newAPI(current)
-		s.api = newRouter(append(s.v3.apiRoutes(), docs...), apiOptions)
+		s.api = router.New(append(s.v3.Routes(), docs...), v3.Options)
 	}
 	if cfg.Redirects {
 		visits, err := cfg.newVisits(current)
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
-		s.short = newRouter(visits.shortRoutes(), shortOptions)
+		s.short = router.New(visits.Routes(), redirect.Options)
 	}
 	return s, nil
 }
 
-func (cfg *Config) newAPI(addresses *pseudonyms) *API {
-	return newAPI(APIConfig{
+func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
+	return v3.New(v3.Config{
 		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Calls: cfg.Calls, Plans: cfg.Plans,
-		Auth: newAuthenticator(authConfig{
+		Auth: auth.New(auth.Config{
 			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.TrustedProxies, Now: cfg.Now, Logger: cfg.Logger,
 		}),
-		Waiter: &waiter{
+		Waiter: &catchup.Waiter{
 			Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
 		},
-		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortBase(cfg.BaseURL),
-		OperationTimeout: cfg.OperationTimeout, Limits: payloadLimits{Body: cfg.BodyLimit, Items: cfg.GroupLimit},
-		Pages: pageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}, RedirectStatus: cfg.RedirectStatus,
+		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
+		OperationTimeout: cfg.OperationTimeout, Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit},
+		Pages: selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}, RedirectStatus: cfg.RedirectStatus,
 		Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
 
-func (cfg *Config) newVisits(visitors *pseudonyms) (*visits, error) {
-	var former *pseudonyms
+func (cfg *Config) newVisits(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
+	var former *peer.Pseudonyms
 	if cfg.FormerVisitorKey != nil {
-		former = newPseudonyms(cfg.FormerVisitorKey)
+		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
-	return newVisits(redirectConfig{
+	return redirect.New(redirect.Config{
 		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors, Former: former,
-		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortBase(cfg.BaseURL), Status: cfg.RedirectStatus,
+		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortlink.Base(cfg.BaseURL), Status: cfg.RedirectStatus,
 		Timeout: cfg.RequestTimeout, Now: cfg.Now,
 	})
 }

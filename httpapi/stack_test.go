@@ -26,6 +26,9 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/shortlink"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
@@ -108,7 +111,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		},
 	})
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.store, Now: clock, Destinations: commands.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: ReservedHashes(),
+		Quotas: quotas, Store: s.store, Now: clock, Destinations: commands.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
@@ -214,9 +217,9 @@ type answer struct {
 	header http.Header
 	body   string
 
-	envelope
+	response.Envelope
 	URLs    []item                     `json:"urls"`
-	Page    *page                      `json:"page"`
+	Page    *response.Page             `json:"page"`
 	Stats   []shownStats               `json:"stats"`
 	Tags    []shownTag                 `json:"tags"`
 	Account map[string]json.RawMessage `json:"account"`
@@ -246,27 +249,27 @@ type shownCounter struct {
 
 // item is a record or a failed item.
 type item struct {
-	Hash                 string            `json:"hash"`
-	LongURL              *string           `json:"long_url"`
-	CustomHash           *string           `json:"custom_hash"`
-	ShortURL             string            `json:"short_url"`
-	ShortURLWithProtocol string            `json:"short_url_with_protocol"`
-	TotalClicks          int64             `json:"total_clicks"`
-	UniqueClicks         int64             `json:"unique_clicks"`
-	LastVisit            *string           `json:"last_visit"`
-	Visited              bool              `json:"visited"`
-	EmailStats           bool              `json:"email_stats"`
-	Protected            bool              `json:"protected"`
-	Ping                 bool              `json:"ping"`
-	Archived             bool              `json:"archived"`
-	Note                 string            `json:"note"`
-	ExpirationDate       *string           `json:"expiration_date"`
-	MaxClicks            int64             `json:"max_clicks"`
-	Tags                 []string          `json:"tags"`
-	CreatedAt            string            `json:"created_at"`
-	ModifiedAt           string            `json:"modified_at"`
-	Links                map[string]string `json:"links"`
-	Error                *itemError        `json:"error"`
+	Hash                 string              `json:"hash"`
+	LongURL              *string             `json:"long_url"`
+	CustomHash           *string             `json:"custom_hash"`
+	ShortURL             string              `json:"short_url"`
+	ShortURLWithProtocol string              `json:"short_url_with_protocol"`
+	TotalClicks          int64               `json:"total_clicks"`
+	UniqueClicks         int64               `json:"unique_clicks"`
+	LastVisit            *string             `json:"last_visit"`
+	Visited              bool                `json:"visited"`
+	EmailStats           bool                `json:"email_stats"`
+	Protected            bool                `json:"protected"`
+	Ping                 bool                `json:"ping"`
+	Archived             bool                `json:"archived"`
+	Note                 string              `json:"note"`
+	ExpirationDate       *string             `json:"expiration_date"`
+	MaxClicks            int64               `json:"max_clicks"`
+	Tags                 []string            `json:"tags"`
+	CreatedAt            string              `json:"created_at"`
+	ModifiedAt           string              `json:"modified_at"`
+	Links                map[string]string   `json:"links"`
+	Error                *response.ItemError `json:"error"`
 }
 
 // with changes a request before it is sent.
@@ -294,9 +297,9 @@ func (c *client) call(method, path, body string, changes ...with) *answer {
 func (c *client) must(method, path, body string, changes ...with) *answer {
 	c.t.Helper()
 	a := c.call(method, path, body, changes...)
-	a.is(http.StatusOK, codeOK)
+	a.is(http.StatusOK, apierror.CodeOK)
 	for i, item := range a.URLs {
-		if item.Error != nil && item.Error.Code != codeOK {
+		if item.Error != nil && item.Error.Code != apierror.CodeOK {
 			c.t.Fatalf("%s %s: item %d: %+v", method, path, i, *item.Error)
 		}
 	}
@@ -357,9 +360,9 @@ func answerOf(t testing.TB, response *http.Response) *answer {
 }
 
 // is demands a status and a code in an envelope.
-func (a *answer) is(status int, want code) {
+func (a *answer) is(status int, want apierror.Code) {
 	a.t.Helper()
-	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != want.message() {
+	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != want.Message() {
 		a.t.Fatalf("answered %d %s; want %d and code %d", a.status, a.body, status, want)
 	}
 }
@@ -373,9 +376,9 @@ func (a *answer) has(details string) {
 }
 
 // failed demands a code of an item.
-func (i item) failed(t testing.TB, want code, details string) {
+func (i item) failed(t testing.TB, want apierror.Code, details string) {
 	t.Helper()
-	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.message() || !strings.Contains(i.Error.Details, details) {
+	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.Message() || !strings.Contains(i.Error.Details, details) {
 		t.Errorf("item is %+v with error %+v; want code %d and details with %q", i, i.Error, want, details)
 	}
 }

@@ -9,6 +9,8 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"linkledger/httpapi/request"
 )
 
 // tracedVisits are requests of each kind, with the name of the span and the status that they get.
@@ -20,7 +22,7 @@ var tracedVisits = []struct{ method, path, span, status string }{
 
 func traced(r *http.Request) {
 	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	r.Header.Set(headerRequestID, "traced")
+	r.Header.Set(request.HeaderID, "traced")
 }
 
 // Each request is a span that is named by what it turned out to be, in the trace that its headers name.

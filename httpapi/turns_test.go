@@ -8,9 +8,11 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"linkledger/projections"
-
 	"github.com/google/uuid"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
+	"linkledger/projections"
 )
 
 // gate holds back the first that waits for the read models of links, from when it is closed until it is opened.
@@ -38,7 +40,7 @@ func (s *stack) waiting(t testing.TB, c *client, n int) {
 	t.Helper()
 	api := s.handler.(*server).v3
 	for ctx := withPatience(t); ; {
-		if api.operations(uuid.MustParse(c.id)) == n {
+		if api.Operations(uuid.MustParse(c.id)) == n {
 			return
 		}
 		if ctx.Err() != nil {
@@ -54,7 +56,7 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	g := newGate()
 	s := newStack(t, g.adjust)
 	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(headerBatchID)
+	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(response.HeaderBatchID)
 	bob.create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
 	operations := [][3]string{
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`},
@@ -76,7 +78,7 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	s.waiting(t, c, 1+operationsWaiting)
 	for _, do := range operations {
 		a := c.call(do[0], do[1], do[2])
-		a.is(http.StatusTooManyRequests, codeCallLimit)
+		a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 		equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
 	}
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"archived":true}]}`)

@@ -20,6 +20,7 @@ import (
 	"linkledger/commands/spool"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/httpapi/shortlink"
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/status"
@@ -151,7 +152,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 		},
 	})
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.store, Logger: s.logger, Destinations: commands.Rules{ShortHosts: shortHosts, Blocked: blocked}, ReservedHashes: httpapi.ReservedHashes(),
+		Quotas: quotas, Store: s.store, Logger: s.logger, Destinations: commands.Rules{ShortHosts: shortHosts, Blocked: blocked}, ReservedHashes: shortlink.ReservedHashes(),
 		Keys: s.db, SealNotes: s.db.MasterKey != nil,
 	})
 	if s.targets, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
