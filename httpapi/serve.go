@@ -28,14 +28,15 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = c.Request
 		defer s.endTrace(c, span)
 	}
-	defer func() { s.observe(c, start) }()
+	call := false // of the API
+	defer func() { s.observe(c, call, start) }()
 	header := w.Header()
 	header[request.HeaderID] = []string{c.ID}
 	header["X-Content-Type-Options"] = []string{"nosniff"}
 
 	path, known := router.Canonical(r.URL)
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
-		c.IsCall = true
+		call = true
 		if !s.shareAnswer(c, path.Path) {
 			s.serveClient(c, path, known)
 		}
@@ -48,7 +49,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	defer s.recoverPanic(c, redirect.WriteFailure)
 	if err := s.serve(s.short, c, known); err != nil {
-		redirect.WriteFailure(c, apierror.Report(c, s.cfg.Logger, err))
+		redirect.WriteFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
 }
 
@@ -66,7 +67,7 @@ func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
 	c.OverrideMethod()
 	defer s.recoverPanic(c, writeClientFailure)
 	if err := s.serve(s.api, c, known); err != nil {
-		writeClientFailure(c, apierror.Report(c, s.cfg.Logger, err))
+		writeClientFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
 }
 
@@ -90,7 +91,7 @@ func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, 
 	if value == http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
 		panic(value)
 	}
-	f := apierror.ReportPanic(c, s.cfg.Logger, value)
+	f := response.ReportPanic(c, s.cfg.Logger, value)
 	if c.Status != 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -98,10 +99,10 @@ func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, 
 }
 
 // observe tells of a request, in words of a bounded vocabulary.
-func (s *server) observe(c *request.Context, start time.Time) {
+func (s *server) observe(c *request.Context, call bool, start time.Time) {
 	took := time.Since(start)
 	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)
-	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && c.IsCall {
+	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && call {
 		s.logRequest(c, took)
 	}
 }

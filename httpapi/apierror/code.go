@@ -1,3 +1,5 @@
+// Package apierror knows the errors of the API: their codes, their messages, and which of them
+// stands for an error of the write side or the read models. It writes no answers.
 package apierror
 
 import (
@@ -9,7 +11,7 @@ import (
 // Code is an error code of the contract.
 type Code int
 
-// The codes. What they mean is in answers.
+// The codes of the contract. What they mean is in answers.
 const (
 	CodeOK                 Code = 0
 	CodeUnknown            Code = 101

@@ -17,7 +17,7 @@ import (
 // maxDetails keeps what a client sent from coming back at full length.
 const maxDetails = 300 // code points
 
-// Error is a refusal of a request or of an item by this package.
+// Error is a refusal of a request or of an item before a command or a query sees it.
 type Error struct {
 	Code    Code
 	Details string // says in plain words what to mend
@@ -80,10 +80,10 @@ func Count(n int64, thing string) string {
 	return strconv.FormatInt(n, 10) + " " + thing
 }
 
-func clip(details string) string { return clipTo(details, maxDetails) }
+func clip(details string) string { return Clip(details, maxDetails) }
 
-// clipTo returns as many code points of a text.
-func clipTo(details string, most int) string {
+// Clip returns as many code points of a text.
+func Clip(details string, most int) string {
 	n := 0
 	for i := range details {
 		if n == most {

@@ -1,3 +1,4 @@
+// Package auth finds out which account calls the API, and slows down those who guess.
 package auth
 
 import (

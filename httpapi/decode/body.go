@@ -1,3 +1,5 @@
+// Package decode reads what a call carries: its parameters, and its body as JSON or as a form. What
+// cannot be read is refused in words for the client.
 package decode
 
 import (
@@ -66,6 +68,7 @@ func readAll(c *request.Context, limit int64) ([]byte, error) {
 	return data, nil
 }
 
+// JSON reads a JSON object.
 func JSON(data []byte) (Object, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return Object{}, nil
@@ -89,6 +92,7 @@ func JSON(data []byte) (Object, error) {
 	return Object{Values: values}, nil
 }
 
+// Form reads a form whose keys may have brackets.
 func Form(data []byte) (Object, error) {
 	values, err := url.ParseQuery(string(data))
 	if err != nil {
@@ -97,6 +101,7 @@ func Form(data []byte) (Object, error) {
 	return nest(values)
 }
 
+// Multipart reads a multipart form without files.
 func Multipart(data []byte, boundary string) (Object, error) {
 	unreadable := apierror.WrongInput("The multipart form cannot be read")
 	if boundary == "" {

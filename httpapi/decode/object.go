@@ -9,7 +9,7 @@ import (
 )
 
 // Object is a decoded JSON object or form, by name. Its readers return nil for what is absent or null, which mean the
-// same. The first value of a wrong type is kept in err.
+// same. The first value of a wrong type is kept in Err.
 type Object struct {
 	Path   string // where the object is in the payload, as a prefix of its fields' names
 	Values map[string]any
@@ -28,6 +28,7 @@ func (o *Object) IsNull(name string) bool {
 	return given && value == nil
 }
 
+// Text returns a string.
 func (o *Object) Text(name string) *string {
 	switch value := o.Values[name].(type) {
 	case nil:
@@ -43,6 +44,7 @@ func (o *Object) Text(name string) *string {
 	return nil
 }
 
+// Boolean returns a boolean.
 func (o *Object) Boolean(name string) *bool {
 	switch value := o.Values[name].(type) {
 	case nil:
@@ -64,6 +66,7 @@ func (o *Object) Boolean(name string) *bool {
 	return nil
 }
 
+// Integer returns an integer.
 func (o *Object) Integer(name string) *int64 {
 	var digits string
 	switch value := o.Values[name].(type) {
@@ -84,6 +87,7 @@ func (o *Object) Integer(name string) *int64 {
 	return &n
 }
 
+// List returns a list of strings.
 func (o *Object) List(name string) []string {
 	switch value := o.Values[name].(type) {
 	case nil:
@@ -107,6 +111,7 @@ func (o *Object) List(name string) []string {
 	return nil
 }
 
+// Objects returns a list of objects.
 func (o *Object) Objects(name string) []Object {
 	value, given := o.Values[name]
 	if !given || value == nil {

@@ -1,3 +1,5 @@
+// Package openapi serves the description of the API, for programs as it is and for people as a
+// page.
 package openapi
 
 import (

@@ -1,3 +1,5 @@
+// Package peer says who is at the other end of a connection: the address behind trusted proxies,
+// and the pseudonym that is stored in place of an address.
 package peer
 
 import (

@@ -27,24 +27,24 @@ const qrMargin = 4 // modules
 var qrSides = map[string]int{shortlink.QRSmall: 200, shortlink.QRBig: 600}
 
 // qrImage serves the short link as a QR code.
-func (v *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
+func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	size := cmp.Or(c.Request.URL.Query().Get("size"), shortlink.QRSmall)
 	side, known := qrSides[size]
 	if !known {
 		return apierror.WrongInput("size must be small or big, not %q", size)
 	}
-	target, err := v.target(c)
+	target, err := h.target(c)
 	if err != nil {
 		return err
 	}
-	if err := unavailable(target, v.cfg.Now().UTC()); err != nil {
+	if err := unavailable(target, h.cfg.Now().UTC()); err != nil {
 		return err
 	}
-	if err := v.allowed(c, target, false); err != nil {
+	if err := h.allowed(c, target, false); err != nil {
 		return err
 	}
-	short := v.cfg.Base.Of(c.Request) + "/" + c.Param("hash")
+	short := h.cfg.Base.Of(c.Request) + "/" + c.Param("hash")
 	encoded, err := encodeQR(short, side)
 	if err != nil {
 		return err

@@ -1,3 +1,5 @@
+// Package redirect answers the visitors of short links: with a redirect whose click is durable,
+// with the QR image of a link, or with a page that says why there is none.
 package redirect
 
 import (
@@ -54,10 +56,10 @@ func New(cfg Config) (*Handler, error) {
 }
 
 // Routes returns the routes of short links.
-func (v *Handler) Routes() []router.Route {
+func (h *Handler) Routes() []router.Route {
 	return []router.Route{
-		router.Get("/:hash", v.redirect),
-		router.Get("/:hash/qr.png", v.qrImage),
+		router.Get("/:hash", h.redirect),
+		router.Get("/:hash/qr.png", h.qrImage),
 	}
 }
 
@@ -71,25 +73,25 @@ func Options(allow string) bunrouter.HandlerFunc {
 }
 
 // redirect sends a visitor on. A visit counts before it is answered: the answer waits until the click is durable.
-func (v *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
+func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
-	target, err := v.target(c)
+	target, err := h.target(c)
 	if err != nil {
 		return err
 	}
-	now := v.cfg.Now().UTC()
+	now := h.cfg.Now().UTC()
 	if err := unavailable(target, now); err != nil {
 		return err
 	}
 	if !headerSafe(target.LongURL) {
 		return errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")
 	}
-	click := v.click(r.Request, target, now)
-	if err := v.allowed(c, target, r.Method == http.MethodGet && !click.Bot); err != nil {
+	click := h.click(r.Request, target, now)
+	if err := h.allowed(c, target, r.Method == http.MethodGet && !click.Bot); err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet {
-		if err := v.cfg.Clicks.Record(c.Context(), click); err != nil {
+		if err := h.cfg.Clicks.Record(c.Context(), click); err != nil {
 			return err
 		}
 	}
@@ -99,17 +101,17 @@ func (v *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	// Browsers take the policy over for the request that follows: the page with the link may not be told in full.
 	header["Referrer-Policy"] = []string{"strict-origin-when-cross-origin"}
 	header["Content-Length"] = []string{"0"}
-	w.WriteHeader(v.cfg.Status)
+	w.WriteHeader(h.cfg.Status)
 	return nil
 }
 
 // target looks up the link that a path names.
-func (v *Handler) target(c *request.Context) (queries.Redirect, error) {
+func (h *Handler) target(c *request.Context) (queries.Redirect, error) {
 	hash := c.Param("hash")
 	if !commands.ValidHash(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
-	target, err := v.cfg.Targets.Find(c.Context(), hash)
+	target, err := h.cfg.Targets.Find(c.Context(), hash)
 	if errors.Is(err, queries.ErrNotFound) {
 		return queries.Redirect{}, errNoLink()
 	}
@@ -132,15 +134,15 @@ func unavailable(target queries.Redirect, now time.Time) error {
 }
 
 // allowed refuses visitors of a link that has been used as often as it may be. A visit that counts takes its click.
-func (v *Handler) allowed(c *request.Context, target queries.Redirect, counts bool) error {
+func (h *Handler) allowed(c *request.Context, target queries.Redirect, counts bool) error {
 	if target.MaxClicks == 0 {
 		return nil
 	}
-	ask := v.cfg.Allowances.Left
+	ask := h.cfg.Allowances.Left
 	if counts {
-		ask = v.cfg.Allowances.Take
+		ask = h.cfg.Allowances.Take
 	}
-	ctx, cancel := context.WithTimeout(c.Context(), v.cfg.Timeout)
+	ctx, cancel := context.WithTimeout(c.Context(), h.cfg.Timeout)
 	defer cancel()
 	allowed, err := ask(ctx, target.URLID.String(), target.MaxClicks, target.TotalClicks)
 	if err != nil {

@@ -13,30 +13,30 @@ import (
 )
 
 // click returns the visit of a link, as it is recorded.
-func (v *Handler) click(r *http.Request, target queries.Redirect, now time.Time) commands.Click {
-	from, client := v.agents.read(r.UserAgent()), v.cfg.Proxies.ClientAddress(r)
+func (h *Handler) click(r *http.Request, target queries.Redirect, now time.Time) commands.Click {
+	from, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
 	visitor := client + "\n" + r.UserAgent()
 	click := commands.Click{
-		URLID: target.URLID.String(), Visitor: v.cfg.Pseudonyms.Of(visitor), At: now.Truncate(time.Microsecond),
+		URLID: target.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor), At: now.Truncate(time.Microsecond),
 		Bot: from.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
-		Browser: from.browser, OS: from.os, Device: from.device, Country: v.country(client),
+		Browser: from.browser, OS: from.os, Device: from.device, Country: h.country(client),
 	}
-	if v.cfg.Former != nil {
-		click.Former = v.cfg.Former.Of(visitor)
+	if h.cfg.Former != nil {
+		click.Former = h.cfg.Former.Of(visitor)
 	}
 	return click
 }
 
 // country returns the country of an address, as far as it is known.
-func (v *Handler) country(client string) string {
-	if v.cfg.Country == nil {
+func (h *Handler) country(client string) string {
+	if h.cfg.Country == nil {
 		return ""
 	}
 	address, err := netip.ParseAddr(client)
 	if err != nil {
 		return ""
 	}
-	return v.cfg.Country(address)
+	return h.cfg.Country(address)
 }
 
 // isPrefetch tells of requests for a page that nobody may ever look at.

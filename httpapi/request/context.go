@@ -1,3 +1,5 @@
+// Package request has what belongs to one request on its way through the service: its id, its
+// route, the account that asks and the status of its answer.
 package request
 
 import (
@@ -34,7 +36,6 @@ type Context struct {
 	ID         string // of the request
 	SentMethod string // method, before any override
 	Route      string // pattern that matched
-	IsCall     bool   // it is a call of the API
 	params     bunrouter.Params
 	Account    queries.Account // who asks; zero before authentication
 	Status     int             // of the answer; 0: not yet known
@@ -51,7 +52,7 @@ func New(w http.ResponseWriter, r *http.Request) *Context {
 	return c
 }
 
-// Of returns the exchange that ServeHTTP handed to the router, with what the router found.
+// Of returns the context that ServeHTTP handed to the router, with what the router found.
 func Of(w http.ResponseWriter, r bunrouter.Request) *Context {
 	c := w.(*Context) //nolint:forcetypeassert // nothing stands between ServeHTTP and the handlers
 	c.Route, c.params = r.Route(), r.Params()

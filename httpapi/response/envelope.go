@@ -1,3 +1,5 @@
+// Package response writes the answers of the API: the envelope that each begins with, and failures.
+// It logs what a client is not to know.
 package response
 
 import (

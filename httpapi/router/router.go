@@ -1,3 +1,5 @@
+// Package router maps paths and methods to handlers. Unknown ones get the errors of the API, and
+// every path answers OPTIONS.
 package router
 
 import (
@@ -36,7 +38,7 @@ func Delete(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodDelete, Path: path, handler: handler}
 }
 
-// New builds a router that answers unknown paths and methods with the errors of this package. options returns
+// New builds a router that answers unknown paths and methods with the errors of the API. options returns
 // what answers OPTIONS with a value of Allow.
 func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
 	allow := make(map[string]string)

@@ -1,3 +1,5 @@
+// Package shortlink knows where short links are: the paths that are theirs, and the scheme and host
+// before them.
 package shortlink
 
 import (

@@ -1,6 +1,9 @@
+// Package v3 is version 3 of the REST API: its routes, what every call passes before it is
+// answered, and the wiring of the packages below, each of which answers calls about one thing.
 package v3
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
@@ -23,27 +26,39 @@ import (
 	"linkledger/httpapi/v3/urls"
 	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
+	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
 )
 
-// Config of the API.
+// Config of the API. All fields are required, but for Plans and Base.
 type Config struct {
 	Commands *commands.Handler
 	Queries  *queries.DB
 	Lists    *linklist.Reader
+	Accounts *cache.Accounts
+	Clicks   *commands.Clicks // of this node; nil: none
 	Calls    *commands.Calls
 	Plans    map[string]domain.Plan // by name
-	Auth     *auth.Authenticator
-	Waiter   *catchup.Waiter
+
+	// Wait, Demand and Overtake wait for the read models, at most for WaitTimeout: see catchup.Waiter.
+	Wait        func(ctx context.Context, projection string, position uint64) error
+	Demand      func(ctx context.Context, projection string, position uint64) error
+	Overtake    func(ctx context.Context, projection string, others ...string) error
+	WaitTimeout time.Duration
 
 	Pseudonyms *peer.Pseudonyms // of the addresses of callers
 	Proxies    peer.Proxies
 	Base       shortlink.Base
 
 	OperationTimeout time.Duration // of a change of any number of URLs
-	Limits           payload.Limits
-	Pages            selection.PageSizes
+	BodyLimit        int64         // bytes
+	GroupLimit       int           // items of one batch
+	PageSize         int           // of a list without limit
+	MaxPageSize      int
 	RedirectStatus   int
+
+	// LoginRefused learns of each call that was refused for its credentials, and of the reason, one of a few words.
+	LoginRefused func(reason string)
 
 	Now    func() time.Time
 	Logger *slog.Logger
@@ -62,29 +77,36 @@ type API struct {
 
 // New returns the API.
 func New(cfg Config) *API {
-	asOf := asof.Reader{Now: cfg.Now, Waiter: cfg.Waiter}
+	waiter := &catchup.Waiter{
+		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
+	}
+	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}
 	requests := &write.Requests{
 		Commands: cfg.Commands, Plans: cfg.Plans, Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies, Base: cfg.Base,
 	}
+	pages := selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}
 	changes := bulk.New(bulk.Config{
-		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Waiter: cfg.Waiter,
-		Timeout: cfg.OperationTimeout, MaxHashes: cfg.Limits.Items, MaxFailed: cfg.Pages.Max,
+		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Waiter: waiter,
+		Timeout: cfg.OperationTimeout, MaxHashes: cfg.GroupLimit, MaxFailed: cfg.MaxPageSize,
 	})
 	return &API{
-		auth:    cfg.Auth,
+		auth: auth.New(auth.Config{
+			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
+		}),
 		account: &account.Handler{Queries: cfg.Queries, Calls: cfg.Calls, Plans: cfg.Plans, AsOf: asOf},
 		changes: changes,
 		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
 		stats: &stats.Handler{
-			Commands: cfg.Commands, Queries: cfg.Queries, Changes: changes, Waiter: cfg.Waiter, Pages: cfg.Pages,
+			Commands: cfg.Commands, Queries: cfg.Queries, Changes: changes, Waiter: waiter, Pages: pages,
 		},
 		tags: &tags.Handler{
-			Commands: cfg.Commands, Queries: cfg.Queries, Requests: requests, Waiter: cfg.Waiter, BodyLimit: cfg.Limits.Body,
+			Commands: cfg.Commands, Queries: cfg.Queries, Requests: requests, Waiter: waiter, BodyLimit: cfg.BodyLimit,
 		},
 		urls: &urls.Handler{
 			Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Changes: changes,
-			Records: &record.Builder{Base: cfg.Base, Queries: cfg.Queries, Waiter: cfg.Waiter, Logger: cfg.Logger},
-			Waiter:  cfg.Waiter, AsOf: asOf, Limits: cfg.Limits, Pages: cfg.Pages, Logger: cfg.Logger,
+			Records: &record.Builder{Base: cfg.Base, Queries: cfg.Queries, Waiter: waiter, Logger: cfg.Logger},
+			Waiter:  waiter, AsOf: asOf, Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit}, Pages: pages,
+			Logger: cfg.Logger,
 		},
 	}
 }

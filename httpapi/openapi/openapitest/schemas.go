@@ -1,3 +1,4 @@
+// Package openapitest holds calls and answers of tests against the description of the API.
 package openapitest
 
 import (

@@ -1,3 +1,4 @@
+// Package account answers calls about the account that asks, and counts its calls.
 package account
 
 import (
@@ -50,6 +51,7 @@ type counterRecord struct {
 	Limit int64 `json:"limit"` // 0: none
 }
 
+// Read answers with the account, now or at a moment.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	query, err := decode.Query(c)
 	if err != nil {

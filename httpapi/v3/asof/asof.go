@@ -1,3 +1,5 @@
+// Package asof lets calls ask for the past: it reads the moment, and says in the answer when it
+// was.
 package asof
 
 import (

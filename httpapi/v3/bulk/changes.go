@@ -1,3 +1,5 @@
+// Package bulk changes any number of URLs in one call: named ones, all that meet a tag expression,
+// or those of a batch that is undone. Large changes of one account wait for each other.
 package bulk
 
 import (
@@ -19,8 +21,8 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// change is a command without payload on several URLs.
-type change func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome
+// Change is a command without payload on several URLs.
+type Change func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome
 
 // Config is what bulk changes work with.
 type Config struct {
@@ -45,7 +47,7 @@ type Changes struct {
 func New(cfg Config) *Changes { return &Changes{cfg: cfg, turns: newTurns()} }
 
 // One carries out a command on the URL that the path names.
-func (b *Changes) One(c *request.Context, do change) (any, error) {
+func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func (b *Changes) One(c *request.Context, do change) (any, error) {
 
 // All carries out a command on the URLs that the parameters select. What is refused to single ones is not told,
 // there is no place for it in the answer.
-func (b *Changes) All(c *request.Context, do change) (any, error) {
+func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	chosen, err := selection.ForChange(c, b.cfg.MaxHashes)
 	if err != nil {
 		return nil, err
@@ -131,7 +133,7 @@ func (o *operation) changed(outcomes []commands.URLOutcome) error {
 
 // Tagged carries out a command on all URLs that meet an expression when the call arrives. What interrupts it
 // leaves the first URLs changed and the others not; the same call again does the rest.
-func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do change) error {
+func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {
 		return err

@@ -1,3 +1,5 @@
+// Package catchup makes calls wait until the read models show what their answers depend on: a write
+// that was just done, or the clicks that this node has just answered.
 package catchup
 
 import (

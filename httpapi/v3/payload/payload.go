@@ -1,3 +1,4 @@
+// Package payload reads the URLs that a client sends, to create or to edit them.
 package payload
 
 import (
@@ -50,6 +51,7 @@ func readURLPayload(item *decode.Object) (URL, error) {
 	return p, item.Err
 }
 
+// Create returns the command that creates the URL.
 func (p URL) Create() commands.CreateURL {
 	return commands.CreateURL{
 		LongURL: given(p.LongURL), CustomHash: given(p.CustomHash), Note: given(p.Note), EmailStats: given(p.EmailStats),
@@ -57,6 +59,7 @@ func (p URL) Create() commands.CreateURL {
 	}
 }
 
+// Edit returns the command that edits the URL.
 func (p URL) Edit() commands.EditURL {
 	return commands.EditURL{
 		Ref:        commands.Ref{Hash: given(p.Hash)},

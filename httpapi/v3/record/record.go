@@ -1,3 +1,4 @@
+// Package record has URLs in the form in which the API shows them.
 package record
 
 import (
@@ -62,8 +63,8 @@ type Builder struct {
 }
 
 // Of returns the record of a URL that the read models have.
-func (rs *Builder) Of(c *request.Context, link queries.Link) URL {
-	base := rs.Base.Of(c.Request)
+func (b *Builder) Of(c *request.Context, link queries.Link) URL {
+	base := b.Base.Of(c.Request)
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
 	r := URL{
@@ -87,8 +88,8 @@ func (rs *Builder) Of(c *request.Context, link queries.Link) URL {
 }
 
 // Written returns the record of a URL that a command made or changed.
-func (rs *Builder) Written(c *request.Context, link queries.Link) URL {
-	r := rs.Of(c, link)
+func (b *Builder) Written(c *request.Context, link queries.Link) URL {
+	r := b.Of(c, link)
 	r.Error = response.NewItemError(apierror.Failure{})
 	return r
 }
@@ -106,7 +107,7 @@ func LinkOf(outcome commands.URLOutcome) queries.Link {
 // Counted returns the links of the outcomes with the clicks that the read model has for them. Everything else is
 // as the commands left it, also where the read model lags behind. Without the read model the clicks are missing: the
 // write is done, and its client must learn so.
-func (rs *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
+func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
 	for i, outcome := range outcomes {
@@ -117,11 +118,11 @@ func (rs *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) [
 		}
 	}
 	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }) {
-		rs.Waiter.AwaitClicks(c, catchup.Links) // they may be newer than what such a write has waited for
+		b.Waiter.AwaitClicks(c, catchup.Links) // they may be newer than what such a write has waited for
 	}
-	seen, err := rs.Queries.LinksByID(c.Context(), ids)
+	seen, err := b.Queries.LinksByID(c.Context(), ids)
 	if err != nil {
-		rs.Logger.WarnContext(c.Context(), "write answered without its clicks", slog.String("request", c.ID), slog.Any("error", err))
+		b.Logger.WarnContext(c.Context(), "write answered without its clicks", slog.String("request", c.ID), slog.Any("error", err))
 	}
 	for i, outcome := range outcomes {
 		known, ok := seen[links[i].ID]

@@ -1,3 +1,5 @@
+// Package selection reads what a call means by its path and its parameters: which URLs, and which
+// page of a list.
 package selection
 
 import (

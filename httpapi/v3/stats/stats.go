@@ -1,3 +1,5 @@
+// Package stats answers calls about what happened to URLs: clicks by day and by what they tell of
+// visitors, and the history.
 package stats
 
 import (
@@ -38,6 +40,7 @@ type dayRecord struct {
 	Unique int64 `json:"unique"`
 }
 
+// Read answers with the clicks on a URL, by day.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -63,7 +66,7 @@ func (h *Handler) ResetOne(c *request.Context) (any, error) {
 	return h.Changes.One(c, h.Commands.ResetStats)
 }
 
-// Reset does so for the URLs that the parameters select.
+// Reset makes the clicks on the URLs that the parameters select count from zero.
 func (h *Handler) Reset(c *request.Context) (any, error) {
 	return h.Changes.All(c, h.Commands.ResetStats)
 }

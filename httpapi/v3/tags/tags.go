@@ -1,3 +1,4 @@
+// Package tags answers calls about the tags of an account.
 package tags
 
 import (
@@ -36,6 +37,7 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
+// List answers with all tags of the account.
 func (h *Handler) List(c *request.Context) (any, error) {
 	tags, err := h.Queries.Tags(c.Context(), c.Account.ID)
 	if err != nil {
@@ -48,6 +50,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	return answer, nil
 }
 
+// Create creates a tag.
 func (h *Handler) Create(c *request.Context) (any, error) {
 	label, r, err := h.readTag(c)
 	if err != nil {
@@ -60,6 +63,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	return h.writtenTag(c, outcome), nil
 }
 
+// Rename renames the tag that the path names.
 func (h *Handler) Rename(c *request.Context) (any, error) {
 	label, r, err := h.readTag(c)
 	if err != nil {
@@ -72,6 +76,7 @@ func (h *Handler) Rename(c *request.Context) (any, error) {
 	return h.writtenTag(c, outcome), nil
 }
 
+// Delete deletes the tag that the path names.
 func (h *Handler) Delete(c *request.Context) (any, error) {
 	r, err := h.Requests.Begin(c)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"linkledger/queries"
 )
 
+// Create creates URLs, each for itself.
 func (h *Handler) Create(c *request.Context) (any, error) {
 	unique, err := uniqueLongURLs(c)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"linkledger/httpapi/v3/payload"
 	"linkledger/httpapi/v3/selection"
 	"linkledger/httpapi/v3/write"
-	"linkledger/queries"
 	"linkledger/queries/tagexpr"
 )
 
@@ -117,19 +116,6 @@ func (h *Handler) editEach(c *request.Context, payloads []payload.URL) (answer, 
 	}
 	h.Waiter.Settle(c, write.Written(outcome))
 	return h.writtenURLs(c, payloads, outcome.Items, h.Records.Counted(c, outcome.Items)), outcome, nil
-}
-
-// writtenURLs answers a call that wrote URLs, each item with its record or its error.
-func (h *Handler) writtenURLs(c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link) answer {
-	answer := answer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
-	for i, item := range items {
-		if item.Err != nil {
-			answer.URLs[i] = payloads[i].Failed(response.NewItemError(apierror.Report(c, h.Logger, item.Err)))
-			continue
-		}
-		answer.URLs[i] = h.Records.Written(c, links[i])
-	}
-	return answer
 }
 
 func anyHash(payloads []payload.URL) bool {

@@ -3,7 +3,6 @@ package urls
 import (
 	"cmp"
 	"errors"
-	"log/slog"
 	"strings"
 	"time"
 
@@ -14,39 +13,11 @@ import (
 	"linkledger/httpapi/request"
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/v3/asof"
-	"linkledger/httpapi/v3/bulk"
 	"linkledger/httpapi/v3/catchup"
-	"linkledger/httpapi/v3/payload"
-	"linkledger/httpapi/v3/record"
 	"linkledger/httpapi/v3/selection"
-	"linkledger/httpapi/v3/write"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
 )
-
-// Handler answers calls about URLs.
-type Handler struct {
-	Commands *commands.Handler
-	Queries  *queries.DB
-	Lists    *linklist.Reader
-	Requests *write.Requests
-	Changes  *bulk.Changes
-	Records  *record.Builder
-	Waiter   *catchup.Waiter
-	AsOf     asof.Reader
-
-	Limits payload.Limits
-	Pages  selection.PageSizes
-	Logger *slog.Logger
-}
-
-// answer answers all calls about URLs.
-type answer struct {
-	response.Envelope
-	URLs []any          `json:"urls"` // record or Failed
-	Page *response.Page `json:"page,omitempty"`
-	Past *asof.Past     `json:"past,omitempty"`
-}
 
 // orders are the values of order_by.
 var orders = map[string]linklist.Order{
@@ -82,6 +53,7 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	}, nil
 }
 
+// List answers with a page of the URLs that the parameters select.
 func (h *Handler) List(c *request.Context) (any, error) {
 	list, err := h.listQuery(c)
 	if err != nil {
@@ -106,6 +78,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	return answer, nil
 }
 
+// Read answers with the URL that the path names, now or at a moment.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {

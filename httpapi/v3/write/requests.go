@@ -1,3 +1,5 @@
+// Package write has what all calls that write share: the request that goes with their commands,
+// which a repeated call finds again, and the verdict on the outcomes of a batch.
 package write
 
 import (
