@@ -59,7 +59,7 @@ func New(cfg Config) (*Handler, error) {
 func (h *Handler) Routes() []router.Route {
 	return []router.Route{
 		router.Get("/:hash", h.redirect),
-		router.Get("/:hash/qr.png", h.qrImage),
+		router.Get("/:hash"+shortlink.QRPath, h.qrImage),
 	}
 }
 

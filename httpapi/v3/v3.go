@@ -40,7 +40,7 @@ type Config struct {
 	Calls    *commands.Calls
 	Plans    map[string]domain.Plan // by name
 
-	// Wait, Demand and Overtake wait for the read models, at most for WaitTimeout: see catchup.Waiter.
+	// Wait, Demand and Overtake wait for the read models, see catchup.Waiter.
 	Wait        func(ctx context.Context, projection string, position uint64) error
 	Demand      func(ctx context.Context, projection string, position uint64) error
 	Overtake    func(ctx context.Context, projection string, others ...string) error
@@ -57,7 +57,7 @@ type Config struct {
 	MaxPageSize      int
 	RedirectStatus   int
 
-	// LoginRefused learns of each call that was refused for its credentials, and of the reason, one of a few words.
+	// LoginRefused learns why a call was refused for its credentials, in one of a few words.
 	LoginRefused func(reason string)
 
 	Now    func() time.Time
@@ -111,5 +111,6 @@ func New(cfg Config) *API {
 	}
 }
 
-// Operations returns how many changes of any number of URLs an account has under way or waiting on this node.
+// Operations returns how many changes of any number of URLs an account has under way or waiting on
+// this node.
 func (a *API) Operations(account uuid.UUID) int { return a.changes.Operations(account) }

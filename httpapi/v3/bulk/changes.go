@@ -169,5 +169,6 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 	}
 }
 
-// Operations returns how many changes of any number of URLs an account has under way or waiting on this node.
+// Operations returns how many changes of any number of URLs an account has under way or waiting on
+// this node.
 func (b *Changes) Operations(account uuid.UUID) int { return b.turns.of(account) }

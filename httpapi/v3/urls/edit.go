@@ -77,7 +77,7 @@ func (h *Handler) editTagged(c *request.Context, expression *tagexpr.Expr, same 
 	if err != nil {
 		return nil, err
 	}
-	return answer{Envelope: response.Succeeded(), URLs: []any{}}, nil
+	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{}}, nil
 }
 
 // sameEdit returns one edit for several URLs.
@@ -91,15 +91,15 @@ func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 }
 
 // editEach carries out edits that name their URLs.
-func (h *Handler) editEach(c *request.Context, payloads []payload.URL) (answer, commands.URLsOutcome, error) {
+func (h *Handler) editEach(c *request.Context, payloads []payload.URL) (urlsAnswer, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
-		return answer{}, commands.URLsOutcome{}, &apierror.Error{
+		return urlsAnswer{}, commands.URLsOutcome{}, &apierror.Error{
 			Code: apierror.CodeMissingInput, Details: "Say which URLs are meant: with the parameters hashes or tags, or with hash in each item",
 		}
 	}
 	r, err := h.Requests.Begin(c)
 	if err != nil {
-		return answer{}, commands.URLsOutcome{}, err
+		return urlsAnswer{}, commands.URLsOutcome{}, err
 	}
 	edits := make([]commands.EditURL, len(payloads))
 	for i, p := range payloads {
@@ -112,7 +112,7 @@ func (h *Handler) editEach(c *request.Context, payloads []payload.URL) (answer, 
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
-		return answer{}, outcome, err
+		return urlsAnswer{}, outcome, err
 	}
 	h.Waiter.Settle(c, write.Written(outcome))
 	return h.writtenURLs(c, payloads, outcome.Items, h.Records.Counted(c, outcome.Items)), outcome, nil

@@ -67,7 +67,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := answer{
+	answer := urlsAnswer{
 		Envelope: response.Succeeded(), URLs: make([]any, len(found.Links)),
 		Page: &response.Page{ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset},
 		Past: asof.PastOf(list.At),
@@ -105,7 +105,7 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	return answer{
+	return urlsAnswer{
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)}, Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil
 }

@@ -39,5 +39,5 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 	}
 	h.Waiter.Settle(c, catchup.Written{URLs: outcome.Position.Commit})
 	link := h.Records.Counted(c, []commands.URLOutcome{outcome})[0]
-	return answer{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
+	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
 }

@@ -35,17 +35,17 @@ type Handler struct {
 	Logger *slog.Logger
 }
 
-// answer answers all calls about URLs.
-type answer struct {
+// urlsAnswer answers all calls about URLs.
+type urlsAnswer struct {
 	response.Envelope
-	URLs []any          `json:"urls"` // record or Failed
+	URLs []any          `json:"urls"` // record.URL or record.Failed
 	Page *response.Page `json:"page,omitempty"`
 	Past *asof.Past     `json:"past,omitempty"`
 }
 
 // writtenURLs answers a call that wrote URLs, each item with its record or its error.
-func (h *Handler) writtenURLs(c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link) answer {
-	answer := answer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
+func (h *Handler) writtenURLs(c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link) urlsAnswer {
+	answer := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
 		if item.Err != nil {
 			answer.URLs[i] = payloads[i].Failed(response.NewItemError(response.Report(c, h.Logger, item.Err)))
