@@ -4,13 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"linkledger/commands"
-	"linkledger/commands/domain"
-	"linkledger/httpapi/peer"
-	"linkledger/httpapi/shortlink"
-	"linkledger/queries"
-	"linkledger/queries/cache"
-	"linkledger/queries/linklist"
 	"log/slog"
 	"net/http"
 	"net/netip"
@@ -18,6 +11,14 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+
+	"linkledger/commands"
+	"linkledger/commands/domain"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/shortlink"
+	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/linklist"
 )
 
 // Config of the public listener. Zero values of the optional fields mean their defaults.

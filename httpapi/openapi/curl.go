@@ -40,9 +40,12 @@ func (o Operation) ExampleBody() string {
 	return ""
 }
 
+// FormField is a name of a form with its value.
+type FormField struct{ Name, Value string }
+
 // ExampleForm are the names and values of a form that makes the same kind of call; empty: none. A form that edits has
 // the names of the JSON body.
-func (o Operation) ExampleForm() []named[string] {
+func (o Operation) ExampleForm() []FormField {
 	examples := o.RequestBody.Content[mediaForm].Examples
 	if o.Method == http.MethodPatch {
 		examples = o.RequestBody.Content[mediaJSON].Examples
@@ -60,8 +63,8 @@ func (o Operation) ExampleForm() []named[string] {
 }
 
 // bracketed writes a value as the fields of a form.
-func bracketed(name string, value any) []named[string] {
-	var fields []named[string]
+func bracketed(name string, value any) []FormField {
+	var fields []FormField
 	inner := func(key string) string {
 		if name == "" {
 			return key
@@ -78,9 +81,9 @@ func bracketed(name string, value any) []named[string] {
 			fields = append(fields, bracketed(inner(strconv.Itoa(i)), item)...)
 		}
 	case nil:
-		fields = append(fields, named[string]{Name: name})
+		fields = append(fields, FormField{Name: name})
 	default:
-		fields = append(fields, named[string]{name, fmt.Sprint(value)})
+		fields = append(fields, FormField{name, fmt.Sprint(value)})
 	}
 	return fields
 }

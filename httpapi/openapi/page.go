@@ -73,6 +73,7 @@ type sectionDoc struct {
 	Operations []Operation `json:"-"`
 }
 
+// Parameter is a parameter or a header of an operation.
 type Parameter struct {
 	Ref                   string `json:"$ref"`
 	Name, In, Description string
@@ -106,6 +107,7 @@ type mediaDoc struct {
 	Examples ordered[exampleDoc]
 }
 
+// Operation is what one method of one path does.
 type Operation struct {
 	OperationID, Summary string
 	Tags                 []string

@@ -17,7 +17,9 @@ import (
 	"linkledger/queries"
 )
 
+// The headers that go with requests.
 const (
+	// HeaderID names the request, in the answer too.
 	HeaderID = "X-Request-Id"
 	// HeaderMethod is what clients that can send nothing but POST mean.
 	HeaderMethod = "X-HTTP-Method-Override"
@@ -96,7 +98,7 @@ const farewell = 10 * time.Second
 // Param returns a segment of the path, unescaped.
 func (c *Context) Param(name string) string {
 	value, err := url.PathUnescape(c.params.ByName(name))
-	if err != nil { // canonical escapes ours
+	if err != nil { // router.Canonical escapes ours
 		return ""
 	}
 	return value
