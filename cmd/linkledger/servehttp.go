@@ -10,8 +10,8 @@ import (
 	"net/http"
 	"time"
 
-	"linkledger/httpapi"
 	"linkledger/httpapi/fastpath"
+	"linkledger/httpapi/shortlink"
 )
 
 // Limits of the HTTP servers.
@@ -30,7 +30,7 @@ func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, publi
 		return serveHTTP(ctx, fail, s.handler, public, s.logger)
 	}
 	visits := fastpath.Listen(public, fastpath.Config{
-		Handler: s.handler, Takes: httpapi.IsShort,
+		Handler: s.handler, Takes: shortlink.IsPath,
 		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
 	})
 	drained := drainAfter(ctx, visits.Shutdown)

@@ -29,6 +29,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/httpapi/shortlink"
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/engine/status"
@@ -165,7 +166,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: streams, Logger: s.logger,
 		Destinations:   destination.Rules{ShortHosts: shortHosts, Blocked: blocked},
-		ReservedHashes: httpapi.ReservedHashes(),
+		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
@@ -189,7 +190,7 @@ func (s *service) wire(ctx context.Context, cfg serviceConfig) error {
 	})
 	s.calls = metering.New(metering.Config{Store: s.store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Histories: audit.New(streams, s.store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
+		Commands: s.commands, Audit: audit.New(streams, s.store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: accounts, Targets: s.targets, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.fresh.WaitOwned, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans: cfg.plans.byName, Origins: cfg.origins.list(),
 		Allowances: clicklimit.New(s.store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
