@@ -31,8 +31,8 @@ A flag is given in one of three ways. The first one that is given counts.
    this way: all users of a machine see the flags of its processes.
 
 ` + "`linkledger config serve`" + `, or ` + "`config`" + ` with another command and its flags, prints each flag with its value and its
-origin, hides secrets, and reports mistakes. A wrong configuration ends the program with exit code 2 and one line that says
-what to change. A failure while the program runs ends it with exit code 1.
+origin, hides secrets, and reports mistakes. A wrong configuration ends the program with exit code 2 and one line that
+says what to change. A failure while the program runs ends it with exit code 1.
 
 A plan in ` + "`--plans`" + ` has up to three limits: ` + "`urls`" + ` (links at a time), ` + "`month-urls`" + ` (links created in a calendar month)
 and ` + "`day-calls`" + ` (API calls in a day), both in UTC: ` + "`free:urls=100,month-urls=50,day-calls=1000;pro:day-calls=100000`" + `.
