@@ -106,7 +106,7 @@ func (r redirecting) inFolder(spool string) redirecting {
 type projecting struct {
 	PoisonEvents projector.Policy `help:"What a projection does at an event that it cannot apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
 	ReadyMaxLag  time.Duration    `help:"Largest lag of a projection behind the log with which /health/ready succeeds." default:"30s" validate:"min=1s"`
-	WaitTimeout  time.Duration    `help:"Longest time that a call waits for the read models to show what was written. After that the call is answered without." default:"1s" validate:"min=1ms,max=8s"`
+	WaitTimeout  time.Duration    `help:"Longest time, up to 8s, that a call waits for the read models to show what was written. After that the call is answered without." default:"1s" validate:"min=1ms,max=8s"`
 }
 
 // role is a part of the service that a process takes on.
