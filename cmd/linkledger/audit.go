@@ -15,20 +15,20 @@ import (
 
 // auditCommand reads the log for auditors, and changes links back to what they were.
 type auditCommand struct {
-	History auditHistory `cmd:"" help:"Tell everything that happened to a hash and to the links that ever lived under it."`
-	At      auditAt      `cmd:"" help:"Tell where a hash led at a moment, and how its link was set."`
+	History auditHistory `cmd:"" help:"Show everything that happened to a hash and to the links that ever used it."`
+	At      auditAt      `cmd:"" help:"Show where a hash led at a time, and the settings of its link."`
 	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
 
 	Key         auditKey         `cmd:"" help:"Make a key that signs heads of the log, and print its public half."`
-	Checkpoint  auditCheckpoint  `cmd:"" help:"Print the signed head of the log: keep it elsewhere."`
-	Prove       auditProve       `cmd:"" help:"Print a proof of each event of a link, and that the log goes on from older heads."`
-	VerifyProof auditVerifyProof `cmd:"" help:"Verify a file of proofs by the public key; no installation is needed."`
-	Verify      auditVerify      `cmd:"" help:"Read the whole log, and tell the first event that is not as the tree and the signed heads have it."`
+	Checkpoint  auditCheckpoint  `cmd:"" help:"Print the signed head of the log. Keep it elsewhere."`
+	Prove       auditProve       `cmd:"" help:"Print a proof of each event of a link, and a proof that the log continues older heads."`
+	VerifyProof auditVerifyProof `cmd:"" help:"Verify a file of proofs with the public key. No installation is needed."`
+	Verify      auditVerify      `cmd:"" help:"Read the whole log and report the first event that differs from the tree and the signed heads."`
 
-	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or make a link as it was in an earlier version."`
-	Undo    auditUndo    `cmd:"" help:"Undo all that one call of the API changed, but for links that were changed since."`
+	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or return a link to an earlier version."`
+	Undo    auditUndo    `cmd:"" help:"Undo all that one API call changed, except links that were changed since."`
 
-	ImportCheck auditImportCheck `cmd:"" help:"Check a file of export against its manifest; no installation is needed."`
+	ImportCheck auditImportCheck `cmd:"" help:"Check an exported file against its manifest. No installation is needed."`
 }
 
 // auditing runs a command on the event store of the installation.

@@ -16,8 +16,8 @@ import (
 type auditAt struct {
 	target
 	Hash    string  `arg:"" help:"Hash of a link at that time."`
-	Time    instant `help:"The moment: RFC 3339, or the beginning of a day, UTC." placeholder:"TIME" required:""`
-	Account string  `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
+	Time    instant `help:"Time in RFC 3339, or a day, which means its beginning in UTC." placeholder:"TIME" required:""`
+	Account string  `help:"User name or id of an account. Only its links are shown." placeholder:"NAME"`
 }
 
 // momentView is a link at a moment as it is printed.

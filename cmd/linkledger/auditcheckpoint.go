@@ -18,8 +18,8 @@ import (
 
 // auditKey makes a key that signs heads.
 type auditKey struct {
-	File string `arg:"" help:"File to write the private key to; it must not exist."`
-	Name string `help:"Name of the key, which heads carry: the host of the short links, for instance." default:"linkledger"`
+	File string `arg:"" help:"File to write the private key to. It must not exist."`
+	Name string `help:"Name of the key, which appears in heads, such as the host of the short links." default:"linkledger"`
 }
 
 // Run implements the command.
@@ -45,7 +45,7 @@ func (c *auditKey) Run(p *process) error {
 
 // signing is the key that signs heads.
 type signing struct {
-	SigningKey secret `help:"Private key that signs heads, as audit key makes it: best given as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
+	SigningKey secret `help:"Private key that signs heads, from audit key. Give it as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
 }
 
 // head signs the head of the log, when the tree has all that is in the log now.

@@ -16,12 +16,12 @@ import (
 // auditExport writes the stored events to a file.
 type auditExport struct {
 	place
-	Account string  `help:"User name or id of an account: export its links, hashes, tags and settings alone, without clicks." placeholder:"NAME"`
-	From    instant `help:"Export what was recorded at this time or later: RFC 3339, or a day, UTC." placeholder:"TIME"`
-	To      instant `help:"Export what was recorded before this time." placeholder:"TIME"`
-	Format  string  `help:"ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
-	Output  string  `help:"File to write; it must not exist. By default standard output." placeholder:"FILE"`
-	Resume  string  `help:"Go on with a file whose export was interrupted; what it exports stands in it." placeholder:"FILE"`
+	Account string  `help:"User name or id of an account. Only its links, hashes, tags and settings are exported, without clicks." placeholder:"NAME"`
+	From    instant `help:"Export events that were recorded at this time or later: RFC 3339, or a day in UTC." placeholder:"TIME"`
+	To      instant `help:"Export events that were recorded before this time." placeholder:"TIME"`
+	Format  string  `help:"Output format: ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
+	Output  string  `help:"File to write. It must not exist. By default standard output." placeholder:"FILE"`
+	Resume  string  `help:"File of an interrupted export to continue. The file itself says what it exports." placeholder:"FILE"`
 }
 
 // instant is a time on the command line.
@@ -120,7 +120,7 @@ func (c *auditExport) begin(ctx context.Context, store *eventstore.Store, out io
 
 // auditImportCheck checks a file that export wrote.
 type auditImportCheck struct {
-	File string `arg:"" help:"File that export wrote." type:"existingfile"`
+	File string `arg:"" help:"File that audit export wrote." type:"existingfile"`
 }
 
 // Run implements the command.

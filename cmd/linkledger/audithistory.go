@@ -18,9 +18,9 @@ import (
 type auditHistory struct {
 	place
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
-	Account string `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
-	Clicks  bool   `help:"Tell every click in place of the clicks of each day; this reads the log from the first claim of the hash on."`
-	Format  string `help:"table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
+	Account string `help:"User name or id of an account. Only its links are shown." placeholder:"NAME"`
+	Clicks  bool   `help:"Show each click instead of one count a day. This reads the log from the first claim of the hash on."`
+	Format  string `help:"Output format: table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
 }
 
 // Run implements the command.

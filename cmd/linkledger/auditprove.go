@@ -28,9 +28,9 @@ type auditProve struct {
 	place
 	signing
 	trusted
-	Hash       string   `arg:"" optional:"" help:"Hash of a link: prove the events of all links that ever lived under it, without clicks."`
-	Checkpoint string   `help:"File with the head that the proofs rest on, the last one in it. By default a new one is signed." placeholder:"FILE" type:"existingfile"`
-	Since      []string `help:"Files with older heads: prove that the log goes on from them." placeholder:"FILE" type:"existingfile"`
+	Hash       string   `arg:"" optional:"" help:"Hash of a link. The events of all links that ever used it are proved, without clicks."`
+	Checkpoint string   `help:"File of signed heads. The proofs rest on the last one. By default a new head is signed." placeholder:"FILE" type:"existingfile"`
+	Since      []string `help:"Files of older heads. The proofs show that the log continues them." placeholder:"FILE" type:"existingfile"`
 }
 
 // Run implements the command.
@@ -191,7 +191,7 @@ func altered(err error) error {
 // auditVerifyProof verifies a file of proofs.
 type auditVerifyProof struct {
 	trusted
-	File string `arg:"" help:"File that prove has printed." type:"existingfile"`
+	File string `arg:"" help:"File that audit prove printed." type:"existingfile"`
 }
 
 // Run implements the command.

@@ -21,8 +21,8 @@ const undoPortion = 500
 // auditRestore brings a link back.
 type auditRestore struct {
 	target
-	Hash     string `arg:"" help:"Hash of the link, or the one that it had when it was deleted."`
-	Revision *int64 `help:"Of an event in the stream of the link, as history tells it: the link becomes as it was right after that event. Without it a deleted link lives again." placeholder:"N"`
+	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`
+	Revision *int64 `help:"Revision of an event in the link's stream, as audit history shows it. The link becomes as it was right after that event. Without it a deleted link is restored." placeholder:"N"`
 }
 
 // restoredView is a link that was restored as it is printed.
@@ -66,7 +66,7 @@ func operatorRequest() domain.Request {
 // auditUndo undoes a batch.
 type auditUndo struct {
 	target
-	Batch string `arg:"" help:"Id of a batch, as history tells it."`
+	Batch string `arg:"" help:"Id of a batch, as audit history shows it."`
 }
 
 // undoneView is an undone batch as it is printed.

@@ -22,7 +22,7 @@ const seldom = 400
 type auditVerify struct {
 	target
 	trusted
-	Checkpoint []string `help:"Files with signed heads that were kept elsewhere, one or more in each." placeholder:"FILE" type:"existingfile"`
+	Checkpoint []string `help:"Files of signed heads that were kept elsewhere, with one or more heads each." placeholder:"FILE" type:"existingfile"`
 }
 
 // Run implements the command.

@@ -15,8 +15,8 @@ import (
 
 type projectionsDeadLetters struct {
 	List    deadLettersList    `cmd:"" default:"withargs" help:"List the events that were set aside."`
-	Retry   deadLettersRetry   `cmd:"" help:"Apply them after all, in the order of the log, all or none."`
-	Discard deadLettersDiscard `cmd:"" help:"Remove them: the read model stays without their effect."`
+	Retry   deadLettersRetry   `cmd:"" help:"Apply these events in the order of the log, all or none."`
+	Discard deadLettersDiscard `cmd:"" help:"Delete these events from the list without applying them."`
 }
 
 // letterView is a dead letter as it is printed.
@@ -65,7 +65,7 @@ func (c *deadLettersList) Run(ctx context.Context, p *process) error {
 type letterSelection struct {
 	target
 	Name   string `arg:"" help:"Name of the projection."`
-	Stream string `help:"Only those of this stream." placeholder:"STREAM"`
+	Stream string `help:"Only the events of this stream." placeholder:"STREAM"`
 }
 
 func (c *letterSelection) take(ctx context.Context, p *process, done string, take func(context.Context, *readmodel.DB, string, string) (int, error)) error {

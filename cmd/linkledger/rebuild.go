@@ -38,7 +38,7 @@ func (c *someProjections) names() ([]string, error) {
 
 type projectionsRebuild struct {
 	someProjections
-	Connections int `default:"10" help:"Most PostgreSQL connections that all builds together hold, 8 to 100."`
+	Connections int `default:"10" help:"Largest number of PostgreSQL connections that all builds hold together, 8 to 100."`
 }
 
 // besidePool are the connections of a rebuild that are not from the pool: it listens on one, and locks the schemas over
