@@ -2,31 +2,36 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
+	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"linkledger/commands"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
 )
 
-// adminHandler serves health, metrics and, where it was asked for, profiling on the internal address. A service that stops is no longer ready.
-func (s *service) adminHandler(stopping context.Context) http.Handler {
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(
-		collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		&boardCollector{board: &s.board},
-		overviewCollector{service: s},
-		s.observed,
-		targetsCollector{targets: s.targets},
-		clicksCollector{clicks: s.clicks},
-	)
+// Service is a service as the internal address shows it.
+type Service struct {
+	Stopping  context.Context //nolint:containedctx // a service that stops is no longer ready
+	Store     *eventstore.Store
+	DB        *readmodel.DB
+	Clicks    *commands.Clicks
+	Spooled   bool          // clicks may wait in a spool
+	MaxLag    time.Duration // not ready while a projection lags by more
+	Metrics   http.Handler
+	Profiling bool // serve profiles
+	Logger    *slog.Logger
+}
+
+// handler serves health, metrics and, where it was asked for, profiling.
+func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	mux.HandleFunc("GET /health/ready", func(w http.ResponseWriter, r *http.Request) { s.ready(stopping, w, r) })
-	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{}))
-	if s.profiling {
+	mux.HandleFunc("GET /health/ready", s.ready)
+	mux.Handle("GET /metrics", s.Metrics)
+	if s.Profiling {
 		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)

@@ -15,25 +15,38 @@ import (
 type adminServer struct {
 	service atomic.Pointer[http.Handler]
 	ctx     context.Context //nolint:containedctx // ends with the server; its cause says why
-	close   func() error    // what is under way ends first
+	closing func() error    // what is under way ends first
 	mu      sync.Mutex
 	waiting map[string]string // by dependency: why it can't be used
 }
 
+// serveAdmin starts to answer on an open address.
 func serveAdmin(listener net.Listener, logger *slog.Logger) *adminServer {
 	ctx, stop := context.WithCancelCause(context.Background())
 	a := &adminServer{ctx: ctx, waiting: map[string]string{"process": "starting"}}
 	ended := make(chan error, 1)
 	go func() { ended <- serveHTTP(ctx, stop, a, listener, logger) }()
-	a.close = sync.OnceValue(func() error {
+	a.closing = sync.OnceValue(func() error {
 		stop(nil)
 		return <-ended
 	})
 	return a
 }
 
-// handle has a service answer from now on.
-func (a *adminServer) handle(service http.Handler) { a.service.Store(&service) }
+// show has a service answer from now on.
+func (a *adminServer) show(s *Service) {
+	handler := s.handler()
+	a.service.Store(&handler)
+}
+
+// done is closed when the server has ended, with close or by itself.
+func (a *adminServer) done() <-chan struct{} { return a.ctx.Done() }
+
+// err is why the server has ended.
+func (a *adminServer) err() error { return context.Cause(a.ctx) }
+
+// close ends the server when what is under way has ended.
+func (a *adminServer) close() error { return a.closing() }
 
 // note tells why a dependency can't be used; nil: it can.
 func (a *adminServer) note(dependency string, err error) {

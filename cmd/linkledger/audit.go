@@ -2,14 +2,10 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
-
-	"linkledger/commands"
-	"linkledger/commands/domain"
-	"linkledger/events/eventstore"
 )
 
 // auditCommand reads the log for auditors, and changes links back to what they were.
@@ -30,40 +26,100 @@ type auditCommand struct {
 	ImportCheck auditImportCheck `cmd:"" help:"Check a file of export against its manifest; no installation is needed."`
 }
 
-// auditing runs a command on the event store of the installation.
-func (l *place) auditing(ctx context.Context, p *process, command func(context.Context, *eventstore.Store) error) error {
-	if l.EventStore == "" {
-		if err := l.locate(); err != nil {
-			return err
-		}
-	}
-	store, err := eventstore.Open(eventstore.Config{URL: string(l.EventStore), Logger: p.logger})
-	if err != nil {
-		return usageError{err}
-	}
-	defer store.Close()
-	probe, cancel := context.WithTimeout(ctx, commandTimeout)
-	defer cancel()
-	if _, err := store.Head(probe); err != nil { // later on, an outage is waited out
-		return explained(err, l)
-	}
-	err = command(ctx, store)
-	if _, refused := errors.AsType[*domain.Error](err); refused {
-		return usageError{err}
-	}
-	if errors.Is(err, commands.ErrCut) {
-		return fmt.Errorf("%w: linkledger audit verify lists what is cut, linkledger audit export has what the log still has", err)
-	}
-	return explainedKey(err)
+// auditHistory tells the history of a hash.
+type auditHistory struct {
+	Installation
+	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
+	Account string `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
+	Clicks  bool   `help:"Tell every click in place of the clicks of each day; this reads the log from the first claim of the hash on."`
+	Format  string `help:"table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
 }
 
-// accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.
-func accountNamed(ctx context.Context, handler *commands.Handler, name string) (string, error) {
-	if name == "" {
-		return "", nil
+// Run implements the command.
+func (c *auditHistory) Run(ctx context.Context, p *process) error {
+	return printHistory(ctx, operator(&c.Installation, p), historyQuery{
+		Hash: c.Hash, Account: c.Account, Clicks: c.Clicks, Format: c.Format,
+	})
+}
+
+// auditAt tells what a hash led to at a moment.
+type auditAt struct {
+	target
+	Hash    string  `arg:"" help:"Hash of a link at that time."`
+	Time    instant `help:"The moment: RFC 3339, or the beginning of a day, UTC." placeholder:"TIME" required:""`
+	Account string  `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
+}
+
+// Run implements the command.
+func (c *auditAt) Run(ctx context.Context, p *process) error {
+	return printLinkAt(ctx, c.by(p), c.Hash, c.Account, c.Time.Time)
+}
+
+// auditRestore brings a link back.
+type auditRestore struct {
+	target
+	Hash     string `arg:"" help:"Hash of the link, or the one that it had when it was deleted."`
+	Revision *int64 `help:"Of an event in the stream of the link, as history tells it: the link becomes as it was right after that event. Without it a deleted link lives again." placeholder:"N"`
+}
+
+// Run implements the command.
+func (c *auditRestore) Run(ctx context.Context, p *process) error {
+	return restoreLink(ctx, c.by(p), c.Hash, c.Revision)
+}
+
+// auditUndo undoes a batch.
+type auditUndo struct {
+	target
+	Batch string `arg:"" help:"Id of a batch, as history tells it."`
+}
+
+// Run implements the command.
+func (c *auditUndo) Run(ctx context.Context, p *process) error {
+	batch, err := uuid.Parse(c.Batch)
+	if err != nil {
+		return usage("the id of a batch is a UUID, not %q", c.Batch)
 	}
-	if id, err := uuid.Parse(name); err == nil {
-		return id.String(), nil
+	return undoCall(ctx, c.by(p), batch)
+}
+
+// auditExport writes the stored events to a file.
+type auditExport struct {
+	Installation
+	Account string  `help:"User name or id of an account: export its links, hashes, tags and settings alone, without clicks." placeholder:"NAME"`
+	From    instant `help:"Export what was recorded at this time or later: RFC 3339, or a day, UTC." placeholder:"TIME"`
+	To      instant `help:"Export what was recorded before this time." placeholder:"TIME"`
+	Format  string  `help:"ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
+	Output  string  `help:"File to write; it must not exist. By default standard output." placeholder:"FILE"`
+	Resume  string  `help:"Go on with a file whose export was interrupted; what it exports stands in it." placeholder:"FILE"`
+}
+
+// Run implements the command.
+func (c *auditExport) Run(ctx context.Context, p *process) error {
+	return exportLog(ctx, operator(&c.Installation, p), exportRequest{
+		Account: c.Account, From: c.From.Time, To: c.To.Time, Format: c.Format, Output: c.Output, Resume: c.Resume,
+	})
+}
+
+// auditImportCheck checks a file that export wrote.
+type auditImportCheck struct {
+	File string `arg:"" help:"File that export wrote." type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditImportCheck) Run(p *process) error {
+	return checkExport(c.File, p.Stdout)
+}
+
+// instant is a time on the command line.
+type instant struct{ time.Time }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (i *instant) UnmarshalText(text []byte) error {
+	for _, layout := range []string{time.RFC3339Nano, time.DateOnly} {
+		if at, err := time.Parse(layout, string(text)); err == nil {
+			i.Time = at.UTC()
+			return nil
+		}
 	}
-	return handler.AccountID(ctx, name)
+	return fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z nor a day such as 2026-01-31", text)
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/netip"
 	"net/url"
@@ -13,30 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"github.com/alecthomas/kong"
 	"github.com/go-playground/validator/v10"
 
 	"linkledger/commands"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/readmodel"
 )
-
-// commandLine is everything that can be given to the program.
-type commandLine struct {
-	LogLevel  slog.Level       `help:"Least level of the log: debug, info, warn or error." default:"info"`
-	LogFormat string           `help:"Form of the log: text for people, json for programs." default:"text" enum:"text,json"`
-	Version   kong.VersionFlag `help:"Print the version and exit."`
-
-	Dev        devCommand        `cmd:"" help:"Run everything in one process: event store, private PostgreSQL, API, redirects and projections."`
-	Serve      serveCommand      `cmd:"" help:"Run the service against an event store and a PostgreSQL."`
-	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
-	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
-
-	Projections projectionsCommand `cmd:"" help:"Watch and steer the projections."`
-	Audit       auditCommand       `cmd:"" help:"Tell what happened, when, and by whom."`
-	Config      configCommand      `cmd:"" passthrough:"" help:"Print the configuration of a command, without its secrets, and check it."`
-	Health      healthCommand      `cmd:"" help:"Ask a service on this machine whether it is ready."`
-}
 
 // listeners are the addresses of the service.
 type listeners struct {
@@ -203,28 +184,10 @@ func flagName(field string) string {
 	return strings.ToLower(name.String())
 }
 
-func envName(flag string) string {
-	return "LINKLEDGER_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// listen opens a TCP address. That it can't is for the user to mend.
-func listen(address, flag string) (net.Listener, error) {
-	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
-	if err != nil {
-		return nil, usage("cannot listen on %s: %w; stop what uses it or choose another with --%s (%s)",
-			address, err, flag, envName(flag))
+// explainedKey says what an operator can do about a master key that is missing or wrong.
+func explainedKey(err error) error {
+	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, commands.ErrNothingSealed) {
+		return usage("%w, with --master-key (%s)", err, envName("master-key"))
 	}
-	return listener, nil
-}
-
-// clientAddress is an address of a listener that clients on this machine can use.
-func clientAddress(listener net.Listener) string {
-	host, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return listener.Addr().String()
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		host = "127.0.0.1"
-	}
-	return net.JoinHostPort(host, port)
+	return err
 }

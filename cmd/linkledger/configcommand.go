@@ -28,7 +28,7 @@ func (c *configCommand) Run(p *process) error {
 	if err != nil {
 		return usage("%s", withoutConnections(err.Error()))
 	}
-	if err := printTable(p.stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
+	if err := printTable(p.Stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
 		return err
 	}
 	return check(call.Selected().Target.Addr().Interface())

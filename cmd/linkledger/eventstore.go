@@ -5,9 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"log/slog"
-	"net"
-	"net/http"
-	"os"
 
 	"linkledger/events/embedded"
 )
@@ -54,13 +51,13 @@ func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	p.logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Data))
+	p.Logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Data))
 	if c.User == "" {
-		p.logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, every user of this machine too, "+
+		p.Logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, every user of this machine too, "+
 			"can read and write all events", slog.String("listen", listener.Addr().String()))
 	}
 	if c.UnsafeNoSync {
-		p.logger.WarnContext(ctx, "events are not synced: a crash loses some")
+		p.Logger.WarnContext(ctx, "events are not synced: a crash loses some")
 	}
 	if c.HealthListen == "" {
 		store.wait(ctx)
@@ -70,34 +67,13 @@ func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return errors.Join(err, store.stop())
 	}
-	p.logger.InfoContext(ctx, "health is served", slog.String("url", "http://"+clientAddress(health)+"/health/live"))
+	p.Logger.InfoContext(ctx, "health is served", slog.String("url", "http://"+clientAddress(health)+"/health/live"))
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
 		store.wait(ctx)
 		stop(nil)
 	}()
-	return errors.Join(serveHTTP(ctx, stop, store.healthHandler(), health, p.logger), store.stop())
-}
-
-// healthHandler answers as EventStoreDB does: 204 while the store takes writes, else 503.
-func (r *runningStore) healthHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
-		if r.store.Stat().Failure != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
-	})
-	return mux
-}
-
-// wait returns when ctx ends or the store does.
-func (r *runningStore) wait(ctx context.Context) {
-	select {
-	case <-ctx.Done():
-	case <-r.ended:
-	}
+	return errors.Join(serveHTTP(ctx, stop, store.healthHandler(), health, p.Logger), store.stop())
 }
 
 func (c *eventstoreServe) config(p *process) (embedded.Config, error) {
@@ -105,7 +81,7 @@ func (c *eventstoreServe) config(p *process) (embedded.Config, error) {
 		return embedded.Config{}, err
 	}
 	config := embedded.Config{
-		Dir: c.Data, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync, User: c.User, Password: string(c.Password), Logger: p.logger,
+		Dir: c.Data, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync, User: c.User, Password: string(c.Password), Logger: p.Logger,
 	}
 	if c.TLSCertificate == "" {
 		return config, nil
@@ -156,61 +132,4 @@ func (c *eventstoreServe) checkReach(address string) error {
 			address, envName("listen"), envName("tls-certificate"), envName("insecure"))
 	}
 	return nil
-}
-
-// runningStore is an embedded event store that serves.
-type runningStore struct {
-	store    *embedded.Store
-	listener net.Listener
-	secure   bool
-	admin    *storeAdmin
-	ended    chan struct{} // closed when serving has ended
-	err      error         // why; valid once ended is closed
-}
-
-func startEventStore(ctx context.Context, config embedded.Config, listener net.Listener) (*runningStore, error) {
-	store, err := embedded.Open(config)
-	if err != nil {
-		return nil, usageError{errors.Join(err, listener.Close())}
-	}
-	if err := closeToOthers(config.Dir); err != nil {
-		config.Logger.WarnContext(ctx, "other users of the machine can enter the folder of the event store", slog.Any("error", err))
-	}
-	r := &runningStore{store: store, listener: listener, secure: config.TLS != nil, ended: make(chan struct{})}
-	if r.admin, err = serveStoreAdmin(ctx, store, config.Dir); err != nil {
-		config.Logger.WarnContext(ctx, "stat, check and backup must wait until the event store is stopped", slog.Any("error", err))
-	}
-	go func() {
-		defer close(r.ended)
-		r.err = store.Serve(listener)
-	}()
-	return r, nil
-}
-
-// closeToOthers takes from the folder of a store what users may do that are neither its owner nor of its group. A new one is
-// made closed.
-func closeToOthers(folder string) error {
-	info, err := os.Stat(folder)
-	if err != nil || info.Mode().Perm()&0o007 == 0 {
-		return err
-	}
-	return os.Chmod(folder, info.Mode()&^0o007)
-}
-
-func (r *runningStore) url() string {
-	security := "?tls=false"
-	if r.secure {
-		security = "?tls=true"
-	}
-	return "esdb://" + clientAddress(r.listener) + security
-}
-
-func (r *runningStore) stop() error {
-	err := r.store.Close()
-	<-r.ended
-	r.admin.stop()
-	if errors.Is(r.err, embedded.ErrClosed) { // closed before it served
-		return err
-	}
-	return errors.Join(r.err, err)
 }

@@ -32,14 +32,14 @@ func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
 	if err := validate(c); err != nil {
 		return err
 	}
-	from, err := eventstore.Open(eventstore.Config{URL: string(c.From), Logger: p.logger})
+	from, err := eventstore.Open(eventstore.Config{URL: string(c.From), Logger: p.Logger})
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	defer from.Close()
-	to, err := eventstore.Open(eventstore.Config{URL: string(c.To), Logger: p.logger})
+	to, err := eventstore.Open(eventstore.Config{URL: string(c.To), Logger: p.Logger})
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	defer to.Close()
 	if err := c.checkTarget(ctx, from, to); err != nil {
@@ -52,9 +52,9 @@ func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
 	case err != nil:
 		return err
 	case c.JSON:
-		return printJSON(p.stdout, copiedView(copied))
+		return printJSON(p.Stdout, copiedView(copied))
 	}
-	_, err = fmt.Fprintf(p.stdout, "%d events, %d of them new, are the same in both: hash chain %s\n", copied.Events, copied.New, copied.Chain)
+	_, err = fmt.Fprintf(p.Stdout, "%d events, %d of them new, are the same in both: hash chain %s\n", copied.Events, copied.New, copied.Chain)
 	return err
 }
 
@@ -77,7 +77,7 @@ func (c *eventstoreCopy) checkTarget(ctx context.Context, from, to *eventstore.S
 }
 
 func (c *eventstoreCopy) copy(ctx context.Context, p *process, from, to *eventstore.Store) (copied logcopy.Result, err error) {
-	show, end := logProgress(p)
+	show, end := logProgress(p.Stderr)
 	defer func() { end(err == nil) }()
 	var stage logcopy.Stage
 	var began, told time.Time
@@ -88,9 +88,9 @@ func (c *eventstoreCopy) copy(ctx context.Context, p *process, from, to *eventst
 		}
 		rate := float64(at.Events) / max(now.Sub(began).Seconds(), 1)
 		show(fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit, at.Head.Commit)
-		if now.Sub(told) > copyReports && !isTerminal(p.stderr) {
+		if now.Sub(told) > copyReports && !isTerminal(p.Stderr) {
 			told = now
-			p.logger.InfoContext(ctx, "copying the log", slog.String("stage", string(stage)), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
+			p.Logger.InfoContext(ctx, "copying the log", slog.String("stage", string(stage)), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
 				slog.Uint64("position", at.At.Commit), slog.Uint64("head", at.Head.Commit))
 		}
 	})

@@ -30,9 +30,9 @@ func (c *eventstorePrepare) Run(ctx context.Context, p *process) error {
 	if err := validate(c); err != nil {
 		return err
 	}
-	store, err := eventstore.Open(eventstore.Config{URL: string(c.Eventstore), Logger: p.logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(c.Eventstore), Logger: p.Logger})
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
@@ -49,13 +49,13 @@ func (c *eventstorePrepare) Run(ctx context.Context, p *process) error {
 		Changed: len(readers.After) > len(readers.Before),
 	}
 	if c.JSON {
-		return printJSON(p.stdout, view)
+		return printJSON(p.Stdout, view)
 	}
 	if !view.Changed {
-		_, err = fmt.Fprintf(p.stdout, "%s may read the log of all streams ($all) already: %s\n", c.User, strings.Join(view.After, ", "))
+		_, err = fmt.Fprintf(p.Stdout, "%s may read the log of all streams ($all) already: %s\n", c.User, strings.Join(view.After, ", "))
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s may read the log of all streams ($all): %s, before %s\n",
+	_, err = fmt.Fprintf(p.Stdout, "%s may read the log of all streams ($all): %s, before %s\n",
 		c.User, strings.Join(view.After, ", "), strings.Join(view.Before, ", "))
 	return err
 }

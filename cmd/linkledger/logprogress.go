@@ -1,14 +1,18 @@
 package main
 
-import "github.com/jedib0t/go-pretty/v6/progress"
+import (
+	"io"
+
+	"github.com/jedib0t/go-pretty/v6/progress"
+)
 
 // logProgress returns what shows how far a reader of the log is, where somebody is at the terminal, and what ends the show.
-func logProgress(p *process) (show func(message string, at, head uint64), end func(complete bool)) {
-	if !isTerminal(p.stderr) {
+func logProgress(stderr io.Writer) (show func(message string, at, head uint64), end func(complete bool)) {
+	if !isTerminal(stderr) {
 		return func(string, uint64, uint64) {}, func(bool) {}
 	}
 	bar := progress.NewWriter()
-	bar.SetOutputWriter(p.stderr)
+	bar.SetOutputWriter(stderr)
 	bar.SetAutoStop(false)
 	bar.SetTrackerPosition(progress.PositionRight)
 	bar.Style().Visibility = progress.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}

@@ -36,15 +36,8 @@ func main() {
 	}
 }
 
-// usageError is an error that the user can mend by calling otherwise or by changing the machine.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 func exitCode(err error) int {
-	if _, ok := errors.AsType[usageError](err); ok {
+	if isUsage(err) {
 		return exitUsage
 	}
 	return exitFailed
@@ -56,7 +49,7 @@ type exited int
 // run is the whole program but for the process: a test may call it.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) (err error) {
 	var cli commandLine
-	p := &process{getenv: getenv, stdout: stdout, stderr: stderr}
+	p := &process{getenv: getenv, Console: Console{Stdout: stdout, Stderr: stderr}}
 	parser, err := newParser(&cli, p)
 	if err != nil {
 		return err
@@ -76,7 +69,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return usage("%s (linkledger --help lists the commands)", withoutConnections(err.Error()))
 	}
-	p.logger = newLogger(stderr, cli.LogFormat, cli.LogLevel)
+	p.Logger = newLogger(stderr, cli.LogFormat, cli.LogLevel)
 	call.BindTo(ctx, (*context.Context)(nil))
 	return call.Run(p)
 }
@@ -88,7 +81,7 @@ func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
 			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that "+
 			"LINKLEDGER_LISTEN_FILE names."),
 		kong.Vars{"version": version},
-		kong.Writers(p.stdout, p.stderr),
+		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.Resolvers(environment(p.getenv)),
 		kong.UsageOnError(),
@@ -111,10 +104,9 @@ func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 
 // process is what a command gets from the outside.
 type process struct {
+	Console
+
 	getenv func(string) string
-	stdout io.Writer
-	stderr io.Writer
-	logger *slog.Logger
 }
 
 // withoutPath is an error of a file without its name: in the place of one, the secret itself is given easily.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"crypto/rand"
 	"encoding/base64"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"linkledger/commands"
 	"linkledger/projections/readmodel"
 )
 
@@ -46,47 +44,4 @@ func devMasterKey(folder string) (key secret, err error) {
 		return "", usage("cannot write the master key: %w", err)
 	}
 	return key, nil
-}
-
-// explainedKey says what an operator can do about a master key that is missing or wrong.
-func explainedKey(err error) error {
-	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, commands.ErrNothingSealed) {
-		return usage("%w, with --master-key (%s)", err, envName("master-key"))
-	}
-	return err
-}
-
-// keysOnDemand opens the database when a key is asked for, which many an operator command never does.
-type keysOnDemand struct{ of *place }
-
-var _ commands.AccountKeys = keysOnDemand{}
-
-func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
-	if k.of.Database == "" {
-		if err := k.of.locate(); err != nil {
-			return err
-		}
-	}
-	db, err := k.of.openReadModels(ctx, 1)
-	if err != nil {
-		return err
-	}
-	return errors.Join(question(db), db.Close())
-}
-
-// AccountKey implements commands.AccountKeys.
-func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err })
-	return key, err
-}
-
-// MakeAccountKey implements commands.AccountKeys.
-func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.MakeAccountKey(ctx, account); return err })
-	return key, err
-}
-
-// EraseAccountKey implements commands.AccountKeys.
-func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
-	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
 }

@@ -2,49 +2,49 @@ package main
 
 import (
 	"context"
+	"errors"
 
 	"linkledger/commands"
-	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
 
-// place is where the installation is that an operator command is for.
-type place struct {
+// Installation is a running installation that an operator command is for.
+type Installation struct {
 	backends
 	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
 }
 
 // locate fills in the connection strings that were not given.
-func (t *place) locate() error {
-	if err := validate(t); err != nil {
+func (i *Installation) locate() error {
+	if err := validate(i); err != nil {
 		return err
 	}
-	if t.EventStore != "" && t.Database != "" {
+	if i.EventStore != "" && i.Database != "" {
 		return nil
 	}
-	running, err := findRunning(t.Data)
+	running, err := findRunning(i.Data)
 	if err != nil {
 		return err
 	}
-	if t.EventStore == "" {
-		t.EventStore = running.EventStore
+	if i.EventStore == "" {
+		i.EventStore = running.EventStore
 	}
-	if t.Database == "" {
-		t.Database = running.Database
+	if i.Database == "" {
+		i.Database = running.Database
 	}
-	if t.MasterKey == "" {
-		t.MasterKey, err = storedMasterKey(t.Data)
+	if i.MasterKey == "" {
+		i.MasterKey, err = storedMasterKey(i.Data)
 	}
 	return err
 }
 
 // openReadModels opens the database of an installation for an operator command.
-func (t *place) openReadModels(ctx context.Context, connections int) (*readmodel.DB, error) {
-	key, err := t.keys()
+func (i *Installation) openReadModels(ctx context.Context, connections int) (*readmodel.DB, error) {
+	key, err := i.keys()
 	if err != nil {
 		return nil, err
 	}
-	db, err := readmodel.Open(ctx, string(t.Database), connections)
+	db, err := readmodel.Open(ctx, string(i.Database), connections)
 	if err != nil {
 		return nil, usage("no database answers: %w: is it running?", err)
 	}
@@ -52,9 +52,37 @@ func (t *place) openReadModels(ctx context.Context, connections int) (*readmodel
 	return db, nil
 }
 
-// handler returns what carries out commands of an operator.
-func (t *place) handler(p *process, store *eventstore.Store) *commands.Handler {
-	return commands.NewHandler(commands.Config{
-		Store: store, Logger: p.logger, Keys: keysOnDemand{t}, SealNotes: t.MasterKey != "",
-	})
+// keysOnDemand opens the database when a key is asked for, which many an operator command never does.
+type keysOnDemand struct{ of *Installation }
+
+var _ commands.AccountKeys = keysOnDemand{}
+
+func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
+	if k.of.Database == "" {
+		if err := k.of.locate(); err != nil {
+			return err
+		}
+	}
+	db, err := k.of.openReadModels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(question(db), db.Close())
+}
+
+// AccountKey implements commands.AccountKeys.
+func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
+	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err })
+	return key, err
+}
+
+// MakeAccountKey implements commands.AccountKeys.
+func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
+	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.MakeAccountKey(ctx, account); return err })
+	return key, err
+}
+
+// EraseAccountKey implements commands.AccountKeys.
+func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
+	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
 }

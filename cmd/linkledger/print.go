@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,13 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 )
+
+// Console is where a command prints, and what it logs to.
+type Console struct {
+	Stdout io.Writer
+	Stderr io.Writer
+	Logger *slog.Logger
+}
 
 // printJSON prints a value for scripts.
 func printJSON(w io.Writer, value any) error { return json.NewEncoder(w).Encode(value) }

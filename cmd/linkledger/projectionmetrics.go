@@ -4,16 +4,19 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"linkledger/events/eventstore"
 	"linkledger/projections"
 	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
 )
 
-// boardCollector exports the state of the projections.
-type boardCollector struct {
-	board *status.Registry
+// registryCollector exports the state of the projections.
+type registryCollector struct {
+	registry *status.Registry
 }
 
 var (
@@ -35,7 +38,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
+func (c registryCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- positionMetric
 	descs <- eventsMetric
 	descs <- failingMetric
@@ -46,8 +49,8 @@ func (c *boardCollector) Describe(descs chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (c *boardCollector) Collect(metrics chan<- prometheus.Metric) {
-	for _, status := range c.board.All() {
+func (c registryCollector) Collect(metrics chan<- prometheus.Metric) {
+	for _, status := range c.registry.All() {
 		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
 			metrics <- prometheus.MustNewConstMetric(desc, kind, value, status.Projection, strconv.Itoa(status.Generation))
 		}
@@ -70,8 +73,13 @@ func truth(b bool) float64 {
 
 // overviewCollector exports what operators see of the projections, whichever process owns them.
 type overviewCollector struct {
-	service *service
+	db     *readmodel.DB
+	store  *eventstore.Store
+	logger *slog.Logger
 }
+
+// scrapeTimeout bounds the questions of one scrape.
+const scrapeTimeout = 2 * time.Second
 
 var (
 	lagEventsMetric = prometheus.NewDesc("linkledger_projection_lag_events",
@@ -94,11 +102,11 @@ func (c overviewCollector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector. Where the database or the event store does not answer, it has nothing to tell.
 func (c overviewCollector) Collect(metrics chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
-	overviews, err := projections.Overviews(ctx, c.service.db, c.service.store)
+	overviews, err := projections.Overviews(ctx, c.db, c.store)
 	if err != nil {
-		c.service.logger.DebugContext(ctx, "lag of the projections not known", slog.Any("error", err))
+		c.logger.DebugContext(ctx, "lag of the projections not known", slog.Any("error", err))
 		return
 	}
 	for _, o := range overviews {

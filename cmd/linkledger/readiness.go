@@ -26,10 +26,10 @@ const (
 )
 
 // ready answers 200 when requests can be served, otherwise 503, with the state of each part.
-func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http.Request) {
+func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	checks := s.check(r.Context())
-	checks["process"] = stopping.Err()
-	checks["clicks"] = s.clicks.Health()
+	checks["process"] = s.Stopping.Err()
+	checks["clicks"] = s.Clicks.Health()
 	state := make(map[string]string, len(checks)+1)
 	code := http.StatusOK
 	for name, err := range checks {
@@ -39,19 +39,19 @@ func (s *service) ready(stopping context.Context, w http.ResponseWriter, r *http
 			code = http.StatusServiceUnavailable
 		}
 	}
-	if s.spool != nil { // clicks that wait there are no reason to send no visitors
-		state["spool"] = s.clicks.Stats().Backlog.String()
+	if s.Spooled { // clicks that wait there are no reason to send no visitors
+		state["spool"] = s.Clicks.Stats().Backlog.String()
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(code)
 	if err := json.NewEncoder(w).Encode(state); err != nil && !errors.Is(err, context.Canceled) {
-		s.logger.DebugContext(r.Context(), "readiness not sent", slog.Any("error", err))
+		s.Logger.DebugContext(r.Context(), "readiness not sent", slog.Any("error", err))
 	}
 }
 
 // check asks the event store and the database at the same time. Each that does not answer is reported once: what the
 // projections need of it is then not known, and not a fault of theirs.
-func (s *service) check(ctx context.Context) map[string]error {
+func (s *Service) check(ctx context.Context) map[string]error {
 	var store, database, generations, lag error
 	var overviews []status.Overview
 	var asking sync.WaitGroup
@@ -62,12 +62,12 @@ func (s *service) check(ctx context.Context) map[string]error {
 			question(ctx)
 		})
 	}
-	ask(func(ctx context.Context) { _, store = s.store.Head(ctx) })
-	ask(func(ctx context.Context) { database = s.db.PingContext(ctx) })
+	ask(func(ctx context.Context) { _, store = s.Store.Head(ctx) })
+	ask(func(ctx context.Context) { database = s.DB.PingContext(ctx) })
 	ask(func(ctx context.Context) { overviews, generations = s.settledGenerations(ctx) })
 	asking.Wait()
 	if store == nil {
-		ask(func(ctx context.Context) { lag = projections.AddLag(ctx, s.store, overviews) })
+		ask(func(ctx context.Context) { lag = projections.AddLag(ctx, s.Store, overviews) })
 		asking.Wait()
 	}
 	checks := map[string]error{"eventstore": store, "database": database}
@@ -86,23 +86,23 @@ func (s *service) check(ctx context.Context) map[string]error {
 }
 
 // problem is why readers should not rely on a projection, or nil.
-func (s *service) problem(o status.Overview) error {
+func (s *Service) problem(o status.Overview) error {
 	switch {
 	case o.State == status.Unowned:
 		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
 	case o.State == status.Paused, o.State == status.Stopped, o.State == status.Misplaced:
 		return fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
-	case o.Lag > s.ReadyMaxLag:
+	case o.Lag > s.MaxLag:
 		return fmt.Errorf("%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents, cmp.Or(o.LastError, "no error"))
 	}
 	return nil
 }
 
 // settledGenerations returns the projections as soon as all that readers see have owners, or at the end of ownerGrace.
-func (s *service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
+func (s *Service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
 	grace := time.After(ownerGrace)
 	for {
-		overviews, err := projections.Generations(ctx, s.db)
+		overviews, err := projections.Generations(ctx, s.DB)
 		if err != nil || !slices.ContainsFunc(overviews, unowned) {
 			return overviews, err
 		}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-
-	"linkledger/httpapi"
 )
 
 // serveCommand runs the service against backends that run elsewhere.
@@ -33,22 +31,20 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	admin := serveAdmin(internal, p.logger)
+	admin := serveAdmin(internal, p.Logger)
 	defer func() { err = errors.Join(err, admin.close()) }()
-	s, err := openService(ctx, p, admin, serviceConfig{
-		eventStore: c.EventStore, database: c.Database, sealing: c.sealing, baseURL: c.BaseURL, roles: c.Roles,
-		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
-		origins: c.CORSOrigins, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
-		projecting: c.projecting,
-	})
+	s, err := openProgram(ctx, Config{
+		listeners: c.listeners, backends: c.backends, redirecting: c.inFolder(filepath.Join("data", "spool")), projecting: c.projecting,
+		Origins: c.CORSOrigins, Roles: c.Roles, Version: version, Getenv: p.getenv, Logger: p.Logger,
+	}, admin)
 	if err != nil {
 		if ctx.Err() != nil { // told to stop while it waited
 			return nil
 		}
 		return err
 	}
-	defer func() { err = errors.Join(err, within(s.close)) }()
-	p.logger.InfoContext(ctx, "serving",
+	defer func() { err = errors.Join(err, s.close()) }()
+	p.Logger.InfoContext(ctx, "serving",
 		slog.String("listen", public.Addr().String()), slog.String("admin", internal.Addr().String()), slog.Any("roles", c.Roles))
 	return s.run(ctx, public, admin)
 }

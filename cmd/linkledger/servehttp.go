@@ -24,17 +24,14 @@ const (
 	drainTimeout = 10 * time.Second
 )
 
-// serve answers what comes to the public address. Visits of short links have a lane of their own.
-func (s *service) serve(ctx context.Context, fail context.CancelCauseFunc, public net.Listener) error {
-	if !s.has(roleRedirect) {
-		return serveHTTP(ctx, fail, s.handler, public, s.logger)
-	}
+// serveShort serves like serveHTTP, and answers visits of short links on the fast path.
+func serveShort(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, public net.Listener, logger *slog.Logger) error {
 	visits := fastpath.Listen(public, fastpath.Config{
-		Handler: s.handler, Takes: httpapi.IsShort,
-		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(s.logger),
+		Handler: handler, Takes: httpapi.IsShort,
+		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(logger),
 	})
 	drained := drainAfter(ctx, visits.Shutdown)
-	return errors.Join(serveHTTP(ctx, fail, s.handler, visits, s.logger), <-drained)
+	return errors.Join(serveHTTP(ctx, fail, handler, visits, logger), <-drained)
 }
 
 // serveHTTP serves until ctx ends, then lets the requests in flight finish.

@@ -62,13 +62,12 @@ func openDatabase(ctx context.Context, dsn connection, key *readmodel.MasterKey,
 		}
 		return nil
 	})
-	_, explained := errors.AsType[usageError](err)
 	switch {
 	case err == nil:
 		return db, nil
 	case ctx.Err() != nil: // it is not the database's fault
 		return nil, fmt.Errorf("stopped while the database was opened: %w", context.Cause(ctx))
-	case explained:
+	case isUsage(err):
 		return nil, err
 	}
 	return nil, usage("%w; --database (%s) names it", err, envName("database"))
@@ -79,7 +78,7 @@ const logInterval = 5 * time.Second
 
 // watchLog calls answered when the event store has answered, and returns when the database is known to belong to its log.
 // Meanwhile the service does what it can without.
-func (s *service) watchLog(ctx context.Context, answered func()) error {
+func (s *Program) watchLog(ctx context.Context, answered func()) error {
 	passes := func(err error) bool {
 		return !errors.Is(err, eventstore.ErrDenied) && !errors.Is(err, projections.ErrOtherLog)
 	}
@@ -87,7 +86,7 @@ func (s *service) watchLog(ctx context.Context, answered func()) error {
 	check := func() (err error) {
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
-		known, err = projections.CheckLog(trying, s.db, s.store)
+		known, err = projections.CheckLog(trying, s.db, s.Store)
 		return err
 	}
 	for {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -19,9 +20,13 @@ type traces struct {
 	provider *sdktrace.TracerProvider // nil: none
 }
 
-func openTraces(ctx context.Context, p *process) (traces, error) {
+// flushTimeout bounds the sending of what is left when the process ends.
+const flushTimeout = 10 * time.Second
+
+// openTraces prepares to send traces, under the version of the program.
+func openTraces(ctx context.Context, getenv func(string) string, version string, logger *slog.Logger) (traces, error) {
 	const protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	if asked := cmp.Or(p.getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), p.getenv(protocol), "grpc"); asked != "grpc" {
+	if asked := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv(protocol), "grpc"); asked != "grpc" {
 		return traces{}, usage("%s is %s: --traces (%s) sends over grpc alone", protocol, asked, envName("traces"))
 	}
 	exporter, err := otlptracegrpc.New(ctx) // does not connect yet
@@ -35,7 +40,7 @@ func openTraces(ctx context.Context, p *process) (traces, error) {
 		return traces{}, usage("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
-		p.logger.WarnContext(ctx, "traces are lost", slog.Any("error", err))
+		logger.WarnContext(ctx, "traces are lost", slog.Any("error", err))
 	}))
 	return traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))}, nil
 }
@@ -53,7 +58,7 @@ func (t traces) close() {
 	if t.provider == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), drainTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
 	_ = t.provider.Shutdown(ctx)
 }

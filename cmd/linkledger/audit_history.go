@@ -13,34 +13,33 @@ import (
 	"linkledger/queries"
 )
 
-// auditHistory tells the history of a hash.
-type auditHistory struct {
-	place
-	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
-	Account string `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
-	Clicks  bool   `help:"Tell every click in place of the clicks of each day; this reads the log from the first claim of the hash on."`
-	Format  string `help:"table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
+// historyQuery asks for the history of a hash.
+type historyQuery struct {
+	Hash    string
+	Account string // user name or id; empty: whose the links are does not matter
+	Clicks  bool   // each of them, in place of the clicks of each day
+	Format  string // table, json, ndjson or csv
 }
 
-// Run implements the command.
-func (c *auditHistory) Run(ctx context.Context, p *process) error {
-	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		handler := c.handler(p, store)
-		account, err := accountNamed(ctx, handler, c.Account)
+// printHistory prints everything that happened to a hash and to the links that ever lived under it.
+func printHistory(ctx context.Context, o Operator, q historyQuery) error {
+	return o.withLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
+		handler := o.handler(store)
+		account, err := accountNamed(ctx, handler, q.Account)
 		if err != nil {
 			return err
 		}
-		history, err := handler.History(ctx, commands.HistoryOf{Hash: c.Hash, Account: account})
+		history, err := handler.History(ctx, commands.HistoryOf{Hash: q.Hash, Account: account})
 		if err != nil {
 			return err
 		}
 		told := toldHistory{HashHistory: history}
-		if told.Links, err = c.lives(ctx, history.Links); err != nil {
+		if told.Links, err = q.lives(ctx, o, history.Links); err != nil {
 			return err
 		}
-		out := historyPrinter{out: p.stdout, format: c.Format, username: usernames(ctx, handler)}
+		out := historyPrinter{out: o.Stdout, format: q.Format, username: usernames(ctx, handler)}
 		return out.print(told, func(visit func(commands.HistoryEntry) error) error {
-			if c.Clicks {
+			if q.Clicks {
 				return handler.ReplayHistory(ctx, history, visit)
 			}
 			for _, entry := range append(history.Entries, told.days()...) {
@@ -51,6 +50,17 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 			return nil
 		})
 	})
+}
+
+// accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.
+func accountNamed(ctx context.Context, handler *commands.Handler, name string) (string, error) {
+	if name == "" {
+		return "", nil
+	}
+	if id, err := uuid.Parse(name); err == nil {
+		return id.String(), nil
+	}
+	return handler.AccountID(ctx, name)
 }
 
 // usernames returns what tells the user names of accounts, each of which is looked up once; the id stands for one that is
@@ -90,7 +100,7 @@ type dayClicks struct {
 }
 
 // lives adds the clicks of each day, unless every click is told.
-func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]toldLife, error) {
+func (q historyQuery) lives(ctx context.Context, o Operator, links []commands.LinkLife) ([]toldLife, error) {
 	lives := make([]toldLife, len(links))
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
@@ -100,17 +110,17 @@ func (c *auditHistory) lives(ctx context.Context, links []commands.LinkLife) ([]
 			return nil, err
 		}
 	}
-	if c.Clicks {
+	if q.Clicks {
 		return lives, nil
 	}
-	if c.Database == "" {
-		if err := c.locate(); err != nil {
+	if o.Database == "" {
+		if err := o.locate(); err != nil {
 			return nil, err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
-	db, err := c.openReadModels(ctx, 1)
+	db, err := o.openReadModels(ctx, 1)
 	if err != nil {
 		return nil, err
 	}

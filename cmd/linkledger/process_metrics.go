@@ -3,16 +3,24 @@ package main
 import (
 	"cmp"
 	"errors"
+	"log/slog"
+	"net/http"
 	"strconv"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"linkledger/commands"
 	"linkledger/events/eventstore"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
+	"linkledger/queries/cache"
 )
 
-// observed counts and times what the parts of the service do.
-type observed struct {
+// metrics counts and times what the parts of the service do.
+type metrics struct {
 	requests     *prometheus.HistogramVec
 	calls        *prometheus.HistogramVec
 	batchSeconds *prometheus.HistogramVec
@@ -21,9 +29,9 @@ type observed struct {
 	logins       *prometheus.CounterVec
 }
 
-func newObserved() *observed {
+func newMetrics() *metrics {
 	seconds := prometheus.ExponentialBucketsRange(0.000_5, 30, 12)
-	return &observed{
+	return &metrics{
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "linkledger_http_request_duration_seconds", Help: "Requests that were answered.", Buckets: seconds,
 		}, []string{"method", "route", "code"}),
@@ -50,15 +58,15 @@ func newObserved() *observed {
 }
 
 // request is httpapi's Observe.
-func (o *observed) request(method, route string, status int, took time.Duration) {
-	o.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(took.Seconds())
+func (m *metrics) request(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(took.Seconds())
 }
 
 // login is httpapi's LoginRefused.
-func (o *observed) login(reason string) { o.logins.WithLabelValues(reason).Inc() }
+func (m *metrics) login(reason string) { m.logins.WithLabelValues(reason).Inc() }
 
 // call is the event store's OnCall.
-func (o *observed) call(call string, took time.Duration, err error) {
+func (m *metrics) call(call string, took time.Duration, err error) {
 	outcome := "ok"
 	switch {
 	case errors.Is(err, eventstore.ErrUnavailable):
@@ -66,33 +74,58 @@ func (o *observed) call(call string, took time.Duration, err error) {
 	case err != nil:
 		outcome = "refused"
 	}
-	o.calls.WithLabelValues(call, outcome).Observe(took.Seconds())
+	m.calls.WithLabelValues(call, outcome).Observe(took.Seconds())
 }
 
 // batch is the projections' OnBatch.
-func (o *observed) batch(projection string, events int, took time.Duration, err error) {
+func (m *metrics) batch(projection string, events int, took time.Duration, err error) {
 	if err != nil {
-		o.retries.WithLabelValues(projection).Inc()
+		m.retries.WithLabelValues(projection).Inc()
 		return
 	}
-	o.batchSeconds.WithLabelValues(projection).Observe(took.Seconds())
-	o.batchEvents.WithLabelValues(projection).Observe(float64(events))
+	m.batchSeconds.WithLabelValues(projection).Observe(took.Seconds())
+	m.batchEvents.WithLabelValues(projection).Observe(float64(events))
 }
 
 // Describe implements prometheus.Collector.
-func (o *observed) Describe(descs chan<- *prometheus.Desc) {
-	for _, c := range o.collectors() {
+func (m *metrics) Describe(descs chan<- *prometheus.Desc) {
+	for _, c := range m.collectors() {
 		c.Describe(descs)
 	}
 }
 
 // Collect implements prometheus.Collector.
-func (o *observed) Collect(metrics chan<- prometheus.Metric) {
-	for _, c := range o.collectors() {
-		c.Collect(metrics)
+func (m *metrics) Collect(all chan<- prometheus.Metric) {
+	for _, c := range m.collectors() {
+		c.Collect(all)
 	}
 }
 
-func (o *observed) collectors() []prometheus.Collector {
-	return []prometheus.Collector{o.requests, o.calls, o.batchSeconds, o.batchEvents, o.retries, o.logins}
+func (m *metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins}
+}
+
+// sources are the parts of a service that count for themselves.
+type sources struct {
+	Projections *status.Registry
+	Redirects   *cache.Redirects
+	Clicks      *commands.Clicks
+	DB          *readmodel.DB
+	Store       *eventstore.Store
+	Logger      *slog.Logger
+}
+
+// handler answers a scrape with what the parts of a service count, and with what the process does.
+func (m *metrics) handler(of sources) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		registryCollector{registry: of.Projections},
+		overviewCollector{db: of.DB, store: of.Store, logger: of.Logger},
+		m,
+		redirectsCollector{redirects: of.Redirects},
+		clicksCollector{clicks: of.Clicks},
+	)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"os"
@@ -21,39 +22,38 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// auditProve prints proofs.
-type auditProve struct {
-	place
-	signing
-	trusted
-	Hash       string   `arg:"" optional:"" help:"Hash of a link: prove the events of all links that ever lived under it, without clicks."`
-	Checkpoint string   `help:"File with the head that the proofs rest on, the last one in it. By default a new one is signed." placeholder:"FILE" type:"existingfile"`
-	Since      []string `help:"Files with older heads: prove that the log goes on from them." placeholder:"FILE" type:"existingfile"`
+// proofRequest is what to prove, and by which keys.
+type proofRequest struct {
+	Hash       string   // prove the events of all links that ever lived under it, without clicks; empty: none
+	Checkpoint string   // file with the head that the proofs rest on, the last one in it; empty: a new one is signed
+	Since      []string // files with older heads: prove that the log goes on from them
+	SigningKey secret   // of a new head
+	PublicKey  string   // of the heads in files
 }
 
-// Run implements the command.
-func (c *auditProve) Run(ctx context.Context, p *process) error {
-	if c.Hash == "" && len(c.Since) == 0 {
+// prove prints proofs.
+func prove(ctx context.Context, o Operator, r proofRequest) error {
+	if r.Hash == "" && len(r.Since) == 0 {
 		return usage("nothing is to be proven: give a hash, or older heads with --since")
 	}
-	older, err := c.heads(c.Since)
+	older, err := readHeads(r.Since, r.PublicKey)
 	if err != nil {
 		return err
 	}
-	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		var recorded []eventstore.Recorded
 		var cut error
-		if c.Hash != "" {
+		if r.Hash != "" {
 			var err error
-			if recorded, cut, err = recordedOf(ctx, c.handler(p, store), store, c.Hash); err != nil {
+			if recorded, cut, err = recordedOf(ctx, o.handler(store), store, r.Hash); err != nil {
 				return err
 			}
 		}
-		head, err := c.base(ctx, db, store)
+		head, err := r.base(ctx, db, store)
 		if err != nil {
 			return err
 		}
-		if err := c.write(ctx, p, logtree.New(db), head, older, recorded); err != nil {
+		if err := r.write(ctx, o, logtree.New(db), head, older, recorded); err != nil {
 			return altered(errors.Join(err, cut))
 		}
 		if cut != nil {
@@ -65,11 +65,11 @@ func (c *auditProve) Run(ctx context.Context, p *process) error {
 }
 
 // base is the head that the proofs rest on.
-func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (proof.Head, error) {
-	if c.Checkpoint == "" {
-		return c.head(ctx, db, store)
+func (r proofRequest) base(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (proof.Head, error) {
+	if r.Checkpoint == "" {
+		return signHead(ctx, db, store, r.SigningKey)
 	}
-	heads, err := c.heads([]string{c.Checkpoint})
+	heads, err := readHeads([]string{r.Checkpoint}, r.PublicKey)
 	if err != nil {
 		return proof.Head{}, err
 	}
@@ -77,7 +77,7 @@ func (c *auditProve) base(ctx context.Context, db *readmodel.DB, store *eventsto
 	tree, err := logtree.New(db).Tree(ctx)
 	if err == nil && head.N > tree.Size {
 		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or the log was cut off, or the head is of another one: "+
-			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, c.Checkpoint)
+			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, r.Checkpoint)
 	}
 	return head, err
 }
@@ -100,7 +100,7 @@ func recordedOf(
 		load = func(_ context.Context, stream string) ([]eventstore.Recorded, error) { return logged[stream], nil }
 	}
 	if refused, ok := errors.AsType[*domain.Error](err); ok {
-		return nil, nil, usageError{errors.Join(refused, cut)}
+		return nil, nil, usageError(errors.Join(refused, cut))
 	}
 	if err != nil {
 		return nil, nil, err
@@ -145,10 +145,10 @@ func missingText(logged commands.LoggedStreams) string {
 	return strings.Join(texts, ", ")
 }
 
-func (c *auditProve) write(
-	ctx context.Context, p *process, q *logtree.Reader, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
+func (r proofRequest) write(
+	ctx context.Context, o Operator, q *logtree.Reader, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
 ) error {
-	out, err := proof.NewWriter(p.stdout, head, q.Hashes(ctx))
+	out, err := proof.NewWriter(o.Stdout, head, q.Hashes(ctx))
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (c *auditProve) write(
 		}
 	}
 	if later > 0 {
-		p.logger.WarnContext(ctx, "events that came after the head are left out", slog.Int("events", later))
+		o.Logger.WarnContext(ctx, "events that came after the head are left out", slog.Int("events", later))
 	}
 	return out.Close()
 }
@@ -186,31 +186,25 @@ func altered(err error) error {
 	return err
 }
 
-// auditVerifyProof verifies a file of proofs.
-type auditVerifyProof struct {
-	trusted
-	File string `arg:"" help:"File that prove has printed." type:"existingfile"`
-}
-
-// Run implements the command.
-func (c *auditVerifyProof) Run(p *process) error {
-	if c.PublicKey == "" {
+// verifyProof verifies a file of proofs by the key of its head, and prints what it proves.
+func verifyProof(name, publicKey string, stdout io.Writer) error {
+	if publicKey == "" {
 		return usage("proofs are believed by their key: give it with --public-key (%s)", envName("public-key"))
 	}
-	file, err := os.Open(c.File)
+	file, err := os.Open(name)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	defer func() { _ = file.Close() }() // it was only read
-	proven, err := proof.Check(file, c.PublicKey)
+	proven, err := proof.Check(file, publicKey)
 	if err != nil {
-		return fmt.Errorf("%s: %w", c.File, err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if _, err := fmt.Fprintf(p.stdout, "%s: of the %d events of the signed log these are %d\n", c.File, proven.Head.N, len(proven.Events)); err != nil {
+	if _, err := fmt.Fprintf(stdout, "%s: of the %d events of the signed log these are %d\n", name, proven.Head.N, len(proven.Events)); err != nil {
 		return err
 	}
 	for _, older := range proven.Since {
-		if _, err := fmt.Fprintf(p.stdout, "the log goes on from the head of %d events, root hash %s\n", older.N, older.Hash); err != nil {
+		if _, err := fmt.Fprintf(stdout, "the log goes on from the head of %d events, root hash %s\n", older.N, older.Hash); err != nil {
 			return err
 		}
 	}
@@ -221,5 +215,5 @@ func (c *auditVerifyProof) Run(p *process) error {
 	for i, e := range proven.Events {
 		rows[i] = table.Row{e.Index, e.Position.Commit, clock(e.Time), e.Stream, e.Revision, e.Type}
 	}
-	return printTable(p.stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows)
+	return printTable(stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows)
 }

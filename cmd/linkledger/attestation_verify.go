@@ -18,22 +18,15 @@ import (
 // little, and the usual 100 would cost a third of the time to save some 30 MB.
 const seldom = 400
 
-// auditVerify holds the log against its tree and against signed heads.
-type auditVerify struct {
-	target
-	trusted
-	Checkpoint []string `help:"Files with signed heads that were kept elsewhere, one or more in each." placeholder:"FILE" type:"existingfile"`
-}
-
-// Run implements the command.
-func (c *auditVerify) Run(ctx context.Context, p *process) error {
-	heads, err := c.heads(c.Checkpoint)
+// verifyLog holds the whole log against its tree and against the signed heads in files, and prints what it finds.
+func verifyLog(ctx context.Context, o Operator, checkpoints []string, publicKey string) error {
+	heads, err := readHeads(checkpoints, publicKey)
 	if err != nil {
 		return err
 	}
 	debug.SetGCPercent(seldom)
-	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
-		found, streams, err := auditLog(ctx, p, logtree.New(db), store, heads)
+	return o.operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		found, streams, err := auditLog(ctx, o, logtree.New(db), store, heads)
 		if ctx.Err() != nil {
 			return usage("interrupted: nothing was changed")
 		}
@@ -44,13 +37,13 @@ func (c *auditVerify) Run(ctx context.Context, p *process) error {
 		if err != nil {
 			return err
 		}
-		return c.print(p, found, cuts)
+		return printFindings(o, found, cuts)
 	})
 }
 
 // auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
 func auditLog(
-	ctx context.Context, p *process, q *logtree.Reader, store *eventstore.Store, heads []proof.Head,
+	ctx context.Context, o Operator, q *logtree.Reader, store *eventstore.Store, heads []proof.Head,
 ) (proof.Findings, *proof.Streams, error) {
 	tree, err := q.Tree(ctx)
 	if err != nil {
@@ -63,7 +56,7 @@ func auditLog(
 	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
 	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.Leaves}, heads)
 	streams := proof.NewStreams()
-	show, ended := logProgress(p)
+	show, ended := logProgress(o.Stderr)
 	events := int64(0)
 	err = store.ReadWholeLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
 		events += int64(len(batch))
@@ -112,7 +105,7 @@ func placeViewOf(p proof.Place) placeView {
 	return placeView{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
 }
 
-func (c *auditVerify) print(p *process, found proof.Findings, cuts cutsView) error {
+func printFindings(o Operator, found proof.Findings, cuts cutsView) error {
 	view := findingsView{
 		cutsView: cuts,
 		Events:   found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{},
@@ -130,12 +123,12 @@ func (c *auditVerify) print(p *process, found proof.Findings, cuts cutsView) err
 		}
 	}
 	var err error
-	if c.JSON {
-		err = printJSON(p.stdout, view)
+	if o.JSON {
+		err = printJSON(o.Stdout, view)
 	} else {
-		_, err = fmt.Fprintf(p.stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
+		_, err = fmt.Fprintf(o.Stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
 			view.Events, view.Position, view.Root, len(view.Fitting))
-		err = errors.Join(err, cuts.print(p.stdout))
+		err = errors.Join(err, cuts.print(o.Stdout))
 	}
 	return errors.Join(err, explainAlteration(found.Alteration), cuts.explain())
 }

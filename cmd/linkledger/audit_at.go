@@ -12,12 +12,24 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// auditAt tells what a hash led to at a moment.
-type auditAt struct {
-	target
-	Hash    string  `arg:"" help:"Hash of a link at that time."`
-	Time    instant `help:"The moment: RFC 3339, or the beginning of a day, UTC." placeholder:"TIME" required:""`
-	Account string  `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
+// printLinkAt prints where a hash led at a moment, and how its link was set.
+func printLinkAt(ctx context.Context, o Operator, hash, username string, at time.Time) error {
+	return o.withLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
+		handler := o.handler(store)
+		account, err := accountNamed(ctx, handler, username)
+		if err != nil {
+			return err
+		}
+		moment, err := handler.URLAt(ctx, commands.AtQuery{Hash: hash, Time: at, Account: account})
+		if err != nil {
+			return err
+		}
+		view := momentViewOf(moment)
+		if o.JSON {
+			return printJSON(o.Stdout, view)
+		}
+		return printTable(o.Stdout, table.Row{"field", "value"}, view.rows())
+	})
 }
 
 // momentView is a link at a moment as it is printed.
@@ -39,26 +51,6 @@ type momentView struct {
 	ModifiedAt     time.Time `json:"modified_at"`
 	Since          time.Time `json:"since"`          // it was like this
 	Until          time.Time `json:"until,omitzero"` // absent: it still is
-}
-
-// Run implements the command.
-func (c *auditAt) Run(ctx context.Context, p *process) error {
-	return c.auditing(ctx, p, func(ctx context.Context, store *eventstore.Store) error {
-		handler := c.handler(p, store)
-		account, err := accountNamed(ctx, handler, c.Account)
-		if err != nil {
-			return err
-		}
-		moment, err := handler.URLAt(ctx, commands.AtQuery{Hash: c.Hash, Time: c.Time.Time, Account: account})
-		if err != nil {
-			return err
-		}
-		view := momentViewOf(moment)
-		if c.JSON {
-			return printJSON(p.stdout, view)
-		}
-		return printTable(p.stdout, table.Row{"field", "value"}, view.rows())
-	})
 }
 
 func momentViewOf(m commands.URLMoment) momentView {

@@ -7,9 +7,9 @@ import (
 	"linkledger/queries/cache"
 )
 
-// targetsCollector exports the use of the memory of targets.
-type targetsCollector struct {
-	targets *cache.Redirects
+// redirectsCollector exports the use of the memory of redirects.
+type redirectsCollector struct {
+	redirects *cache.Redirects
 }
 
 var (
@@ -24,7 +24,7 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (c targetsCollector) Describe(descs chan<- *prometheus.Desc) {
+func (c redirectsCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- cacheBytesMetric
 	descs <- cacheEntriesMetric
 	descs <- cacheHitsMetric
@@ -32,8 +32,8 @@ func (c targetsCollector) Describe(descs chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (c targetsCollector) Collect(metrics chan<- prometheus.Metric) {
-	stats := c.targets.Stats()
+func (c redirectsCollector) Collect(metrics chan<- prometheus.Metric) {
+	stats := c.redirects.Stats()
 	metrics <- prometheus.MustNewConstMetric(cacheBytesMetric, prometheus.GaugeValue, float64(stats.Bytes))
 	metrics <- prometheus.MustNewConstMetric(cacheEntriesMetric, prometheus.GaugeValue, float64(stats.Entries))
 	metrics <- prometheus.MustNewConstMetric(cacheHitsMetric, prometheus.CounterValue, float64(stats.Hits))

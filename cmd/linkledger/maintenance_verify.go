@@ -12,10 +12,6 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-type projectionsVerify struct {
-	someProjections
-}
-
 // verificationView is what a verification found, as it is printed.
 type verificationView struct {
 	Name        string              `json:"name"`
@@ -27,16 +23,12 @@ type verificationView struct {
 	Differences []verify.Difference `json:"differences"` // the first of each table
 }
 
-// Run implements the command.
-func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
-	names, err := c.names()
-	if err != nil {
-		return err
-	}
-	return c.operate(ctx, p, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+// verifyProjections replays the log and prints which rows of the tables that serve are not as it says.
+func verifyProjections(ctx context.Context, o Operator, names []string) error {
+	return o.operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		views, different := make([]verificationView, 0, len(names)), int64(0)
 		for _, name := range names {
-			found, err := c.verify(ctx, p, db, store, name)
+			found, err := verifyProjection(ctx, o, db, store, name)
 			if ctx.Err() != nil {
 				return usage("interrupted: nothing was changed")
 			}
@@ -48,7 +40,7 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 				found.Name, found.Generation, found.Position.Commit, found.Events, found.Rows, found.Different, found.Differences,
 			})
 		}
-		if err := c.print(p, views); err != nil {
+		if err := printVerified(o, views); err != nil {
 			return err
 		}
 		if different > 0 {
@@ -58,34 +50,34 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 	})
 }
 
-// verify verifies one projection, and shows how far it is where somebody is at the terminal.
-func (c *projectionsVerify) verify(ctx context.Context, p *process, db *readmodel.DB, store *eventstore.Store, name string) (verify.Result, error) {
-	if c.JSON || !isTerminal(p.stdout) {
+// verifyProjection verifies one projection, and shows how far it is where somebody is at the terminal.
+func verifyProjection(ctx context.Context, o Operator, db *readmodel.DB, store *eventstore.Store, name string) (verify.Result, error) {
+	if o.JSON || !isTerminal(o.Stdout) {
 		return projections.Verify(ctx, db, store, name, func([]status.Progress) {})
 	}
-	bars := newProgressBars(p)
+	bars := newProgressBars(o.Stdout)
 	found, err := projections.Verify(ctx, db, store, name, bars.tell)
 	bars.end(err == nil)
 	return found, err
 }
 
-func (c *projectionsVerify) print(p *process, views []verificationView) error {
-	if c.JSON {
-		return printJSON(p.stdout, views)
+func printVerified(o Operator, views []verificationView) error {
+	if o.JSON {
+		return printJSON(o.Stdout, views)
 	}
 	for _, v := range views {
-		if _, err := fmt.Fprintf(p.stdout, "%s generation %d at position %d: %d events, %d rows, %d different\n",
+		if _, err := fmt.Fprintf(o.Stdout, "%s generation %d at position %d: %d events, %d rows, %d different\n",
 			v.Name, v.Generation, v.Position, v.Events, v.Rows, v.Different); err != nil {
 			return err
 		}
 		for _, d := range v.Differences {
-			if _, err := fmt.Fprintf(p.stdout, "  %s %s\n    found  %s\n    log    %s\n",
+			if _, err := fmt.Fprintf(o.Stdout, "  %s %s\n    found  %s\n    log    %s\n",
 				d.Table, shownText(string(d.Key)), rowOr(d.Found, "no such row"), rowOr(d.Replayed, "no such row")); err != nil {
 				return err
 			}
 		}
 		if more := v.Different - int64(len(v.Differences)); more > 0 {
-			if _, err := fmt.Fprintf(p.stdout, "  and %d more\n", more); err != nil {
+			if _, err := fmt.Fprintf(o.Stdout, "  and %d more\n", more); err != nil {
 				return err
 			}
 		}

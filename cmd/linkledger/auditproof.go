@@ -1,0 +1,75 @@
+package main
+
+import "context"
+
+// auditKey makes a key that signs heads.
+type auditKey struct {
+	File string `arg:"" help:"File to write the private key to; it must not exist."`
+	Name string `help:"Name of the key, which heads carry: the host of the short links, for instance." default:"linkledger"`
+}
+
+// Run implements the command.
+func (c *auditKey) Run(p *process) error {
+	return newSigningKey(c.File, c.Name, p.Stdout)
+}
+
+// signing is the key that signs heads.
+type signing struct {
+	SigningKey secret `help:"Private key that signs heads, as audit key makes it: best given as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
+}
+
+// trusted is the key that heads are believed by.
+type trusted struct {
+	PublicKey string `help:"Public key of the heads, as audit key prints it." placeholder:"KEY"`
+}
+
+// auditCheckpoint prints the signed head of the log.
+type auditCheckpoint struct {
+	Installation
+	signing
+}
+
+// Run implements the command.
+func (c *auditCheckpoint) Run(ctx context.Context, p *process) error {
+	return printHead(ctx, operator(&c.Installation, p), c.SigningKey)
+}
+
+// auditProve prints proofs.
+type auditProve struct {
+	Installation
+	signing
+	trusted
+	Hash       string   `arg:"" optional:"" help:"Hash of a link: prove the events of all links that ever lived under it, without clicks."`
+	Checkpoint string   `help:"File with the head that the proofs rest on, the last one in it. By default a new one is signed." placeholder:"FILE" type:"existingfile"`
+	Since      []string `help:"Files with older heads: prove that the log goes on from them." placeholder:"FILE" type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditProve) Run(ctx context.Context, p *process) error {
+	return prove(ctx, operator(&c.Installation, p), proofRequest{
+		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey, PublicKey: c.PublicKey,
+	})
+}
+
+// auditVerifyProof verifies a file of proofs.
+type auditVerifyProof struct {
+	trusted
+	File string `arg:"" help:"File that prove has printed." type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditVerifyProof) Run(p *process) error {
+	return verifyProof(c.File, c.PublicKey, p.Stdout)
+}
+
+// auditVerify holds the log against its tree and against signed heads.
+type auditVerify struct {
+	target
+	trusted
+	Checkpoint []string `help:"Files with signed heads that were kept elsewhere, one or more in each." placeholder:"FILE" type:"existingfile"`
+}
+
+// Run implements the command.
+func (c *auditVerify) Run(ctx context.Context, p *process) error {
+	return verifyLog(ctx, c.by(p), c.Checkpoint, c.PublicKey)
+}
