@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"linkledger/commands"
+	"linkledger/internal/accounts"
+	"linkledger/internal/usage"
 )
 
 // accountCommand opens and manages accounts of a running installation.
@@ -26,7 +28,7 @@ type accountCreate struct {
 
 // Run implements the command.
 func (c *accountCreate) Run(ctx context.Context, p *process) error {
-	return openAccount(ctx, c.by(p), c.Username, c.Plan)
+	return accounts.Open(ctx, c.by(p), c.Username, c.Plan)
 }
 
 type accountRotateKey struct {
@@ -36,7 +38,7 @@ type accountRotateKey struct {
 
 // Run implements the command.
 func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
-	return rotateKey(ctx, c.by(p), c.Username)
+	return accounts.RotateKey(ctx, c.by(p), c.Username)
 }
 
 type accountDeactivate struct {
@@ -46,7 +48,7 @@ type accountDeactivate struct {
 
 // Run implements the command.
 func (c *accountDeactivate) Run(ctx context.Context, p *process) error {
-	return deactivateAccount(ctx, c.by(p), c.Username)
+	return accounts.Deactivate(ctx, c.by(p), c.Username)
 }
 
 type accountReactivate struct {
@@ -56,7 +58,7 @@ type accountReactivate struct {
 
 // Run implements the command.
 func (c *accountReactivate) Run(ctx context.Context, p *process) error {
-	return reactivateAccount(ctx, c.by(p), c.Username)
+	return accounts.Reactivate(ctx, c.by(p), c.Username)
 }
 
 type accountEdit struct {
@@ -69,9 +71,9 @@ type accountEdit struct {
 // Run implements the command.
 func (c *accountEdit) Run(ctx context.Context, p *process) error {
 	if c.Plan == nil && c.Expires == nil {
-		return usage("nothing to change: give --plan or --expires")
+		return usage.Errorf("nothing to change: give --plan or --expires")
 	}
-	return editAccount(ctx, c.by(p), c.Username, commands.EditAccount{Plan: c.Plan, ExpirationDate: c.Expires})
+	return accounts.Edit(ctx, c.by(p), c.Username, commands.EditAccount{Plan: c.Plan, ExpirationDate: c.Expires})
 }
 
 type accountErase struct {
@@ -81,7 +83,7 @@ type accountErase struct {
 
 // Run implements the command.
 func (c *accountErase) Run(ctx context.Context, p *process) error {
-	return eraseAccount(ctx, c.by(p), c.Username)
+	return accounts.Erase(ctx, c.by(p), c.Username)
 }
 
 type accountList struct {
@@ -89,7 +91,7 @@ type accountList struct {
 }
 
 // Run implements the command.
-func (c *accountList) Run(ctx context.Context, p *process) error { return listAccounts(ctx, c.by(p)) }
+func (c *accountList) Run(ctx context.Context, p *process) error { return accounts.List(ctx, c.by(p)) }
 
 type accountShow struct {
 	target
@@ -98,5 +100,5 @@ type accountShow struct {
 
 // Run implements the command.
 func (c *accountShow) Run(ctx context.Context, p *process) error {
-	return showAccount(ctx, c.by(p), c.Username)
+	return accounts.Show(ctx, c.by(p), c.Username)
 }

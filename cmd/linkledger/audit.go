@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"linkledger/internal/auditor"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+
 	"github.com/google/uuid"
 )
 
@@ -28,7 +32,7 @@ type auditCommand struct {
 
 // auditHistory tells the history of a hash.
 type auditHistory struct {
-	Installation
+	installation.Installation
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
 	Account string `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
 	Clicks  bool   `help:"Tell every click in place of the clicks of each day; this reads the log from the first claim of the hash on."`
@@ -37,7 +41,7 @@ type auditHistory struct {
 
 // Run implements the command.
 func (c *auditHistory) Run(ctx context.Context, p *process) error {
-	return printHistory(ctx, operator(&c.Installation, p), historyQuery{
+	return auditor.History(ctx, operator(&c.Installation, p), auditor.HistoryQuery{
 		Hash: c.Hash, Account: c.Account, Clicks: c.Clicks, Format: c.Format,
 	})
 }
@@ -52,7 +56,7 @@ type auditAt struct {
 
 // Run implements the command.
 func (c *auditAt) Run(ctx context.Context, p *process) error {
-	return printLinkAt(ctx, c.by(p), c.Hash, c.Account, c.Time.Time)
+	return auditor.LinkAt(ctx, c.by(p), c.Hash, c.Account, c.Time.Time)
 }
 
 // auditRestore brings a link back.
@@ -64,7 +68,7 @@ type auditRestore struct {
 
 // Run implements the command.
 func (c *auditRestore) Run(ctx context.Context, p *process) error {
-	return restoreLink(ctx, c.by(p), c.Hash, c.Revision)
+	return auditor.Restore(ctx, c.by(p), c.Hash, c.Revision)
 }
 
 // auditUndo undoes a batch.
@@ -77,14 +81,14 @@ type auditUndo struct {
 func (c *auditUndo) Run(ctx context.Context, p *process) error {
 	batch, err := uuid.Parse(c.Batch)
 	if err != nil {
-		return usage("the id of a batch is a UUID, not %q", c.Batch)
+		return usage.Errorf("the id of a batch is a UUID, not %q", c.Batch)
 	}
-	return undoCall(ctx, c.by(p), batch)
+	return auditor.Undo(ctx, c.by(p), batch)
 }
 
 // auditExport writes the stored events to a file.
 type auditExport struct {
-	Installation
+	installation.Installation
 	Account string  `help:"User name or id of an account: export its links, hashes, tags and settings alone, without clicks." placeholder:"NAME"`
 	From    instant `help:"Export what was recorded at this time or later: RFC 3339, or a day, UTC." placeholder:"TIME"`
 	To      instant `help:"Export what was recorded before this time." placeholder:"TIME"`
@@ -95,7 +99,7 @@ type auditExport struct {
 
 // Run implements the command.
 func (c *auditExport) Run(ctx context.Context, p *process) error {
-	return exportLog(ctx, operator(&c.Installation, p), exportRequest{
+	return auditor.Export(ctx, operator(&c.Installation, p), auditor.ExportRequest{
 		Account: c.Account, From: c.From.Time, To: c.To.Time, Format: c.Format, Output: c.Output, Resume: c.Resume,
 	})
 }
@@ -107,7 +111,7 @@ type auditImportCheck struct {
 
 // Run implements the command.
 func (c *auditImportCheck) Run(p *process) error {
-	return checkExport(c.File, p.Stdout)
+	return auditor.CheckExport(c.File, p.Stdout)
 }
 
 // instant is a time on the command line.

@@ -1,6 +1,12 @@
 package main
 
-import "context"
+import (
+	"context"
+
+	"linkledger/internal/attestation"
+	"linkledger/internal/installation"
+	"linkledger/internal/secret"
+)
 
 // auditKey makes a key that signs heads.
 type auditKey struct {
@@ -10,12 +16,12 @@ type auditKey struct {
 
 // Run implements the command.
 func (c *auditKey) Run(p *process) error {
-	return newSigningKey(c.File, c.Name, p.Stdout)
+	return attestation.NewKey(c.File, c.Name, p.Stdout)
 }
 
 // signing is the key that signs heads.
 type signing struct {
-	SigningKey secret `help:"Private key that signs heads, as audit key makes it: best given as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
+	SigningKey secret.Text `help:"Private key that signs heads, as audit key makes it: best given as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
 }
 
 // trusted is the key that heads are believed by.
@@ -25,18 +31,18 @@ type trusted struct {
 
 // auditCheckpoint prints the signed head of the log.
 type auditCheckpoint struct {
-	Installation
+	installation.Installation
 	signing
 }
 
 // Run implements the command.
 func (c *auditCheckpoint) Run(ctx context.Context, p *process) error {
-	return printHead(ctx, operator(&c.Installation, p), c.SigningKey)
+	return attestation.Checkpoint(ctx, operator(&c.Installation, p), c.SigningKey)
 }
 
 // auditProve prints proofs.
 type auditProve struct {
-	Installation
+	installation.Installation
 	signing
 	trusted
 	Hash       string   `arg:"" optional:"" help:"Hash of a link: prove the events of all links that ever lived under it, without clicks."`
@@ -46,7 +52,7 @@ type auditProve struct {
 
 // Run implements the command.
 func (c *auditProve) Run(ctx context.Context, p *process) error {
-	return prove(ctx, operator(&c.Installation, p), proofRequest{
+	return attestation.Prove(ctx, operator(&c.Installation, p), attestation.ProofRequest{
 		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey, PublicKey: c.PublicKey,
 	})
 }
@@ -59,7 +65,7 @@ type auditVerifyProof struct {
 
 // Run implements the command.
 func (c *auditVerifyProof) Run(p *process) error {
-	return verifyProof(c.File, c.PublicKey, p.Stdout)
+	return attestation.VerifyProof(c.File, c.PublicKey, p.Stdout)
 }
 
 // auditVerify holds the log against its tree and against signed heads.
@@ -71,5 +77,5 @@ type auditVerify struct {
 
 // Run implements the command.
 func (c *auditVerify) Run(ctx context.Context, p *process) error {
-	return verifyLog(ctx, c.by(p), c.Checkpoint, c.PublicKey)
+	return attestation.Verify(ctx, c.by(p), c.Checkpoint, c.PublicKey)
 }

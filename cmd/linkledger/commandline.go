@@ -3,6 +3,8 @@ package main
 import (
 	"log/slog"
 
+	"linkledger/internal/installation"
+
 	"github.com/alecthomas/kong"
 )
 
@@ -25,18 +27,18 @@ type commandLine struct {
 
 // target is the installation that an operator command is for, and how it answers.
 type target struct {
-	Installation
+	installation.Installation
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // by returns the call of an operator.
-func (t *target) by(p *process) Operator {
+func (t *target) by(p *process) installation.Operator {
 	o := operator(&t.Installation, p)
 	o.JSON = t.JSON
 	return o
 }
 
 // operator returns the call of an operator that is answered in one form alone.
-func operator(i *Installation, p *process) Operator {
-	return Operator{Installation: i, Console: p.Console}
+func operator(i *installation.Installation, p *process) installation.Operator {
+	return installation.Operator{Installation: i, Console: p.Console}
 }

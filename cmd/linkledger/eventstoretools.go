@@ -2,11 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"path/filepath"
-	"text/tabwriter"
+
+	"linkledger/internal/console"
+	"linkledger/internal/storeserver"
+	"linkledger/internal/usage"
 )
 
 // storeFolder names the data folder of an event store, which may be running.
@@ -15,32 +16,16 @@ type storeFolder struct {
 	JSON bool   `help:"Print JSON."`
 }
 
-// print shows a value as JSON or as a table with one line per row.
-func (f storeFolder) print(w io.Writer, value any, rows [][2]any) error {
-	if f.JSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(value)
-	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	for _, row := range rows {
-		if _, err := fmt.Fprintf(table, "%v\t%v\n", row[0], row[1]); err != nil {
-			return err
-		}
-	}
-	return table.Flush()
-}
-
 // eventstoreStat shows counts and positions.
 type eventstoreStat struct{ storeFolder }
 
 // Run implements the command.
 func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
-	stat, err := statOf(ctx, c.Dir)
+	stat, err := storeserver.ReadStat(ctx, c.Dir)
 	if err != nil {
 		return err
 	}
-	return c.print(p.Stdout, stat, stat.rows())
+	return console.Pairs(p.Stdout, c.JSON, stat, stat.Rows())
 }
 
 // eventstoreCheck verifies a store.
@@ -48,7 +33,7 @@ type eventstoreCheck struct{ storeFolder }
 
 // Run implements the command. It fails when anything is wrong.
 func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
-	checked, err := checkStore(ctx, c.Dir)
+	checked, err := storeserver.Check(ctx, c.Dir)
 	if err != nil {
 		return err
 	}
@@ -56,7 +41,7 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 	for _, found := range checked.First {
 		rows = append(rows, [2]any{fmt.Sprintf("position %d", found.Position), fmt.Sprintf("stream %q: %s", found.Stream, found.What)})
 	}
-	if err := c.print(p.Stdout, checked, rows); err != nil {
+	if err := console.Pairs(p.Stdout, c.JSON, checked, rows); err != nil {
 		return err
 	}
 	if checked.Problems > 0 {
@@ -75,11 +60,11 @@ type eventstoreBackup struct {
 func (c *eventstoreBackup) Run(ctx context.Context, p *process) error {
 	to, err := filepath.Abs(c.To)
 	if err != nil {
-		return usageError(err)
+		return usage.Wrap(err)
 	}
-	stat, err := backupStore(ctx, c.Dir, to, p.Logger)
+	stat, err := storeserver.Backup(ctx, c.Dir, to, p.Logger)
 	if err != nil {
 		return err
 	}
-	return c.print(p.Stdout, stat, append([][2]any{{"backup", to}}, stat.rows()...))
+	return console.Pairs(p.Stdout, c.JSON, stat, append([][2]any{{"backup", to}}, stat.Rows()...))
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+
+	"linkledger/internal/admin"
+	"linkledger/internal/config"
 )
 
 // healthCommand asks a service on this machine how it is, for images that have no other program to ask with.
@@ -12,10 +15,10 @@ type healthCommand struct {
 
 // Run implements the command. It fails with what the service says of itself.
 func (c *healthCommand) Run(ctx context.Context, p *process) error {
-	if err := validate(c); err != nil {
+	if err := config.Validate(c); err != nil {
 		return err
 	}
-	state, err := askHealth(ctx, c.AdminListen, c.Live)
+	state, err := admin.Health(ctx, c.AdminListen, c.Live)
 	if err != nil {
 		return err
 	}

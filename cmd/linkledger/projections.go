@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"linkledger/internal/maintenance"
+	"linkledger/internal/usage"
 	"linkledger/projections"
 )
 
@@ -26,7 +28,7 @@ type projectionsList struct {
 
 // Run implements the command.
 func (c *projectionsList) Run(ctx context.Context, p *process) error {
-	return listProjections(ctx, c.by(p))
+	return maintenance.List(ctx, c.by(p))
 }
 
 type projectionsStatus struct {
@@ -38,9 +40,9 @@ type projectionsStatus struct {
 // Run implements the command.
 func (c *projectionsStatus) Run(ctx context.Context, p *process) error {
 	if c.Interval < 100*time.Millisecond {
-		return usage("%s is not valid for --interval: give at least 100ms", c.Interval)
+		return usage.Errorf("%s is not valid for --interval: give at least 100ms", c.Interval)
 	}
-	return watchProjections(ctx, c.by(p), c.Watch, c.Interval)
+	return maintenance.Status(ctx, c.by(p), c.Watch, c.Interval)
 }
 
 type projectionsPause struct {
@@ -50,7 +52,7 @@ type projectionsPause struct {
 
 // Run implements the command.
 func (c *projectionsPause) Run(ctx context.Context, p *process) error {
-	return pauseProjection(ctx, c.by(p), c.Name)
+	return maintenance.Pause(ctx, c.by(p), c.Name)
 }
 
 type projectionsResume struct {
@@ -60,7 +62,7 @@ type projectionsResume struct {
 
 // Run implements the command.
 func (c *projectionsResume) Run(ctx context.Context, p *process) error {
-	return resumeProjection(ctx, c.by(p), c.Name)
+	return maintenance.Resume(ctx, c.by(p), c.Name)
 }
 
 // someProjections names one projection or all.
@@ -73,7 +75,7 @@ type someProjections struct {
 func (c *someProjections) names() ([]string, error) {
 	switch {
 	case c.All == (c.Name != ""):
-		return nil, usage("give the name of one projection, or --all")
+		return nil, usage.Errorf("give the name of one projection, or --all")
 	case c.All:
 		return projections.Names(), nil
 	}
@@ -90,7 +92,7 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	return verifyProjections(ctx, c.by(p), names)
+	return maintenance.Verify(ctx, c.by(p), names)
 }
 
 type projectionsRebuild struct {
@@ -105,9 +107,9 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	if c.Connections < 8 || c.Connections > 100 {
-		return usage("--connections must be 8 to 100, not %d", c.Connections)
+		return usage.Errorf("--connections must be 8 to 100, not %d", c.Connections)
 	}
-	return rebuildProjections(ctx, c.by(p), names, c.Connections)
+	return maintenance.Rebuild(ctx, c.by(p), names, c.Connections)
 }
 
 type projectionsRollback struct {
@@ -117,7 +119,7 @@ type projectionsRollback struct {
 
 // Run implements the command.
 func (c *projectionsRollback) Run(ctx context.Context, p *process) error {
-	return rollbackProjection(ctx, c.by(p), c.Name)
+	return maintenance.Rollback(ctx, c.by(p), c.Name)
 }
 
 type projectionsPrune struct {
@@ -130,7 +132,7 @@ func (c *projectionsPrune) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	return pruneProjections(ctx, c.by(p), names)
+	return maintenance.Prune(ctx, c.by(p), names)
 }
 
 type projectionsDeadLetters struct {
@@ -146,7 +148,7 @@ type deadLettersList struct {
 
 // Run implements the command.
 func (c *deadLettersList) Run(ctx context.Context, p *process) error {
-	return listLetters(ctx, c.by(p), c.Name)
+	return maintenance.DeadLetters(ctx, c.by(p), c.Name)
 }
 
 // letterFlags names dead letters.
@@ -156,8 +158,8 @@ type letterFlags struct {
 	Stream string `help:"Only those of this stream." placeholder:"STREAM"`
 }
 
-func (c *letterFlags) selection() letterSelection {
-	return letterSelection{Projection: c.Name, Stream: c.Stream}
+func (c *letterFlags) selection() maintenance.DeadLetterSelection {
+	return maintenance.DeadLetterSelection{Projection: c.Name, Stream: c.Stream}
 }
 
 type deadLettersRetry struct {
@@ -166,7 +168,7 @@ type deadLettersRetry struct {
 
 // Run implements the command.
 func (c *deadLettersRetry) Run(ctx context.Context, p *process) error {
-	return retryLetters(ctx, c.by(p), c.selection())
+	return maintenance.RetryDeadLetters(ctx, c.by(p), c.selection())
 }
 
 type deadLettersDiscard struct {
@@ -175,5 +177,5 @@ type deadLettersDiscard struct {
 
 // Run implements the command.
 func (c *deadLettersDiscard) Run(ctx context.Context, p *process) error {
-	return discardLetters(ctx, c.by(p), c.selection())
+	return maintenance.DiscardDeadLetters(ctx, c.by(p), c.selection())
 }

@@ -1,0 +1,2 @@
+// Package accounts opens, changes and shows accounts for operators.
+package accounts
