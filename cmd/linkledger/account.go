@@ -21,7 +21,7 @@ type accountCommand struct {
 }
 
 type accountCreate struct {
-	target
+	operatorFlags
 	Username string `help:"User name: 1 to 64 of a-z 0-9 . _ -" required:""`
 	Plan     string `help:"Plan of the account, see serve --plans." default:"free"`
 }
@@ -32,7 +32,7 @@ func (c *accountCreate) Run(ctx context.Context, p *process) error {
 }
 
 type accountRotateKey struct {
-	target
+	operatorFlags
 	Username string `help:"User name of the account." required:""`
 }
 
@@ -42,7 +42,7 @@ func (c *accountRotateKey) Run(ctx context.Context, p *process) error {
 }
 
 type accountDeactivate struct {
-	target
+	operatorFlags
 	Username string `help:"User name of the account." required:""`
 }
 
@@ -52,7 +52,7 @@ func (c *accountDeactivate) Run(ctx context.Context, p *process) error {
 }
 
 type accountReactivate struct {
-	target
+	operatorFlags
 	Username string `help:"User name of the account." required:""`
 }
 
@@ -62,7 +62,7 @@ func (c *accountReactivate) Run(ctx context.Context, p *process) error {
 }
 
 type accountEdit struct {
-	target
+	operatorFlags
 	Username string  `help:"User name of the account." required:""`
 	Plan     *string `help:"Name of the plan, see serve --plans."`
 	Expires  *string `help:"Last day of the account, YYYY-MM-DD, UTC; empty: it never expires." placeholder:"DATE"`
@@ -77,7 +77,7 @@ func (c *accountEdit) Run(ctx context.Context, p *process) error {
 }
 
 type accountErase struct {
-	target
+	operatorFlags
 	Username string `arg:"" help:"User name of the account."`
 }
 
@@ -87,14 +87,14 @@ func (c *accountErase) Run(ctx context.Context, p *process) error {
 }
 
 type accountList struct {
-	target
+	operatorFlags
 }
 
 // Run implements the command.
 func (c *accountList) Run(ctx context.Context, p *process) error { return accounts.List(ctx, c.by(p)) }
 
 type accountShow struct {
-	target
+	operatorFlags
 	Username string `help:"User name of the account." required:""`
 }
 

@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"linkledger/internal/auditor"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
-
-	"github.com/google/uuid"
 )
 
 // auditCommand reads the log for auditors, and changes links back to what they were.
@@ -48,7 +48,7 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 
 // auditAt tells what a hash led to at a moment.
 type auditAt struct {
-	target
+	operatorFlags
 	Hash    string  `arg:"" help:"Hash of a link at that time."`
 	Time    instant `help:"The moment: RFC 3339, or the beginning of a day, UTC." placeholder:"TIME" required:""`
 	Account string  `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
@@ -61,7 +61,7 @@ func (c *auditAt) Run(ctx context.Context, p *process) error {
 
 // auditRestore brings a link back.
 type auditRestore struct {
-	target
+	operatorFlags
 	Hash     string `arg:"" help:"Hash of the link, or the one that it had when it was deleted."`
 	Revision *int64 `help:"Of an event in the stream of the link, as history tells it: the link becomes as it was right after that event. Without it a deleted link lives again." placeholder:"N"`
 }
@@ -73,7 +73,7 @@ func (c *auditRestore) Run(ctx context.Context, p *process) error {
 
 // auditUndo undoes a batch.
 type auditUndo struct {
-	target
+	operatorFlags
 	Batch string `arg:"" help:"Id of a batch, as history tells it."`
 }
 

@@ -70,7 +70,7 @@ func (c *auditVerifyProof) Run(p *process) error {
 
 // auditVerify holds the log against its tree and against signed heads.
 type auditVerify struct {
-	target
+	operatorFlags
 	trusted
 	Checkpoint []string `help:"Files with signed heads that were kept elsewhere, one or more in each." placeholder:"FILE" type:"existingfile"`
 }

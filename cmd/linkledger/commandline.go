@@ -3,9 +3,9 @@ package main
 import (
 	"log/slog"
 
-	"linkledger/internal/installation"
-
 	"github.com/alecthomas/kong"
+
+	"linkledger/internal/installation"
 )
 
 // commandLine is everything that can be given to the program.
@@ -25,14 +25,14 @@ type commandLine struct {
 	Health      healthCommand      `cmd:"" help:"Ask a service on this machine whether it is ready."`
 }
 
-// target is the installation that an operator command is for, and how it answers.
-type target struct {
+// operatorFlags is the installation that an operator command is for, and how it answers.
+type operatorFlags struct {
 	installation.Installation
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // by returns the call of an operator.
-func (t *target) by(p *process) installation.Operator {
+func (t *operatorFlags) by(p *process) installation.Operator {
 	o := operator(&t.Installation, p)
 	o.JSON = t.JSON
 	return o

@@ -5,13 +5,13 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/alecthomas/kong"
+	"github.com/jedib0t/go-pretty/v6/table"
+
 	"linkledger/internal/config"
 	"linkledger/internal/console"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
-
-	"github.com/alecthomas/kong"
-	"github.com/jedib0t/go-pretty/v6/table"
 )
 
 // configCommand prints what another command would run with, and says what is wrong with it. It opens nothing.

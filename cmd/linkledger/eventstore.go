@@ -1,13 +1,12 @@
 package main
 
 import (
-	"linkledger/internal/address"
-
 	"context"
 	"crypto/tls"
 	"errors"
 
 	"linkledger/events/embedded"
+	"linkledger/internal/address"
 	"linkledger/internal/config"
 	"linkledger/internal/secret"
 	"linkledger/internal/storeserver"

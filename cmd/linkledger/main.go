@@ -8,12 +8,12 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/alecthomas/kong"
+
 	"linkledger/internal/config"
 	"linkledger/internal/console"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
-
-	"github.com/alecthomas/kong"
 )
 
 // version is set by the linker, see the Makefile.

@@ -23,7 +23,7 @@ type projectionsCommand struct {
 }
 
 type projectionsList struct {
-	target
+	operatorFlags
 }
 
 // Run implements the command.
@@ -32,7 +32,7 @@ func (c *projectionsList) Run(ctx context.Context, p *process) error {
 }
 
 type projectionsStatus struct {
-	target
+	operatorFlags
 	Watch    bool          `help:"Show it again and again until Ctrl-C."`
 	Interval time.Duration `help:"How often --watch shows it." default:"1s"`
 }
@@ -46,7 +46,7 @@ func (c *projectionsStatus) Run(ctx context.Context, p *process) error {
 }
 
 type projectionsPause struct {
-	target
+	operatorFlags
 	Name string `arg:"" help:"Name of the projection."`
 }
 
@@ -56,7 +56,7 @@ func (c *projectionsPause) Run(ctx context.Context, p *process) error {
 }
 
 type projectionsResume struct {
-	target
+	operatorFlags
 	Name string `arg:"" help:"Name of the projection."`
 }
 
@@ -67,7 +67,7 @@ func (c *projectionsResume) Run(ctx context.Context, p *process) error {
 
 // someProjections names one projection or all.
 type someProjections struct {
-	target
+	operatorFlags
 	Name string `arg:"" optional:"" help:"Name of the projection."`
 	All  bool   `help:"All projections."`
 }
@@ -113,7 +113,7 @@ func (c *projectionsRebuild) Run(ctx context.Context, p *process) error {
 }
 
 type projectionsRollback struct {
-	target
+	operatorFlags
 	Name string `arg:"" help:"Name of the projection."`
 }
 
@@ -142,7 +142,7 @@ type projectionsDeadLetters struct {
 }
 
 type deadLettersList struct {
-	target
+	operatorFlags
 	Name string `arg:"" optional:"" help:"Name of the projection; all by default."`
 }
 
@@ -153,7 +153,7 @@ func (c *deadLettersList) Run(ctx context.Context, p *process) error {
 
 // letterFlags names dead letters.
 type letterFlags struct {
-	target
+	operatorFlags
 	Name   string `arg:"" help:"Name of the projection."`
 	Stream string `help:"Only those of this stream." placeholder:"STREAM"`
 }

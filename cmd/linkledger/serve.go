@@ -1,13 +1,12 @@
 package main
 
 import (
-	"linkledger/internal/address"
-
 	"context"
 	"errors"
 	"log/slog"
 	"path/filepath"
 
+	"linkledger/internal/address"
 	"linkledger/internal/admin"
 	"linkledger/internal/app"
 	"linkledger/internal/config"

@@ -16,8 +16,8 @@ import (
 	"linkledger/queries"
 )
 
-// accountView is an account as it is printed.
-type accountView struct {
+// printedAccount is an account as it is printed.
+type printedAccount struct {
 	ID       string `json:"id"`
 	Username string `json:"username"`
 	Plan     string `json:"plan"`
@@ -28,12 +28,12 @@ type accountView struct {
 	APIKey   string `json:"api_key,omitempty"` // new ones only
 }
 
-func accountViewOf(a queries.Account) accountView {
-	return accountView{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID}
+func printedAccountOf(a queries.Account) printedAccount {
+	return printedAccount{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID}
 }
 
 // rows are what a table shows of an account.
-func (v accountView) rows() []table.Row {
+func (v printedAccount) rows() []table.Row {
 	rows := []table.Row{
 		{"account id", v.ID}, {"user name", v.Username}, {"plan", v.Plan}, {"active", v.Active}, {"expires", cmp.Or(v.Expires, "never")},
 	}
@@ -45,7 +45,7 @@ func (v accountView) rows() []table.Row {
 
 // printOutcome prints an account as a command left it.
 func printOutcome(o installation.Operator, outcome commands.AccountOutcome) error {
-	account := accountView{
+	account := printedAccount{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
 		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
 	}
@@ -73,9 +73,9 @@ func List(ctx context.Context, o installation.Operator) error {
 		return err
 	}
 	if o.JSON {
-		views := make([]accountView, len(accounts))
+		views := make([]printedAccount, len(accounts))
 		for i, a := range accounts {
-			views[i] = accountViewOf(a)
+			views[i] = printedAccountOf(a)
 		}
 		return json.NewEncoder(o.Stdout).Encode(views) //nolint:gosec // without keys, which are stored nowhere
 	}
@@ -89,9 +89,9 @@ func List(ctx context.Context, o installation.Operator) error {
 	return err
 }
 
-// accountUse is an account with what it has used.
-type accountUse struct {
-	accountView
+// printedUsage is an account with what it has used.
+type printedUsage struct {
+	printedAccount
 	URLs          int64 `json:"urls"`
 	MonthURLs     int64 `json:"month_urls"`
 	TodayAPICalls int64 `json:"today_api_calls"` // that the nodes have told
@@ -107,14 +107,14 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 		return err
 	}
 	defer store.Close()
-	var account accountUse
+	var account printedUsage
 	err = o.Ask(ctx, func(ctx context.Context, q *queries.DB) error {
 		found, err := q.AccountByUsername(ctx, username)
 		if err != nil {
 			return err
 		}
 		counters, err := q.AccountCounters(ctx, found.ID, time.Now())
-		account = accountUse{accountView: accountViewOf(found), URLs: counters.URLs, MonthURLs: counters.MonthURLs}
+		account = printedUsage{printedAccount: printedAccountOf(found), URLs: counters.URLs, MonthURLs: counters.MonthURLs}
 		return err
 	})
 	if errors.Is(err, queries.ErrNotFound) {

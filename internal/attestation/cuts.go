@@ -17,16 +17,16 @@ import (
 // mostCompared bounds of how many streams that something hides the log and the readers' view are compared.
 const mostCompared = 100
 
-// cutsView is what keeps readers from events of the log, as it is printed.
-type cutsView struct {
-	Cuts     []cutView `json:"cuts"`
-	MoreCuts int64     `json:"more_cuts"` // that are not in Cuts
+// printedCuts is what keeps readers from events of the log, as it is printed.
+type printedCuts struct {
+	Cuts     []printedCut `json:"cuts"`
+	MoreCuts int64        `json:"more_cuts"` // that are not in Cuts
 	// Notices are streams of the event store that set the rights of readers in general.
 	Notices []string `json:"notices"`
 }
 
-// cutView is one stream of them.
-type cutView struct {
+// printedCut is one stream of them.
+type printedCut struct {
 	Kind     proof.CutKind `json:"kind"`
 	Stream   string        `json:"stream"`
 	Position uint64        `json:"position"` // of the event that shows it
@@ -36,12 +36,12 @@ type cutView struct {
 	Readable string `json:"readable,omitempty"`
 }
 
-// cutViews asks the event store what readers get of the streams that something was found of.
-func cutViews(ctx context.Context, store *eventstore.Store, streams *proof.Streams) (cutsView, error) {
+// printedCutsOf asks the event store what readers get of the streams that something was found of.
+func printedCutsOf(ctx context.Context, store *eventstore.Store, streams *proof.Streams) (printedCuts, error) {
 	cuts, more := streams.Cuts()
-	view := cutsView{Cuts: []cutView{}, MoreCuts: more, Notices: append([]string{}, streams.Notices()...)}
+	view := printedCuts{Cuts: []printedCut{}, MoreCuts: more, Notices: append([]string{}, streams.Notices()...)}
 	for i, cut := range cuts {
-		line := cutView{Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details}
+		line := printedCut{Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details}
 		if i < mostCompared {
 			line.Log = "none"
 			if last := streams.Last(cut.Stream); last != eventstore.NoStream {
@@ -79,7 +79,7 @@ func readableOf(ctx context.Context, store *eventstore.Store, stream string) (st
 	return "", err
 }
 
-func (v cutsView) print(w io.Writer) error {
+func (v printedCuts) print(w io.Writer) error {
 	for _, stream := range v.Notices {
 		if _, err := fmt.Fprintf(w, "stream %s sets who may read streams in general\n", stream); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (v cutsView) print(w io.Writer) error {
 }
 
 // explain says what was found.
-func (v cutsView) explain() error {
+func (v printedCuts) explain() error {
 	if len(v.Cuts) == 0 {
 		return nil
 	}

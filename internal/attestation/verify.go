@@ -36,7 +36,7 @@ func Verify(ctx context.Context, o installation.Operator, checkpoints []string, 
 		if err != nil {
 			return err
 		}
-		cuts, err := cutViews(ctx, store, streams)
+		cuts, err := printedCutsOf(ctx, store, streams)
 		if err != nil {
 			return err
 		}
@@ -76,26 +76,26 @@ func auditLog(
 	return found, streams, err
 }
 
-// findingsView is what an audit has found as it is printed.
-type findingsView struct {
-	Events     int64           `json:"events"`
-	Position   uint64          `json:"position"` // of the last of them
-	Root       string          `json:"root"`
-	Fitting    []int64         `json:"fitting"` // the heads that fit, by how many events they are of
-	Alteration *alterationView `json:"alteration"`
-	cutsView
+// printedFindings is what an audit has found as it is printed.
+type printedFindings struct {
+	Events     int64              `json:"events"`
+	Position   uint64             `json:"position"` // of the last of them
+	Root       string             `json:"root"`
+	Fitting    []int64            `json:"fitting"` // the heads that fit, by how many events they are of
+	Alteration *printedAlteration `json:"alteration"`
+	printedCuts
 }
 
-type alterationView struct {
+type printedAlteration struct {
 	Of    proof.Suspect `json:"of"`
-	First placeView     `json:"first"`
-	Last  placeView     `json:"last"`
+	First printedPlace  `json:"first"`
+	Last  printedPlace  `json:"last"`
 	Head  *int64        `json:"head"` // that does not fit
 	// DeniedBy is the size of a head that goes as far and fits: see proof.Alteration.
 	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
 
-type placeView struct {
+type printedPlace struct {
 	Index    int64  `json:"index"`
 	Position uint64 `json:"position"`
 	Stream   string `json:"stream"`
@@ -104,20 +104,20 @@ type placeView struct {
 	End      bool   `json:"end"` // the log ends there
 }
 
-func placeViewOf(p proof.Place) placeView {
-	return placeView{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
+func printedPlaceOf(p proof.Place) printedPlace {
+	return printedPlace{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
 }
 
-func printFindings(o installation.Operator, found proof.Findings, cuts cutsView) error {
-	view := findingsView{
-		cutsView: cuts,
-		Events:   found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{},
+func printFindings(o installation.Operator, found proof.Findings, cuts printedCuts) error {
+	view := printedFindings{
+		printedCuts: cuts,
+		Events:      found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{},
 	}
 	for _, head := range found.Fitting {
 		view.Fitting = append(view.Fitting, head.N)
 	}
 	if a := found.Alteration; a != nil {
-		view.Alteration = &alterationView{Of: a.Of, First: placeViewOf(a.First), Last: placeViewOf(a.Last)}
+		view.Alteration = &printedAlteration{Of: a.Of, First: printedPlaceOf(a.First), Last: printedPlaceOf(a.Last)}
 		if a.Head != nil {
 			view.Alteration.Head = &a.Head.N
 		}

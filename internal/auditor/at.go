@@ -26,7 +26,7 @@ func LinkAt(ctx context.Context, o installation.Operator, hash, username string,
 		if err != nil {
 			return err
 		}
-		view := momentViewOf(moment)
+		view := printedLinkOf(moment)
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
@@ -34,8 +34,8 @@ func LinkAt(ctx context.Context, o installation.Operator, hash, username string,
 	})
 }
 
-// momentView is a link at a moment as it is printed.
-type momentView struct {
+// printedLink is a link at a moment as it is printed.
+type printedLink struct {
 	ID             string    `json:"id"`
 	Account        string    `json:"account"`
 	Hash           string    `json:"hash"`
@@ -55,9 +55,9 @@ type momentView struct {
 	Until          time.Time `json:"until,omitzero"` // absent: it still is
 }
 
-func momentViewOf(m commands.URLMoment) momentView {
+func printedLinkOf(m commands.URLMoment) printedLink {
 	u := m.URL
-	view := momentView{
+	view := printedLink{
 		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
 		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks, Tags: m.Labels,
 		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt, Since: m.Since, Until: m.Until,
@@ -68,7 +68,7 @@ func momentViewOf(m commands.URLMoment) momentView {
 	return view
 }
 
-func (v momentView) rows() []table.Row {
+func (v printedLink) rows() []table.Row {
 	until := "now"
 	if !v.Until.IsZero() {
 		until = console.Time(v.Until)

@@ -34,16 +34,16 @@ func History(ctx context.Context, o installation.Operator, q HistoryQuery) error
 		if err != nil {
 			return err
 		}
-		told := printedHistory{HashHistory: history}
-		if told.Links, err = q.lives(ctx, o, history.Links); err != nil {
+		printed := printedHistory{HashHistory: history}
+		if printed.Links, err = q.lives(ctx, o, history.Links); err != nil {
 			return err
 		}
 		out := historyPrinter{out: o.Stdout, format: q.Format, username: usernames(ctx, handler)}
-		return out.print(told, func(visit func(commands.HistoryEntry) error) error {
+		return out.print(printed, func(visit func(commands.HistoryEntry) error) error {
 			if q.Clicks {
 				return handler.ReplayHistory(ctx, history, visit)
 			}
-			for _, entry := range append(history.Entries, told.days()...) {
+			for _, entry := range append(history.Entries, printed.days()...) {
 				if err := visit(entry); err != nil {
 					return err
 				}

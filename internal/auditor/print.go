@@ -29,10 +29,10 @@ type historyPrinter struct {
 type entries func(visit func(commands.HistoryEntry) error) error
 
 // print prints a history with the entries that are visited. ndjson and csv hold none of them.
-func (p historyPrinter) print(told printedHistory, all entries) error {
+func (p historyPrinter) print(printed printedHistory, all entries) error {
 	switch p.format {
 	case "json":
-		return p.json(told, all)
+		return p.json(printed, all)
 	case "ndjson":
 		lines := json.NewEncoder(p.out)
 		lines.SetEscapeHTML(false)
@@ -40,15 +40,15 @@ func (p historyPrinter) print(told printedHistory, all entries) error {
 	case "csv":
 		return p.csv(all)
 	}
-	return p.table(told, all)
+	return p.table(printed, all)
 }
 
 // json prints what the API answers, all of it on one page. The clicks of each day are with their links.
-func (p historyPrinter) json(told printedHistory, all entries) error {
-	told.Entries = []commands.HistoryEntry{}
+func (p historyPrinter) json(printed printedHistory, all entries) error {
+	printed.Entries = []commands.HistoryEntry{}
 	err := all(func(e commands.HistoryEntry) error {
 		if e.Type != daySummary {
-			told.Entries = append(told.Entries, e)
+			printed.Entries = append(printed.Entries, e)
 		}
 		return nil
 	})
@@ -57,7 +57,7 @@ func (p historyPrinter) json(told printedHistory, all entries) error {
 	}
 	whole := json.NewEncoder(p.out)
 	whole.SetEscapeHTML(false)
-	return whole.Encode(told)
+	return whole.Encode(printed)
 }
 
 // csv prints one line for each field that an event changed, and one for an event that changed none. Values are JSON.
@@ -90,9 +90,9 @@ func (p historyPrinter) csv(all entries) error {
 }
 
 // table prints which links there were, and then the events.
-func (p historyPrinter) table(told printedHistory, all entries) error {
-	links := make([]table.Row, len(told.Links))
-	for i, link := range told.Links {
+func (p historyPrinter) table(printed printedHistory, all entries) error {
+	links := make([]table.Row, len(printed.Links))
+	for i, link := range printed.Links {
 		account, err := p.username(link.Account)
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func (p historyPrinter) table(told printedHistory, all entries) error {
 	err = all(func(e commands.HistoryEntry) error {
 		above := heading
 		var err error
-		if heading, err = p.heading(e, len(told.Links) > 1); err != nil {
+		if heading, err = p.heading(e, len(printed.Links) > 1); err != nil {
 			return err
 		}
 		if heading != above {

@@ -33,7 +33,7 @@ func Restore(ctx context.Context, o installation.Operator, hash string, revision
 		}
 		o.AwaitShown(ctx, projections.Links, outcome.Position)
 		u := outcome.URL
-		view := restoredView{u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit}
+		view := printedRestore{u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit}
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
@@ -43,8 +43,8 @@ func Restore(ctx context.Context, o installation.Operator, hash string, revision
 	})
 }
 
-// restoredView is a link that was restored as it is printed.
-type restoredView struct {
+// printedRestore is a link that was restored as it is printed.
+type printedRestore struct {
 	ID       string   `json:"id"`
 	Account  string   `json:"account"`
 	Hash     string   `json:"hash"`
@@ -80,15 +80,15 @@ func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
 	})
 }
 
-// undoneView is an undone batch as it is printed.
-type undoneView struct {
-	Batch   string        `json:"batch"`
-	By      string        `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: nothing was changed
-	Undone  int           `json:"undone"`
-	Refused []refusedView `json:"refused"`
+// printedUndo is an undone batch as it is printed.
+type printedUndo struct {
+	Batch   string           `json:"batch"`
+	By      string           `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: nothing was changed
+	Undone  int              `json:"undone"`
+	Refused []printedRefusal `json:"refused"`
 }
 
-type refusedView struct {
+type printedRefusal struct {
 	ID      string   `json:"id"`
 	Hash    string   `json:"hash"`
 	Details string   `json:"details"`
@@ -96,9 +96,9 @@ type refusedView struct {
 }
 
 // undoBatch undoes a batch, whatever the account. It returns how far in the log it got.
-func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID) (undoneView, eventstore.Position, error) {
+func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID) (printedUndo, eventstore.Position, error) {
 	request := installation.NewRequest()
-	view := undoneView{Batch: batch.String(), Refused: []refusedView{}}
+	view := printedUndo{Batch: batch.String(), Refused: []printedRefusal{}}
 	var last eventstore.Position
 	for after := uuid.Nil; ; {
 		ids, err := q.BatchLinks(ctx, uuid.Nil, batch, after, undoPortion)
@@ -122,7 +122,7 @@ func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, ba
 			case outcome.Err == nil:
 				view.Undone++
 			case ok:
-				view.Refused = append(view.Refused, refusedView{outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields})
+				view.Refused = append(view.Refused, printedRefusal{outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields})
 			default:
 				return view, last, fmt.Errorf("undo %s, of which %d links are done: %w", batch, view.Undone, outcome.Err)
 			}
@@ -131,7 +131,7 @@ func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, ba
 }
 
 // printUndone tells what was done. Links that were left as they are make it an error.
-func printUndone(o installation.Operator, view undoneView) error {
+func printUndone(o installation.Operator, view printedUndo) error {
 	var err error
 	if o.JSON {
 		err = console.JSON(o.Stdout, view)

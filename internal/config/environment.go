@@ -8,9 +8,9 @@ import (
 	"reflect"
 	"strings"
 
-	"linkledger/internal/usage"
-
 	"github.com/alecthomas/kong"
+
+	"linkledger/internal/usage"
 )
 
 // Environment gives flags their values from the environment, or from the files that it names: so a secret can be mounted.

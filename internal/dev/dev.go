@@ -1,8 +1,6 @@
 package dev
 
 import (
-	"linkledger/internal/address"
-
 	"cmp"
 	"context"
 	"errors"
@@ -17,6 +15,7 @@ import (
 	"linkledger/commands/domain"
 	"linkledger/events/embedded"
 	"linkledger/events/eventstore"
+	"linkledger/internal/address"
 	"linkledger/internal/admin"
 	"linkledger/internal/app"
 	"linkledger/internal/config"

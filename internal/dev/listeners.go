@@ -1,9 +1,9 @@
 package dev
 
 import (
-	"linkledger/internal/address"
-
 	"net"
+
+	"linkledger/internal/address"
 )
 
 // openListeners are the open addresses of dev.

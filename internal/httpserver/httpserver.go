@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"time"
 
-	"linkledger/httpapi"
 	"linkledger/httpapi/fastpath"
 )
 
@@ -24,10 +23,12 @@ const (
 	DrainTimeout = 10 * time.Second
 )
 
-// ServeShort serves like Serve, and answers visits of short links on the fast path.
-func ServeShort(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, public net.Listener, logger *slog.Logger) error {
+// ServeFast serves like Serve, and answers requests for the paths that fast takes on the fast path.
+func ServeFast(
+	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, fast func(path string) bool, public net.Listener, logger *slog.Logger,
+) error {
 	visits := fastpath.Listen(public, fastpath.Config{
-		Handler: handler, Takes: httpapi.IsShort,
+		Handler: handler, Takes: fast,
 		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(logger),
 	})
 	drained := drainAfter(ctx, visits.Shutdown)

@@ -15,8 +15,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// letterView is a dead letter as it is printed.
-type letterView struct {
+// printedDeadLetter is a dead letter as it is printed.
+type printedDeadLetter struct {
 	Projection string    `json:"projection"`
 	Generation int       `json:"generation"`
 	Position   int64     `json:"position"`
@@ -36,10 +36,10 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 		if err != nil {
 			return err
 		}
-		views := make([]letterView, len(letters))
+		views := make([]printedDeadLetter, len(letters))
 		rows := make([]table.Row, len(letters))
 		for i, l := range letters {
-			views[i] = letterView{
+			views[i] = printedDeadLetter{
 				Projection: l.Name, Generation: l.Generation, Position: l.CommitPos, EventID: l.EventID, Stream: l.Stream,
 				Revision: l.Revision, Type: l.Type, RecordedAt: l.RecordedAt, ParkedAt: l.ParkedAt, Error: l.Error,
 			}

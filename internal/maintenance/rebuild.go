@@ -70,15 +70,15 @@ func estimate(p status.Progress, from uint64, since time.Duration) (percent floa
 
 // progressPrinter prints a line per projection now and then.
 type progressPrinter struct {
-	out   io.Writer
-	json  bool
-	from  map[string]uint64
-	began time.Time
-	told  time.Time
+	out      io.Writer
+	json     bool
+	from     map[string]uint64
+	began    time.Time
+	reported time.Time
 }
 
-// progressView is the progress of one projection as it is printed.
-type progressView struct {
+// printedProgress is the progress of one projection as it is printed.
+type printedProgress struct {
 	Name       string  `json:"name"`
 	Generation int     `json:"generation"`
 	Percent    float64 `json:"percent"`
@@ -98,13 +98,13 @@ func (l *progressPrinter) tell(all []status.Progress) {
 	for _, p := range all {
 		ended = ended && p.Done
 	}
-	if !ended && now.Sub(l.told) < progressLines {
+	if !ended && now.Sub(l.reported) < progressLines {
 		return
 	}
-	l.told = now
+	l.reported = now
 	for _, p := range all {
 		percent, left := estimate(p, l.from[p.Name], now.Sub(l.began))
-		view := progressView{p.Name, p.Generation, percent, p.Rate, left.Seconds(), p.Done}
+		view := printedProgress{p.Name, p.Generation, percent, p.Rate, left.Seconds(), p.Done}
 		if l.json {
 			_ = console.JSON(l.out, view) // that nobody reads along does not end the rebuild
 			continue

@@ -16,8 +16,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// projectionView is a generation as it is printed.
-type projectionView struct {
+// printedGeneration is a generation as it is printed.
+type printedGeneration struct {
 	Name       string       `json:"name"`
 	Generation int          `json:"generation"`
 	Serving    bool         `json:"serving"`
@@ -30,21 +30,21 @@ type projectionView struct {
 	LastError  string       `json:"last_error"`
 }
 
-func viewOf(o status.Overview) projectionView {
-	return projectionView{
+func printedGenerationOf(o status.Overview) printedGeneration {
+	return printedGeneration{
 		Name: o.Name, Generation: o.Generation, Serving: o.Serving, Position: o.Position.Commit, LagEvents: o.LagEvents,
 		LagSeconds: o.Lag.Seconds(), Rate: o.Rate, State: o.State, Owner: o.Owner, LastError: o.LastError,
 	}
 }
 
 // overviews asks for all projections within the time of an operator command.
-func overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]projectionView, error) {
+func overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]printedGeneration, error) {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
 	found, err := projections.Overviews(ctx, db, store)
-	views := make([]projectionView, len(found))
+	views := make([]printedGeneration, len(found))
 	for i, o := range found {
-		views[i] = viewOf(o)
+		views[i] = printedGenerationOf(o)
 	}
 	return views, err
 }
@@ -57,7 +57,7 @@ func List(ctx context.Context, o installation.Operator) error {
 			return err
 		}
 		rows := table.Row{"name", "generation", "serving", "state"}
-		return showProjections(o, views, rows, func(v projectionView) table.Row {
+		return printGenerations(o, views, rows, func(v printedGeneration) table.Row {
 			return table.Row{v.Name, v.Generation, v.Serving, v.State}
 		})
 	})
@@ -69,7 +69,7 @@ func Status(ctx context.Context, o installation.Operator, watch bool, interval t
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
-			if err := showStatus(ctx, o, db, store, watch); err != nil || !watch {
+			if err := printStatus(ctx, o, db, store, watch); err != nil || !watch {
 				return err
 			}
 			select {
@@ -81,7 +81,7 @@ func Status(ctx context.Context, o installation.Operator, watch bool, interval t
 	})
 }
 
-func showStatus(ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store, watch bool) error {
+func printStatus(ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store, watch bool) error {
 	views, err := overviews(ctx, db, store)
 	if err != nil {
 		if watch && ctx.Err() != nil {
@@ -95,7 +95,7 @@ func showStatus(ctx context.Context, o installation.Operator, db *readmodel.DB, 
 		}
 	}
 	header := table.Row{"name", "generation", "state", "position", "lag events", "lag", "events/s", "owner", "last error"}
-	return showProjections(o, views, header, func(v projectionView) table.Row {
+	return printGenerations(o, views, header, func(v printedGeneration) table.Row {
 		lag := time.Duration(v.LagSeconds * float64(time.Second)).Round(time.Millisecond)
 		return table.Row{
 			v.Name, v.Generation, v.State, v.Position, v.LagEvents, lag, strconv.FormatFloat(v.Rate, 'f', 0, 64), v.Owner, v.LastError,
@@ -103,8 +103,8 @@ func showStatus(ctx context.Context, o installation.Operator, db *readmodel.DB, 
 	})
 }
 
-// showProjections prints generations as a table or as JSON.
-func showProjections(o installation.Operator, views []projectionView, header table.Row, row func(projectionView) table.Row) error {
+// printGenerations prints generations as a table or as JSON.
+func printGenerations(o installation.Operator, views []printedGeneration, header table.Row, row func(printedGeneration) table.Row) error {
 	if o.JSON {
 		return console.JSON(o.Stdout, views)
 	}

@@ -15,8 +15,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// verificationView is what a verification found, as it is printed.
-type verificationView struct {
+// printedVerification is what a verification found, as it is printed.
+type printedVerification struct {
 	Name        string              `json:"name"`
 	Generation  int                 `json:"generation"`
 	Position    uint64              `json:"position"`
@@ -29,7 +29,7 @@ type verificationView struct {
 // Verify replays the log and prints which rows of the tables that serve are not as it says.
 func Verify(ctx context.Context, o installation.Operator, names []string) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
-		views, different := make([]verificationView, 0, len(names)), int64(0)
+		views, different := make([]printedVerification, 0, len(names)), int64(0)
 		for _, name := range names {
 			found, err := verifyProjection(ctx, o, db, store, name)
 			if ctx.Err() != nil {
@@ -39,7 +39,7 @@ func Verify(ctx context.Context, o installation.Operator, names []string) error 
 				return err
 			}
 			different += found.Different
-			views = append(views, verificationView{
+			views = append(views, printedVerification{
 				found.Name, found.Generation, found.Position.Commit, found.Events, found.Rows, found.Different, found.Differences,
 			})
 		}
@@ -64,7 +64,7 @@ func verifyProjection(ctx context.Context, o installation.Operator, db *readmode
 	return found, err
 }
 
-func printVerified(o installation.Operator, views []verificationView) error {
+func printVerified(o installation.Operator, views []printedVerification) error {
 	if o.JSON {
 		return console.JSON(o.Stdout, views)
 	}

@@ -17,8 +17,8 @@ import (
 // copyReports is how often a copy tells the log how far it is.
 const copyReports = 10 * time.Second
 
-// copiedView is a finished copy as it is printed.
-type copiedView struct {
+// printedCopy is a finished copy as it is printed.
+type printedCopy struct {
 	Events int64  `json:"events"`
 	New    int64  `json:"new"`
 	Chain  string `json:"chain"`
@@ -46,7 +46,7 @@ func Copy(ctx context.Context, out console.Console, source, target secret.Connec
 	case err != nil:
 		return err
 	case asJSON:
-		return console.JSON(out.Stdout, copiedView(copied))
+		return console.JSON(out.Stdout, printedCopy(copied))
 	}
 	_, err = fmt.Fprintf(out.Stdout, "%d events, %d of them new, are the same in both: hash chain %s\n", copied.Events, copied.New, copied.Chain)
 	return err
@@ -74,16 +74,16 @@ func copyLog(ctx context.Context, out console.Console, from, to *eventstore.Stor
 	show, end := console.Progress(out.Stderr)
 	defer func() { end(err == nil) }()
 	var stage logcopy.Stage
-	var began, told time.Time
+	var began, reported time.Time
 	return logcopy.Copy(ctx, from, to, func(at logcopy.Progress) {
 		now := time.Now()
 		if at.Stage != stage {
-			stage, began, told = at.Stage, now, now
+			stage, began, reported = at.Stage, now, now
 		}
 		rate := float64(at.Events) / max(now.Sub(began).Seconds(), 1)
 		show(fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit, at.Head.Commit)
-		if now.Sub(told) > copyReports && !console.IsTerminal(out.Stderr) {
-			told = now
+		if now.Sub(reported) > copyReports && !console.IsTerminal(out.Stderr) {
+			reported = now
 			out.Logger.InfoContext(ctx, "copying the log", slog.String("stage", string(stage)), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
 				slog.Uint64("position", at.At.Commit), slog.Uint64("head", at.Head.Commit))
 		}

@@ -13,8 +13,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// preparedView is what has changed, as it is printed.
-type preparedView struct {
+// printedGrant is what has changed, as it is printed.
+type printedGrant struct {
 	Stream  string   `json:"stream"`
 	Right   string   `json:"right"`
 	Before  []string `json:"before"`
@@ -38,7 +38,7 @@ func Prepare(ctx context.Context, out console.Console, administrator secret.Conn
 	if err != nil {
 		return err
 	}
-	view := preparedView{
+	view := printedGrant{
 		Stream: "$all", Right: "read", Before: readers.Before, After: readers.After,
 		Changed: len(readers.After) > len(readers.Before),
 	}

@@ -1,8 +1,6 @@
 package storeserver
 
 import (
-	"linkledger/internal/address"
-
 	"context"
 	"errors"
 	"log/slog"
@@ -11,6 +9,7 @@ import (
 	"os"
 
 	"linkledger/events/embedded"
+	"linkledger/internal/address"
 	"linkledger/internal/usage"
 )
 

@@ -6,14 +6,14 @@ import (
 	"log/slog"
 	"time"
 
-	"linkledger/internal/usage"
-
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"linkledger/internal/usage"
 )
 
 // Traces sends spans by OTLP over gRPC. Where to, how many, and under which name is told by OpenTelemetry's own variables of
