@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 
-	"linkledger/commands"
 	"linkledger/internal/accounts"
 	"linkledger/internal/usage"
 )
@@ -73,7 +72,7 @@ func (c *accountEdit) Run(ctx context.Context, p *process) error {
 	if c.Plan == nil && c.Expires == nil {
 		return usage.Errorf("nothing to change: give --plan or --expires")
 	}
-	return accounts.Edit(ctx, c.by(p), c.Username, commands.EditAccount{Plan: c.Plan, ExpirationDate: c.Expires})
+	return accounts.Edit(ctx, c.by(p), c.Username, c.Plan, c.Expires)
 }
 
 type accountErase struct {

@@ -2,15 +2,10 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 
-	"linkledger/events/embedded"
-	"linkledger/internal/address"
 	"linkledger/internal/config"
 	"linkledger/internal/secret"
 	"linkledger/internal/storeserver"
-	"linkledger/internal/usage"
 )
 
 // eventstoreCommand is the embedded event store apart from the service.
@@ -40,74 +35,22 @@ type eventstoreServe struct {
 
 // Run implements the command.
 func (c *eventstoreServe) Run(ctx context.Context, p *process) error {
-	cfg, err := c.config(p)
-	if err != nil {
-		return err
-	}
-	listener, err := address.Listen(c.Listen, "listen")
-	if err != nil {
-		return err
-	}
-	if err := c.checkReach(listener.Addr().String()); err != nil { // a name may stand for another address by now
-		return errors.Join(err, listener.Close())
-	}
-	return storeserver.Run(ctx, cfg, listener, c.HealthListen)
-}
-
-func (c *eventstoreServe) config(p *process) (embedded.Config, error) {
 	if err := c.check(); err != nil {
-		return embedded.Config{}, err
+		return err
 	}
-	cfg := embedded.Config{
-		Dir: c.Data, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync, User: c.User, Password: string(c.Password), Logger: p.Logger,
-	}
-	if c.TLSCertificate == "" {
-		return cfg, nil
-	}
-	certificate, err := tls.LoadX509KeyPair(c.TLSCertificate, c.TLSKey)
-	if err != nil {
-		return cfg, usage.Errorf("cannot use the TLS certificate: %w", err)
-	}
-	cfg.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	return cfg, nil
+	return storeserver.Run(ctx, c.config(), p.Logger)
 }
 
 func (c *eventstoreServe) check() error {
 	if err := config.Validate(c); err != nil {
 		return err
 	}
-	if (c.TLSCertificate == "") != (c.TLSKey == "") {
-		return usage.Errorf("--tls-certificate (%s) and --tls-key (%s) go together", usage.Env("tls-certificate"), usage.Env("tls-key"))
-	}
-	if (c.User == "") != (c.Password == "") {
-		return usage.Errorf("--user (%s) and --password (%s) go together", usage.Env("user"), usage.Env("password"))
-	}
-	if c.User != "" && c.TLSCertificate == "" {
-		return usage.Errorf("--user (%s) needs --tls-certificate (%s): clients send a password over TLS only",
-			usage.Env("user"), usage.Env("tls-certificate"))
-	}
-	if err := c.checkReach(c.Listen); err != nil {
-		return err
-	}
-	if c.MaxAppendSize < 1 || c.MaxAppendSize > embedded.LargestAppendSize {
-		return usage.Errorf("--max-append-size (%s) goes from 1 to %d", usage.Env("max-append-size"), embedded.LargestAppendSize)
-	}
-	return nil
+	return c.config().Check()
 }
 
-// checkReach refuses to let other machines in without a password.
-func (c *eventstoreServe) checkReach(listen string) error {
-	if c.User != "" || c.Insecure {
-		return nil
+func (c *eventstoreServe) config() storeserver.Config {
+	return storeserver.Config{
+		Dir: c.Data, Listen: c.Listen, HealthListen: c.HealthListen, TLSCertificate: c.TLSCertificate, TLSKey: c.TLSKey,
+		User: c.User, Password: c.Password, Insecure: c.Insecure, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync,
 	}
-	local, err := address.OnLoopback(context.Background(), listen)
-	if err != nil {
-		return usage.Errorf("cannot tell who reaches %s, the address of --listen (%s): %w", listen, usage.Env("listen"), err)
-	}
-	if !local {
-		return usage.Errorf("other machines reach %s, the address of --listen (%s): give --tls-certificate (%s), --tls-key, --user and "+
-			"--password, or --insecure (%s), which lets everybody read and write all events",
-			listen, usage.Env("listen"), usage.Env("tls-certificate"), usage.Env("insecure"))
-	}
-	return nil
 }

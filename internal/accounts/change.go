@@ -72,10 +72,10 @@ func Reactivate(ctx context.Context, o installation.Operator, username string) e
 	})
 }
 
-// Edit gives an account another plan or another last day.
-func Edit(ctx context.Context, o installation.Operator, username string, edit commands.EditAccount) error {
+// Edit gives an account another plan, another last day or both.
+func Edit(ctx context.Context, o installation.Operator, username string, plan, lastDay *string) error {
 	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.EditAccount(ctx, r, username, edit)
+		return h.EditAccount(ctx, r, username, commands.EditAccount{Plan: plan, ExpirationDate: lastDay})
 	})
 }
 

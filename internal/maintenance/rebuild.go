@@ -28,6 +28,7 @@ const rebuildMemory = 230 << 20
 
 // Rebuild builds the next generations beside those that serve, over a number of connections, and has them take over.
 func Rebuild(ctx context.Context, o installation.Operator, names []string, connections int) error {
+	names = orAll(names)
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(rebuildMemory)
 	}

@@ -28,6 +28,7 @@ type printedVerification struct {
 
 // Verify replays the log and prints which rows of the tables that serve are not as it says.
 func Verify(ctx context.Context, o installation.Operator, names []string) error {
+	names = orAll(names)
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
 		views, different := make([]printedVerification, 0, len(names)), int64(0)
 		for _, name := range names {

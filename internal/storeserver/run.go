@@ -4,33 +4,43 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 
-	"linkledger/events/embedded"
 	"linkledger/internal/address"
 	"linkledger/internal/httpserver"
 )
 
-// Run serves a store on an open address, and its health on another where one is given, until ctx ends or the store does.
-func Run(ctx context.Context, config embedded.Config, listener net.Listener, healthListen string) error {
-	logger := config.Logger
+// Run serves a store, and its health where an address for it is given, until ctx ends or the store does. The configuration
+// MUST have passed Check.
+func Run(ctx context.Context, c Config, logger *slog.Logger) error {
+	config, err := c.embedded()
+	if err != nil {
+		return err
+	}
+	config.Logger = logger
+	listener, err := address.Listen(c.Listen, "listen")
+	if err != nil {
+		return err
+	}
+	if err := c.checkReach(listener.Addr().String()); err != nil { // a name may stand for another address by now
+		return errors.Join(err, listener.Close())
+	}
 	store, err := Start(ctx, config, listener)
 	if err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", config.Dir))
-	if config.User == "" {
+	logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Dir))
+	if c.User == "" {
 		logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, every user of this machine too, "+
 			"can read and write all events", slog.String("listen", listener.Addr().String()))
 	}
-	if config.NoSync {
+	if c.NoSync {
 		logger.WarnContext(ctx, "events are not synced: a crash loses some")
 	}
-	if healthListen == "" {
+	if c.HealthListen == "" {
 		store.wait(ctx)
 		return store.Stop()
 	}
-	health, err := address.Listen(healthListen, "health-listen")
+	health, err := address.Listen(c.HealthListen, "health-listen")
 	if err != nil {
 		return errors.Join(err, store.Stop())
 	}
