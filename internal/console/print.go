@@ -109,6 +109,7 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+// Time returns a time as tables show it, in UTC; empty for no time.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -21,6 +21,7 @@ type Running struct {
 	Database   secret.Connection `json:"database"`
 }
 
+// Save has operator commands find the dev that runs on a data folder.
 func (r Running) Save(folder string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
@@ -36,6 +37,7 @@ func (r Running) Save(folder string) error {
 	return nil
 }
 
+// RemoveRunning has operator commands no longer find it.
 func RemoveRunning(folder string) error { return os.Remove(filepath.Join(folder, runningFile)) }
 
 // FindRunning finds the dev that runs on a data folder.

@@ -29,6 +29,7 @@ type Metrics struct {
 	logins       *prometheus.CounterVec
 }
 
+// NewMetrics returns metrics that have counted nothing yet.
 func NewMetrics() *Metrics {
 	seconds := prometheus.ExponentialBucketsRange(0.000_5, 30, 12)
 	return &Metrics{
