@@ -40,19 +40,19 @@ race: go ## Run all tests with the race detector
 
 .PHONY: crash
 crash: go ## Kill the real processes under load, again and again
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./cmd/linkledger -crash-rounds 20
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^Test(Crash|Outages|TakeOver)$$' ./e2e -crash-rounds 20
 
 .PHONY: cluster
 cluster: go ## Kill and pause services, event store and PostgreSQL in turn, and roll a version through, 10 times
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./cmd/linkledger -cluster-rounds 10
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestCluster$$' ./e2e -cluster-rounds 10
 
 .PHONY: rebuild
 rebuild: go ## Rebuild the projections of 1,000,000 events under load, killed in between
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestRebuildUnderLoad$$' ./cmd/linkledger -rebuild-events 1000000
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestRebuildUnderLoad$$' ./e2e -rebuild-events 1000000
 
 .PHONY: storecrash
 storecrash: go ## Kill the real event store under 64 writers, 20 times
-	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./cmd/linkledger -crash-rounds 20
+	go test -count=1 -v -timeout 20m -run '^TestEventStoreCrash$$' ./e2e -crash-rounds 20
 
 .PHONY: model
 model: go ## Hold the API against a model of its contract, for 2000 sequences of calls
@@ -70,7 +70,7 @@ fuzz: go ## Fuzz every decoder, each for FUZZTIME
 
 .PHONY: outage
 outage: go ## Cut off an event store that is 5 ms away, under visitors, for 20 s, 5 times
-	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./cmd/linkledger -outage-rounds 5 -outage-length 20s
+	@$(WITH_POSTGRES) go test -count=1 -v -timeout 30m -run '^TestDrain$$' ./e2e -outage-rounds 5 -outage-length 20s
 
 .PHONY: far
 far: go ## Run the tests of commands, projections and the event store's client with an event store that is 5 ms away
@@ -79,7 +79,7 @@ far: go ## Run the tests of commands, projections and the event store's client w
 .PHONY: tagged
 tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process half way
 	@$(WITH_POSTGRES) for n in 10000 100000; do \
-	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./cmd/linkledger -tagged-links $$n; done
+	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./e2e -tagged-links $$n; done
 
 .PHONY: docs
 docs: go ## Write docs/configuration.md from the flags of the program
@@ -113,7 +113,7 @@ vuln: go ## Look for known vulnerabilities in the code that the program calls, b
 
 .PHONY: licences
 licences: go ## List the licences of the modules, and fail at one that is not allowed
-	go test -count=1 -v -run '^TestLicences$$' ./cmd/linkledger
+	go test -count=1 -v -run '^TestLicences$$' ./e2e
 
 .PHONY: tools
 tools: go ## Build the linter into .tools/bin unless it is there

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"linkledger/events/eventstore/eventstoretest"
 )
 
 // runWith runs the program within the test, with an environment of its own.
@@ -116,7 +118,11 @@ func wantNoSecret(t *testing.T, out string, err error) {
 // Whatever is wrong with a connection string or with what it names, its password is not printed.
 func TestNoSecretIsPrinted(t *testing.T) {
 	t.Parallel()
-	nobody := freeAddress(t)
+	listener := eventstoretest.Listen(t)
+	nobody := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
 	database := "postgres://ada:hunter2@" + nobody + "/links?sslmode=disable"
 	for name, args := range map[string][]string{
 		"no such port":                 {"serve", "--eventstore=esdb://ada:hunter2@es:port?tls=true", "--database=" + database},

@@ -7,6 +7,11 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/internal/config"
+	"linkledger/internal/console"
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
 )
 
 // configCommand prints what another command would run with, and says what is wrong with it. It opens nothing.
@@ -26,9 +31,9 @@ func (c *configCommand) Run(p *process) error {
 	}
 	call, err := parser.Parse(args)
 	if err != nil {
-		return usage("%s", withoutConnections(err.Error()))
+		return usage.Errorf("%s", secret.Redact(err.Error()))
 	}
-	if err := printTable(p.stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
+	if err := console.Table(p.Stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
 		return err
 	}
 	return check(call.Selected().Target.Addr().Interface())
@@ -39,7 +44,7 @@ func check(command any) error {
 	if strict, ok := command.(interface{ check() error }); ok {
 		return strict.check()
 	}
-	return validate(command)
+	return config.Validate(command)
 }
 
 // settings are the flags of a call with their values, without secrets, and where these come from.
@@ -63,19 +68,19 @@ func settings(call *kong.Context) []table.Row {
 		if !ok {
 			from = "default"
 		}
-		rows = append(rows, table.Row{"--" + flag.Name, envName(flag.Name), shown(flag.Target), from})
+		rows = append(rows, table.Row{"--" + flag.Name, usage.Env(flag.Name), shown(flag.Target), from})
 	}
 	return rows
 }
 
 // shown is a value as it is given on the command line.
 func shown(value reflect.Value) string {
-	if list, ok := value.Interface().(origins); ok && list.valid() {
+	if list, ok := value.Interface().(config.Origins); ok && list.Valid() {
 		return string(list)
 	}
 	text := fmt.Sprint(value.Interface())
 	if value.Kind() == reflect.Slice {
 		text = strings.Join(strings.Fields(strings.Trim(text, "[]")), ",")
 	}
-	return withoutConnections(text) // it may stand in the place of another value
+	return secret.Redact(text) // it may stand in the place of another value
 }

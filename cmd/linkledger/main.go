@@ -2,18 +2,18 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"log/slog"
 	"os"
 	"os/signal"
-	"reflect"
-	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"linkledger/internal/config"
+	"linkledger/internal/console"
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
 )
 
 // version is set by the linker, see the Makefile.
@@ -31,20 +31,13 @@ func main() {
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "linkledger:", shownText(err.Error()))
+		fmt.Fprintln(os.Stderr, "linkledger:", console.Escape(err.Error()))
 		os.Exit(exitCode(err))
 	}
 }
 
-// usageError is an error that the user can mend by calling otherwise or by changing the machine.
-type usageError struct{ error }
-
-func (e usageError) Unwrap() error { return e.error }
-
-func usage(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
-
 func exitCode(err error) int {
-	if _, ok := errors.AsType[usageError](err); ok {
+	if usage.Is(err) {
 		return exitUsage
 	}
 	return exitFailed
@@ -56,7 +49,7 @@ type exited int
 // run is the whole program but for the process: a test may call it.
 func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) (err error) {
 	var cli commandLine
-	p := &process{getenv: getenv, stdout: stdout, stderr: stderr}
+	p := &process{getenv: getenv, Console: console.Console{Stdout: stdout, Stderr: stderr}}
 	parser, err := newParser(&cli, p)
 	if err != nil {
 		return err
@@ -68,15 +61,15 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 				panic(p)
 			}
 			if code != 0 {
-				err = usage("exit %d", code)
+				err = usage.Errorf("exit %d", code)
 			}
 		}
 	}()
 	call, err := parser.Parse(args)
 	if err != nil {
-		return usage("%s (linkledger --help lists the commands)", withoutConnections(err.Error()))
+		return usage.Errorf("%s (linkledger --help lists the commands)", secret.Redact(err.Error()))
 	}
-	p.logger = newLogger(stderr, cli.LogFormat, cli.LogLevel)
+	p.Logger = console.NewLogger(stderr, cli.LogFormat, cli.LogLevel)
 	call.BindTo(ctx, (*context.Context)(nil))
 	return call.Run(p)
 }
@@ -88,61 +81,16 @@ func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
 			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that "+
 			"LINKLEDGER_LISTEN_FILE names."),
 		kong.Vars{"version": version},
-		kong.Writers(p.stdout, p.stderr),
+		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
-		kong.Resolvers(environment(p.getenv)),
+		kong.Resolvers(config.Environment(p.getenv)),
 		kong.UsageOnError(),
 	)
 }
 
-// newLogger logs text for people or JSON for programs, which tells durations in seconds.
-func newLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
-	if format == "text" {
-		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))
-	}
-	seconds := func(_ []string, a slog.Attr) slog.Attr {
-		if a.Value.Kind() == slog.KindDuration {
-			a.Value = slog.Float64Value(a.Value.Duration().Seconds())
-		}
-		return a
-	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: seconds}))
-}
-
 // process is what a command gets from the outside.
 type process struct {
+	console.Console
+
 	getenv func(string) string
-	stdout io.Writer
-	stderr io.Writer
-	logger *slog.Logger
-}
-
-// withoutPath is an error of a file without its name: in the place of one, the secret itself is given easily.
-func withoutPath(err error) error {
-	if named, ok := errors.AsType[*fs.PathError](err); ok {
-		return named.Err
-	}
-	return err
-}
-
-// environment gives flags their values from the environment, or from the files that it names: so a secret can be mounted.
-func environment(getenv func(string) string) kong.Resolver {
-	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-		name := envName(flag.Name)
-		value := getenv(name)
-		if file := getenv(name + "_FILE"); value == "" && file != "" {
-			content, err := os.ReadFile(file)
-			if err != nil {
-				return nil, fmt.Errorf("%s_FILE: cannot read the file: %w", name, withoutPath(err))
-			}
-			value = strings.TrimSpace(string(content))
-		}
-		if value == "" {
-			return nil, nil //nolint:nilnil // kong's way to say: not set
-		}
-		if flag.Target.Kind() == reflect.Bool {
-			return value == "true" || value == "1", nil
-		}
-		return value, nil
-	})
 }

@@ -6,17 +6,21 @@ import (
 	"log/slog"
 	"path/filepath"
 
-	"linkledger/httpapi"
+	"linkledger/internal/address"
+	"linkledger/internal/admin"
+	"linkledger/internal/app"
+	"linkledger/internal/config"
+	"linkledger/internal/usage"
 )
 
 // serveCommand runs the service against backends that run elsewhere.
 type serveCommand struct {
-	listeners
-	redirecting
-	projecting
-	backends
-	CORSOrigins origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, or * for all. They are compared exactly. By default none." placeholder:"ORIGINS" validate:"origins"`
-	Roles       []role  `help:"Parts of the service that this process runs: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
+	config.Serving
+	config.Redirecting
+	config.Projecting
+	config.Backends
+	CORSOrigins config.Origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, or * for all. They are compared exactly. By default none." placeholder:"ORIGINS" validate:"origins"`
+	Roles       []config.Role  `help:"Parts of the service that this process runs: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
 }
 
 // Run implements the command.
@@ -24,41 +28,39 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	if err := c.check(); err != nil {
 		return err
 	}
-	public, err := listen(c.Listen, "listen")
+	public, err := address.Listen(c.Listen, "listen")
 	if err != nil {
 		return err
 	}
 	defer func() { _ = public.Close() }() // closed already when it was served
-	internal, err := listen(c.AdminListen, "admin-listen")
+	private, err := address.Listen(c.AdminListen, "admin-listen")
 	if err != nil {
 		return err
 	}
-	admin := serveAdmin(internal, p.logger)
-	defer func() { err = errors.Join(err, admin.close()) }()
-	s, err := openService(ctx, p, admin, serviceConfig{
-		eventStore: c.EventStore, database: c.Database, sealing: c.sealing, baseURL: c.BaseURL, roles: c.Roles,
-		traces: c.Traces, logRequests: httpapi.RequestLog(c.LogRequests), blockedHosts: c.BlockedHosts, plans: c.Plans, profiling: c.Profiling,
-		origins: c.CORSOrigins, drainDelay: c.DrainDelay, redirecting: c.inFolder(filepath.Join("data", "spool")),
-		projecting: c.projecting,
-	})
+	internal := admin.Serve(private, p.Logger)
+	defer func() { err = errors.Join(err, internal.Close()) }()
+	s, err := app.Open(ctx, app.Config{
+		Serving: c.Serving, Backends: c.Backends, Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
+		Origins: c.CORSOrigins, Roles: c.Roles, Version: version, Getenv: p.getenv, Logger: p.Logger,
+	}, internal)
 	if err != nil {
 		if ctx.Err() != nil { // told to stop while it waited
 			return nil
 		}
 		return err
 	}
-	defer func() { err = errors.Join(err, within(s.close)) }()
-	p.logger.InfoContext(ctx, "serving",
-		slog.String("listen", public.Addr().String()), slog.String("admin", internal.Addr().String()), slog.Any("roles", c.Roles))
-	return s.run(ctx, public, admin)
+	defer func() { err = errors.Join(err, s.Close()) }()
+	p.Logger.InfoContext(ctx, "serving",
+		slog.String("listen", public.Addr().String()), slog.String("admin", private.Addr().String()), slog.Any("roles", c.Roles))
+	return s.Run(ctx, public, internal)
 }
 
 func (c *serveCommand) check() error {
 	if c.EventStore == "" {
-		return usage("no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use linkledger dev", envName("eventstore"))
+		return usage.Errorf("no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use linkledger dev", usage.Env("eventstore"))
 	}
 	if c.Database == "" {
-		return usage("no database: set --database (%s) to postgres://USER:PASSWORD@HOST/DATABASE, or use linkledger dev", envName("database"))
+		return usage.Errorf("no database: set --database (%s) to postgres://USER:PASSWORD@HOST/DATABASE, or use linkledger dev", usage.Env("database"))
 	}
-	return validate(c)
+	return config.Validate(c)
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/oschwald/maxminddb-golang/v2"
 
-	"linkledger/internal/watchedfile"
+	"linkledger/commands/watchedfile"
 )
 
 // maxSize bounds the file of a DB, in bytes. The largest files with countries have about 130 MB.

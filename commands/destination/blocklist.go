@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"linkledger/internal/watchedfile"
+	"linkledger/commands/watchedfile"
 )
 
 const (

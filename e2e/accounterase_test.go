@@ -1,0 +1,266 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// tablesWith returns the tables of a database, of whatever schema, that have a text in a row.
+func tablesWith(t *testing.T, folder, text string) []string {
+	t.Helper()
+	db := openRunning(t, folder)
+	var all, with []string
+	if err := db.NewRaw(`SELECT quote_ident(schemaname) || '.' || quote_ident(tablename) FROM pg_tables
+		WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`).Scan(t.Context(), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range all {
+		var found bool
+		if err := db.NewRaw("SELECT EXISTS (SELECT FROM "+table+" AS r WHERE position(lower(?) IN lower(r::text)) > 0)", text).
+			Scan(t.Context(), &found); err != nil {
+			t.Fatal(err)
+		}
+		if found {
+			with = append(with, table)
+		}
+	}
+	return with
+}
+
+// analyze has the planner learn of all tables of a database, as autovacuum does in time, and removes dead rows.
+func analyze(t *testing.T, folder string) {
+	t.Helper()
+	if _, err := openRunning(t, folder).ExecContext(t.Context(), "VACUUM (ANALYZE)"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// statisticsWith returns the tables and indexes of a database of whose values the planner knows one with a text. Values of
+// type bytea are written in hexadecimal digits.
+func statisticsWith(t *testing.T, folder, text string) []string {
+	t.Helper()
+	var with []string
+	if err := openRunning(t, folder).NewRaw(`WITH known AS (
+			SELECT starelid::regclass::text AS relation, lower(concat(stavalues1, stavalues2, stavalues3, stavalues4, stavalues5)) AS vals
+			FROM pg_statistic
+			UNION ALL SELECT statistics_name, lower(most_common_vals::text) FROM pg_stats_ext
+			UNION ALL SELECT statistics_name, lower(concat(most_common_vals, histogram_bounds, most_common_elems)) FROM pg_stats_ext_exprs)
+		SELECT DISTINCT relation FROM known
+		WHERE position(lower(?0) IN vals) > 0 OR position(encode(convert_to(lower(?0), 'UTF8'), 'hex') IN vals) > 0
+			OR position(encode(convert_to(?0, 'UTF8'), 'hex') IN vals) > 0`, text).Scan(t.Context(), &with); err != nil {
+		t.Fatal(err)
+	}
+	return with
+}
+
+func openRunning(t *testing.T, folder string) *readmodel.DB {
+	t.Helper()
+	running := findRunning(t, folder)
+	db, err := readmodel.Open(t.Context(), running.Database, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+// erin is an account of a test with a link whose note was changed, and which was erased.
+type erin struct {
+	*dev
+
+	folder, key, id string
+}
+
+const erinsSecret = "Erins secret"
+
+func openErin(t *testing.T, d *dev, folder string) erin {
+	t.Helper()
+	var opened openedAccount
+	out, log, _ := command(t, "account", "create", "--username", "erin", "--json", "--data", folder)
+	if err := json.Unmarshal([]byte(out), &opened); err != nil {
+		t.Fatalf("account create says %s%s: %v", out, log, err)
+	}
+	e := erin{d, folder, opened.APIKey, opened.ID}
+	for _, call := range [][3]string{
+		{"POST", "/urls", `{"urls":[{"long_url":"https://example.com/erin","custom_hash":"erins","note":"` + erinsSecret + ` 1"}]}`},
+		{"PATCH", "/urls/erins", `{"urls":[{"note":"` + erinsSecret + ` 2"}]}`},
+		{"POST", "/urls", `{"urls":[{"long_url":"https://example.com/gone","custom_hash":"erins-gone","note":"` + erinsSecret + ` 3"}]}`},
+		{"DELETE", "/urls/erins-gone", ""},
+	} {
+		if _, err := callAs(t.Context(), d.base, "erin", e.key, call[0], call[1], call[2]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return e
+}
+
+// wantGone demands that nobody finds what erin has written, and that all goes on.
+func (e erin) wantGone() {
+	e.t.Helper()
+	if tables := tablesWith(e.t, e.folder, erinsSecret); len(tables) > 0 {
+		e.t.Errorf("what was erased is in %v", tables)
+	}
+	if known := statisticsWith(e.t, e.folder, erinsSecret); len(known) > 0 {
+		e.t.Errorf("the planner knows what was erased, of %v", known)
+	}
+	for _, args := range [][]string{
+		{"audit", "history", "erins"},
+		{"audit", "history", "erins", "--account", "erin", "--format", "csv"},
+		{"audit", "at", "erins", "--time", time.Now().UTC().Format(time.RFC3339Nano)},
+	} {
+		if out := operator(e.t, e.folder, args...); strings.Contains(out, erinsSecret) || !strings.Contains(out, "erased") || strings.Contains(out, `"erased"`) {
+			e.t.Errorf("%v says\n%s", args, out)
+		}
+	}
+	if out := operator(e.t, e.folder, "audit", "history", "erins", "--format", "ndjson"); !strings.Contains(out, `{"field":"note","before":"erased","after":"erased","erased":true}`) {
+		e.t.Errorf("history says\n%s", out)
+	}
+	operator(e.t, e.folder, "projections", "verify", "--all")
+	operator(e.t, e.folder, "audit", "verify")
+	for _, path := range []string{"/urls?search=secret", "/urls/erins", "/urls/erins/history", "/urls/erins?at=2026-01-01", "/account"} {
+		if _, err := callAs(e.t.Context(), e.base, "erin", e.key, "GET", path, ""); err == nil || !strings.Contains(err.Error(), "1217") {
+			e.t.Errorf("GET %s: %v", path, err)
+		}
+	}
+	if status, err := visitStatus(e.t.Context(), e.base, "erins", "agent"); status != http.StatusFound {
+		e.t.Errorf("its link answers %d, %v", status, err)
+	}
+}
+
+// An account is erased, and all read models are built anew: nothing of its notes is found anywhere, and the log proves to be
+// what it was.
+func TestEraseAccount(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","note":"a note that stays"}]}`)
+	e := openErin(t, d, folder)
+	if tables := tablesWith(t, folder, erinsSecret); len(tables) == 0 {
+		t.Fatal("no table has the notes")
+	}
+	operator(t, folder, "projections", "rebuild", "links") // keeps the generation before
+	analyze(t, folder)
+	if known := statisticsWith(t, folder, erinsSecret); len(known) < 4 { // tables and indexes of links and history
+		t.Fatalf("the planner knows the notes of %v alone", known)
+	}
+	before := exported(t, folder)
+	for range 2 {
+		if out := operator(t, folder, "account", "erase", "erin", "--json"); !strings.Contains(out, `"erased":true`) {
+			t.Fatalf("account erase says %s", out)
+		}
+	}
+	e.wantGone()
+	analyze(t, folder)
+	e.wantGone()
+	operator(t, folder, "projections", "rebuild", "--all")
+	e.wantGone()
+	after := exported(t, folder)
+	if lines := bytes.Split(before, []byte("\n")); !bytes.HasPrefix(after[bytes.IndexByte(after, '\n')+1:], bytes.Join(lines[1:len(lines)-2], []byte("\n"))) {
+		t.Error("events of the log have changed")
+	}
+	if bytes.Contains(after, []byte(erinsSecret)) || bytes.Contains(after, []byte("a note that stays")) {
+		t.Error("notes are in the log")
+	}
+	if tables := tablesWith(t, folder, "a note that stays"); len(tables) == 0 {
+		t.Error("notes of another account are gone too")
+	}
+	d.interrupt()
+	if strings.Contains(d.output.String(), erinsSecret) {
+		t.Errorf("a note was logged:\n%s", d.output)
+	}
+}
+
+func exported(t *testing.T, folder string) []byte {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "log.ndjson")
+	operator(t, folder, "audit", "export", "--output", file)
+	log, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return log
+}
+
+// Whoever was killed between the event and the deletion of the key leaves the rest to the projections, and to the next call.
+func TestErasureIsCarriedOn(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	e := openErin(t, startDev(t, folder), folder)
+	operator(t, folder, "projections", "pause", "links")
+	operator(t, folder, "projections", "pause", "history")
+	running := findRunning(t, folder)
+	store, err := eventstore.Open(eventstore.Config{URL: running.EventStore})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	if _, err := store.Append(t.Context(), eventstore.Write{
+		Stream: events.StreamAccount + e.id, Expected: 0, Command: uuid.New(), Events: []events.Event{events.AccountErased{At: time.Now().UTC()}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	db := openRunning(t, folder)
+	hasKey := func() (has bool) {
+		if err := db.NewRaw("SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", e.id).
+			Scan(t.Context(), &has); err != nil {
+			t.Fatal(err)
+		}
+		return has
+	}
+	if !hasKey() {
+		t.Fatal("the key is gone before anybody has come to the erasure")
+	}
+	operator(t, folder, "projections", "resume", "history")
+	awaitProjection(t, folder, "history", func(p projectionStatus) bool { return p.LagEvents == 0 && p.State == "live" })
+	if hasKey() {
+		t.Error("a projection has come to the erasure, and the key is there")
+	}
+	operator(t, folder, "projections", "resume", "links")
+	operator(t, folder, "account", "erase", "erin")
+	e.wantGone()
+	e.interrupt()
+}
+
+// A service does not start with another master key than that of its notes.
+func TestWrongMasterKey(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","note":"kept"}]}`)
+	running := findRunning(t, folder)
+	serve := []string{
+		"serve", "--eventstore", running.EventStore, "--database", running.Database,
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--spool", t.TempDir(),
+	}
+	for name, test := range map[string]struct{ environment, want string }{
+		"none":  {"", "notes are encrypted here: give the master key, with --master-key (LINKLEDGER_MASTER_KEY)"},
+		"other": {"c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBieXRlcyE=", "wrapped by another master key: give that one, with --master-key"},
+		"short": {"c2hvcnQ=", "give 32 bytes in base64"},
+	} {
+		var environment map[string]string
+		if test.environment != "" {
+			environment = map[string]string{"LINKLEDGER_MASTER_KEY": test.environment}
+		}
+		out, err := runWith(t, environment, serve...)
+		ended, ok := errors.AsType[*exec.ExitError](err)
+		if !ok || ended.ExitCode() != exitUsage || !strings.Contains(out, test.want) ||
+			test.environment != "" && strings.Contains(out, test.environment) {
+			t.Errorf("%s: %v\n%s", name, err, out)
+		}
+	}
+	d.interrupt()
+}

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
+)
+
+var clusterRounds = flag.Int("cluster-rounds", 1, "how many installations TestCluster sets up and puts through all faults; make cluster does 10")
+
+// fleet is an installation of three services, of which each role has two, under load.
+type fleet struct {
+	*pair
+	clients *clients
+}
+
+// clusterRoles are the roles of the three services. The first two project.
+var clusterRoles = [3]string{"--roles=api,projector", "--roles=redirect,projector", "--roles=api,redirect"}
+
+func startFleet(t *testing.T, older string) *fleet {
+	t.Helper()
+	f := &fleet{pair: newPair(t, installProgram(t, older, clusterRoles[0]))}
+	f.add(clusterRoles[1])
+	f.add(clusterRoles[2])
+	f.clients = &clients{
+		t: t, key: f.key, api: []string{f.nodes[0].base, f.nodes[2].base}, redirect: []string{f.nodes[1].base, f.nodes[2].base},
+		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
+		notes:  map[string]string{}, deleted: map[string]bool{},
+	}
+	return f
+}
+
+// Three services with different roles, the event store and PostgreSQL are killed and paused in turn under load, and a
+// version with other tables is rolled through. Clients whose node is away repeat their call at another one. At the end no
+// write and no click is lost or there twice, the counters are what the log adds up to, and every read model is verified.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	older := olderProgram(t)
+	for round := range *clusterRounds { //nolint:paralleltest // one installation at a time
+		t.Run(fmt.Sprint(round), func(t *testing.T) {
+			f := startFleet(t, older)
+			stop := f.clients.keepBusy()
+			defer stop()
+			f.goesOn()
+			f.faults(round%2 == 1)
+			f.roll()
+			stop()
+			f.compareAll()
+		})
+	}
+}
+
+// faults kills and pauses everything once. A projection waits some seconds for the lease of an owner that is away: so the
+// owner is killed, and the next one paused, or the other way round.
+func (f *fleet) faults(pauseFirst bool) {
+	f.t.Helper()
+	for _, fault := range []struct {
+		node  int
+		pause bool
+	}{{2, pauseFirst}, {0, pauseFirst}, {0, !pauseFirst}, {1, !pauseFirst}, {1, pauseFirst}, {2, !pauseFirst}} {
+		if n := fault.node; fault.pause {
+			f.away("paused", n, func() { f.signal(n, syscall.SIGSTOP) }, func() { f.signal(n, syscall.SIGCONT) })
+		} else {
+			f.away("killed", n, f.nodes[n].kill, func() { f.start(n) })
+		}
+	}
+	store := func(s syscall.Signal) func() {
+		return func() { f.send(s, f.store.process.Process.Pid) }
+	}
+	f.gone("event store killed", f.store.kill, f.startStore)
+	f.gone("event store paused", store(syscall.SIGSTOP), store(syscall.SIGCONT))
+	f.gone("PostgreSQL killed", f.killDatabase, f.startDatabase)
+	paused := f.databaseProcesses()
+	f.gone("PostgreSQL paused", func() { f.send(syscall.SIGSTOP, paused...) }, func() { f.send(syscall.SIGCONT, paused...) })
+}
+
+// away takes a node away until the clients have noticed and another node does what it did.
+func (f *fleet) away(how string, n int, leave, comeBack func()) {
+	f.t.Helper()
+	f.owner() // all projections have one
+	owned := len(f.owned(n))
+	f.gone(fmt.Sprintf("node %d, which owned %d projections, %s", n, owned, how), func() {
+		leave()
+		if owned > 0 {
+			f.takeOver(n)
+		}
+	}, comeBack)
+}
+
+// gone takes something away until the clients have noticed, and waits until the service goes on without harm.
+func (f *fleet) gone(what string, leave, comeBack func()) {
+	f.t.Helper()
+	before := f.clients.turnedTo.Load()
+	leave()
+	f.eventually("the clients notice: "+what, func() bool { return f.clients.turnedTo.Load() > before })
+	comeBack()
+	f.goesOn()
+	f.t.Logf("away and back: %s, %d calls were repeated", what, f.clients.turnedTo.Load()-before)
+}
+
+// roll replaces one node after the other by a version whose tags have another shape.
+func (f *fleet) roll() {
+	f.t.Helper()
+	f.program = program
+	for n := range f.nodes {
+		f.signal(n, syscall.SIGTERM)
+		<-f.nodes[n].ended
+		f.start(n)
+		f.eventually("the newer version serves", func() bool {
+			_, err := visit(f.t.Context(), f.nodes[n].base, "any", "deployer")
+			return err == nil
+		})
+	}
+	if got := f.tagGenerations(f.db); got != "1 false\n2 true\n" {
+		f.t.Errorf("generations after the newer version was rolled through:\n%s", got)
+	}
+	f.goesOn()
+}
+
+// databaseProcesses are the processes of PostgreSQL.
+func (f *fleet) databaseProcesses() []int {
+	f.t.Helper()
+	lock, err := os.ReadFile(filepath.Join(f.folder, "postgres", "cluster", "postmaster.pid"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	first, _, _ := strings.Cut(string(lock), "\n")
+	children, err := os.ReadFile(filepath.Join("/proc", first, "task", first, "children"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var all []int
+	for _, text := range append([]string{first}, strings.Fields(string(children))...) {
+		pid, err := strconv.Atoi(text)
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		all = append(all, pid)
+	}
+	return all
+}
+
+func (f *fleet) killDatabase() {
+	f.t.Helper()
+	f.send(syscall.SIGKILL, f.databaseProcesses()...)
+	<-f.database.Done()
+}
+
+func (f *fleet) send(s syscall.Signal, processes ...int) {
+	f.t.Helper()
+	for _, pid := range processes {
+		if err := syscall.Kill(pid, s); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+}
+
+// compareAll holds what the clients were answered, the log and the tables against each other.
+func (f *fleet) compareAll() {
+	f.t.Helper()
+	for _, n := range []int{1, 2} {
+		f.eventually("the spools are empty", func() bool {
+			_, metrics := scrape(f.t, f.nodes[n].admin+"/metrics")
+			return strings.Contains(metrics, "\nlinkledger_spool_records 0\n")
+		})
+	}
+	f.ledger = ledger{created: f.clients.created, clicked: f.clients.clicked, unknown: f.clients.unknown}
+	f.compare()
+	f.compareCounters()
+	f.clients.compareWrites(f.db)
+	f.verify("all")
+	redirects := 0
+	for _, n := range f.clicked {
+		redirects += n
+	}
+	f.t.Logf("%d links answered, %d edited, %d deleted, %d redirects; %d calls were repeated",
+		len(f.created), len(f.clients.notes), len(f.clients.deleted), redirects, f.clients.turnedTo.Load())
+	if len(f.clients.deleted) == 0 || redirects == 0 {
+		f.t.Error("no load was put on the services")
+	}
+}
+
+// compareCounters demands that the counters are what the log adds up to.
+func (f *fleet) compareCounters() {
+	f.t.Helper()
+	log := openStore(f.t, "esdb://"+f.storeAddress+"?tls=false")
+	defer log.Close()
+	head, err := log.Head(f.t.Context())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.eventually("the tables have all of the log", func() bool {
+		overviews, err := projections.Overviews(f.t.Context(), f.db, log)
+		return err == nil && !slices.ContainsFunc(overviews, func(o status.Overview) bool { return o.Serving && o.LagEvents > 0 })
+	})
+	urls, clicks := 0, make(map[string]int)
+	if err := log.ReadLog(f.t.Context(), eventstore.Position{}, head, func(batch []eventstore.Recorded) error {
+		for _, recorded := range batch {
+			event, err := recorded.Event()
+			if err != nil {
+				return err
+			}
+			switch event := event.(type) {
+			case events.URLCreated:
+				urls++
+			case events.URLDeleted:
+				urls--
+			case events.ClicksRecorded:
+				for _, click := range event.Clicks {
+					clicks[click.URLID]++
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, node := range f.clients.api {
+		answer, err := call(f.t.Context(), node, f.key, "GET", "/account", "")
+		if err != nil {
+			f.t.Fatal(err)
+		}
+		if got := answer["account"].(map[string]any)["counters"].(map[string]any)["urls"].(map[string]any)["count"]; got != float64(urls) {
+			f.t.Errorf("the account has %v links, the log adds up to %d", got, urls)
+		}
+	}
+	var counted []readmodel.LinkStats
+	if err := f.db.NewSelect().Model(&counted).Scan(f.t.Context()); err != nil {
+		f.t.Fatal(err)
+	}
+	for _, link := range counted {
+		if id := link.URLID.String(); link.TotalClicks != int64(clicks[id]) {
+			f.t.Errorf("link %s has %d clicks, the log adds up to %d", id, link.TotalClicks, clicks[id])
+		}
+		delete(clicks, link.URLID.String())
+	}
+	if len(clicks) > 0 {
+		f.t.Errorf("of %d links the log has clicks and the tables have not", len(clicks))
+	}
+}

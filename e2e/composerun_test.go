@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/compose-spec/compose-go/v2/types"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/internal/pgserver"
+)
+
+// Each service that runs the program is configured so that it takes the environment and knows all of it.
+func TestComposeConfiguresTheProgram(t *testing.T) {
+	t.Parallel()
+	folder := drawSecrets(t)
+	eachCompose(t, func(t *testing.T, project *types.Project) {
+		if len(programs(project, "serve")) == 0 {
+			t.Error("no service serves")
+		}
+		for _, command := range []string{"serve", "eventstore"} {
+			for name, s := range programs(project, command) {
+				if len(s.Command) > 1 || len(s.Entrypoint) > 0 {
+					t.Errorf("%s has the command %q, of which the flags are not checked here", name, s.Command)
+				}
+				wantConfigured(t, command, environmentOf(t, s, folder))
+			}
+		}
+	})
+}
+
+// environmentOf is the environment of a service that runs the program, with that of the image, where the secrets are
+// mounted from a folder.
+func environmentOf(t *testing.T, s types.ServiceConfig, secrets string) map[string]string {
+	t.Helper()
+	environment := imageEnvironment(t)
+	for name, value := range s.Environment {
+		environment[name] = strings.ReplaceAll(*value, "/run/secrets", secrets)
+	}
+	return environment
+}
+
+// wantConfigured demands that a command takes an environment, and knows all of it.
+func wantConfigured(t *testing.T, command string, environment map[string]string) {
+	t.Helper()
+	out, err := runWith(t, environment, "config", command)
+	if err != nil {
+		t.Errorf("%s: %v\n%s", command, err, out)
+	}
+	for name := range environment {
+		known := command == "serve" && name == "OTEL_EXPORTER_OTLP_ENDPOINT" || command == "eventstore" && ofImage(t, name)
+		if !known && !strings.Contains(out, "\t"+strings.TrimSuffix(name, "_FILE")+"\t") {
+			t.Errorf("%s has no %s", command, name)
+		}
+	}
+}
+
+// ofImage returns whether the image sets a variable, which is for serve.
+func ofImage(t *testing.T, name string) bool {
+	t.Helper()
+	_, ok := imageEnvironment(t)[name]
+	return ok
+}
+
+// What compose.yaml sets works together: the program runs with its environment, the secrets that are drawn, and the users
+// that the scripts make, on this machine's addresses.
+func TestComposeRuns(t *testing.T) {
+	t.Parallel()
+	project := loadCompose(t, "compose.yaml")
+	secrets := drawSecrets(t)
+	data := filepath.Join(secrets, "..", "data")
+	i := &installation{t: t, folder: t.TempDir(), storeAddress: freeAddress(t), base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t)}
+	i.startDatabase()
+	t.Cleanup(i.stopDatabase)
+	database := databaseOfService(t, i.database, secrets)
+
+	store := environmentOf(t, project.Services["eventstore"], secrets)
+	store["LINKLEDGER_DATA"], store["LINKLEDGER_LISTEN"] = filepath.Join(data, "events"), i.storeAddress
+	health := freeAddress(t)
+	store["LINKLEDGER_HEALTH_LISTEN"] = health
+	i.store = startChildIn(t, pairs(store), program, project.Services["eventstore"].Command...)
+	i.eventually("the event store lives", func() bool {
+		_, _, code := command(t, "health", "--live", "--admin-listen="+health)
+		return code == 0
+	})
+
+	rewrite := func(name string, change func(string) string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(secrets, name), []byte(change(readSecret(t, secrets, name))), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewrite("eventstore", func(s string) string {
+		return strings.NewReplacer("@eventstore:2113", "@"+i.storeAddress, "/run/secrets", secrets).Replace(s)
+	})
+	rewrite("database", func(string) string { return database })
+	service := environmentOf(t, project.Services["linkledger"], secrets)
+	service["LINKLEDGER_LISTEN"], service["LINKLEDGER_ADMIN_LISTEN"] = i.base[len("http://"):], i.admin[len("http://"):]
+	service["LINKLEDGER_SPOOL"] = filepath.Join(data, "spool")
+	i.service = startChildIn(t, pairs(service), program, "serve")
+	i.eventually("the service is ready", func() bool {
+		_, _, code := command(t, "health", "--admin-listen="+service["LINKLEDGER_ADMIN_LISTEN"])
+		return code == 0
+	})
+
+	create := exec.CommandContext(t.Context(), program, "account", "create", "--username", demoUser, "--json")
+	create.Env = append(os.Environ(), pairs(service)...)
+	out, err := create.Output()
+	var account openedAccount
+	if err != nil || json.Unmarshal(out, &account) != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	i.key = account.APIKey
+	i.eventually("a link is made", func() bool {
+		_, err := call(t.Context(), i.base, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","note":"sealed"}]}`)
+		return err == nil
+	})
+	if redirected, err := visit(t.Context(), i.base, "one", "agent"); err != nil || !redirected {
+		t.Errorf("redirected: %t, %v", redirected, err)
+	}
+	wantSealed(t, database)
+	if err := appendLink(t, "esdb://"+i.storeAddress+"?tls=true&tlsCaFile="+url.QueryEscape(filepath.Join(secrets, "eventstore_certificate")), time.Second); err == nil {
+		t.Error("the event store takes events without a password")
+	}
+}
+
+// databaseOfService runs the script that makes the database and the user of the service, as the image of PostgreSQL
+// does, and returns how that user connects.
+func databaseOfService(t *testing.T, server *pgserver.Server, secrets string) string {
+	t.Helper()
+	dsn, err := url.Parse(server.DSN())
+	if err != nil {
+		t.Fatal(err)
+	}
+	as := func(user, database string) string {
+		u := *dsn
+		u.User, u.Path = url.User(user), "/"+database
+		return u.String()
+	}
+	// In the image, the names are free.
+	execute(t, server.DSN(), "CREATE ROLE postgres SUPERUSER LOGIN")
+	execute(t, as("postgres", "postgres"), "DROP DATABASE linkledger", "ALTER ROLE linkledger RENAME TO former")
+	script := exec.CommandContext(t.Context(), "bash", filepath.Join(dockerFolder, "postgres", "service.sh"))
+	script.Env = append(os.Environ(), "SECRETS="+secrets, "POSTGRES_USER=postgres", "POSTGRES_DB=postgres", "PGHOST="+dsn.Query().Get("host"))
+	if out, err := script.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return as("linkledger", "linkledger")
+}
+
+func execute(t *testing.T, dsn string, statements ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	db, err := pgx.Connect(ctx, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(ctx) }()
+	for _, statement := range statements {
+		if _, err := db.Exec(ctx, statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// wantSealed demands that the account has a key for its notes, and that the user of the service is no superuser.
+func wantSealed(t *testing.T, dsn string) {
+	t.Helper()
+	db, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
+	var keys int
+	var super bool
+	if err := db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM linkledger.account_keys), rolsuper FROM pg_roles WHERE rolname = current_user").Scan(&keys, &super); err != nil {
+		t.Fatal(err)
+	}
+	if keys != 1 || super {
+		t.Errorf("%d keys of notes, superuser: %t", keys, super)
+	}
+}
+
+func pairs(environment map[string]string) []string {
+	var all []string
+	for name, value := range environment {
+		all = append(all, name+"="+value)
+	}
+	slices.Sort(all)
+	return all
+}

@@ -1,0 +1,82 @@
+package e2e
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// shell runs lines as a user would paste them into a terminal, and returns what they print. Where the machine has no
+// curl, this test binary stands in for it.
+func shell(t *testing.T, lines string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "bash", "-euc", strings.ReplaceAll(lines, "curl ", "curl -sS "))
+	command.Env = os.Environ()
+	if _, err := exec.LookPath("curl"); err != nil {
+		self, err := os.Executable()
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder := t.TempDir()
+		if err := os.Symlink(self, filepath.Join(folder, "curl")); err != nil {
+			t.Fatal(err)
+		}
+		command.Env = append(command.Env, "PATH="+folder+":"+os.Getenv("PATH"))
+	}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	return string(out)
+}
+
+// curl does what curl does with the flags that the greeting uses.
+func curl(args []string, out io.Writer) error {
+	flags := flag.NewFlagSet("curl", flag.ContinueOnError)
+	flags.Bool("sS", false, "")
+	withHeader := flags.Bool("i", false, "")
+	user, method, body := flags.String("u", "", ""), flags.String("X", "", ""), flags.String("d", "", "")
+	header := flags.String("H", "", "")
+	var target string
+	for len(args) > 0 { // the URL may stand between the flags
+		if err := flags.Parse(args); err != nil {
+			return err
+		}
+		if args = flags.Args(); len(args) > 0 {
+			target, args = args[0], args[1:]
+		}
+	}
+	if *method == "" {
+		*method = http.MethodGet
+		if *body != "" {
+			*method = http.MethodPost
+		}
+	}
+	request, err := http.NewRequest(*method, target, strings.NewReader(*body))
+	if err != nil {
+		return err
+	}
+	if name, password, ok := strings.Cut(*user, ":"); ok {
+		request.SetBasicAuth(name, password)
+	}
+	if name, value, ok := strings.Cut(*header, ": "); ok {
+		request.Header.Set(name, value)
+	}
+	response, err := noRedirects.Do(request)
+	if err != nil {
+		return err
+	}
+	if *withHeader {
+		fmt.Fprintln(out, response.Proto, response.Status)
+		err = response.Header.Write(out)
+	}
+	_, copyErr := io.Copy(out, response.Body)
+	return errors.Join(err, copyErr, response.Body.Close())
+}

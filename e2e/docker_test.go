@@ -1,0 +1,119 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+const dockerFolder = "../docker"
+
+// readYAML returns a YAML file as JSON.
+func readYAML(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var value map[string]any
+	if err := yaml.Unmarshal(content, &value); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	converted, err := json.Marshal(value)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return converted
+}
+
+var imageVariable = regexp.MustCompile(`(LINKLEDGER_\w+)=(\S+)`)
+
+// imageEnvironment is what the Dockerfile sets.
+func imageEnvironment(t *testing.T) map[string]string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dockerFolder, "Dockerfile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	environment := make(map[string]string)
+	for _, variable := range imageVariable.FindAllStringSubmatch(string(content), -1) {
+		environment[variable[1]] = variable[2]
+	}
+	if len(environment) == 0 {
+		t.Fatal("the Dockerfile sets nothing")
+	}
+	return environment
+}
+
+// All YAML files can be read.
+func TestProvisioning(t *testing.T) {
+	t.Parallel()
+	err := filepath.WalkDir(dockerFolder, func(path string, _ fs.DirEntry, err error) error {
+		if filepath.Ext(path) == ".yaml" {
+			readYAML(t, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+var metricName = regexp.MustCompile(`\b(?:linkledger|go|process)_[a-z0-9_]+`)
+
+// Each metric that the dashboard asks for is one that a service exports.
+func TestDashboard(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join(dockerFolder, "grafana", "linkledger.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ Expr string }
+		}
+	}
+	if err := json.Unmarshal(content, &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	d := startDev(t, filepath.Join(t.TempDir(), "data"))
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"seen"}]}`)
+	if redirected, err := visit(t.Context(), d.base, "seen", "agent"); err != nil || !redirected {
+		t.Fatalf("redirected: %t, %v", redirected, err)
+	}
+	awaitReady(t, d.admin, http.StatusOK, `"projection links":"ok"`)
+	_, page := scrape(t, d.admin+"/metrics")
+	exported := make(map[string]bool)
+	for line := range strings.SplitSeq(page, "\n") {
+		exported[metricName.FindString(line[:max(0, strings.IndexAny(line+" ", "{ "))])] = true
+	}
+	asked := make(map[string]bool)
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			names := metricName.FindAllString(target.Expr, -1)
+			if len(names) == 0 {
+				t.Errorf("%s asks for %q, which is no metric of ours", panel.Title, target.Expr)
+			}
+			for _, name := range names {
+				asked[name] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		if !exported[name] {
+			t.Error(fmt.Sprint("the dashboard asks for ", name, ", which is not exported"))
+		}
+	}
+	d.interrupt()
+}

@@ -1,0 +1,230 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/projections"
+)
+
+// An installation moves to another event store: the copy is killed half way and goes on, while the service serves and
+// after. A service on the copy, with a database of its own, answers as the old one did; with the old database it refuses.
+func TestMoveToAnotherEventStore(t *testing.T) {
+	t.Parallel()
+	i := install(t, "--base-url=https://sho.rt")
+	i.writeHistory()
+	from := "esdb://" + i.storeAddress + "?tls=false"
+	ballast(t, from, 60_000)
+	target := startStore(t, filepath.Join(t.TempDir(), "events"))
+	copying := []string{"eventstore", "copy", "--from", from, "--to", target.url}
+	i.killHalfWay(copying, target.url)
+	out, log, code := command(t, append(copying, "--json")...)
+	var first copiedLog
+	if err := json.Unmarshal([]byte(out), &first); err != nil || code != 0 || first.New == 0 || first.New == first.Events {
+		t.Fatalf("the copy that goes on ended with %d: %s%s", code, out, log)
+	}
+	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"the last edit"}]}`)
+	before := i.told(i.base, i.backends())
+	database := i.connectTo(i.database.DSN())
+	i.eventually("the database knows its log", func() bool {
+		var known bool
+		return database.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM linkledger.log)").Scan(&known) == nil && known
+	})
+	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil { // it has drained its spool when it ends
+		t.Fatal(err)
+	}
+	<-i.service.ended
+	if out, log, code := command(t, copying...); code != 0 || !strings.Contains(out, " are the same in both: hash chain ") {
+		t.Fatalf("the last copy ended with %d: %s%s", code, out, log)
+	}
+
+	serve := []string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(), "--log-level=error", "--eventstore", target.url, "--database"}
+	if out, log, code := command(t, append(serve, i.database.DSN())...); code != exitUsage || !strings.Contains(log, "belongs to another log") {
+		t.Errorf("serve with the old database ended with %d: %s%s", code, out, log)
+	}
+	second := i.secondDatabase(database)
+	service, base := i.moved(target.url, second)
+	after := i.told(base, []string{"--eventstore", target.url, "--database", second})
+	for what, want := range before {
+		if got := after[what]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: the copy says\n%v, the original said\n%v", what, got, want)
+		}
+	}
+	if redirected, err := visit(t.Context(), base, "kept", "known visitor"); err != nil || !redirected {
+		t.Fatalf("redirected: %t, %v", redirected, err)
+	}
+	answer, err := call(t.Context(), base, i.key, "GET", "/stats/kept", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stats := answer["stats"].([]any)[0].(map[string]any); stats["total_clicks"] != 2.0 || stats["unique_clicks"] != 1.0 {
+		t.Errorf("after another click of a known visitor: %v", stats)
+	}
+	service.kill()
+}
+
+// writeHistory makes one link that lives, and one that was renamed and deleted.
+func (i *installation) writeHistory() {
+	i.t.Helper()
+	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
+	i.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"kept","tags":["t"]},{"long_url":"https://example.com/2","custom_hash":"old"}]}`)
+	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"n","tags":["+u"]}]}`)
+	i.call("PATCH", "/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
+	i.call("DELETE", "/urls/new", "")
+	for _, reset := range []bool{true, false} {
+		if redirected, err := visit(i.t.Context(), i.base, "kept", "known visitor"); err != nil || !redirected {
+			i.t.Fatalf("redirected: %t, %v", redirected, err)
+		}
+		i.eventually("the click is counted", func() bool { return i.clicks() == 1 })
+		if reset {
+			i.call("DELETE", "/stats/kept", "")
+		}
+	}
+}
+
+func (i *installation) call(method, path, body string) {
+	i.t.Helper()
+	if _, err := call(i.t.Context(), i.base, i.key, method, path, body); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// ballast appends events that no projection follows.
+func ballast(t *testing.T, url string, n int) {
+	t.Helper()
+	store := openStore(t, url)
+	defer store.Close()
+	metered := make([]events.Event, 100)
+	for i := range metered {
+		metered[i] = events.CallsMetered{Calls: int64(i), Day: "2026-01-31", At: time.Now()}
+	}
+	for at := range n / len(metered) {
+		_, err := store.Append(t.Context(), eventstore.Write{
+			Stream: fmt.Sprint(events.StreamUsage, "ballast-", at), Expected: eventstore.NoStream, Command: uuid.New(), Events: metered,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// killHalfWay starts a copy, and kills it as soon as the target has some of the log.
+func (i *installation) killHalfWay(copying []string, target string) {
+	i.t.Helper()
+	store := openStore(i.t, target)
+	defer store.Close()
+	empty, err := store.Head(i.t.Context())
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	process := startChild(i.t, program, copying...)
+	i.eventually("something is copied", func() bool {
+		head, err := store.Head(i.t.Context())
+		return err == nil && head.After(empty)
+	})
+	process.kill()
+	if process.process.ProcessState.Success() {
+		i.t.Fatal("the copy had ended before it was killed")
+	}
+}
+
+// told is what clients and auditors are told, without the positions.
+func (i *installation) told(base string, backends []string) map[string]any {
+	i.t.Helper()
+	told := make(map[string]any)
+	for _, path := range []string{"/urls?order_by=hash", "/urls?tags=%2Bt%26%2Bu", "/stats/kept", "/tags", "/urls/new/history"} {
+		answer, err := call(i.t.Context(), base, i.key, "GET", path, "")
+		if err != nil {
+			i.t.Fatal(err)
+		}
+		told[path] = withoutPositions(answer)
+	}
+	for _, audit := range [][]string{{"history", "kept", "--format=json", "--clicks"}, {"history", "old", "--format=json"}, {"at", "kept", "--json", "--time", "2999-01-01"}} {
+		out, log, code := command(i.t, append(append([]string{"audit"}, audit...), backends...)...)
+		var answer any
+		if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 {
+			i.t.Fatalf("audit %v ended with %d: %s%s", audit, code, out, log)
+		}
+		told[strings.Join(audit, " ")] = withoutPositions(answer)
+	}
+	return told
+}
+
+// withoutPositions leaves out where events lie in the log.
+func withoutPositions(value any) any {
+	switch value := value.(type) {
+	case map[string]any:
+		delete(value, "position")
+		for _, field := range value {
+			withoutPositions(field)
+		}
+	case []any:
+		for _, item := range value {
+			withoutPositions(item)
+		}
+	}
+	return value
+}
+
+// secondDatabase is a new one that knows the visitors of the first.
+func (i *installation) secondDatabase(first *pgx.Conn) string {
+	i.t.Helper()
+	i.exec(first, "CREATE DATABASE moved")
+	u, err := url.Parse(i.database.DSN())
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	u.Path = "/moved"
+	var key []byte
+	if err := first.QueryRow(i.t.Context(), "SELECT value FROM linkledger.secrets WHERE name = 'visitor'").Scan(&key); err != nil {
+		i.t.Fatal(err)
+	}
+	moved := i.connectTo(u.String())
+	i.exec(moved, "CREATE SCHEMA linkledger")
+	i.exec(moved, "CREATE TABLE linkledger.secrets (name text PRIMARY KEY, value bytea NOT NULL)")
+	i.exec(moved, "INSERT INTO linkledger.secrets VALUES ('visitor', $1)", key)
+	return u.String()
+}
+
+func (i *installation) connectTo(dsn string) *pgx.Conn {
+	i.t.Helper()
+	conn, err := pgx.Connect(i.t.Context(), dsn)
+	if err != nil {
+		i.t.Fatal(err)
+	}
+	i.t.Cleanup(func() { _ = conn.Close(context.Background()) }) // the server may be gone
+	return conn
+}
+
+func (i *installation) exec(conn *pgx.Conn, statement string, args ...any) {
+	i.t.Helper()
+	if _, err := conn.Exec(i.t.Context(), statement, args...); err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+// moved starts a service on the copy and waits until it has caught up.
+func (i *installation) moved(store, database string) (*child, string) {
+	i.t.Helper()
+	base, admin := "http://"+freeAddress(i.t), "http://"+freeAddress(i.t)
+	service := startChild(i.t, program, "serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):],
+		"--spool", i.t.TempDir(), "--eventstore", store, "--database", database, "--base-url=https://sho.rt")
+	i.eventually("the service on the copy has caught up", func() bool {
+		out, _, code := command(i.t, "projections", "status", "--json", "--eventstore", store, "--database", database)
+		return code == 0 && strings.Count(out, `"lag_events":0`) == len(projections.Names())
+	})
+	return service, base
+}

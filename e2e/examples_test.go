@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"linkledger/projections/readmodel"
+)
+
+var changedFile = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)$`)
+
+// The worked examples, one after the other, change the program into one that goes on with what the program has stored.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	before := startDev(t, folder)
+	before.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/1","tags":["old"]},{"long_url":"https://example.com/2"}]}`)
+	before.interrupt()
+
+	changed := changedProgram(t)
+	after := startDevProgram(t, changed, folder)
+	after.key = before.key
+	after.call("PATCH", "/tags/old", `{"label":"older"}`)
+	after.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/3","tags":["new"]}]}`)
+	for _, label := range []string{"older", "new"} {
+		if answer := after.call("GET", "/tags/"+label, ""); fmt.Sprint(answer["tags"]) != "[map[label:"+label+"]]" {
+			t.Errorf("the tag %s: %v", label, answer)
+		}
+	}
+	awaitReady(t, after.admin, http.StatusOK, `"projection hosts":"ok"`)
+	if out, err := exec.CommandContext(t.Context(), changed, "projections", "verify", "--all", "--data", folder).CombinedOutput(); err != nil {
+		t.Errorf("verify: %v: %s", err, out)
+	}
+	running := findRunning(t, folder)
+	db, err := readmodel.Open(t.Context(), running.Database, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var links int
+	err = db.NewRaw("SELECT links FROM linkledger.hosts WHERE host = 'example.com'").Scan(t.Context(), &links)
+	if err := errors.Join(err, db.Close()); err != nil || links != 3 {
+		t.Errorf("%d links lead to the host, %v", links, err)
+	}
+	after.interrupt()
+}
+
+// changedProgram builds the program with the examples.
+func changedProgram(t *testing.T) string {
+	t.Helper()
+	root, err := filepath.Abs("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := t.TempDir()
+	for _, name := range []string{"field", "version", "projection", "endpoint"} {
+		diff, err := filepath.Abs(filepath.Join("testdata", "examples", name+".diff"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		copyChanged(t, root, changed, diff)
+		apply := exec.CommandContext(t.Context(), "git", "apply", "-C1", "--recount", diff)
+		apply.Dir = changed
+		apply.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(changed))
+		if out, err := apply.CombinedOutput(); err != nil {
+			t.Fatalf("%s.diff no longer fits, make the change and take its diff (git diff -U1): %v: %s", name, err, out)
+		}
+	}
+	overlay := writeOverlay(t, root, changed)
+	binary := filepath.Join(t.TempDir(), "linkledger")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return binary
+}
+
+// copyChanged copies the files that a diff changes and no diff before has.
+func copyChanged(t *testing.T, root, to, diff string) {
+	t.Helper()
+	text, err := os.ReadFile(diff)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range changedFile.FindAllStringSubmatch(string(text), -1) {
+		target := filepath.Join(to, file[1])
+		content, err := os.ReadFile(filepath.Join(root, file[1]))
+		if os.IsNotExist(err) { // the diff makes it
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(target); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(target, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writeOverlay has the go command see the changed files in place of those of the program.
+func writeOverlay(t *testing.T, root, changed string) string {
+	t.Helper()
+	replace := make(map[string]string)
+	err := filepath.WalkDir(changed, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := filepath.Rel(changed, path)
+		replace[filepath.Join(root, file)] = path
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := json.Marshal(map[string]map[string]string{"Replace": replace})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(overlay, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return overlay
+}

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"linkledger/projections"
+)
+
+// failOver is the load of one round: writers and a reader of the node that takes over.
+type failOver struct {
+	p       *pair
+	at      *node
+	mu      sync.Mutex
+	creates []time.Duration // from the moment before the kill on
+	seen    float64         // most links that the reader was shown
+	wrong   []error
+}
+
+// watch creates links with four writers, and reads their number, until ctx ends.
+func (f *failOver) watch(ctx context.Context) *sync.WaitGroup {
+	var clients sync.WaitGroup
+	for worker := range 4 {
+		clients.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				began := time.Now()
+				_, err := call(context.WithoutCancel(ctx), f.at.base, f.p.key, http.MethodPost, "/urls",
+					fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%d/%d"}]}`, worker, i))
+				f.note(err, func() { f.creates = append(f.creates, time.Since(began)) })
+			}
+		})
+	}
+	clients.Go(func() {
+		for ctx.Err() == nil {
+			answer, err := call(context.WithoutCancel(ctx), f.at.base, f.p.key, http.MethodGet, "/urls?limit=1", "")
+			f.note(err, func() {
+				total := answer["page"].(map[string]any)["total_count"].(float64)
+				if total < f.seen {
+					f.wrong = append(f.wrong, fmt.Errorf("%g links after %g", total, f.seen))
+				}
+				f.seen = total
+			})
+		}
+	})
+	return &clients
+}
+
+func (f *failOver) note(err error, success func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err != nil {
+		f.wrong = append(f.wrong, err)
+		return
+	}
+	success()
+}
+
+// The process that owns all projections is killed under load: the other node owns them long before a lease runs out,
+// answers every create meanwhile, and no read goes backwards.
+func TestFailOver(t *testing.T) {
+	t.Parallel()
+	p := installPair(t)
+	var owned, p95, worst []time.Duration
+	for range *crashRounds {
+		victim := p.ownsAll()
+		f := &failOver{p: p, at: &p.nodes[1-victim]}
+		ctx, stop := context.WithCancel(t.Context())
+		clients := f.watch(ctx)
+		p.goesOn()
+		f.note(nil, func() { f.creates = nil })
+		p.nodes[victim].kill()
+		owned = append(owned, p.takeOver(victim))
+		select {
+		case <-time.After(2 * time.Second): // creates beside those of the fail-over
+		case <-ctx.Done():
+		}
+		stop()
+		clients.Wait()
+		if err := errors.Join(f.wrong...); err != nil {
+			t.Error(err)
+		}
+		slices.Sort(f.creates)
+		p95 = append(p95, f.creates[len(f.creates)*95/100])
+		worst = append(worst, f.creates[len(f.creates)-1])
+		p.start(victim)
+	}
+	t.Logf("new owner within %v\n95th percentile of creates %v\nslowest creates %v", owned, p95, worst)
+	if slowest := slices.Max(owned); slowest > 3*time.Second {
+		t.Errorf("a killed owner was followed after %s, as if its lease had run out", slowest)
+	}
+	p.verify("all")
+}
+
+// ownsAll waits until one node owns all projections and the other one answers, and returns the first.
+func (p *pair) ownsAll() (owner int) {
+	p.t.Helper()
+	p.eventually("one node owns all projections, and the other one is ready", func() bool {
+		for n := range 2 {
+			if len(p.owned(n)) == len(projections.Names()) {
+				owner = n
+				response, err := http.Get(p.nodes[1-n].admin + "/health/ready")
+				if err != nil {
+					return false
+				}
+				return response.Body.Close() == nil && response.StatusCode == http.StatusOK
+			}
+		}
+		return false
+	})
+	return owner
+}
+
+// The only process is killed and started again: clicks from before are shown long before the lease of the killed
+// process has run out. While no process keeps the projections up to date, a service that serves the API alone is not
+// ready, and its writes do not wait.
+func TestOnlyProjectorIsKilled(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
+	if _, err := call(t.Context(), i.base, i.key, http.MethodPost, "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"link0"}]}`); err != nil {
+		t.Fatal(err)
+	}
+	crowd := i.visit(1)
+	i.redirectsGoOn(crowd)
+	i.service.kill()
+	crowd.stop()
+	crowd.visitors.Wait()
+	killed := time.Now()
+	i.startService()
+	i.eventually("the clicks are shown", func() bool { return i.clicks() >= crowd.answered.Load() })
+	took := time.Since(killed)
+	t.Logf("clicks shown %s after the kill, with the start of the next process", took)
+	if took > 4*time.Second {
+		t.Error("as if a lease had run out")
+	}
+
+	base, admin := "http://"+freeAddress(t), "http://"+freeAddress(t)
+	i.serve(base, admin, "spool 2", "--roles", "api", "--wait-timeout", "8s")
+	i.eventually("the second service is ready", func() bool { return readiness(t, admin)["projection links"] == "ok" })
+	i.service.kill()
+	i.eventually("a projection without an owner is reported", func() bool {
+		return strings.Contains(readiness(t, admin)["projection links"], "no process keeps it up to date")
+	})
+	create := func() time.Duration {
+		began := time.Now()
+		if _, err := call(t.Context(), base, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`); err != nil {
+			t.Error(err)
+		}
+		return time.Since(began)
+	}
+	first, second := create(), create()
+	t.Logf("creates without a projector took %s and %s", first, second)
+	if first > 4*time.Second || second > 4*time.Second {
+		t.Error("creates waited for a projection that has no owner")
+	}
+}
+
+// readiness returns what a service says of its parts; nil: it does not answer.
+func readiness(t *testing.T, admin string) map[string]string {
+	t.Helper()
+	response, err := http.Get(admin + "/health/ready")
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = response.Body.Close() }()
+	var parts map[string]string
+	if err := json.NewDecoder(response.Body).Decode(&parts); err != nil {
+		return nil
+	}
+	return parts
+}

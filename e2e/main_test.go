@@ -1,0 +1,410 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// mainPackage is what the tests build and start.
+const mainPackage = "linkledger/cmd/linkledger"
+
+// program is the real binary, built once.
+var program string
+
+// Exit codes of the program.
+const (
+	exitFailed = 1 // something went wrong while running
+	exitUsage  = 2 // the configuration or the machine must be changed first
+)
+
+// demoUser is the account that dev opens at its first start.
+const demoUser = "demo"
+
+func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == "curl" {
+		if err := curl(os.Args[1:], os.Stdout); err != nil {
+			panic(err)
+		}
+		return
+	}
+	os.Exit(func() int {
+		folder, err := os.MkdirTemp("", "linkledger-test-")
+		if err != nil {
+			panic(err)
+		}
+		defer func() { _ = os.RemoveAll(folder) }()
+		program = filepath.Join(folder, "linkledger")
+		if out, err := exec.Command("go", "build", "-o", program, mainPackage).CombinedOutput(); err != nil {
+			panic(fmt.Sprintf("%v: %s", err, out))
+		}
+		return m.Run()
+	}())
+}
+
+// startTimeout bounds the start of a process in tests; it is generous because many start at once.
+const startTimeout = 2 * time.Minute
+
+// dev is a running linkledger dev of a test.
+type dev struct {
+	t        *testing.T
+	process  *exec.Cmd
+	greeting string
+	base     string
+	admin    string
+	key      string
+	ended    chan struct{}
+	output   *bytes.Buffer // of standard error; valid once ended
+}
+
+var greetingLine = regexp.MustCompile(`(?m)^  (API|health|API key)  +(\S+)$`)
+
+// startDev starts the real program on a folder and waits for its greeting.
+func startDev(t *testing.T, folder string, flags ...string) *dev {
+	t.Helper()
+	return startDevProgram(t, program, folder, flags...)
+}
+
+// removeAll removes the folder of a process that was killed. Its PostgreSQL ends by itself, and may write until then.
+func removeAll(t *testing.T, folder string) {
+	t.Helper()
+	late := time.After(startTimeout)
+	for {
+		err := os.RemoveAll(folder)
+		if err == nil {
+			return
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-late:
+			t.Errorf("remove the data of dev: %v", err)
+			return
+		}
+	}
+}
+
+// startDevProgram starts another build of the program.
+func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev {
+	t.Helper()
+	d := &dev{t: t, ended: make(chan struct{}), output: new(bytes.Buffer)}
+	d.process = exec.Command(program, append([]string{
+		"dev", "--data", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+	}, flags...)...)
+	d.process.Stderr = d.output
+	stdout, err := d.process.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready := make(chan string, 1)
+	go func() {
+		var greeting strings.Builder
+		lines := bufio.NewScanner(stdout)
+		for lines.Scan() {
+			greeting.WriteString(lines.Text() + "\n")
+			if strings.HasPrefix(lines.Text(), "Ctrl-C") {
+				ready <- greeting.String()
+			}
+		}
+		_ = d.process.Wait() // how it ended is for the test to judge
+		close(d.ended)
+	}()
+	t.Cleanup(func() {
+		d.kill()
+		<-d.ended
+		removeAll(t, folder)
+	})
+	select {
+	case d.greeting = <-ready:
+	case <-d.ended:
+		t.Fatalf("dev ended before it was ready:\n%s", d.output)
+	case <-time.After(startTimeout):
+		t.Fatal("dev was not ready in time")
+	}
+	for _, line := range greetingLine.FindAllStringSubmatch(d.greeting, -1) {
+		switch line[1] {
+		case "API":
+			d.base = strings.TrimSuffix(line[2], "/v3")
+		case "health":
+			d.admin = strings.TrimSuffix(line[2], "/health/ready")
+		case "API key":
+			d.key = line[2]
+		}
+	}
+	return d
+}
+
+// kill ends the process as a power failure would.
+func (d *dev) kill() {
+	_ = d.process.Process.Kill() // an error means that it has ended
+	<-d.ended
+}
+
+// interrupt ends the process as Ctrl-C does, and demands that it ends cleanly.
+func (d *dev) interrupt() {
+	d.t.Helper()
+	if err := d.process.Process.Signal(syscall.SIGINT); err != nil {
+		d.t.Fatal(err)
+	}
+	select {
+	case <-d.ended:
+	case <-time.After(startTimeout):
+		d.t.Fatal("dev did not stop")
+	}
+	if code := d.process.ProcessState.ExitCode(); code != 0 {
+		d.t.Fatalf("dev stopped with %d:\n%s", code, d.output)
+	}
+}
+
+// call sends an API request and decodes the answer.
+func (d *dev) call(method, path, body string) map[string]any {
+	d.t.Helper()
+	answer, err := call(d.t.Context(), d.base, d.key, method, path, body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return answer
+}
+
+func call(ctx context.Context, base, key, method, path, body string) (map[string]any, error) {
+	return callAs(ctx, base, demoUser, key, method, path, body)
+}
+
+func callAs(ctx context.Context, base, username, key, method, path, body string) (map[string]any, error) {
+	request, err := apiRequest(ctx, base, username, key, method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	return answerTo(request)
+}
+
+func apiRequest(ctx context.Context, base, username, key, method, path, body string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, base+"/v3"+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.SetBasicAuth(username, key)
+	request.Header.Set("Content-Type", "application/json")
+	return request, nil
+}
+
+// answerTo sends an API request and decodes the answer. One that tells of an error as a whole is an error too.
+func answerTo(request *http.Request) (map[string]any, error) {
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var answer map[string]any
+	if err := json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return nil, err
+	}
+	if code := answer["error"].(map[string]any)["code"]; code != 0.0 {
+		return answer, fmt.Errorf("%s %s: %v", request.Method, request.URL.Path, answer["error"])
+	}
+	return answer, nil
+}
+
+var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+
+// visit follows a short link and tells whether it was redirected.
+func visit(ctx context.Context, base, hash, agent string) (bool, error) {
+	status, err := visitStatus(ctx, base, hash, agent)
+	return status == http.StatusFound, err
+}
+
+// visitStatus follows a short link and returns how it was answered.
+func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
+	if err != nil {
+		return 0, err
+	}
+	request.Header.Set("User-Agent", agent)
+	response, err := noRedirects.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	_, err = io.Copy(io.Discard, response.Body)
+	return response.StatusCode, errors.Join(err, response.Body.Close())
+}
+
+// The printed curl lines do what they say, as a user would paste them; a second start finds all data again. A taken
+// port 5432 does not matter.
+func TestTour(t *testing.T) {
+	t.Parallel()
+	if blocker, err := net.Listen("tcp", "127.0.0.1:5432"); err == nil {
+		defer func() { _ = blocker.Close() }()
+	} // else somebody else has taken it, which is as good
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+
+	_, lines, found := strings.Cut(d.greeting, "Try it, in another terminal:\n")
+	lines, _, ended := strings.Cut(lines, "Ctrl-C")
+	if !found || !ended {
+		t.Fatalf("no curl lines in\n%s", d.greeting)
+	}
+	kept := strings.ReplaceAll(lines[:strings.Index(lines, "# edit it")], "\n  ", "\n")
+	out := shell(t, kept)
+	for _, want := range []string{`"hash":"pg"`, `Location: https://www.postgresql.org/docs/`, `"total_clicks":1`, `"total_count":2`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	d.interrupt()
+
+	again := startDev(t, folder)
+	again.key = d.key
+	stats := again.call("GET", "/stats/pg", "")["stats"].([]any)[0].(map[string]any)
+	if stats["total_clicks"] != 1.0 {
+		t.Errorf("after the restart: %v", stats)
+	}
+	edits := strings.ReplaceAll(strings.ReplaceAll(lines[strings.Index(lines, "# edit it"):], "\n  ", "\n"), d.base, again.base)
+	if out := shell(t, edits); !strings.Contains(out, `"tags":["docs","manual"]`) {
+		t.Errorf("the edit answered\n%s", out)
+	}
+	if left := again.call("GET", "/urls", "")["page"].(map[string]any)["total_count"]; left != 1.0 {
+		t.Errorf("%v links are left after one of two was deleted", left)
+	}
+	again.interrupt()
+}
+
+func TestAccounts(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	operator := func(args ...string) map[string]any {
+		t.Helper()
+		out, err := exec.CommandContext(t.Context(), program, append(args, "--data", folder, "--json")...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		var account map[string]any
+		if err := json.Unmarshal(out, &account); err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, out)
+		}
+		return account
+	}
+	opened := operator("account", "create", "--username", "ada", "--plan", "pro")
+	if opened["plan"] != "pro" || opened["api_key"] == nil {
+		t.Errorf("opened %v", opened)
+	}
+	rotated := operator("account", "rotate-key", "--username", "ada")
+	if rotated["api_key"] == opened["api_key"] {
+		t.Error("the key was not rotated")
+	}
+	if changed := operator("account", "edit", "--username", "ada", "--plan", "free", "--expires", "2999-12-31"); changed["plan"] != "free" || changed["expires"] != "2999-12-31" {
+		t.Errorf("edited: %v", changed)
+	}
+	if shown := operator("account", "show", "--username", "ada"); shown["expires"] != "2999-12-31" || shown["urls"] != 0.0 || shown["plan"] != "free" {
+		t.Errorf("shown: %v", shown)
+	}
+	if changed := operator("account", "edit", "--username", "ada", "--expires="); changed["plan"] != "free" || changed["expires"] != "" {
+		t.Errorf("edited again: %v", changed)
+	}
+	if changed := operator("account", "deactivate", "--username", "ada"); changed["active"] != false {
+		t.Errorf("deactivated: %v", changed)
+	}
+	if changed := operator("account", "reactivate", "--username", "ada"); changed["active"] != true {
+		t.Errorf("reactivated: %v", changed)
+	}
+	list, err := exec.CommandContext(t.Context(), program, "account", "list", "--data", folder).CombinedOutput()
+	if err != nil || !strings.Contains(string(list), "demo") || !strings.Contains(string(list), "ada") {
+		t.Errorf("list: %v\n%s", err, list)
+	}
+	second, err := exec.CommandContext(t.Context(), program, "account", "create", "--username", "ada", "--data", folder).CombinedOutput()
+	wantOneLine(t, second, err, `There is already an account "ada"`)
+	d.interrupt()
+}
+
+// wantOneLine demands that a program ended with one clear line and exit code 2.
+func wantOneLine(t *testing.T, out []byte, err error, want string) {
+	t.Helper()
+	ended, ok := errors.AsType[*exec.ExitError](err)
+	if !ok || ended.ExitCode() != exitUsage {
+		t.Errorf("ended with %v, want exit code %d:\n%s", err, exitUsage, out)
+	}
+	if text := strings.TrimSpace(string(out)); strings.Contains(text, "\n") || !strings.Contains(text, want) {
+		t.Errorf("want one line with %q, got\n%s", want, text)
+	}
+}
+
+func TestWrongConfiguration(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = taken.Close() })
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	free := []string{"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--eventstore-listen=127.0.0.1:0"}
+	tests := map[string]struct {
+		args []string
+		env  []string
+		want string
+	}{
+		"unknown command":     {args: []string{"fly"}, want: "linkledger --help"},
+		"unknown flag":        {args: []string{"dev", "--fast"}, want: "--fast"},
+		"no event store":      {args: []string{"serve"}, want: "--eventstore (LINKLEDGER_EVENTSTORE)"},
+		"no database":         {args: []string{"serve", "--eventstore=esdb://127.0.0.1:1?tls=false"}, want: "--database (LINKLEDGER_DATABASE)"},
+		"no such role":        {args: []string{"serve", "--eventstore=esdb://x", "--database=postgres://x", "--roles=cook"}, want: "cook"},
+		"not a store":         {args: []string{"serve", "--eventstore=http://x", "--database=postgres://x"}, want: "--eventstore"},
+		"not an address":      {args: []string{"dev", "--listen=8080"}, want: "--listen (LINKLEDGER_LISTEN)"},
+		"not an address, env": {args: []string{"dev"}, env: []string{"LINKLEDGER_ADMIN_LISTEN=here"}, want: "--admin-listen (LINKLEDGER_ADMIN_LISTEN)"},
+		"not a base URL":      {args: []string{"dev", "--base-url=sho.rt"}, want: "--base-url"},
+		"base URL with path":  {args: []string{"dev", "--base-url=https://sho.rt/x"}, want: "--base-url"},
+		"port in use":         {args: []string{"dev", "--listen=" + taken.Addr().String()}, want: "choose another with --listen (LINKLEDGER_LISTEN)"},
+		"data is a file":      {args: append([]string{"dev", "--data=" + file}, free...), want: "--data (LINKLEDGER_DATA)"},
+		"no PostgreSQL":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--postgres-bin=/nowhere"}, free...), want: "PostgreSQL"},
+		"store: data a file":  {args: []string{"eventstore", "--listen=127.0.0.1:0", "--data=" + file}, want: file},
+		"no blocked hosts":    {args: append([]string{"dev", "--data=" + t.TempDir(), "--blocked-hosts=/nowhere"}, free...), want: "--blocked-hosts"},
+		"no countries":        {args: append([]string{"dev", "--data=" + t.TempDir(), "--countries=/nowhere"}, free...), want: "--countries"},
+		"no former key":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--visitor-key=b", "--former-visitor-key=a"}, free...), want: "--former-visitor-key"},
+		"the same key twice":  {args: []string{"dev", "--former-visitor-key=visitor"}, want: "--former-visitor-key"},
+		"no name of a key":    {args: []string{"dev"}, env: []string{"LINKLEDGER_VISITOR_KEY=a b"}, want: "--visitor-key"},
+		"a plan without name": {args: []string{"dev", "--plans=urls=1"}, want: "--plans"},
+		"an unknown limit":    {args: []string{"dev"}, env: []string{"LINKLEDGER_PLANS=free:urls=5,links=1"}, want: "month-urls=N"},
+		"a limit of nothing":  {args: []string{"serve", "--plans=free:urls=0"}, want: "leave the limit out"},
+		"a limit twice":       {args: []string{"serve", "--plans=free:urls=1,urls=2"}, want: "each once"},
+		"a plan twice":        {args: []string{"serve", "--plans=free:urls=1;free:urls=2"}, want: "twice"},
+		"no running dev":      {args: []string{"account", "list", "--data=" + t.TempDir()}, want: "no linkledger dev runs"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			command := exec.CommandContext(t.Context(), program, test.args...)
+			command.Env = append(os.Environ(), test.env...)
+			out, err := command.CombinedOutput()
+			wantOneLine(t, out, err, test.want)
+		})
+	}
+}
+
+func TestTwoProcessesOnOneFolder(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	out, err := exec.CommandContext(t.Context(), program, "dev", "--data="+folder,
+		"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--eventstore-listen=127.0.0.1:0").CombinedOutput()
+	wantOneLine(t, out, err, "events")
+	d.call("GET", "/account", "") // the first goes on
+	d.interrupt()
+}

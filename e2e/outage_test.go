@@ -1,0 +1,318 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/pgserver"
+)
+
+// installation is the service, its event store and its database as processes of their own, each of which can be killed.
+type installation struct {
+	t        *testing.T
+	folder   string
+	program  string // of the services that are started from now on
+	store    *child
+	service  *child
+	database *pgserver.Server
+	flags    []string // of the service, beside those that every service needs
+
+	environment []string // of services, beside that of the test
+
+	network *eventstoretest.Proxy // between services that are started from now on and the event store; nil: there is none
+
+	storeAddress, base, admin, key string
+}
+
+// child is a running process of the program.
+type child struct {
+	process *exec.Cmd
+	ended   chan struct{}
+	output  bytes.Buffer // valid once ended
+	memory  atomic.Int64 // most that was resident so far, in kB
+}
+
+func startChild(t *testing.T, program string, args ...string) *child {
+	t.Helper()
+	return startChildIn(t, nil, program, args...)
+}
+
+// startChildIn adds to the environment.
+func startChildIn(t *testing.T, environment []string, program string, args ...string) *child {
+	t.Helper()
+	c := &child{process: exec.Command(program, args...), ended: make(chan struct{})}
+	c.process.Env = append(os.Environ(), environment...)
+	c.process.Stderr = &c.output
+	if err := c.process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_ = c.process.Wait() // how it ended is for the test to judge
+		close(c.ended)
+	}()
+	go c.watch()
+	t.Cleanup(func() {
+		c.kill()
+		if said := c.output.Bytes(); t.Failed() && len(said) > 0 {
+			t.Logf("%s said last:\n%s", args, said[max(0, len(said)-mostSaid):])
+		}
+	})
+	return c
+}
+
+// mostSaid is how much of what a process said is told where a test has failed, in bytes.
+const mostSaid = 2000
+
+// watch looks at the memory until the process ends. What the system tells afterwards includes that of the test, which the
+// process was for a moment.
+func (c *child) watch() {
+	for {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid)) // an error means that it has ended
+		if _, peak, ok := strings.Cut(string(status), "VmHWM:"); ok {
+			var kB int64
+			if _, err := fmt.Sscan(peak, &kB); err == nil {
+				c.memory.Store(kB)
+			}
+		}
+		select {
+		case <-c.ended:
+			return
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (c *child) kill() {
+	_ = c.process.Process.Kill() // an error means that it has ended
+	<-c.ended
+}
+
+// peak returns the most resident memory, in MB, that the process has had.
+func (c *child) peak() int64 { return c.memory.Load() * 1024 / 1e6 }
+
+// freeAddress is where a process can listen that the test starts, and starts again.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener := eventstoretest.Listen(t)
+	defer func() { _ = listener.Close() }()
+	return listener.Addr().String()
+}
+
+// install starts everything and opens an account.
+func install(t *testing.T, flags ...string) *installation {
+	t.Helper()
+	return installProgram(t, program, flags...)
+}
+
+// installProgram starts everything with another build of the service.
+func installProgram(t *testing.T, service string, flags ...string) *installation {
+	t.Helper()
+	i := &installation{
+		t: t, folder: t.TempDir(), program: service, flags: flags, storeAddress: freeAddress(t),
+		base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t),
+	}
+	i.startStore()
+	i.startDatabase()
+	t.Cleanup(i.stopDatabase)
+	i.startService()
+	out, err := exec.Command(program, append([]string{"account", "create", "--username", demoUser, "--json"}, i.backends()...)...).Output()
+	var account openedAccount
+	if err == nil {
+		err = json.Unmarshal(out, &account)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.key = account.APIKey
+	return i
+}
+
+func (i *installation) startStore() {
+	i.t.Helper()
+	i.store = startChild(i.t, program, "eventstore", "--data", filepath.Join(i.folder, "events"), "--listen", i.storeAddress)
+}
+
+func (i *installation) startDatabase() {
+	i.t.Helper()
+	ctx, cancel := context.WithTimeout(i.t.Context(), startTimeout)
+	defer cancel()
+	var err error
+	i.database, err = pgserver.Start(ctx, pgserver.Config{
+		Dir: filepath.Join(i.folder, "postgres"), BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true,
+	})
+	if err != nil {
+		i.t.Fatal(err)
+	}
+}
+
+func (i *installation) stopDatabase() {
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
+	defer cancel()
+	if err := i.database.Stop(ctx); err != nil {
+		i.t.Error(err)
+	}
+}
+
+func (i *installation) startService() {
+	i.t.Helper()
+	i.service = i.serve(i.base, i.admin, "spool", i.flags...)
+}
+
+// serve starts a service on addresses and a spool of its own.
+func (i *installation) serve(base, admin, spool string, flags ...string) *child {
+	i.t.Helper()
+	args := []string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):], "--spool", filepath.Join(i.folder, spool)}
+	service := startChildIn(i.t, i.environment, i.program, slices.Concat(args, i.backends(), flags)...)
+	i.eventually("the service answers", func() bool {
+		response, err := http.Get(admin + "/health/live")
+		if err != nil {
+			return false
+		}
+		return response.Body.Close() == nil
+	})
+	return service
+}
+
+// backends are the flags that name the event store and the database.
+func (i *installation) backends() []string {
+	store := i.storeAddress
+	if i.network != nil {
+		store = i.network.Address()
+	}
+	return []string{"--eventstore", "esdb://" + store + "?tls=false", "--database", i.database.DSN()}
+}
+
+// eventually waits for something that other processes do.
+func (i *installation) eventually(what string, is func() bool) {
+	i.t.Helper()
+	deadline := time.After(startTimeout)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !is() {
+		select {
+		case <-look.C:
+		case <-deadline:
+			i.t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+// crowd visits links until it is told to stop.
+type crowd struct {
+	stop     context.CancelFunc
+	visitors sync.WaitGroup
+	answered atomic.Int64
+	cutOff   atomic.Int64 // without an answer
+	refused  atomic.Int64 // answered, and not redirected
+}
+
+func (i *installation) visit(links int) *crowd {
+	ctx, stop := context.WithCancel(i.t.Context())
+	c := &crowd{stop: stop}
+	for worker := range 8 {
+		c.visitors.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				redirected, err := visit(context.WithoutCancel(ctx), i.base, fmt.Sprintf("link%d", n%links), fmt.Sprintf("agent %d", worker))
+				switch {
+				case err != nil:
+					c.cutOff.Add(1)
+					<-time.After(5 * time.Millisecond) // nobody answers: do not spin
+				case redirected:
+					c.answered.Add(1)
+				default:
+					c.refused.Add(1)
+				}
+			}
+		})
+	}
+	return c
+}
+
+// redirectsGoOn waits until visitors who come now have been redirected.
+func (i *installation) redirectsGoOn(c *crowd) {
+	i.t.Helper()
+	want := c.answered.Load() + 200
+	i.eventually("visitors are redirected", func() bool { return c.answered.Load() >= want })
+}
+
+// clicks sums up what the read models have counted.
+func (i *installation) clicks() int64 {
+	answer, err := call(i.t.Context(), i.base, i.key, "GET", "/urls?limit=50", "")
+	if err != nil {
+		return -1
+	}
+	total := 0.0
+	for _, link := range answer["urls"].([]any) {
+		total += link.(map[string]any)["total_clicks"].(float64)
+	}
+	return int64(total)
+}
+
+// The event store is killed under load, then PostgreSQL is stopped, then the service is killed while the event store is
+// away: visitors are redirected as long as there is a service, and every answered click is counted, once.
+func TestOutages(t *testing.T) {
+	t.Parallel()
+	const links = 10
+	i := install(t)
+	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
+	for n := range links {
+		body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%d","custom_hash":"link%d"}]}`, n, n)
+		if _, err := call(t.Context(), i.base, i.key, "POST", "/urls", body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var answered, cutOff int64
+	outage := func(what string, allAnswered bool, happens func(*crowd)) {
+		t.Helper()
+		c := i.visit(links)
+		i.redirectsGoOn(c)
+		happens(c)
+		i.redirectsGoOn(c)
+		c.stop()
+		c.visitors.Wait()
+		t.Logf("%s: %d redirects, %d cut off, %d refused", what, c.answered.Load(), c.cutOff.Load(), c.refused.Load())
+		answered, cutOff = answered+c.answered.Load(), cutOff+c.cutOff.Load()
+		if c.refused.Load() > 0 {
+			t.Errorf("%s: %d visitors were refused", what, c.refused.Load())
+		}
+		if allAnswered && c.cutOff.Load() > 0 {
+			t.Errorf("%s: %d visitors got no answer though the service was there", what, c.cutOff.Load())
+		}
+	}
+	for range (*crashRounds + 2) / 3 {
+		outage("event store killed", true, func(c *crowd) {
+			i.store.kill()
+			i.redirectsGoOn(c)
+			i.startStore()
+		})
+		outage("PostgreSQL stopped", true, func(c *crowd) {
+			i.stopDatabase()
+			i.redirectsGoOn(c)
+			i.startDatabase()
+		})
+		outage("service killed while the event store is away", false, func(c *crowd) {
+			i.store.kill()
+			i.redirectsGoOn(c)
+			i.service.kill()
+			i.startStore()
+			i.startService()
+		})
+		i.eventually("every answered click is counted", func() bool { return i.clicks() >= answered })
+		if counted := i.clicks(); counted > answered+cutOff {
+			t.Errorf("%d clicks are counted, %d were answered and %d cut off", counted, answered, cutOff)
+		}
+	}
+}

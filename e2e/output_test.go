@@ -1,0 +1,109 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// The types of this file are what commands print with --json, as far as tests look at it.
+
+type openedAccount struct {
+	ID     string `json:"id"`
+	APIKey string `json:"api_key"`
+}
+
+type projectionStatus struct {
+	Name       string  `json:"name"`
+	Generation int     `json:"generation"`
+	Serving    bool    `json:"serving"`
+	Position   uint64  `json:"position"`
+	LagEvents  int     `json:"lag_events"`
+	LagSeconds float64 `json:"lag_seconds"`
+	State      string  `json:"state"`
+	Owner      string  `json:"owner"`
+	LastError  string  `json:"last_error"`
+}
+
+type verifiedProjection struct {
+	Events      int64             `json:"events"`
+	Rows        int64             `json:"rows"`
+	Different   int64             `json:"different"`
+	Differences []json.RawMessage `json:"differences"`
+}
+
+type storeStat struct {
+	Running bool   `json:"running"`
+	Events  uint64 `json:"events"`
+	Head    uint64 `json:"head"`
+}
+
+type copiedLog struct {
+	Events int64 `json:"events"`
+	New    int64 `json:"new"`
+}
+
+// linkAt is what audit at prints.
+type linkAt struct {
+	LongURL string    `json:"long_url"`
+	Note    string    `json:"note"`
+	Until   time.Time `json:"until"`
+}
+
+type dayClicks struct {
+	Total  int64 `json:"total"`
+	Unique int64 `json:"unique"`
+}
+
+// undoneBatch is what audit undo prints.
+type undoneBatch struct {
+	By      string `json:"undone_by"`
+	Undone  int    `json:"undone"`
+	Refused []struct {
+		ID     string   `json:"id"`
+		Hash   string   `json:"hash"`
+		Fields []string `json:"fields"`
+	} `json:"refused"`
+}
+
+// logFindings is what audit verify prints.
+type logFindings struct {
+	Alteration *struct {
+		Of    string       `json:"of"`
+		First loggedAround `json:"first"`
+		Last  loggedAround `json:"last"`
+	} `json:"alteration"`
+	Cuts []cutStream `json:"cuts"`
+}
+
+// loggedAround is an end of what was altered.
+type loggedAround struct {
+	Position uint64 `json:"position"`
+}
+
+type cutStream struct {
+	Stream   string `json:"stream"`
+	Log      string `json:"log"`
+	Readable string `json:"readable"`
+}
+
+// runningDev is how operator commands find a dev.
+type runningDev struct {
+	EventStore string `json:"eventstore"`
+	Database   string `json:"database"`
+}
+
+// findRunning finds the dev that runs on a data folder.
+func findRunning(t *testing.T, folder string) (running runningDev) {
+	t.Helper()
+	body, err := os.ReadFile(filepath.Join(folder, "running.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(body, &running); err != nil {
+		t.Fatal(err)
+	}
+	return running
+}

@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"linkledger/projections"
+)
+
+// operator runs an operator command on a data folder and returns what it prints.
+func operator(t *testing.T, folder string, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, append(args, "--data", folder)...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("linkledger %s: %v:\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// status waits until the status of a projection is as it should be.
+func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus) bool) projectionStatus {
+	t.Helper()
+	deadline := time.Now().Add(startTimeout)
+	for {
+		var views []projectionStatus
+		if err := json.Unmarshal([]byte(operator(t, folder, "projections", "status", "--json")), &views); err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range views {
+			if v.Name == name && is(v) {
+				return v
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no such status of %s in %+v", name, views)
+		}
+	}
+}
+
+// An operator watches, pauses and resumes the projections of a running process from another one.
+func TestOperateProjections(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	live := awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "live" })
+	if live.LagEvents != 0 || live.LagSeconds != 0 || live.Owner == "" || live.LastError != "" || live.Generation != 1 || !live.Serving {
+		t.Errorf("a live projection is %+v", live)
+	}
+	operator(t, folder, "projections", "pause", "links")
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`)
+	paused := awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "paused" })
+	if paused.LagEvents != 1 || paused.LagSeconds <= 0 || paused.Owner != "" {
+		t.Errorf("a paused projection is %+v", paused)
+	}
+	operator(t, folder, "projections", "resume", "links")
+	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "live" && v.Position > paused.Position })
+
+	list := operator(t, folder, "projections", "list")
+	if strings.Count(list, "\n") != 1+len(projections.Names()) || !strings.Contains(list, "links\t1\ttrue\tlive") {
+		t.Errorf("list, without a terminal:\n%s", list)
+	}
+	if out := operator(t, folder, "projections", "dead-letters", "--json"); out != "[]\n" {
+		t.Errorf("dead letters: %s", out)
+	}
+	if out := operator(t, folder, "projections", "dead-letters", "retry", "links"); out != "0 events applied\n" {
+		t.Errorf("retry: %s", out)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "projections", "pause", "painting", "--data", folder).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "projections list names them") {
+		t.Errorf("pausing what does not exist: %v, %s", err, out)
+	}
+	d.interrupt()
+}
+
+// A rebuild from another process takes over while the service runs; the generation before comes back at once.
+func TestRebuildProjections(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept"}]}`)
+	out := operator(t, folder, "projections", "rebuild", "--all")
+	if !strings.Contains(out, "links generation 2: 100.0%") || !strings.Contains(out, "serving: true") {
+		t.Errorf("rebuild says:\n%s", out)
+	}
+	d.call("GET", "/urls/kept", "")
+	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"later"}]}`)
+	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 2 && v.State == "live" })
+	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 1 && v.State == "kept" && v.LagEvents == 0 })
+	if out := operator(t, folder, "projections", "rollback", "links"); out != "generation 1 of links serves\n" {
+		t.Errorf("rollback says: %s", out)
+	}
+	d.call("GET", "/urls/later", "")
+	if out := operator(t, folder, "projections", "prune", "--all"); out != fmt.Sprintf("%d generations removed\n", len(projections.Names())) {
+		t.Errorf("prune says: %s", out)
+	}
+	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 1 && v.State == "live" })
+	d.call("GET", "/urls/later", "")
+	d.interrupt()
+}

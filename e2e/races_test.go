@@ -1,0 +1,374 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// racers is how many clients call at the same time.
+const racers = 64
+
+// cluster is an installation with a second service process beside the first.
+type cluster struct {
+	*installation
+	nodes  [2]string // base URLs
+	second *child
+}
+
+func startCluster(t *testing.T, flags ...string) *cluster {
+	t.Helper()
+	flags = append(flags, "--wait-timeout=8s") // a busy machine may take more than a second to show what was written
+	c := &cluster{installation: install(t, flags...)}
+	public, admin := freeAddress(t), freeAddress(t)
+	c.second = startChild(t, program, slices.Concat([]string{
+		"serve", "--listen", public, "--admin-listen", admin, "--spool", filepath.Join(c.folder, "spool2"),
+	}, c.backends(), flags)...)
+	c.nodes = [2]string{c.base, "http://" + public}
+	c.eventually("both services know the account", func() bool {
+		for _, node := range c.nodes {
+			if _, err := call(t.Context(), node, c.key, "GET", "/account", ""); err != nil {
+				select {
+				case <-c.second.ended:
+					t.Fatalf("the second service ended: %s", &c.second.output)
+				default:
+				}
+				return false
+			}
+		}
+		return true
+	})
+	return c
+}
+
+// race has all clients make their call at once, half of them through each node, and returns the answers in the order of
+// the clients.
+func (c *cluster) race(method string, request func(client int) (path, body string)) []map[string]any {
+	c.t.Helper()
+	answers := make([]map[string]any, racers)
+	errs := make([]error, racers)
+	var clients sync.WaitGroup
+	start := make(chan struct{})
+	for client := range racers {
+		clients.Go(func() {
+			<-start
+			path, body := request(client)
+			answers[client], errs[client] = call(c.t.Context(), c.nodes[client%2], c.key, method, path, body)
+		})
+	}
+	close(start)
+	clients.Wait()
+	for client, err := range errs {
+		if err != nil {
+			c.t.Errorf("client %d: %v", client, err)
+		}
+	}
+	return answers
+}
+
+// must calls through one of the nodes.
+func (c *cluster) must(node int, method, path, body string) map[string]any {
+	c.t.Helper()
+	answer, err := call(c.t.Context(), c.nodes[node%2], c.key, method, path, body)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return answer
+}
+
+// first returns the first URL of an answer, and the code of its error.
+func first(answer map[string]any) (url map[string]any, code float64) {
+	url = answer["urls"].([]any)[0].(map[string]any)
+	if problem, failed := url["error"].(map[string]any); failed {
+		code = problem["code"].(float64)
+	}
+	return url, code
+}
+
+// total is how many URLs a list has, which has to be the same through both nodes.
+func (c *cluster) total(query string) float64 {
+	c.t.Helper()
+	var totals [2]float64
+	for node := range c.nodes {
+		totals[node] = c.must(node, "GET", "/urls?"+query, "")["page"].(map[string]any)["total_count"].(float64)
+	}
+	if totals[0] != totals[1] {
+		c.t.Errorf("%s: the nodes count %v", query, totals)
+	}
+	return totals[0]
+}
+
+// winner demands that exactly one answer is a success, and all others the one refusal.
+func (c *cluster) winner(answers []map[string]any, refusal float64) int {
+	c.t.Helper()
+	winner := -1
+	for client, answer := range answers {
+		switch _, code := first(answer); {
+		case code == 0 && winner >= 0:
+			c.t.Errorf("clients %d and %d both won", winner, client)
+		case code == 0:
+			winner = client
+		case code != refusal:
+			c.t.Errorf("client %d was refused with %v, want %v", client, code, refusal)
+		}
+	}
+	if winner < 0 {
+		c.t.Fatal("nobody won")
+	}
+	return winner
+}
+
+// Each race is between clients of two service processes on one event store and one database.
+func TestRaces(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	const hashTaken = 1215
+
+	won := c.winner(c.race("POST", func(client int) (string, string) {
+		return "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/hash/%d","custom_hash":"prize"}]}`, client)
+	}), hashTaken)
+	for node := range c.nodes {
+		got, _ := first(c.must(node, "GET", "/urls/prize", ""))
+		if want := fmt.Sprintf("https://example.com/hash/%d", won); got["long_url"] != want {
+			t.Errorf("the hash leads to %v, its winner wanted %s", got["long_url"], want)
+		}
+	}
+
+	hashes := make(map[string]bool)
+	for _, answer := range c.race("POST", func(client int) (string, string) {
+		return "/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/unique"}]}`
+	}) {
+		url, code := first(answer)
+		if code != 0 {
+			t.Errorf("a unique long URL: %v", answer)
+		}
+		hashes[url["hash"].(string)] = true
+	}
+	if n := c.total("search=unique"); len(hashes) != 1 || n != 1 {
+		t.Errorf("one long URL became %v, the lists have %v", hashes, n)
+	}
+
+	for client := range racers {
+		c.must(client, "POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/rename","custom_hash":"from%d"}]}`, client))
+	}
+	won = c.winner(c.race("PATCH", func(client int) (string, string) {
+		return fmt.Sprintf("/urls/from%d", client), `{"urls":[{"custom_hash":"target"}]}`
+	}), hashTaken)
+	if n := c.total("search=rename"); n != racers {
+		t.Errorf("%v links after the renames, want %d", n, racers)
+	}
+	if _, err := call(t.Context(), c.nodes[0], c.key, "GET", fmt.Sprintf("/urls/from%d", won), ""); err == nil {
+		t.Error("the renamed link still has its old hash")
+	}
+
+	c.race("POST", func(int) (string, string) { return "/tags", `{"label":"Same"}` })
+	for node := range c.nodes {
+		if tags := c.must(node, "GET", "/tags", "")["tags"].([]any); len(tags) != 1 {
+			t.Errorf("node %d has the tags %v", node, tags)
+		}
+	}
+
+	c.race("PATCH", func(client int) (string, string) {
+		return "/urls/prize", fmt.Sprintf(`{"urls":[{"tags":["+edit %d"]}]}`, client)
+	})
+	for node := range c.nodes {
+		got, _ := first(c.must(node, "GET", "/urls/prize", ""))
+		if tags := got["tags"].([]any); len(tags) != racers {
+			t.Errorf("%d of %d edits are left: %v", len(tags), racers, tags)
+		}
+	}
+}
+
+// Of the visitors who come to both nodes at once, a link with a limit redirects as many as it has clicks left.
+func TestLastClicks(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	const visitors, limit, used = 200, 30, 3
+	c.must(0, "POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":"last","max_clicks":%d}]}`, limit))
+	var redirected, gone atomic.Int64
+	come := func(visitor int) {
+		switch status, err := visitStatus(t.Context(), c.nodes[visitor%2], "last", fmt.Sprint("agent ", visitor)); {
+		case err != nil:
+			t.Errorf("visitor %d: %v", visitor, err)
+		case status == http.StatusFound:
+			redirected.Add(1)
+		case status == http.StatusGone:
+			gone.Add(1)
+		default:
+			t.Errorf("visitor %d is answered %d", visitor, status)
+		}
+	}
+	c.eventually("both nodes know the link", func() bool {
+		status, err := visitStatus(t.Context(), c.nodes[1], "last", "Googlebot/2.1") // which does not count
+		return err == nil && status == http.StatusFound
+	})
+	for visitor := range used {
+		come(visitor)
+	}
+	var all sync.WaitGroup
+	start := make(chan struct{})
+	for visitor := range visitors {
+		all.Go(func() {
+			<-start
+			come(visitor)
+		})
+	}
+	close(start)
+	all.Wait()
+	if redirected.Load() != limit || gone.Load() != visitors+used-limit {
+		t.Errorf("%d visitors were redirected and %d refused, want %d and %d", redirected.Load(), gone.Load(), limit, visitors+used-limit)
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// What one node has answered every read through either node shows, after each kind of write.
+func TestWritesAreReadThroughEitherNode(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t)
+	for round := range 6 {
+		w := &writes{cluster: c, writer: round, round: round}
+		w.links()
+		w.groups()
+		w.tags()
+		w.stats()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// writes makes each kind of write through one node and reads through both.
+type writes struct {
+	*cluster
+	writer, round int
+}
+
+// write makes a call whose items all succeed.
+func (w *writes) write(method, path, body string) {
+	w.t.Helper()
+	urls, _ := w.must(w.writer, method, path, body)["urls"].([]any)
+	for _, item := range urls {
+		if problem := item.(map[string]any)["error"].(map[string]any); problem["code"] != 0.0 {
+			w.t.Errorf("round %d, %s %s: %v", w.round, method, path, problem)
+		}
+	}
+}
+
+// expect compares what both nodes answer, first the one that did not write.
+func (w *writes) expect(want string, ask func(node int) string) {
+	w.t.Helper()
+	for _, node := range []int{w.writer + 1, w.writer} {
+		if got := ask(node); got != want {
+			w.t.Errorf("round %d, node %d after a write through node %d: %s, want %s", w.round, node%2, w.writer%2, got, want)
+		}
+	}
+}
+
+// list asks for the hashes that a list has.
+func (w *writes) list(query string) func(node int) string {
+	return func(node int) string {
+		var hashes []string
+		for _, url := range w.must(node, "GET", "/urls?limit=1000&order_by=hash&"+query, "")["urls"].([]any) {
+			hashes = append(hashes, url.(map[string]any)["hash"].(string))
+		}
+		return strings.Join(hashes, ",")
+	}
+}
+
+// redirects demands of both nodes that visitors of a hash are sent on, or not: at once of the one that wrote, of the other
+// one as soon as it is notified.
+func (w *writes) redirects(hash string, want bool) {
+	w.t.Helper()
+	redirected := func(node int) bool {
+		redirected, err := visit(w.t.Context(), w.nodes[node%2], hash, "agent")
+		if err != nil {
+			w.t.Error(err)
+		}
+		return redirected
+	}
+	if redirected(w.writer) != want {
+		w.t.Errorf("round %d: the node that wrote redirects %s: %v, want %v", w.round, hash, !want, want)
+	}
+	w.eventually("the other node redirects likewise", func() bool { return redirected(w.writer+1) == want })
+}
+
+// of asks for a field of the first URL of an answer.
+func (w *writes) of(list, path, field string) func(node int) string {
+	return func(node int) string {
+		return fmt.Sprint(w.must(node, "GET", path, "")[list].([]any)[0].(map[string]any)[field])
+	}
+}
+
+func (w *writes) links() {
+	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/first","custom_hash":"a","tags":["t"]}]}`)
+	for _, query := range []string{"", "search=first", "tags=t", "hashes=a", "order_by=clicks"} {
+		w.expect("a", w.list(query))
+	}
+	w.redirects("a", true)
+	w.expect("map[count:1 limit:0]", func(node int) string {
+		return fmt.Sprint(w.must(node, "GET", "/account", "")["account"].(map[string]any)["counters"].(map[string]any)["urls"])
+	})
+	w.write("PATCH", "/urls/a", `{"urls":[{"custom_hash":"b","tags":["-t"],"archived":true}]}`)
+	w.expect("b", w.list("tags=archived"))
+	w.expect("", w.list("tags=t"))
+	w.redirects("a", false)
+	w.redirects("b", true)
+	w.write("PATCH", "/urls", `{"urls":[{"hash":"b","note":"by item"}]}`)
+	w.expect("by item", w.of("urls", "/urls/b", "note"))
+	w.write("POST", "/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/first"}]}`)
+	w.expect("b", w.list(""))
+	w.write("DELETE", "/urls/b", "")
+	w.expect("", w.list(""))
+	w.redirects("b", false)
+}
+
+func (w *writes) groups() {
+	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"a"},{"long_url":"https://example.com/","custom_hash":"b"}]}`)
+	w.write("PATCH", "/urls?hashes=a,b", `{"urls":[{"note":"by hash","tags":["+t"]}]}`)
+	w.expect("a,b", w.list("search=by%20hash"))
+	w.write("PATCH", "/urls?tags=t", `{"urls":[{"note":"by tag"}]}`)
+	w.expect("a,b", w.list("search=by%20tag"))
+	w.write("DELETE", "/urls?hashes=a", "")
+	w.expect("b", w.list(""))
+	w.write("DELETE", "/urls?tags=t", "")
+	w.expect("", w.list(""))
+	w.redirects("b", false)
+}
+
+func (w *writes) tags() {
+	labels := func(node int) string {
+		var labels []string
+		for _, tag := range w.must(node, "GET", "/tags", "")["tags"].([]any) {
+			labels = append(labels, tag.(map[string]any)["label"].(string))
+		}
+		return strings.Join(labels, ",")
+	}
+	w.expect("t", labels)
+	w.write("POST", "/tags", `{"label":"new"}`)
+	w.expect("t,new", labels)
+	w.write("PATCH", "/tags/new", `{"label":"renamed"}`)
+	w.expect("t,renamed", labels)
+	w.write("DELETE", "/tags/renamed", "")
+	w.write("DELETE", "/tags/t", "")
+	w.expect("", labels)
+}
+
+func (w *writes) stats() {
+	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"a","tags":["t"]}]}`)
+	for _, reset := range []string{"/stats/a", "/stats?hashes=a", "/stats?tags=t"} {
+		if redirected, err := visit(w.t.Context(), w.nodes[w.writer%2], "a", "agent"); err != nil || !redirected {
+			w.t.Errorf("round %d: a visitor is not redirected: %v", w.round, err)
+		}
+		if got := w.of("stats", "/stats/a", "total_clicks")(w.writer); got != "1" { // the other node learns of clicks when they are counted
+			w.t.Errorf("round %d: %s clicks, want 1", w.round, got)
+		}
+		w.write("DELETE", reset, "")
+		w.expect("0", w.of("stats", "/stats/a", "total_clicks"))
+		w.expect("0", w.of("urls", "/urls/a", "total_clicks"))
+	}
+	w.write("DELETE", "/urls?hashes=a", "")
+	w.write("DELETE", "/tags/t", "")
+}

@@ -1,0 +1,251 @@
+package e2e
+
+import (
+	"context"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
+
+	"linkledger/events/eventstore"
+)
+
+var storeLine = regexp.MustCompile(`(?m)^  event store +(".+")$`)
+
+// printedStore is what a shell makes of the connection string in dev's greeting.
+func (d *dev) printedStore() string {
+	d.t.Helper()
+	printed := storeLine.FindStringSubmatch(d.greeting)
+	if printed == nil {
+		d.t.Fatalf("no connection string in\n%s", d.greeting)
+	}
+	out, err := exec.CommandContext(d.t.Context(), "sh", "-c", "printf %s "+printed[1]).Output()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return string(out)
+}
+
+// Every user of the machine can connect to the event store of dev, but only with what lies in its data folder is he let in.
+func TestStoreOfDevNeedsPassword(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	printed := d.printedStore()
+	at, err := url.Parse(printed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca := at.Query().Get("tlsCaFile")
+	for _, stranger := range []string{
+		"esdb://" + at.Host + "?tls=false",
+		"esdb://" + at.User.String() + "@" + at.Host + "?tls=false",
+		"esdb://" + at.Host + "?tls=true&tlsCaFile=" + ca,
+		"esdb://linkledger:guess@" + at.Host + "?tls=true&tlsCaFile=" + ca,
+		"esdb://admin:changeit@" + at.Host + "?tls=true&tlsVerifyCert=false",
+	} {
+		if err := readHead(t, stranger, 300*time.Millisecond); err == nil {
+			t.Errorf("%s was let in", stranger)
+		}
+		if out, err := exec.CommandContext(t.Context(), program, "account", "rotate-key", "--username", demoUser, "--eventstore", stranger).CombinedOutput(); err == nil {
+			t.Errorf("%s has taken over the account: %s", stranger, out)
+		}
+	}
+	d.call("GET", "/account", "") // the key is still the one that was printed
+
+	wantForeignClient(t, printed)
+	if err := readHead(t, printed, startTimeout); err != nil {
+		t.Errorf("with the printed connection string: %v", err)
+	}
+	if out, err := exec.CommandContext(t.Context(), program, "account", "show", "--username", demoUser, "--data", folder).CombinedOutput(); err != nil {
+		t.Errorf("an operator command: %v\n%s", err, out)
+	}
+	wantClosed(t, folder)
+	d.interrupt()
+
+	// The password stays, and a folder from before there was one goes on.
+	again := startDev(t, folder)
+	if again.printedStore()[:strings.Index(printed, "@")] != printed[:strings.Index(printed, "@")] {
+		t.Error("the second start has another password")
+	}
+	again.interrupt()
+	if err := os.RemoveAll(filepath.Join(folder, "access")); err != nil {
+		t.Fatal(err)
+	}
+	former := startDev(t, folder)
+	wantForeignClient(t, former.printedStore())
+	if err := readHead(t, printed, 300*time.Millisecond); err == nil {
+		t.Error("the former password is taken")
+	}
+	former.interrupt()
+}
+
+// readHead is what a program of ours asks of an event store first.
+func readHead(t *testing.T, connection string, timeout time.Duration) error {
+	t.Helper()
+	store, err := eventstore.Open(eventstore.Config{URL: connection})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), timeout)
+	defer cancel()
+	_, err = store.Head(ctx)
+	return err
+}
+
+// wantForeignClient demands that the official client, as any program may use it, reads the log.
+func wantForeignClient(t *testing.T, connection string) {
+	t.Helper()
+	config, err := esdb.ParseConnectionString(connection)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Logger = esdb.NoopLogging()
+	client, err := esdb.NewClient(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), startTimeout)
+	defer cancel()
+	read, err := client.ReadAll(ctx, esdb.ReadAllOptions{}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	if _, err := read.Recv(); err != nil {
+		t.Errorf("the official client: %v", err)
+	}
+}
+
+// wantClosed demands that other users of the machine can neither read a file of a running dev nor connect to a socket.
+func wantClosed(t *testing.T, folder string) {
+	t.Helper()
+	found := 0
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		found++
+		switch mode := info.Mode(); {
+		case path == folder:
+		case entry.IsDir():
+			if mode.Perm()&0o007 == 0 {
+				return fs.SkipDir // what it holds is out of reach
+			}
+			t.Errorf("others may enter %s: %s", path, mode)
+		case mode.Perm()&0o007 != 0:
+			t.Errorf("others may open %s: %s", path, mode)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if found < 6 {
+		t.Errorf("only %d files were looked at", found)
+	}
+}
+
+func wantMode(t *testing.T, path string, want fs.FileMode) {
+	t.Helper()
+	if info, err := os.Stat(path); err != nil || info.Mode() != want {
+		t.Errorf("%s: %v, %v; want %s", path, info.Mode(), err, want)
+	}
+}
+
+// A store beyond the machine is refused without a password, before it has opened its folder.
+func TestStoreWithoutPasswordStaysOnLoopback(t *testing.T) {
+	t.Parallel()
+	parent := t.TempDir()
+	certificate, key := writeCertificate(t, parent)
+	tls := []string{"--tls-certificate", certificate, "--tls-key", key}
+	for _, address := range []string{
+		"0.0.0.0:0", ":0", "[::]:0", "0:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:2113", "[2001:db8::1]:2113", "[::ffff:192.0.2.1]:2113",
+	} {
+		for _, flags := range [][]string{nil, tls} {
+			data := filepath.Join(parent, "none")
+			args := append([]string{"eventstore", "--data", data, "--listen", address}, flags...)
+			out, err := exec.CommandContext(t.Context(), program, args...).CombinedOutput()
+			wantOneLine(t, out, err, "--listen (LINKLEDGER_LISTEN)")
+			if _, err := os.Stat(data); err == nil {
+				t.Fatalf("%q has opened its folder", args)
+			}
+			if _, err := runWith(t, nil, append([]string{"config"}, args...)...); err == nil {
+				t.Errorf("config %q finds nothing wrong", args)
+			}
+		}
+	}
+	for _, address := range []string{"127.0.0.1:0", "127.9.9.9:0", "[::1]:0", "localhost:0", "[::ffff:127.0.0.1]:0"} {
+		if _, err := runWith(t, nil, "config", "eventstore", "--listen", address); err != nil {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	secured := append(tls, "--user=a", "--password=b", "--listen=:0")
+	if _, err := runWith(t, nil, append([]string{"config", "eventstore"}, secured...)...); err != nil {
+		t.Errorf("with TLS and a password: %v", err)
+	}
+	if _, err := runWith(t, map[string]string{"LINKLEDGER_INSECURE": "true"}, "config", "eventstore", "--listen=:0"); err != nil {
+		t.Errorf("with LINKLEDGER_INSECURE: %v", err)
+	}
+}
+
+func TestInsecureStoreWarns(t *testing.T) {
+	t.Parallel()
+	for _, flags := range [][]string{{"--insecure", "--listen=0.0.0.0:0"}, {"--listen=127.0.0.1:0"}} {
+		store := exec.CommandContext(t.Context(), program, append([]string{"eventstore", "--data", filepath.Join(t.TempDir(), "events")}, flags...)...)
+		log := logOf(t, store)
+		if err := store.Start(); err != nil {
+			t.Fatal(err)
+		}
+		log.await("level=WARN", "the event store has no password")
+		if err := store.Process.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Whatever the umask is and however the folder was made, other users can't ask for a backup, and can't read the events.
+func TestStoreFolderIsClosed(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "events")
+	if err := os.Mkdir(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	store := exec.CommandContext(t.Context(), "sh", "-c", `umask 0; exec "$0" "$@"`, program, "eventstore", "--data", folder, "--listen", "127.0.0.1:0")
+	log := logOf(t, store)
+	if err := store.Start(); err != nil {
+		t.Fatal(err)
+	}
+	log.await("event store is ready")
+	wantMode(t, folder, fs.ModeDir|0o770)
+	wantMode(t, filepath.Join(folder, "admin.sock"), fs.ModeSocket|0o600)
+	if _, said, code := command(t, "eventstore", "stat", folder); code != 0 {
+		t.Errorf("stat: %d %s", code, said)
+	}
+	if err := store.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Wait(); err != nil {
+		t.Error(err)
+	}
+}

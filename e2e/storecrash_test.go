@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ThreeDotsLabs/watermill/message"
+	"github.com/google/uuid"
+
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/subscription"
+)
+
+// storeWriters is how many write at the same time.
+const storeWriters = 64
+
+// storeLedger notes what the event store acknowledged and what it delivered.
+type storeLedger struct {
+	mu           sync.Mutex
+	acknowledged map[uuid.UUID]eventstore.Position // by event id
+	delivered    map[uuid.UUID]eventstore.Position
+	repeated     int
+	checkpoint   eventstore.Position // of the subscriber, as its database would keep it
+}
+
+func newStoreLedger() *storeLedger {
+	return &storeLedger{acknowledged: map[uuid.UUID]eventstore.Position{}, delivered: map[uuid.UUID]eventstore.Position{}}
+}
+
+// write appends to a stream of the writer's own until the store dies.
+func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer int) {
+	stream := fmt.Sprintf("url-%d-%s", writer, uuid.NewString())
+	for revision := eventstore.NoStream; ; revision++ {
+		command := uuid.New()
+		appended, err := store.Append(ctx, eventstore.Write{
+			Stream: stream, Expected: revision, Command: command,
+			Events: []events.Event{events.URLRetargeted{LongURL: fmt.Sprintf("https://example.com/%d/%d", writer, revision)}},
+		})
+		if err != nil {
+			return
+		}
+		l.mu.Lock()
+		l.acknowledged[eventstore.EventID(command, stream, 0)] = appended.Position
+		l.mu.Unlock()
+	}
+}
+
+// follow reads from the checkpoint until ctx ends or done says that it has seen enough.
+func (l *storeLedger) follow(ctx context.Context, t *testing.T, store *eventstore.Store, done func() bool) {
+	subscriber := subscription.New(store, subscription.Config{
+		Filter: eventstore.Filter{Streams: []string{"url-"}}, OnError: func(err error) { t.Log(err) },
+		Checkpoint: func(context.Context) (eventstore.Position, error) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			return l.checkpoint, nil
+		},
+	})
+	defer func() {
+		if err := subscriber.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	batches, err := subscriber.Subscribe(ctx, "ledger")
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for batch := range batches {
+		l.take(batch)
+		if done() {
+			return
+		}
+	}
+}
+
+func (l *storeLedger) take(batch *message.Message) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	received := subscription.BatchOf(batch)
+	for _, event := range received.Events {
+		if _, known := l.delivered[event.ID]; known {
+			l.repeated++
+		}
+		l.delivered[event.ID] = event.Position
+	}
+	l.checkpoint = received.Position
+	batch.Ack()
+}
+
+// complete tells whether the subscriber has passed everything acknowledged.
+func (l *storeLedger) complete() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, position := range l.acknowledged {
+		if position.After(l.checkpoint) {
+			return false
+		}
+	}
+	return true
+}
+
+// compare demands that what was acknowledged was delivered, once, where the answer said.
+func (l *storeLedger) compare(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for id, position := range l.acknowledged {
+		if l.delivered[id] != position {
+			t.Errorf("event %s was acknowledged at %s and delivered at %s", id, position, l.delivered[id])
+		}
+	}
+	if l.repeated > 0 {
+		t.Errorf("%d events were delivered more than once", l.repeated)
+	}
+}
+
+// The real event store is killed under 64 writers, again and again: what was acknowledged is there, its check is clean,
+// a subscriber that goes on from its checkpoint misses nothing, and nothing that was delivered is gone.
+func TestEventStoreCrash(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "events")
+	l := newStoreLedger()
+	for round := range *crashRounds {
+		process := startStore(t, folder)
+		store := openStore(t, process.url)
+		ctx, cancel := context.WithCancel(t.Context())
+		var all sync.WaitGroup
+		all.Go(func() { l.follow(ctx, t, store, func() bool { return false }) })
+		for writer := range storeWriters {
+			all.Go(func() { l.write(ctx, store, writer) })
+		}
+		select {
+		case <-time.After(time.Duration(1+round%4) * 300 * time.Millisecond):
+		case <-process.ended:
+			t.Error("the event store ended by itself")
+		}
+		process.kill()
+		cancel()
+		all.Wait()
+		store.Close()
+		if out, log, code := command(t, "eventstore", "check", folder); code != 0 {
+			t.Fatalf("check after crash %d: %d\n%s%s", round+1, code, out, log)
+		}
+	}
+	process := startStore(t, folder)
+	store := openStore(t, process.url)
+	ctx, cancel := context.WithTimeoutCause(t.Context(), startTimeout, errors.New("the subscriber did not catch up"))
+	defer cancel()
+	if !l.complete() {
+		l.follow(ctx, t, store, l.complete)
+	}
+	l.compare(t)
+	again := newStoreLedger() // from the start: no crash erased what was delivered before it
+	again.acknowledged = l.delivered
+	again.follow(ctx, t, store, again.complete)
+	again.compare(t)
+	store.Close()
+	process.interrupt()
+	t.Logf("%d rounds: %d events acknowledged, all there", *crashRounds, len(l.acknowledged))
+	if len(l.acknowledged) == 0 {
+		t.Error("no load was put on the event store")
+	}
+}
+
+func openStore(t *testing.T, url string) *eventstore.Store {
+	t.Helper()
+	store, err := eventstore.Open(eventstore.Config{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store
+}

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var taggedLinks = flag.Int("tagged-links", 2000, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000")
+
+// total returns how many links meet an expression.
+func (d *dev) total(expression string) int {
+	d.t.Helper()
+	answer, err := call(d.t.Context(), d.base, d.key, "GET", "/urls?limit=1&tags="+expression, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return int(answer["page"].(map[string]any)["total_count"].(float64))
+}
+
+// heap returns the memory in use of the process's heap, in MiB.
+func (d *dev) heap(ctx context.Context) (float64, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.admin+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), "go_memstats_heap_inuse_bytes "); ok {
+			bytes, err := strconv.ParseFloat(value, 64)
+			return bytes / (1 << 20), err
+		}
+	}
+	return 0, fmt.Errorf("no heap among the metrics")
+}
+
+// createTagged makes links with a tag, the most of one call at a time.
+func (d *dev) createTagged(n int, tag string) {
+	d.t.Helper()
+	item := `{"long_url":"https://example.com/","tags":["` + tag + `"]}`
+	var workers sync.WaitGroup
+	batches := make(chan int)
+	for range 4 {
+		workers.Go(func() {
+			for size := range batches {
+				if _, err := call(d.t.Context(), d.base, d.key, "POST", "/urls",
+					`{"urls":[`+strings.Repeat(item+",", size-1)+item+`]}`); err != nil {
+					d.t.Error(err)
+				}
+			}
+		})
+	}
+	for ; n > 0; n -= 50 {
+		batches <- min(n, 50)
+	}
+	close(batches)
+	workers.Wait()
+}
+
+// change carries out a call on the tagged links and tells how long it took and the most memory that it was seen to take.
+func (d *dev) change(method, path, body string) {
+	d.t.Helper()
+	ctx, done := context.WithCancel(d.t.Context())
+	most := make(chan float64, 1)
+	go func() {
+		peak := 0.0
+		for ticker := time.NewTicker(50 * time.Millisecond); ; {
+			select {
+			case <-ctx.Done():
+				ticker.Stop()
+				most <- peak
+				return
+			case <-ticker.C:
+			}
+			if used, err := d.heap(ctx); err == nil {
+				peak = max(peak, used)
+			}
+		}
+	}()
+	start := time.Now()
+	if _, err := call(d.t.Context(), d.base, d.key, method, path, body); err != nil {
+		d.t.Errorf("%s %s: %v", method, path, err)
+	}
+	took := time.Since(start)
+	done()
+	d.t.Logf("%s %s: %.1f s, %.0f MiB", method, path, took.Seconds(), <-most)
+}
+
+// killWithin carries out a call and kills the process as soon as it has begun to change the number of links that meet an
+// expression.
+func (d *dev) killWithin(expression, method, path, body string) {
+	d.t.Helper()
+	before := d.total(expression)
+	var called sync.WaitGroup
+	called.Go(func() {
+		if _, err := call(d.t.Context(), d.base, d.key, method, path, body); err == nil {
+			d.t.Errorf("%s %s was answered before the process was killed", method, path)
+		}
+	})
+	for d.total(expression) == before { // until the test's time is over
+		continue
+	}
+	d.kill()
+	<-d.ended
+	called.Wait()
+}
+
+// A change of all links with a tag is cut off by a kill, and the same call does the rest.
+func TestTagged(t *testing.T) {
+	t.Parallel()
+	folder, n := filepath.Join(t.TempDir(), "data"), *taggedLinks
+	d := startDev(t, folder)
+	key := d.key
+	again := func() {
+		d = startDev(t, folder)
+		d.key = key
+	}
+	expect := func(expression string, want int) {
+		t.Helper()
+		if got := d.total(expression); got != want {
+			t.Errorf("%s: %d links, want %d", expression, got, want)
+		}
+	}
+	d.createTagged(n, "t")
+	d.createTagged(10, "other")
+	expect("t", n)
+
+	archive := `{"urls":[{"archived":true}]}`
+	d.killWithin("archived", "PATCH", "/urls?tags=t", archive)
+	again()
+	if done := d.total("archived"); done == 0 || done == n {
+		t.Errorf("%d of %d links were archived when the process was killed", done, n)
+	}
+	d.change("PATCH", "/urls?tags=t", archive)
+	expect("archived", n)
+	expect("other,~archived", 10)
+	d.change("DELETE", "/stats?tags=t", "")
+
+	d.killWithin("t", "DELETE", "/urls?tags=t", "")
+	again()
+	if left := d.total("t"); left == 0 || left == n {
+		t.Errorf("%d of %d links were left when the process was killed", left, n)
+	}
+	d.change("DELETE", "/urls?tags=t", "")
+	expect("t", 0)
+	expect("other", 10)
+}

@@ -1,0 +1,72 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// One account changes all its links by their tag, several times at once, and another one creates links meanwhile.
+// How long that takes it says with -v.
+func TestCreatesBesideTagged(t *testing.T) {
+	t.Parallel()
+	folder, n := filepath.Join(t.TempDir(), "data"), *taggedLinks
+	d := startDev(t, folder)
+	out, log, _ := command(t, "account", "create", "--username", "other", "--json", "--data", folder)
+	var other openedAccount
+	if err := json.Unmarshal([]byte(out), &other); err != nil {
+		t.Fatalf("account create says %s%s: %v", out, log, err)
+	}
+	d.createTagged(n, "t")
+	creates := func(ctx context.Context, atLeast int) []time.Duration {
+		var took []time.Duration
+		for i := 0; i < atLeast || ctx.Err() == nil; i++ {
+			began := time.Now()
+			if _, err := callAs(t.Context(), d.base, "other", other.APIKey, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`); err != nil {
+				t.Error(err)
+			}
+			took = append(took, time.Since(began))
+		}
+		slices.Sort(took)
+		return took
+	}
+	alone := creates(closed(t), 200)
+	t.Logf("creates alone: p50 %v, p95 %v", alone[100], alone[190])
+	for _, edits := range []int{1, 4} {
+		ctx, done := context.WithCancel(t.Context())
+		began := time.Now()
+		var editors sync.WaitGroup
+		for i := range edits {
+			editors.Go(func() {
+				body := fmt.Sprintf(`{"urls":[{"note":"%d of %d"}]}`, i, edits)
+				for {
+					_, err := call(t.Context(), d.base, d.key, "PATCH", "/urls?tags=t", body)
+					if err == nil {
+						return
+					}
+					if !strings.Contains(err.Error(), "1303") {
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		go func() { editors.Wait(); done() }()
+		beside := creates(ctx, 1)
+		t.Logf("beside %d edits of %d links, %.1f s: p50 %v, p95 %v, slowest %v of %d", edits, n, time.Since(began).Seconds(),
+			beside[len(beside)/2], beside[len(beside)*95/100], beside[len(beside)-1], len(beside))
+	}
+}
+
+// closed returns a context that has ended.
+func closed(t *testing.T) context.Context {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	return ctx
+}

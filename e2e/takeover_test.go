@@ -1,0 +1,264 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"linkledger/projections"
+	"linkledger/projections/readmodel"
+)
+
+// node is one of several services of an installation.
+type node struct {
+	*child
+	base, admin, spool string
+	flags              []string
+}
+
+// pair is an installation of two services that project, under load.
+type pair struct {
+	*installation
+	nodes []node
+	db    *readmodel.DB
+	ledger
+}
+
+func installPair(t *testing.T) *pair {
+	t.Helper()
+	p := newPair(t, install(t))
+	p.add()
+	return p
+}
+
+// newPair is an installation with the service that runs.
+func newPair(t *testing.T, i *installation) *pair {
+	t.Helper()
+	p := &pair{
+		installation: i,
+		ledger:       ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
+	}
+	p.nodes = []node{{p.service, p.base, p.admin, "spool", p.flags}}
+	var err error
+	if p.db, err = readmodel.Open(t.Context(), p.database.DSN(), 2); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := p.db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return p
+}
+
+// add starts one service more.
+func (p *pair) add(flags ...string) {
+	p.t.Helper()
+	n := len(p.nodes)
+	p.nodes = append(p.nodes, node{nil, "http://" + freeAddress(p.t), "http://" + freeAddress(p.t), fmt.Sprint("spool ", n+1), flags})
+	p.start(n)
+}
+
+func (p *pair) start(n int) {
+	p.t.Helper()
+	at := &p.nodes[n]
+	at.child = p.serve(at.base, at.admin, at.spool, at.flags...)
+}
+
+// keepBusy has both nodes create links and redirect visitors, whatever happens to them, until it is told to stop.
+func (p *pair) keepBusy() (stop func()) {
+	ctx, cancel := context.WithCancel(p.t.Context())
+	var workers sync.WaitGroup
+	for worker := range 4 {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				p.load(ctx, &dev{base: p.nodes[worker%len(p.nodes)].base, key: p.key}, worker)
+				<-time.After(20 * time.Millisecond) // nobody answers: do not spin
+			}
+		})
+	}
+	return sync.OnceFunc(func() { cancel(); workers.Wait() })
+}
+
+// owners returns who keeps each projection up to date, while the lease of each runs; else nil.
+func (p *pair) owners() map[string]readmodel.Generation {
+	var rows []readmodel.Generation
+	err := p.db.NewSelect().Model(&rows).Where("serving AND lease_until > clock_timestamp()").Scan(p.t.Context())
+	if err != nil || len(rows) < len(projections.Names()) {
+		return nil
+	}
+	owners := make(map[string]readmodel.Generation)
+	for _, row := range rows {
+		owners[row.Name] = row
+	}
+	return owners
+}
+
+// owned returns the projections whose owner is a node.
+func (p *pair) owned(n int) []string {
+	pid := fmt.Sprintf("/%d-", p.nodes[n].process.Process.Pid)
+	owners := p.owners()
+	return slices.DeleteFunc(slices.Collect(maps.Keys(owners)), func(name string) bool {
+		return !strings.Contains(owners[name].Owner, pid)
+	})
+}
+
+// owner waits until all projections have owners and returns one of the nodes that own some.
+func (p *pair) owner() int {
+	p.t.Helper()
+	p.eventually("all projections have an owner", func() bool { return len(p.owned(0))+len(p.owned(1)) == len(projections.Names()) })
+	if len(p.owned(0)) > 0 {
+		return 0
+	}
+	return 1
+}
+
+// takeOver waits until the other node owns everything and goes on, and returns how long that took.
+func (p *pair) takeOver(from int) time.Duration {
+	p.t.Helper()
+	began := time.Now()
+	heir := 1 - from
+	p.eventually("the other node owns all projections", func() bool { return len(p.owned(heir)) == len(projections.Names()) })
+	took := time.Since(began)
+	p.goesOn()
+	return took
+}
+
+// goesOn waits until the owner of the links, under load, has got further.
+func (p *pair) goesOn() {
+	p.t.Helper()
+	p.owner()
+	at := p.owners()[projections.Links].CommitPos
+	p.eventually("the projection of the links goes on", func() bool { return p.owners()[projections.Links].CommitPos > at })
+}
+
+// verify demands that all projections say what the log says, while the load goes on.
+func (p *pair) verify(after string) {
+	p.t.Helper()
+	out, log, code := command(p.t, append([]string{"projections", "verify", "--all"}, p.backends()...)...)
+	if code != 0 || strings.Count(out, " 0 different\n") != len(projections.Names()) {
+		p.t.Fatalf("after %s, verify says with %d:\n%s%s", after, code, out, log)
+	}
+}
+
+// compare demands every answered create and click, each once, of the tables.
+func (p *pair) compare() {
+	p.t.Helper()
+	type link struct {
+		Hash, LongURL string
+		Clicks        int
+	}
+	var rows []link
+	p.eventually("the answered clicks are counted", func() bool {
+		rows = nil
+		if err := p.db.NewRaw(`SELECT hash, long_url, coalesce(total_clicks, 0) AS clicks
+			FROM linkledger.links LEFT JOIN linkledger.link_stats ON url_id = id`).Scan(p.t.Context(), &rows); err != nil {
+			return false
+		}
+		return !slices.ContainsFunc(rows, func(row link) bool { return row.Clicks < p.clicked[row.Hash] })
+	})
+	found := make(map[string]bool)
+	for _, row := range rows {
+		found[row.Hash] = true
+		if long, ok := p.created[row.Hash]; ok && long != row.LongURL {
+			p.t.Errorf("%s leads to %s, was created for %s", row.Hash, row.LongURL, long)
+		}
+		if least, most := p.clicked[row.Hash], p.clicked[row.Hash]+p.unknown[row.Hash]; row.Clicks < least || row.Clicks > most {
+			p.t.Errorf("%s has %d clicks, %d were answered and %d cut off", row.Hash, row.Clicks, least, most-least)
+		}
+	}
+	for hash := range p.created {
+		if !found[hash] {
+			p.t.Errorf("an answered create is lost: %s", hash)
+		}
+	}
+}
+
+func (p *pair) signal(n int, s syscall.Signal) {
+	p.t.Helper()
+	if err := p.nodes[n].process.Process.Signal(s); err != nil {
+		p.t.Fatal(err)
+	}
+}
+
+// The owners of the projections are killed, suspended, stopped and deposed under load, and the event store and PostgreSQL
+// go away under them, again and again: every time somebody goes on, every projection says what the log says, and what was
+// answered is there, once.
+func TestTakeOver(t *testing.T) {
+	t.Parallel()
+	p := installPair(t)
+	stop := p.keepBusy()
+	defer stop()
+	p.goesOn()
+	var slowest time.Duration
+	for range *crashRounds {
+		victim := p.owner()
+		p.nodes[victim].kill()
+		slowest = max(slowest, p.takeOver(victim))
+		p.verify("a kill of the owner")
+		p.start(victim)
+	}
+	t.Logf("taken over from a killed owner within %s", slowest)
+	for range (*crashRounds + 2) / 3 {
+		p.suspend()
+		p.depose()
+
+		victim := p.owner()
+		p.signal(victim, syscall.SIGTERM)
+		t.Logf("taken over from a stopped owner within %s", p.takeOver(victim))
+		<-p.nodes[victim].ended
+		p.verify("a stop of the owner")
+		p.start(victim)
+
+		p.store.kill()
+		p.startStore()
+		p.goesOn()
+		p.verify("a restart of the event store")
+
+		p.stopDatabase()
+		p.startDatabase()
+		p.goesOn()
+		p.verify("a restart of PostgreSQL")
+	}
+	stop()
+	p.compare()
+	p.verify("all")
+	t.Logf("%d links answered", len(p.created))
+	if len(p.created) == 0 {
+		t.Error("no load was put on the services")
+	}
+}
+
+// suspend lets an owner sleep past its lease: when it wakes up, another one is in office, and it is refused.
+func (p *pair) suspend() {
+	p.t.Helper()
+	sleeper := p.owner()
+	p.signal(sleeper, syscall.SIGSTOP)
+	p.takeOver(sleeper)
+	elected := p.owners()
+	p.signal(sleeper, syscall.SIGCONT)
+	p.goesOn()
+	for name, owner := range p.owners() {
+		if owner.Epoch < elected[name].Epoch {
+			p.t.Errorf("%s was owned in epoch %d when the sleeper woke up, and now in %d", name, elected[name].Epoch, owner.Epoch)
+		}
+	}
+	p.verify("an owner that slept past its lease")
+}
+
+// depose raises the epoch under a running owner, for an owner that does not exist.
+func (p *pair) depose() {
+	p.t.Helper()
+	if _, err := p.db.ExecContext(p.t.Context(), `UPDATE linkledger.generations
+		SET owner = 'nobody', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`); err != nil {
+		p.t.Fatal(err)
+	}
+	p.goesOn()
+	p.verify("an epoch that was raised under the owner")
+}

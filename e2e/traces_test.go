@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	otlp "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+)
+
+// receiver is a collector of traces.
+type receiver struct {
+	collector.UnimplementedTraceServiceServer
+
+	mu      sync.Mutex
+	spans   []*otlp.Span
+	service string
+}
+
+// Export implements collector.TraceServiceServer.
+func (r *receiver) Export(_ context.Context, request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, from := range request.GetResourceSpans() {
+		for _, described := range from.GetResource().GetAttributes() {
+			if described.GetKey() == "service.name" {
+				r.service = described.GetValue().GetStringValue()
+			}
+		}
+		for _, scope := range from.GetScopeSpans() {
+			r.spans = append(r.spans, scope.GetSpans()...)
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// find returns the first span that meets a condition.
+func (r *receiver) find(is func(*otlp.Span) bool) *otlp.Span {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, span := range r.spans {
+		if is(span) {
+			return span
+		}
+	}
+	return nil
+}
+
+func startReceiver(t *testing.T) (*receiver, string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &receiver{}
+	server := grpc.NewServer()
+	collector.RegisterTraceServiceServer(server, r)
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		server.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return r, "http://" + listener.Addr().String()
+}
+
+func attributeOf(span *otlp.Span, key string) string {
+	for _, a := range span.GetAttributes() {
+		if a.GetKey() == key {
+			return a.GetValue().GetStringValue()
+		}
+	}
+	return ""
+}
+
+// linksTo tells whether a span has a link to another one.
+func linksTo(span, other *otlp.Span) bool {
+	for _, link := range span.GetLinks() {
+		if string(link.GetSpanId()) == string(other.GetSpanId()) && string(link.GetTraceId()) == string(other.GetTraceId()) {
+			return true
+		}
+	}
+	return false
+}
+
+// A collector receives the way of a write and of a click: from the request, in the trace that the client began, through
+// the append to the batch that folds its event.
+func TestTraces(t *testing.T) {
+	t.Parallel()
+	i := install(t)
+	i.service.kill()
+	received, endpoint := startReceiver(t)
+	i.environment = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_SERVICE_NAME=shortener", "OTEL_BSP_SCHEDULE_DELAY=100"}
+	i.flags = []string{"--traces", "--log-requests=none"}
+	i.startService()
+	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
+
+	request, err := apiRequest(t.Context(), i.base, demoUser, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"traced"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const trace = "0af7651916cd43dd8448eb211c80319c"
+	request.Header.Set("Traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+	request.Header.Set("X-Request-Id", "traced-request")
+	if _, err := answerTo(request); err != nil {
+		t.Fatal(err)
+	}
+	i.eventually("the visitor is redirected", func() bool { // when the lease of the killed service is over
+		redirected, err := visit(t.Context(), i.base, "traced", "agent")
+		return err == nil && redirected
+	})
+
+	await := func(what string, is func(*otlp.Span) bool) (span *otlp.Span) {
+		t.Helper()
+		i.eventually(what, func() bool { span = received.find(is); return span != nil })
+		return span
+	}
+	named := func(name string) func(*otlp.Span) bool {
+		return func(span *otlp.Span) bool { return span.GetName() == name }
+	}
+	create := await("the request", named("POST /v3/urls"))
+	if got := attributeOf(create, "linkledger.request"); got != "traced-request" {
+		t.Errorf("the span of request %q", got)
+	}
+	appended := await("the append", func(span *otlp.Span) bool {
+		return span.GetName() == "append" && strings.HasPrefix(attributeOf(span, "linkledger.stream"), "url-")
+	})
+	if string(appended.GetParentSpanId()) != string(create.GetSpanId()) || attributeOf(appended, "linkledger.correlation_id") != "traced-request" {
+		t.Errorf("the append %v is not within the request %v", appended, create)
+	}
+	await("the batch that folds the link", func(span *otlp.Span) bool {
+		return span.GetName() == "project links" && linksTo(span, appended)
+	})
+
+	clicks := await("the clicks", named("record clicks"))
+	await("the redirect of the click", func(span *otlp.Span) bool { return span.GetName() == "GET /:hash" && linksTo(clicks, span) })
+	clicked := await("their append", func(span *otlp.Span) bool {
+		return span.GetName() == "append" && string(span.GetParentSpanId()) == string(clicks.GetSpanId())
+	})
+	await("the batch that counts the click", func(span *otlp.Span) bool {
+		return span.GetName() == "project links" && linksTo(span, clicked)
+	})
+	received.mu.Lock()
+	service := received.service
+	received.mu.Unlock()
+	if service != "shortener" {
+		t.Errorf("traces of the service %q", service)
+	}
+	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	<-i.service.ended
+	if code := i.service.process.ProcessState.ExitCode(); code != 0 || strings.Contains(i.service.output.String(), "msg=request") {
+		t.Errorf("stopped with %d:\n%s", code, &i.service.output)
+	}
+}

@@ -1,0 +1,109 @@
+package accountadmin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/events/eventstore"
+	"linkledger/internal/config"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+	"linkledger/projections"
+)
+
+// change runs one command on an account and prints what it made.
+func change(ctx context.Context, o installation.Operator, command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error)) error {
+	if o.EventStore == "" {
+		if err := o.Locate(); err != nil {
+			return err
+		}
+	}
+	store, err := o.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
+	defer cancel()
+	outcome, err := command(ctx, o.Accounts(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
+	if _, refused := errors.AsType[*domain.Error](err); refused {
+		return usage.Wrap(err)
+	}
+	if errors.Is(err, eventstore.ErrUnavailable) {
+		return usage.Errorf("no event store answers at %s: is it running?", o.EventStore)
+	}
+	if err != nil {
+		return config.ExplainKey(err)
+	}
+	o.AwaitShown(ctx, projections.Accounts, outcome.Position)
+	return printOutcome(o, outcome)
+}
+
+// Open opens an account.
+func Open(ctx context.Context, o installation.Operator, username, plan string) error {
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Open(ctx, r, username, plan)
+	})
+}
+
+// RotateKey replaces the API key of an account.
+func RotateKey(ctx context.Context, o installation.Operator, username string) error {
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.RotateKey(ctx, r, username)
+	})
+}
+
+// Deactivate bars an account from the API and stops its links.
+func Deactivate(ctx context.Context, o installation.Operator, username string) error {
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Deactivate(ctx, r, username)
+	})
+}
+
+// Reactivate undoes Deactivate.
+func Reactivate(ctx context.Context, o installation.Operator, username string) error {
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Reactivate(ctx, r, username)
+	})
+}
+
+// Edit gives an account another plan, another last day or both.
+func Edit(ctx context.Context, o installation.Operator, username string, plan, lastDay *string) error {
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})
+	})
+}
+
+// Erase ends an account for ever and makes its notes unreadable.
+func Erase(ctx context.Context, o installation.Operator, username string) error {
+	if err := o.Locate(); err != nil {
+		return err
+	}
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		outcome, err := a.Erase(ctx, r, username)
+		if err == nil {
+			awaitErasure(ctx, o, outcome.Position)
+		}
+		return outcome, err
+	})
+}
+
+// awaitErasure returns when no table has a note of the account any more, or says where it still is.
+func awaitErasure(ctx context.Context, o installation.Operator, position eventstore.Position) {
+	db, err := o.OpenReadModels(ctx, 1)
+	if err != nil {
+		o.Logger.WarnContext(ctx, "erased, but whether the read models are too is not known", slog.Any("error", err))
+		return
+	}
+	behind, err := projections.AwaitErasure(ctx, db, position)
+	if err != nil {
+		o.Logger.WarnContext(ctx, "erased, but these generations still have notes: a projector erases them, or projections prune removes them",
+			slog.Any("generations", behind), slog.Any("error", err))
+	}
+	_ = db.Close() // nothing was written
+}

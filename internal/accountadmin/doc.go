@@ -1,0 +1,2 @@
+// Package accountadmin opens, changes and shows accounts for operators.
+package accountadmin

@@ -1,0 +1,2 @@
+// Package address opens the TCP addresses that flags give, and says who reaches them.
+package address

@@ -1,0 +1,119 @@
+package admin
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"linkledger/projections"
+	"linkledger/projections/engine/status"
+)
+
+const (
+	// healthTimeout bounds each check of a readiness probe.
+	healthTimeout = 2 * time.Second
+	// ownerGrace is how long a probe waits for a projection without an owner to get one: a killed owner is followed
+	// sooner, and that alone must not make all nodes unready at once.
+	ownerGrace = 500 * time.Millisecond
+	ownerPoll  = 50 * time.Millisecond
+)
+
+// ready answers 200 when requests can be served, otherwise 503, with the state of each part.
+func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
+	checks := s.check(r.Context())
+	checks["process"] = s.Stopping.Err()
+	checks["clicks"] = s.Clicks.Health()
+	state := make(map[string]string, len(checks)+1)
+	code := http.StatusOK
+	for name, err := range checks {
+		state[name] = "ok"
+		if err != nil {
+			state[name] = err.Error()
+			code = http.StatusServiceUnavailable
+		}
+	}
+	if s.Spooled { // clicks that wait there are no reason to send no visitors
+		state["spool"] = s.Clicks.Stats().Backlog.String()
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	if err := json.NewEncoder(w).Encode(state); err != nil && !errors.Is(err, context.Canceled) {
+		s.Logger.DebugContext(r.Context(), "readiness not sent", slog.Any("error", err))
+	}
+}
+
+// check asks the event store and the database at the same time. Each that does not answer is reported once: what the
+// projections need of it is then not known, and not a fault of theirs.
+func (s *Service) check(ctx context.Context) map[string]error {
+	var store, database, generations, lag error
+	var overviews []status.Overview
+	var asking sync.WaitGroup
+	ask := func(question func(context.Context)) {
+		asking.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, healthTimeout)
+			defer cancel()
+			question(ctx)
+		})
+	}
+	ask(func(ctx context.Context) { _, store = s.Store.Head(ctx) })
+	ask(func(ctx context.Context) { database = s.DB.PingContext(ctx) })
+	ask(func(ctx context.Context) { overviews, generations = s.settledGenerations(ctx) })
+	asking.Wait()
+	if store == nil {
+		ask(func(ctx context.Context) { lag = projections.AddLag(ctx, s.Store, overviews) })
+		asking.Wait()
+	}
+	checks := map[string]error{"eventstore": store, "database": database}
+	if generations == nil {
+		generations = lag
+	}
+	if database == nil && generations != nil {
+		checks["projections"] = generations
+	}
+	for _, o := range overviews {
+		if o.Serving {
+			checks["projection "+o.Name] = s.problem(o)
+		}
+	}
+	return checks
+}
+
+// problem is why readers should not rely on a projection, or nil.
+func (s *Service) problem(o status.Overview) error {
+	switch {
+	case o.State == status.Unowned:
+		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
+	case o.State == status.Paused, o.State == status.Stopped, o.State == status.Misplaced:
+		return fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
+	case o.Lag > s.MaxLag:
+		return fmt.Errorf("%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents, cmp.Or(o.LastError, "no error"))
+	}
+	return nil
+}
+
+// settledGenerations returns the projections as soon as all that readers see have owners, or at the end of ownerGrace.
+func (s *Service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
+	grace := time.After(ownerGrace)
+	for {
+		overviews, err := projections.Generations(ctx, s.DB)
+		if err != nil || !slices.ContainsFunc(overviews, unowned) {
+			return overviews, err
+		}
+		select {
+		case <-grace:
+			return overviews, nil
+		case <-ctx.Done():
+			return overviews, nil
+		case <-time.After(ownerPoll):
+		}
+	}
+}
+
+func unowned(o status.Overview) bool { return o.Serving && o.State == status.Unowned }

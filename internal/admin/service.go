@@ -1,0 +1,41 @@
+package admin
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/pprof"
+	"time"
+
+	"linkledger/commands/clicks"
+	"linkledger/events/eventstore"
+	"linkledger/projections/readmodel"
+)
+
+// Service is a service as the internal address shows it.
+type Service struct {
+	Stopping  context.Context //nolint:containedctx // a service that stops is no longer ready
+	Store     *eventstore.Store
+	DB        *readmodel.DB
+	Clicks    *clicks.Recorder
+	Spooled   bool          // clicks may wait in a spool
+	MaxLag    time.Duration // not ready while a projection lags by more
+	Metrics   http.Handler
+	Profiling bool // serve profiles
+	Logger    *slog.Logger
+}
+
+// handler serves health, metrics and, where it was asked for, profiling.
+func (s *Service) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc("GET /health/ready", s.ready)
+	mux.Handle("GET /metrics", s.Metrics)
+	if s.Profiling {
+		mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+		mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+		mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+		mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	}
+	return mux
+}

@@ -1,0 +1,225 @@
+package attestation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands"
+	"linkledger/commands/audit"
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
+	"linkledger/events/eventstore"
+	"linkledger/events/proof"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/logtree"
+)
+
+// ProofRequest is what to prove, and by which keys.
+type ProofRequest struct {
+	Hash       string      // prove the events of all links that ever lived under it, without clicks; empty: none
+	Checkpoint string      // file with the head that the proofs rest on, the last one in it; empty: a new one is signed
+	Since      []string    // files with older heads: prove that the log goes on from them
+	SigningKey secret.Text // of a new head
+	PublicKey  string      // of the heads in files
+}
+
+// Prove prints proofs.
+func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
+	if r.Hash == "" && len(r.Since) == 0 {
+		return usage.Errorf("nothing is to be proven: give a hash, or older heads with --since")
+	}
+	older, err := readHeads(r.Since, r.PublicKey)
+	if err != nil {
+		return err
+	}
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		var recorded []eventstore.Recorded
+		var cut error
+		if r.Hash != "" {
+			var err error
+			if recorded, cut, err = recordedOf(ctx, o.Auditor(store), store, r.Hash); err != nil {
+				return err
+			}
+		}
+		head, err := r.base(ctx, db, store)
+		if err != nil {
+			return err
+		}
+		if err := r.write(ctx, o, logtree.New(db), head, older, recorded); err != nil {
+			return altered(errors.Join(err, cut))
+		}
+		if cut != nil {
+			return fmt.Errorf("the %d events that the log has are proven, but their history was cut: %w: linkledger audit verify lists what is cut",
+				len(recorded), cut)
+		}
+		return nil
+	})
+}
+
+// base is the head that the proofs rest on.
+func (r ProofRequest) base(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (proof.Head, error) {
+	if r.Checkpoint == "" {
+		return signHead(ctx, db, store, r.SigningKey)
+	}
+	heads, err := readHeads([]string{r.Checkpoint}, r.PublicKey)
+	if err != nil {
+		return proof.Head{}, err
+	}
+	head := heads[len(heads)-1]
+	tree, err := logtree.New(db).Tree(ctx)
+	if err == nil && head.N > tree.Size {
+		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or the log was cut off, or the head is of another one: "+
+			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, r.Checkpoint)
+	}
+	return head, err
+}
+
+// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored. Where some
+// of them are hidden from readers or missing, cut says so, and the events are those that the log has.
+func recordedOf(
+	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
+) (recorded []eventstore.Recorded, cut, err error) {
+	of := audit.HistoryQuery{Hash: hash}
+	history, err := reader.History(ctx, of)
+	load := store.Load
+	if errors.Is(err, commands.ErrCut) {
+		var logged streams.Logged
+		cut = err
+		history, logged, err = reader.LoggedHistory(ctx, of)
+		if missing := missingText(logged); missing != "" {
+			cut = fmt.Errorf("%w; the log does not have %s", cut, missing)
+		}
+		load = func(_ context.Context, stream string) ([]eventstore.Recorded, error) { return logged[stream], nil }
+	}
+	if refused, ok := errors.AsType[*domain.Error](err); ok {
+		return nil, nil, usage.Wrap(errors.Join(refused, cut))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	recorded, err = recordedIn(ctx, history, load)
+	return recorded, cut, err
+}
+
+// recordedIn returns the events that the entries of a history are of, each once.
+func recordedIn(
+	ctx context.Context, history audit.History, load func(context.Context, string) ([]eventstore.Recorded, error),
+) (recorded []eventstore.Recorded, err error) {
+	streams := make(map[string]map[eventstore.Revision]eventstore.Recorded)
+	for _, entry := range history.Entries {
+		if streams[entry.Stream] == nil {
+			loaded, err := load(ctx, entry.Stream)
+			if err != nil {
+				return nil, err
+			}
+			streams[entry.Stream] = make(map[eventstore.Revision]eventstore.Recorded)
+			for _, r := range loaded {
+				streams[entry.Stream][r.Revision] = r
+			}
+		}
+		if r, ok := streams[entry.Stream][entry.Revision]; ok { // an event may have entries for several links
+			recorded = append(recorded, r)
+			delete(streams[entry.Stream], entry.Revision)
+		}
+	}
+	return recorded, nil
+}
+
+// missingText names the revisions that the log does not have; empty: it has all.
+func missingText(logged streams.Logged) string {
+	missing := logged.Missing()
+	var texts []string
+	for _, stream := range slices.Sorted(maps.Keys(missing)) {
+		for _, part := range missing[stream] {
+			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], console.Printable(stream)))
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (r ProofRequest) write(
+	ctx context.Context, o installation.Operator, q *logtree.Reader, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
+) error {
+	out, err := proof.NewWriter(o.Stdout, head, q.Hashes(ctx))
+	if err != nil {
+		return err
+	}
+	for _, since := range older {
+		if err := out.Since(since); err != nil {
+			return err
+		}
+	}
+	later := 0
+	var hasher proof.Hasher
+	for _, r := range recorded {
+		index, err := q.LeafIndex(ctx, r.Position.Commit, r.Position.Prepare, hasher.Leaf(r))
+		switch {
+		case err != nil:
+			return fmt.Errorf("event at position %s: %w", r.Position, err)
+		case index >= head.N:
+			later++
+			continue
+		}
+		if err := out.Event(r, index); err != nil {
+			return err
+		}
+	}
+	if later > 0 {
+		o.Logger.WarnContext(ctx, "events that came after the head are left out", slog.Int("events", later))
+	}
+	return out.Close()
+}
+
+// altered explains why something can't be proven.
+func altered(err error) error {
+	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
+		return fmt.Errorf("%w: the log or the tree in PostgreSQL was altered: linkledger audit verify tells where", err)
+	}
+	return err
+}
+
+// VerifyProof verifies a file of proofs by the key of its head, and prints what it proves.
+func VerifyProof(name, publicKey string, stdout io.Writer) error {
+	if publicKey == "" {
+		return usage.Errorf("proofs are believed by their key: give it with --public-key (%s)", usage.Env("public-key"))
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return usage.Wrap(err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	proven, err := proof.Check(file, publicKey)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if _, err := fmt.Fprintf(stdout, "%s: of the %d events of the signed log these are %d\n", name, proven.Head.N, len(proven.Events)); err != nil {
+		return err
+	}
+	for _, older := range proven.Since {
+		if _, err := fmt.Fprintf(stdout, "the log goes on from the head of %d events, root hash %s\n", older.N, older.Hash); err != nil {
+			return err
+		}
+	}
+	if len(proven.Events) == 0 {
+		return nil
+	}
+	rows := make([]table.Row, len(proven.Events))
+	for i, e := range proven.Events {
+		rows[i] = table.Row{e.Index, e.Position.Commit, console.Time(e.Time), e.Stream, e.Revision, e.Type}
+	}
+	return console.Table(stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows)
+}

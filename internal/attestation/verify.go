@@ -1,0 +1,164 @@
+package attestation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/proof"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+	"linkledger/projections/readmodel"
+	"linkledger/queries/logtree"
+)
+
+// seldom is how much garbage there may be for each byte in use, in percent. To read the log makes much of it and keeps
+// little, and the usual 100 would cost a third of the time to save some 30 MB.
+const seldom = 400
+
+// Verify holds the whole log against its tree and against the signed heads in files, and prints what it finds.
+func Verify(ctx context.Context, o installation.Operator, checkpoints []string, publicKey string) error {
+	heads, err := readHeads(checkpoints, publicKey)
+	if err != nil {
+		return err
+	}
+	debug.SetGCPercent(seldom)
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		found, streams, err := auditLog(ctx, o, logtree.New(db), store, heads)
+		if ctx.Err() != nil {
+			return usage.Errorf("interrupted: nothing was changed")
+		}
+		if err != nil {
+			return err
+		}
+		cuts, err := printedCutsOf(ctx, store, streams)
+		if err != nil {
+			return err
+		}
+		return printFindings(o, found, cuts)
+	})
+}
+
+// auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
+func auditLog(
+	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store, heads []proof.Head,
+) (proof.Findings, *proof.Streams, error) {
+	tree, err := q.Tree(ctx)
+	if err != nil {
+		return proof.Findings{}, nil, err
+	}
+	end, err := store.Head(ctx)
+	if err != nil {
+		return proof.Findings{}, nil, err
+	}
+	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
+	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.Leaves}, heads)
+	streams := proof.NewStreams()
+	show, ended := console.Progress(o.Stderr)
+	events := int64(0)
+	err = store.ReadWholeLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
+		events += int64(len(batch))
+		show(fmt.Sprintf("%d events", events), batch[len(batch)-1].Position.Commit, end.Commit)
+		streams.Take(batch)
+		ofPrograms := slices.DeleteFunc(batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") })
+		return audit.Take(ctx, ofPrograms) // no head is of the event store's own events
+	})
+	ended(err == nil)
+	if err != nil {
+		return proof.Findings{}, nil, err
+	}
+	found, err := audit.Conclude(ctx)
+	return found, streams, err
+}
+
+// printedFindings is what an audit has found as it is printed.
+type printedFindings struct {
+	Events     int64              `json:"events"`
+	Position   uint64             `json:"position"` // of the last of them
+	Root       string             `json:"root"`
+	Fitting    []int64            `json:"fitting"` // the heads that fit, by how many events they are of
+	Alteration *printedAlteration `json:"alteration"`
+	printedCuts
+}
+
+type printedAlteration struct {
+	Of    proof.Suspect `json:"of"`
+	First printedPlace  `json:"first"`
+	Last  printedPlace  `json:"last"`
+	Head  *int64        `json:"head"` // that does not fit
+	// DeniedBy is the size of a head that goes as far and fits: see proof.Alteration.
+	DeniedBy *int64 `json:"denied_by,omitempty"`
+}
+
+type printedPlace struct {
+	Index    int64  `json:"index"`
+	Position uint64 `json:"position"`
+	Stream   string `json:"stream"`
+	Revision int64  `json:"revision"`
+	Type     string `json:"type"`
+	End      bool   `json:"end"` // the log ends there
+}
+
+func printedPlaceOf(p proof.Place) printedPlace {
+	return printedPlace{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
+}
+
+func printFindings(o installation.Operator, found proof.Findings, cuts printedCuts) error {
+	view := printedFindings{
+		printedCuts: cuts,
+		Events:      found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{},
+	}
+	for _, head := range found.Fitting {
+		view.Fitting = append(view.Fitting, head.N)
+	}
+	if a := found.Alteration; a != nil {
+		view.Alteration = &printedAlteration{Of: a.Of, First: printedPlaceOf(a.First), Last: printedPlaceOf(a.Last)}
+		if a.Head != nil {
+			view.Alteration.Head = &a.Head.N
+		}
+		if a.DeniedBy != nil {
+			view.Alteration.DeniedBy = &a.DeniedBy.N
+		}
+	}
+	var err error
+	if o.JSON {
+		err = console.JSON(o.Stdout, view)
+	} else {
+		_, err = fmt.Fprintf(o.Stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
+			view.Events, view.Position, view.Root, len(view.Fitting))
+		err = errors.Join(err, cuts.print(o.Stdout))
+	}
+	return errors.Join(err, explainAlteration(found.Alteration), cuts.explain())
+}
+
+// explainAlteration says what was altered and where.
+func explainAlteration(a *proof.Alteration) error {
+	switch {
+	case a == nil:
+		return nil
+	case a.Of == proof.KeptTree:
+		return fmt.Errorf("the tree in PostgreSQL was altered from %s on; the log is as a signed head says: projections rebuild tree builds it anew", placeText(a.First))
+	case a.Of == proof.Either:
+		return fmt.Errorf("log and tree differ from %s on, and no signed head was given that goes so far: one of them was altered", placeText(a.First))
+	case a.DeniedBy != nil:
+		return fmt.Errorf("two signed heads deny each other: that of %d events fits, that of %d does not. "+
+			"The log was altered from %s to %s before the former was signed, or the latter is of another log",
+			a.DeniedBy.N, a.Head.N, placeText(a.First), placeText(a.Last))
+	case a.First == a.Last:
+		return fmt.Errorf("the log was altered: the first event that does not fit the head of %d events is %s", a.Head.N, placeText(a.First))
+	}
+	return fmt.Errorf("the log was altered, and the tree in PostgreSQL with it: the first event that does not fit the head of %d events lies from %s to %s",
+		a.Head.N, placeText(a.First), placeText(a.Last))
+}
+
+func placeText(p proof.Place) string {
+	if p.End {
+		return fmt.Sprintf("the end of the log behind position %d", p.Position.Commit)
+	}
+	return fmt.Sprintf("position %d (event %d of %s, %s)", p.Position.Commit, p.Revision, p.Stream, p.Type)
+}

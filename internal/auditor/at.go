@@ -1,0 +1,95 @@
+package auditor
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands/audit"
+	"linkledger/events/eventstore"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+)
+
+// LinkAt prints where a hash led at a moment, and how its link was set.
+func LinkAt(ctx context.Context, o installation.Operator, hash, username string, at time.Time) error {
+	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
+		account, err := accountNamed(ctx, o.Accounts(store), username)
+		if err != nil {
+			return err
+		}
+		moment, err := o.Auditor(store).LinkAsOf(ctx, audit.AsOfQuery{Hash: hash, Time: at, Account: account})
+		if err != nil {
+			return err
+		}
+		view := printedLinkOf(moment)
+		if o.JSON {
+			return console.JSON(o.Stdout, view)
+		}
+		return console.Table(o.Stdout, table.Row{"field", "value"}, view.rows())
+	})
+}
+
+// printedLink is a link at a moment as it is printed.
+type printedLink struct {
+	ID             string    `json:"id"`
+	Account        string    `json:"account"`
+	Hash           string    `json:"hash"`
+	LongURL        string    `json:"long_url"`
+	Note           string    `json:"note"`
+	NoteErased     bool      `json:"note_erased,omitempty"` // with the account; then Note is the word erased
+	EmailStats     bool      `json:"email_stats"`
+	Protected      bool      `json:"protected"`
+	Ping           bool      `json:"ping"`
+	Archived       bool      `json:"archived"`
+	ExpirationDate *string   `json:"expiration_date"`
+	MaxClicks      int64     `json:"max_clicks"`
+	Tags           []string  `json:"tags"`
+	CreatedAt      time.Time `json:"created_at"`
+	ModifiedAt     time.Time `json:"modified_at"`
+	Since          time.Time `json:"since"`          // it was like this
+	Until          time.Time `json:"until,omitzero"` // absent: it still is
+}
+
+func printedLinkOf(m audit.AsOf) printedLink {
+	u := m.Link
+	view := printedLink{
+		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
+		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks, Tags: m.Labels,
+		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt, Since: m.Since, Until: m.Until,
+	}
+	if u.ExpirationDate != "" {
+		view.ExpirationDate = &u.ExpirationDate
+	}
+	return view
+}
+
+func (v printedLink) rows() []table.Row {
+	until := "now"
+	if !v.Until.IsZero() {
+		until = console.Time(v.Until)
+	}
+	note := fmt.Sprintf("%q", v.Note)
+	if v.NoteErased {
+		note = v.Note // without quotes, which every other one has
+	}
+	return []table.Row{
+		{"long_url", fmt.Sprintf("%q", v.LongURL)},
+		{"note", note},
+		{"tags", strings.Join(v.Tags, ", ")},
+		{"expiration_date", valueText(v.ExpirationDate)},
+		{"max_clicks", v.MaxClicks},
+		{"email_stats", v.EmailStats},
+		{"protected", v.Protected},
+		{"ping", v.Ping},
+		{"archived", v.Archived},
+		{"created_at", console.Time(v.CreatedAt)},
+		{"modified_at", console.Time(v.ModifiedAt)},
+		{"like this (UTC)", console.Time(v.Since) + " until " + until},
+		{"link", v.ID},
+		{"account", v.Account},
+	}
+}

@@ -1,0 +1,221 @@
+package auditor
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands/audit"
+	"linkledger/events"
+	"linkledger/internal/console"
+)
+
+// historyPrinter prints a history in one format.
+type historyPrinter struct {
+	out      io.Writer
+	format   string
+	username func(account string) (string, error)
+}
+
+// entries hands all entries of a history to visit, in their order.
+type entries func(visit func(audit.Entry) error) error
+
+// print prints a history with the entries that are visited. ndjson and csv hold none of them.
+func (p historyPrinter) print(printed printedHistory, all entries) error {
+	switch p.format {
+	case "json":
+		return p.json(printed, all)
+	case "ndjson":
+		lines := json.NewEncoder(p.out)
+		lines.SetEscapeHTML(false)
+		return all(func(e audit.Entry) error { return lines.Encode(e) })
+	case "csv":
+		return p.csv(all)
+	}
+	return p.table(printed, all)
+}
+
+// json prints what the API answers, all of it on one page. The clicks of each day are with their links.
+func (p historyPrinter) json(printed printedHistory, all entries) error {
+	printed.Entries = []audit.Entry{}
+	err := all(func(e audit.Entry) error {
+		if e.Type != daySummary {
+			printed.Entries = append(printed.Entries, e)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	whole := json.NewEncoder(p.out)
+	whole.SetEscapeHTML(false)
+	return whole.Encode(printed)
+}
+
+// csv prints one line for each field that an event changed, and one for an event that changed none. Values are JSON.
+func (p historyPrinter) csv(all entries) error {
+	lines := csv.NewWriter(p.out)
+	err := lines.Write([]string{
+		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key", "address", "visitor", "request", "batch",
+		"field", "before", "after",
+	})
+	if err != nil {
+		return err
+	}
+	err = all(func(e audit.Entry) error {
+		event := []string{
+			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream, strconv.FormatInt(int64(e.Revision), 10),
+			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
+		}
+		if len(e.Changes) == 0 {
+			return lines.Write(append(event, "", "", ""))
+		}
+		for _, c := range e.Changes {
+			if err := lines.Write(append(event[:len(event):len(event)], c.Field, changeText(c, c.Before), changeText(c, c.After))); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	lines.Flush()
+	return errors.Join(err, lines.Error())
+}
+
+// table prints which links there were, and then the events.
+func (p historyPrinter) table(printed printedHistory, all entries) error {
+	links := make([]table.Row, len(printed.Links))
+	for i, link := range printed.Links {
+		account, err := p.username(link.Account)
+		if err != nil {
+			return err
+		}
+		var hashes []string
+		for _, tenure := range link.Tenures {
+			hashes = append(hashes, tenure.Hash+" from "+console.Time(tenure.From))
+		}
+		links[i] = table.Row{link.ID, account, p.lines(hashes), console.Time(link.CreatedAt), console.Time(link.DeletedAt)}
+	}
+	if err := console.Table(p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(p.out)
+	heading := ""
+	err := writeText(out, "\n"+columns("time (UTC)", "event", "revision", "changed"))
+	if err != nil {
+		return err
+	}
+	err = all(func(e audit.Entry) error {
+		above := heading
+		var err error
+		if heading, err = p.heading(e, len(printed.Links) > 1); err != nil {
+			return err
+		}
+		if heading != above {
+			err = writeText(out, "\n"+heading+"\n")
+		}
+		return errors.Join(err, writeText(out, entryLines(e)))
+	})
+	return errors.Join(err, out.Flush())
+}
+
+// heading tells what the events of one call have in common. It stands above them once.
+func (p historyPrinter) heading(e audit.Entry, severalLinks bool) (string, error) {
+	by, err := p.actor(e.Actor)
+	if err != nil {
+		return "", err
+	}
+	heading := "by " + by
+	if e.Batch != "" {
+		heading += ", batch " + e.Batch
+	}
+	if severalLinks {
+		heading += ", link " + e.Link
+	}
+	return console.Printable(heading), nil
+}
+
+// entryLines returns an event, with a line for each field that it changed.
+func entryLines(e audit.Entry) string {
+	var changes []string
+	if e.Actor.Visitor != "" {
+		changes = append(changes, "visitor "+e.Actor.Visitor)
+	}
+	for _, c := range e.Changes {
+		changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, changeText(c, c.Before), changeText(c, c.After)))
+	}
+	if len(changes) == 0 {
+		changes = []string{""}
+	}
+	lines := columns(console.Time(e.Time), console.Printable(e.Type), revisionText(e), changes[0])
+	for _, change := range changes[1:] {
+		lines += columns("", "", "", change)
+	}
+	return lines
+}
+
+// columns returns a line of the events. What is wider than its column moves the rest of its line.
+func columns(at, event, revision, changed string) string {
+	return strings.TrimRight(fmt.Sprintf("%-26s  %-25s  %8s  %s", at, event, revision, changed), " ") + "\n"
+}
+
+func writeText(w io.Writer, text string) error {
+	_, err := io.WriteString(w, text)
+	return err
+}
+
+// lines puts values of one cell below each other where the table is drawn.
+func (p historyPrinter) lines(values []string) string {
+	if console.IsTerminal(p.out) {
+		return strings.Join(values, "\n")
+	}
+	return strings.Join(values, "; ")
+}
+
+func (p historyPrinter) actor(a audit.Actor) (string, error) {
+	switch a.Kind {
+	case audit.ByAccount:
+		name, err := p.username(a.Account)
+		return name + ", key " + a.Key, err
+	case audit.ByVisitor:
+		return "visitors", nil
+	case audit.ByForeign:
+		return "another account", nil
+	case audit.ByOperator:
+	}
+	return "an operator", nil
+}
+
+// revisionText is the revision of an event in the stream of its link, for restore.
+func revisionText(e audit.Entry) string {
+	if e.Stream != events.StreamURL+e.Link {
+		return ""
+	}
+	return strconv.FormatInt(int64(e.Revision), 10)
+}
+
+// changeText writes what was before a change or after it. Erased texts have no quotes, which all others have.
+func changeText(c audit.FieldChange, value any) string {
+	if text, ok := value.(string); ok && c.Erased && text != "" {
+		return text
+	}
+	return valueText(value)
+}
+
+// valueText writes a value as JSON, in which no value can move the cursor of a terminal or begin a formula.
+func valueText(value any) string {
+	var text strings.Builder
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return "?" // a value of a FieldChange can be encoded
+	}
+	return strings.TrimSuffix(text.String(), "\n")
+}

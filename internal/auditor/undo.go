@@ -1,0 +1,158 @@
+package auditor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/commands"
+	"linkledger/commands/domain"
+	"linkledger/events/eventstore"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+	"linkledger/projections"
+	"linkledger/queries"
+)
+
+// undoPortion is how many links of a batch are undone at a time.
+const undoPortion = 500
+
+// Restore undoes the deletion of a link, or makes a link as it was right after an event in its stream.
+func Restore(ctx context.Context, o installation.Operator, hash string, revision *int64) error {
+	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
+		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
+		defer cancel()
+		handler := o.Handler(store)
+		outcome := handler.RestoreURL(ctx, installation.NewRequest(), commands.RestoreURL{Hash: hash, Version: revision})
+		if outcome.Err != nil {
+			return outcome.Err
+		}
+		o.AwaitShown(ctx, projections.Links, outcome.Position)
+		u := outcome.URL
+		view := printedRestore{u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit}
+		if o.JSON {
+			return console.JSON(o.Stdout, view)
+		}
+		return console.Table(o.Stdout, table.Row{"hash", "long_url", "position", "link", "account"}, []table.Row{
+			{view.Hash, fmt.Sprintf("%q", view.LongURL), view.Position, view.ID, view.Account},
+		})
+	})
+}
+
+// printedRestore is a link that was restored as it is printed.
+type printedRestore struct {
+	ID       string   `json:"id"`
+	Account  string   `json:"account"`
+	Hash     string   `json:"hash"`
+	LongURL  string   `json:"long_url"`
+	Tags     []string `json:"tags"`
+	Position uint64   `json:"position"` // in the log
+}
+
+// Undo undoes all that one call of the API changed, but for links that were changed since.
+func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
+	if o.Database == "" {
+		if err := o.Locate(); err != nil {
+			return err
+		}
+	}
+	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
+		db, err := o.OpenReadModels(ctx, 1)
+		if err != nil {
+			return err
+		}
+		handler := o.Handler(store)
+		view, last, err := undoBatch(ctx, handler, queries.New(db), batch)
+		if err := errors.Join(err, db.Close()); err != nil {
+			return err
+		}
+		if view.Undone+len(view.Refused) == 0 {
+			return usage.Errorf("there is no link that a batch with the id %s changed", batch)
+		}
+		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
+		defer cancel()
+		o.AwaitShown(ctx, projections.Links, last)
+		return printUndone(o, view)
+	})
+}
+
+// printedUndo is an undone batch as it is printed.
+type printedUndo struct {
+	Batch   string           `json:"batch"`
+	By      string           `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: nothing was changed
+	Undone  int              `json:"undone"`
+	Refused []printedRefusal `json:"refused"`
+}
+
+type printedRefusal struct {
+	ID      string   `json:"id"`
+	Hash    string   `json:"hash"`
+	Details string   `json:"details"`
+	Fields  []string `json:"fields,omitempty"` // that are in the way
+}
+
+// undoBatch undoes a batch, whatever the account. It returns how far in the log it got.
+func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID) (printedUndo, eventstore.Position, error) {
+	request := installation.NewRequest()
+	view := printedUndo{Batch: batch.String(), Refused: []printedRefusal{}}
+	var last eventstore.Position
+	for after := uuid.Nil; ; {
+		ids, err := q.BatchLinks(ctx, uuid.Nil, batch, after, undoPortion)
+		if err != nil || len(ids) == 0 {
+			return view, last, err
+		}
+		after = ids[len(ids)-1]
+		texts := make([]string, len(ids))
+		for i, id := range ids {
+			texts[i] = id.String()
+		}
+		for _, outcome := range handler.UndoBatch(ctx, request, batch.String(), texts) {
+			if outcome.Position.After(last) {
+				last = outcome.Position
+			}
+			if outcome.Changed {
+				view.By = request.Batch
+			}
+			refused, ok := errors.AsType[*domain.Error](outcome.Err)
+			switch {
+			case outcome.Err == nil:
+				view.Undone++
+			case ok:
+				view.Refused = append(view.Refused, printedRefusal{outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields})
+			default:
+				return view, last, fmt.Errorf("undo %s, of which %d links are done: %w", batch, view.Undone, outcome.Err)
+			}
+		}
+	}
+}
+
+// printUndone tells what was done. Links that were left as they are make it an error.
+func printUndone(o installation.Operator, view printedUndo) error {
+	var err error
+	if o.JSON {
+		err = console.JSON(o.Stdout, view)
+	} else {
+		rows := make([]table.Row, len(view.Refused))
+		for i, r := range view.Refused {
+			rows[i] = table.Row{r.Hash, r.Details, r.ID}
+		}
+		if len(rows) > 0 {
+			err = console.Table(o.Stdout, table.Row{"hash", "left as it is", "link"}, rows)
+		}
+		by := "and were so already"
+		if view.By != "" {
+			by = "by batch " + view.By
+		}
+		if err == nil && view.Undone > 0 {
+			_, err = fmt.Fprintf(o.Stdout, "%d links are as they were, %s\n", view.Undone, by)
+		}
+	}
+	if err == nil && len(view.Refused) > 0 {
+		err = fmt.Errorf("%d of %d links were left as they are", len(view.Refused), view.Undone+len(view.Refused))
+	}
+	return err
+}

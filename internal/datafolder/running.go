@@ -1,0 +1,59 @@
+package datafolder
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
+)
+
+// runningFile tells operator commands how to reach the dev that runs on a data folder. It has the password of the event store.
+const runningFile = "running.json"
+
+// Running is the content of the file.
+type Running struct {
+	EventStore secret.Connection `json:"eventstore"`
+	Database   secret.Connection `json:"database"`
+}
+
+// Save has operator commands find the dev that runs on a data folder.
+func (r Running) Save(folder string) error {
+	body, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	// One that a killed process has left may be open to others.
+	if err := RemoveRunning(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write to the data folder: %w", err)
+	}
+	if err := writeFile(filepath.Join(folder, runningFile), body); err != nil {
+		return fmt.Errorf("cannot write to the data folder: %w", err)
+	}
+	return nil
+}
+
+// RemoveRunning has operator commands no longer find it.
+func RemoveRunning(folder string) error { return os.Remove(filepath.Join(folder, runningFile)) }
+
+// FindRunning finds the dev that runs on a data folder.
+func FindRunning(folder string) (Running, error) {
+	notRunning := usage.Errorf("no linkledger dev runs on %s: start one, name its folder with --data (%s), or give --eventstore and --database",
+		folder, usage.Env("data"))
+	body, err := os.ReadFile(filepath.Join(folder, runningFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return Running{}, notRunning
+	}
+	if err != nil {
+		return Running{}, usage.Errorf("cannot read how to reach linkledger dev: %w", err)
+	}
+	var r Running
+	if err := json.Unmarshal(body, &r); err != nil {
+		return Running{}, usage.Errorf("%s is damaged: %w; restart linkledger dev", filepath.Join(folder, runningFile), err)
+	}
+	return r, nil
+}

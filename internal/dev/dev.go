@@ -1,0 +1,175 @@
+package dev
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/domain"
+	"linkledger/events/embedded"
+	"linkledger/events/eventstore"
+	"linkledger/internal/address"
+	"linkledger/internal/admin"
+	"linkledger/internal/app"
+	"linkledger/internal/config"
+	"linkledger/internal/console"
+	"linkledger/internal/datafolder"
+	"linkledger/internal/httpserver"
+	"linkledger/internal/pgserver"
+	"linkledger/internal/secret"
+	"linkledger/internal/storeserver"
+	"linkledger/internal/usage"
+	"linkledger/projections"
+)
+
+const (
+	demoUser = "demo"
+	// defaultData is where operator commands look for a dev.
+	defaultData = "./data"
+	freePlan    = "free"
+)
+
+// Config of an installation in one process.
+type Config struct {
+	config.Serving
+	config.Redirecting
+	config.Projecting
+	Origins          config.Origins
+	Data             string // folder of all data
+	EventStoreListen string
+	PostgresBin      string // folder of PostgreSQL's programs; empty: the usual places
+	Version          string // of the program
+	Getenv           func(string) string
+}
+
+// Run runs everything until ctx ends or a part fails, and prints what runs where. What is started last stops first.
+func Run(ctx context.Context, c Config, out console.Console) (err error) {
+	open, err := c.listen()
+	if err != nil {
+		return err
+	}
+	defer open.close()
+	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the folders within keep their own secrets
+		return usage.Errorf("cannot create the data folder: %w; choose another with --data (%s)", err, usage.Env("data"))
+	}
+	if err := datafolder.Check(c.Data); err != nil {
+		return err
+	}
+	key, err := datafolder.MasterKey(c.Data)
+	if err != nil {
+		return err
+	}
+	access, err := datafolder.OpenStoreAccess(c.Data, datafolder.StoreNames(open.events, c.EventStoreListen))
+	if err != nil {
+		return err
+	}
+	store, err := storeserver.Start(ctx, embedded.Config{
+		Dir: filepath.Join(c.Data, "events"), TLS: access.TLSConfig(), User: datafolder.StoreUser, Password: string(access.Password), Logger: out.Logger,
+	}, open.events)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Stop()) }()
+	database, err := pgserver.Start(ctx, pgserver.Config{
+		Dir: filepath.Join(c.Data, "postgres"), BinDir: c.PostgresBin,
+	})
+	if err != nil {
+		return usage.Wrap(err)
+	}
+	defer func() {
+		deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), httpserver.DrainTimeout)
+		defer cancel()
+		err = errors.Join(err, database.Stop(deadline))
+	}()
+	running := datafolder.Running{EventStore: access.URL(address.OfClient(open.events)), Database: secret.Connection(database.DSN())}
+	if err := running.Save(c.Data); err != nil {
+		return usage.Wrap(err)
+	}
+	defer func() { err = errors.Join(err, datafolder.RemoveRunning(c.Data)) }()
+
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	watch(ctx, stop, "event store", store.Done(), store.Failure)
+	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
+	// The service itself reaches the store through memory.
+	running.EventStore = secret.Connection("esdb://" + address.OfClient(open.events) + "?tls=false")
+	return c.serve(ctx, stop, out, running, key, store.Dialer(), open)
+}
+
+// watch stops everything when a part has ended by itself.
+func watch(ctx context.Context, stop context.CancelCauseFunc, name string, ended <-chan struct{}, reason func() error) {
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-ended:
+			stop(fmt.Errorf("%s has ended by itself: %w", name, cmp.Or(reason(), errors.New("without an error"))))
+		}
+	}()
+}
+
+func (c Config) serve(
+	ctx context.Context, stop context.CancelCauseFunc, out console.Console, running datafolder.Running, key secret.Text,
+	dialStore func(context.Context) (net.Conn, error), open *openListeners,
+) (err error) {
+	if c.BaseURL == "" {
+		c.BaseURL = "http://" + address.OfClient(open.public)
+	}
+	internal := admin.Serve(open.admin, out.Logger)
+	defer func() { err = errors.Join(err, internal.Close()) }()
+	s, err := app.Open(ctx, app.Config{
+		Serving: c.Serving, Redirecting: c.WithSpool(filepath.Join(c.Data, "spool")), Projecting: c.Projecting,
+		Backends:  config.Backends{EventStore: running.EventStore, Database: running.Database, Sealing: config.Sealing{MasterKey: key}},
+		DialStore: dialStore, Origins: c.Origins, Roles: []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
+		Version: c.Version, Getenv: c.Getenv, Logger: out.Logger,
+	}, internal)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	head, err := s.Store.Head(ctx)
+	if err != nil {
+		return err
+	}
+	var greeted sync.WaitGroup
+	defer greeted.Wait()
+	defer stop(nil)
+	greeted.Go(func() {
+		if err := c.greet(ctx, out, s, head, open); err != nil {
+			stop(err)
+		}
+	})
+	return s.Run(ctx, open.public, internal)
+}
+
+// greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells
+// the user what runs where.
+func (c Config) greet(ctx context.Context, out console.Console, s *app.Service, head eventstore.Position, open *openListeners) error {
+	demo, err := s.Accounts.Open(ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
+	if refused, ok := errors.AsType[*domain.Error](err); ok && refused.Kind == domain.InvalidUsername {
+		err = nil // not the first start
+	}
+	if err != nil {
+		return fmt.Errorf("open the demo account: %w", err)
+	}
+	if err := s.CatchUp(ctx, head); err != nil {
+		return err
+	}
+	if err := s.Waiter.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
+		return fmt.Errorf("wait for the demo account: %w", err)
+	}
+	of := "" // where commands find this dev, if not by themselves
+	if c.Data != defaultData {
+		of = " --data " + c.Data
+	}
+	return greeting.Execute(out.Stdout, map[string]string{
+		"Base": c.BaseURL, "Admin": "http://" + address.OfClient(open.admin), "Store": datafolder.PrintedStoreURL(c.Data, address.OfClient(open.events)),
+		"Data": c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
+	})
+}

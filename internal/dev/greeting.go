@@ -1,0 +1,43 @@
+package dev
+
+import "text/template"
+
+// greeting is what dev prints once everything is ready. The curl lines are run by a test as they are printed.
+var greeting = template.Must(template.New("greeting").Parse(`
+Linkledger is ready.
+
+  API            {{.Base}}/v3
+  short links    {{.Base}}/<hash>
+  health         {{.Admin}}/health/ready
+  metrics        {{.Admin}}/metrics
+  event store    {{.Store}}
+  data           {{.Data}}
+{{if .Key}}
+  user name      {{.User}}
+  API key        {{.Key}}
+                 (shown once; ./linkledger account rotate-key --username {{.User}}{{.Of}} makes a new one)
+
+Try it, in another terminal:
+
+  # two links in one batch, one with a hash and tags of your choice
+  curl -u {{.User}}:{{.Key}} {{.Base}}/v3/urls -H 'Content-Type: application/json' \
+    -d '{"urls":[{"long_url":"https://go.dev/doc/"},{"long_url":"https://www.postgresql.org/docs/","custom_hash":"pg","tags":["docs","sql"]}]}'
+
+  # follow one
+  curl -i {{.Base}}/pg
+
+  # list them, read the clicks
+  curl -u {{.User}}:{{.Key}} {{.Base}}/v3/urls
+  curl -u {{.User}}:{{.Key}} {{.Base}}/v3/stats/pg
+
+  # edit it, delete it
+  curl -u {{.User}}:{{.Key}} -X PATCH {{.Base}}/v3/urls/pg -H 'Content-Type: application/json' \
+    -d '{"urls":[{"note":"the manual","tags":["-sql","+manual"]}]}'
+  curl -u {{.User}}:{{.Key}} -X DELETE {{.Base}}/v3/urls/pg
+{{else}}
+  user name      {{.User}}
+  API key        as printed on the first start
+                 (./linkledger account rotate-key --username {{.User}}{{.Of}} makes a new one)
+{{end}}
+Ctrl-C stops everything; the data stays.
+`))

@@ -1,0 +1,91 @@
+package installation
+
+import (
+	"context"
+	"errors"
+
+	"linkledger/commands/streams"
+	"linkledger/internal/config"
+	"linkledger/internal/datafolder"
+	"linkledger/internal/usage"
+	"linkledger/projections/readmodel"
+)
+
+// Installation is a running installation that an operator command is for.
+type Installation struct {
+	config.Backends
+	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
+}
+
+// Locate fills in the connection strings that were not given.
+func (i *Installation) Locate() error {
+	if err := config.Validate(i); err != nil {
+		return err
+	}
+	if i.EventStore != "" && i.Database != "" {
+		return nil
+	}
+	running, err := datafolder.FindRunning(i.Data)
+	if err != nil {
+		return err
+	}
+	if i.EventStore == "" {
+		i.EventStore = running.EventStore
+	}
+	if i.Database == "" {
+		i.Database = running.Database
+	}
+	if i.MasterKey == "" {
+		i.MasterKey, err = datafolder.StoredMasterKey(i.Data)
+	}
+	return err
+}
+
+// OpenReadModels opens the database of an installation for an operator command.
+func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*readmodel.DB, error) {
+	key, err := i.Keys()
+	if err != nil {
+		return nil, err
+	}
+	db, err := readmodel.Open(ctx, string(i.Database), connections)
+	if err != nil {
+		return nil, usage.Errorf("no database answers: %w: is it running?", err)
+	}
+	db.MasterKey = key
+	return db, nil
+}
+
+// keysOnDemand opens the database when a key is asked for, which many an operator command never does.
+type keysOnDemand struct{ of *Installation }
+
+var _ streams.NoteKeys = keysOnDemand{}
+
+func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
+	if k.of.Database == "" {
+		if err := k.of.Locate(); err != nil {
+			return err
+		}
+	}
+	db, err := k.of.OpenReadModels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(question(db), db.Close())
+}
+
+// AccountKey implements streams.NoteKeys.
+func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
+	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err })
+	return key, err
+}
+
+// MakeAccountKey implements streams.NoteKeys.
+func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
+	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.MakeAccountKey(ctx, account); return err })
+	return key, err
+}
+
+// EraseAccountKey implements streams.NoteKeys.
+func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
+	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
+}

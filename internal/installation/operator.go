@@ -1,0 +1,196 @@
+package installation
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
+	"linkledger/events/eventstore"
+	"linkledger/internal/config"
+	"linkledger/internal/console"
+	"linkledger/internal/usage"
+	"linkledger/projections"
+	"linkledger/projections/engine/generation"
+	"linkledger/projections/engine/rebuild"
+	"linkledger/projections/engine/verify"
+	"linkledger/projections/projection"
+	"linkledger/projections/readmodel"
+	"linkledger/queries"
+	"linkledger/queries/progress"
+)
+
+const (
+	// Timeout bounds the parts of an operator command that must not take long.
+	Timeout = 10 * time.Second
+	// operatorConnections bounds the PostgreSQL connections of an operator command.
+	operatorConnections = 8
+)
+
+// Operator is the call of an operator: what it is for, and how it answers.
+type Operator struct {
+	*Installation
+	console.Console
+
+	JSON bool // print JSON, for scripts
+}
+
+// Command is a command on the database and the event store of an installation.
+type Command = func(context.Context, *readmodel.DB, *eventstore.Store) error
+
+// Operate runs an operator command.
+func (o Operator) Operate(ctx context.Context, command Command) error {
+	return o.OperateWithin(ctx, operatorConnections, command)
+}
+
+// OperateWithin bounds the connections that stay open by a number.
+func (o Operator) OperateWithin(ctx context.Context, connections int, command Command) error {
+	if err := o.Locate(); err != nil {
+		return err
+	}
+	store, err := o.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	db, err := o.OpenReadModels(ctx, connections)
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.explained(command(ctx, db, store)), db.Close())
+}
+
+// OpenStore opens the event store of the installation, which answers or not.
+func (o Operator) OpenStore() (*eventstore.Store, error) {
+	store, err := eventstore.Open(eventstore.Config{URL: string(o.EventStore), Logger: o.Logger})
+	if err != nil {
+		return nil, usage.Wrap(err)
+	}
+	return store, nil
+}
+
+// explained says what an operator can do about an error.
+func (o Operator) explained(err error) error {
+	switch {
+	case errors.Is(err, projection.ErrUnknown):
+		return usage.Errorf("%w (linkledger projections list names them)", err)
+	case errors.Is(err, generation.ErrPaused), errors.Is(err, rebuild.ErrNoGeneration), errors.Is(err, generation.ErrOtherShape),
+		errors.Is(err, rebuild.ErrBehind), errors.Is(err, verify.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
+		errors.Is(err, eventstore.ErrPositionInvalid):
+		return usage.Wrap(err)
+	case errors.Is(err, generation.ErrNotPrepared):
+		return usage.Errorf("%w: start linkledger serve or dev once", err)
+	case errors.Is(err, eventstore.ErrUnavailable):
+		return usage.Errorf("no event store answers at %s: is it running?", o.EventStore)
+	}
+	return config.ExplainKey(err)
+}
+
+// WithLog runs a command on the event store of the installation alone.
+func (o Operator) WithLog(ctx context.Context, command func(context.Context, *eventstore.Store) error) error {
+	if o.EventStore == "" {
+		if err := o.Locate(); err != nil {
+			return err
+		}
+	}
+	store, err := o.OpenStore()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	probe, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	if _, err := store.Head(probe); err != nil { // later on, an outage is waited out
+		return o.explained(err)
+	}
+	err = command(ctx, store)
+	if _, refused := errors.AsType[*domain.Error](err); refused {
+		return usage.Wrap(err)
+	}
+	if errors.Is(err, commands.ErrCut) {
+		return fmt.Errorf("%w: linkledger audit verify lists what is cut, linkledger audit export has what the log still has", err)
+	}
+	return config.ExplainKey(err)
+}
+
+// Ask has a question answered by the read models.
+func (o Operator) Ask(ctx context.Context, question func(context.Context, *queries.DB) error) error {
+	if o.Database == "" {
+		if err := o.Locate(); err != nil {
+			return err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, Timeout)
+	defer cancel()
+	db, err := o.OpenReadModels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return errors.Join(question(ctx, queries.New(db)), db.Close())
+}
+
+// Handler returns the handler of an operator's commands on links.
+func (o Operator) Handler(store *eventstore.Store) *commands.Handler {
+	return commands.NewHandler(commands.Config{Streams: o.streams(store), Logger: o.Logger})
+}
+
+// Accounts returns the accounts of the installation.
+func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
+	if o.MasterKey == "" {
+		return accounts.New(o.streams(store), nil)
+	}
+	return accounts.New(o.streams(store), keysOnDemand{o.Installation})
+}
+
+// Auditor returns the reader of the histories of links.
+func (o Operator) Auditor(store *eventstore.Store) *audit.Reader {
+	return audit.New(o.streams(store), store, o.Logger)
+}
+
+func (o Operator) streams(store *eventstore.Store) *streams.Streams {
+	return streams.New(streams.Config{
+		Store: store, Keys: keysOnDemand{o.Installation}, EncryptNotes: o.MasterKey != "",
+	})
+}
+
+// NewRequest is a call of its own of an operator, which can be undone.
+func NewRequest() domain.Request {
+	command := uuid.New()
+	return domain.Request{Operator: true, ID: uuid.NewString(), Command: command, Batch: command.String()}
+}
+
+// AwaitShown returns when the API shows a change, or says that it does not yet.
+func (o Operator) AwaitShown(ctx context.Context, projection string, position eventstore.Position) {
+	if err := o.await(ctx, projection, position); err != nil {
+		o.Logger.WarnContext(ctx, "done, but the read model does not show it yet: is a projector running?", slog.Any("error", err))
+	}
+}
+
+// await returns when a projection knows of a change, so that a new key, for instance, can be used as soon as it is
+// printed. Where only the event store was named, it cannot tell.
+func (o Operator) await(ctx context.Context, projection string, position eventstore.Position) error {
+	if o.Database == "" {
+		return nil
+	}
+	db, err := o.OpenReadModels(ctx, 1)
+	if err != nil {
+		return err
+	}
+	waiter := progress.NewWaiter(db)
+	following, stop := context.WithCancel(ctx)
+	var followed sync.WaitGroup
+	followed.Go(func() { waiter.Run(following) })
+	err = waiter.Wait(ctx, projection, position.Commit)
+	stop()
+	followed.Wait()
+	return errors.Join(err, db.Close())
+}

@@ -1,0 +1,83 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jedib0t/go-pretty/v6/table"
+
+	"linkledger/events/eventstore"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/projections"
+	"linkledger/projections/readmodel"
+)
+
+// printedDeadLetter is a dead letter as it is printed.
+type printedDeadLetter struct {
+	Projection string    `json:"projection"`
+	Generation int       `json:"generation"`
+	Position   int64     `json:"position"`
+	EventID    uuid.UUID `json:"event_id"`
+	Stream     string    `json:"stream"`
+	Revision   int64     `json:"revision"`
+	Type       string    `json:"type"`
+	RecordedAt time.Time `json:"recorded_at"`
+	ParkedAt   time.Time `json:"parked_at"`
+	Error      string    `json:"error"`
+}
+
+// DeadLetters prints the dead letters of a projection, or of all where it has no name.
+func DeadLetters(ctx context.Context, o installation.Operator, name string) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		letters, err := projections.DeadLetters(ctx, db, name)
+		if err != nil {
+			return err
+		}
+		views := make([]printedDeadLetter, len(letters))
+		rows := make([]table.Row, len(letters))
+		for i, l := range letters {
+			views[i] = printedDeadLetter{
+				Projection: l.Name, Generation: l.Generation, Position: l.CommitPos, EventID: l.EventID, Stream: l.Stream,
+				Revision: l.Revision, Type: l.Type, RecordedAt: l.RecordedAt, ParkedAt: l.ParkedAt, Error: l.Error,
+			}
+			rows[i] = table.Row{l.Name, l.Generation, l.CommitPos, l.Stream, l.Revision, l.Type, l.Error}
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, views)
+		}
+		return console.Table(o.Stdout, table.Row{"projection", "generation", "position", "stream", "revision", "type", "error"}, rows)
+	})
+}
+
+// DeadLetterSelection is the dead letters of a projection.
+type DeadLetterSelection struct {
+	Projection string
+	Stream     string // empty: of all streams
+}
+
+// RetryDeadLetters applies dead letters after all, in the order of the log, all or none.
+func RetryDeadLetters(ctx context.Context, o installation.Operator, which DeadLetterSelection) error {
+	return which.take(ctx, o, "applied", projections.RetryDeadLetters)
+}
+
+// DiscardDeadLetters removes dead letters.
+func DiscardDeadLetters(ctx context.Context, o installation.Operator, which DeadLetterSelection) error {
+	return which.take(ctx, o, "discarded", projections.DiscardDeadLetters)
+}
+
+func (s DeadLetterSelection) take(ctx context.Context, o installation.Operator, done string, take func(context.Context, *readmodel.DB, string, string) (int, error)) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		n, err := take(ctx, db, s.Projection, s.Stream)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, map[string]int{done: n})
+		}
+		_, err = fmt.Fprintf(o.Stdout, "%d events %s\n", n, done)
+		return err
+	})
+}

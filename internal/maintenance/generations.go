@@ -1,0 +1,69 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+
+	"linkledger/events/eventstore"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/projections"
+	"linkledger/projections/readmodel"
+)
+
+// Pause keeps a projection where it is until it is resumed.
+func Pause(ctx context.Context, o installation.Operator, name string) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		return projections.Pause(ctx, db, name)
+	})
+}
+
+// Resume ends a pause, or has a stopped projection try again at once.
+func Resume(ctx context.Context, o installation.Operator, name string) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		return projections.Resume(ctx, db, name)
+	})
+}
+
+// Rollback has the generation before serve again.
+func Rollback(ctx context.Context, o installation.Operator, name string) error {
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		generation, err := projections.Rollback(ctx, db, store, name)
+		if err != nil {
+			return err
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, map[string]int{"generation": generation})
+		}
+		_, err = fmt.Fprintf(o.Stdout, "generation %d of %s serves\n", generation, name)
+		return err
+	})
+}
+
+// Prune removes the generations of projections that do not serve.
+func Prune(ctx context.Context, o installation.Operator, names []string) error {
+	names = orAll(names)
+	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
+		pruned := 0
+		for _, name := range names {
+			n, err := projections.Prune(ctx, db, name)
+			if err != nil {
+				return err
+			}
+			pruned += n
+		}
+		if o.JSON {
+			return console.JSON(o.Stdout, map[string]int{"pruned": pruned})
+		}
+		_, err := fmt.Fprintf(o.Stdout, "%d generations removed\n", pruned)
+		return err
+	})
+}
+
+// orAll returns the names of projections: those that are given, or all.
+func orAll(names []string) []string {
+	if len(names) == 0 {
+		return projections.Names()
+	}
+	return names
+}

@@ -1,0 +1,116 @@
+package maintenance
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"runtime/debug"
+	"time"
+
+	"linkledger/events/eventstore"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/internal/usage"
+	"linkledger/projections"
+	"linkledger/projections/engine"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
+)
+
+// besidePool are the connections of a rebuild that are not from the pool: it listens on one, and locks the schemas over
+// another.
+const besidePool = 2
+
+// rebuildMemory is what a rebuild may take of memory, in bytes, where GOMEMLIMIT does not say. What it holds is bounded to
+// about two thirds of that, whatever the log has; the rest is for garbage.
+const rebuildMemory = 230 << 20
+
+// Rebuild builds the next generations beside those that serve, over a number of connections, and has them take over.
+func Rebuild(ctx context.Context, o installation.Operator, names []string, connections int) error {
+	names = orAll(names)
+	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
+		debug.SetMemoryLimit(rebuildMemory)
+	}
+	return o.OperateWithin(ctx, connections-besidePool, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+		tell, done := teller(o)
+		err := projections.Rebuild(ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, tell)
+		done(err == nil)
+		if ctx.Err() != nil {
+			return usage.Errorf("interrupted: the running services go on with the build; projections prune gives it up")
+		}
+		return err
+	})
+}
+
+// teller returns what shows the progress of a rebuild, and what ends the show.
+func teller(o installation.Operator) (tell func([]status.Progress), done func(complete bool)) {
+	if o.JSON || !console.IsTerminal(o.Stdout) {
+		lines := progressPrinter{out: o.Stdout, json: o.JSON}
+		return lines.tell, func(bool) {}
+	}
+	bars := newProgressBars(o.Stdout)
+	return bars.tell, bars.end
+}
+
+// progressLines is how often a rebuild prints a line where nobody is at the terminal.
+const progressLines = 2 * time.Second
+
+// estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so the rest of them takes
+// as long as those before it did.
+func estimate(p status.Progress, from uint64, since time.Duration) (percent float64, left time.Duration) {
+	if p.Done || p.Head == 0 {
+		return 100, 0
+	}
+	percent = min(100, 100*float64(p.Position)/float64(p.Head))
+	if p.Position > from && p.Head > p.Position {
+		left = time.Duration(float64(since) * float64(p.Head-p.Position) / float64(p.Position-from))
+	}
+	return percent, left
+}
+
+// progressPrinter prints a line per projection now and then.
+type progressPrinter struct {
+	out      io.Writer
+	json     bool
+	from     map[string]uint64
+	began    time.Time
+	reported time.Time
+}
+
+// printedProgress is the progress of one projection as it is printed.
+type printedProgress struct {
+	Name       string  `json:"name"`
+	Generation int     `json:"generation"`
+	Percent    float64 `json:"percent"`
+	Rate       float64 `json:"rate"`
+	ETASeconds float64 `json:"eta_seconds"`
+	Serving    bool    `json:"serving"`
+}
+
+func (l *progressPrinter) tell(all []status.Progress) {
+	now, ended := time.Now(), true
+	if l.from == nil {
+		l.from, l.began = make(map[string]uint64), now
+		for _, p := range all {
+			l.from[p.Name] = p.Position
+		}
+	}
+	for _, p := range all {
+		ended = ended && p.Done
+	}
+	if !ended && now.Sub(l.reported) < progressLines {
+		return
+	}
+	l.reported = now
+	for _, p := range all {
+		percent, left := estimate(p, l.from[p.Name], now.Sub(l.began))
+		view := printedProgress{p.Name, p.Generation, percent, p.Rate, left.Seconds(), p.Done}
+		if l.json {
+			_ = console.JSON(l.out, view) // that nobody reads along does not end the rebuild
+			continue
+		}
+		_, _ = fmt.Fprintf(l.out, "%s generation %d: %.1f%%, %.0f events/s, %s left, serving: %t\n",
+			p.Name, p.Generation, percent, p.Rate, left.Round(time.Second), p.Done)
+	}
+}

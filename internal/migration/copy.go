@@ -1,0 +1,91 @@
+package migration
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/logcopy"
+	"linkledger/internal/console"
+	"linkledger/internal/installation"
+	"linkledger/internal/secret"
+	"linkledger/internal/usage"
+)
+
+// copyReports is how often a copy tells the log how far it is.
+const copyReports = 10 * time.Second
+
+// printedCopy is a finished copy as it is printed.
+type printedCopy struct {
+	Events int64  `json:"events"`
+	New    int64  `json:"new"`
+	Chain  string `json:"chain"`
+}
+
+// Copy copies the log of an event store into another one, or goes on with that, and prints what is the same in both.
+func Copy(ctx context.Context, out console.Console, source, target secret.Connection, asJSON bool) error {
+	from, err := eventstore.Open(eventstore.Config{URL: string(source), Logger: out.Logger})
+	if err != nil {
+		return usage.Wrap(err)
+	}
+	defer from.Close()
+	to, err := eventstore.Open(eventstore.Config{URL: string(target), Logger: out.Logger})
+	if err != nil {
+		return usage.Wrap(err)
+	}
+	defer to.Close()
+	if err := checkTarget(ctx, source, target, from, to); err != nil {
+		return err
+	}
+	copied, err := copyLog(ctx, out, from, to)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return usage.Errorf("interrupted: the same command goes on")
+	case err != nil:
+		return err
+	case asJSON:
+		return console.JSON(out.Stdout, printedCopy(copied))
+	}
+	_, err = fmt.Fprintf(out.Stdout, "%d events, %d of them new, are the same in both: hash chain %s\n", copied.Events, copied.New, copied.Chain)
+	return err
+}
+
+// checkTarget refuses a copy into the same log, and event stores that do not answer.
+func checkTarget(ctx context.Context, source, target secret.Connection, from, to *eventstore.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
+	defer cancel()
+	sourceID, err := from.LogID(ctx)
+	if err != nil {
+		return usage.Errorf("--from (%s): %w", source, err)
+	}
+	targetID, err := to.LogID(ctx)
+	if err != nil {
+		return usage.Errorf("--to (%s): %w", target, err)
+	}
+	if sourceID == targetID {
+		return usage.Errorf("--from and --to name the same log, or empty ones")
+	}
+	return nil
+}
+
+func copyLog(ctx context.Context, out console.Console, from, to *eventstore.Store) (copied logcopy.Result, err error) {
+	show, end := console.Progress(out.Stderr)
+	defer func() { end(err == nil) }()
+	var stage logcopy.Stage
+	var began, reported time.Time
+	return logcopy.Copy(ctx, from, to, func(at logcopy.Progress) {
+		now := time.Now()
+		if at.Stage != stage {
+			stage, began, reported = at.Stage, now, now
+		}
+		rate := float64(at.Events) / max(now.Sub(began).Seconds(), 1)
+		show(fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit, at.Head.Commit)
+		if now.Sub(reported) > copyReports && !console.IsTerminal(out.Stderr) {
+			reported = now
+			out.Logger.InfoContext(ctx, "copying the log", slog.String("stage", string(stage)), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
+				slog.Uint64("position", at.At.Commit), slog.Uint64("head", at.Head.Commit))
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package secret
+
+import (
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// shownSettings are the keys whose values are printed: those that are known not to be secret, in small letters. Of others
+// not even the key is, which may be the rest of a password that was not encoded.
+var shownSettings = []string{
+	// PostgreSQL's
+	"application_name", "channel_binding", "client_encoding", "connect_timeout", "database", "dbname", "host", "hostaddr",
+	"krbsrvname", "lock_timeout", "max_protocol_version", "min_protocol_version", "passfile", "pool_max_conns",
+	"pool_min_conns", "port", "require_auth", "search_path", "service", "servicefile", "ssl", "sslcert", "sslcertmode", "sslcrl",
+	"sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "statement_timeout", "target_session_attrs", "timezone",
+	"user",
+	// EventStoreDB's
+	"defaultdeadline", "discoveryinterval", "gossiptimeout", "keepaliveinterval", "keepalivetimeout", "maxdiscoverattempts",
+	"nodepreference", "tls", "tlscafile", "tlsverifycert", "usercertfile", "userkeyfile",
+}
+
+// secretSettings are the keys that are printed without their values.
+var secretSettings = []string{"password", "sslpassword"}
+
+var (
+	schemeForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+	hostForm   = regexp.MustCompile(`^[A-Za-z0-9._-]*$`)
+	userForm   = regexp.MustCompile(`^[A-Za-z0-9._~+-]*$`)
+	pathForm   = regexp.MustCompile(`^(/[A-Za-z0-9._~-]*)?$`)
+	valueForm  = regexp.MustCompile(`^[A-Za-z0-9._~+,:/\\ -]*$`)
+	// wordForm is a key of the form KEY=VALUE with its value, and the space behind.
+	wordForm = regexp.MustCompile(`^([A-Za-z0-9_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(\s+|$)`)
+)
+
+// withoutSecrets returns what may be printed of a connection string: a URL, or PostgreSQL's KEY=VALUE. It consists of parts
+// that are known not to be secret. Of a string that is not exactly of these forms only the scheme remains: what stands
+// where is not known then.
+func withoutSecrets(text string) string {
+	if text == "" {
+		return ""
+	}
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL || !schemeForm.MatchString(scheme) {
+		if words, ok := printedWords(text); ok {
+			return words
+		}
+		return hidden
+	}
+	if printed, ok := printedURL(rest); ok {
+		return scheme + "://" + printed
+	}
+	return scheme + "://" + hidden
+}
+
+// quotedURL is a URL that a message quotes. Where it ends is not known, for it may have any characters.
+var quotedURL = regexp.MustCompile(`(?s)[A-Za-z][A-Za-z0-9+.-]*://.*`)
+
+// Redact returns a message about the command line without the secrets of a URL that it quotes.
+func Redact(message string) string {
+	return quotedURL.ReplaceAllStringFunc(message, withoutSecrets)
+}
+
+// printedURL returns what may be printed of a URL without its scheme.
+func printedURL(rest string) (string, bool) {
+	authority, tail := rest, ""
+	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
+		authority, tail = rest[:end], rest[end:]
+	}
+	login, hosts := "", authority
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		login, hosts = authority[:at+1], authority[at+1:]
+	}
+	// net/url takes one host only, where a cluster has several.
+	u, err := url.Parse("x://" + login + "host" + tail)
+	switch {
+	case err != nil, strings.ContainsAny(tail, "@#"), !pathForm.MatchString(u.EscapedPath()): // part of a password, perhaps
+		return "", false
+	case slices.ContainsFunc(strings.Split(hosts, ","), isNoHost):
+		return "", false
+	}
+	printed := ""
+	if u.User != nil {
+		printed = u.User.Username()
+		if !userForm.MatchString(printed) {
+			printed = hidden
+		}
+		if _, protected := u.User.Password(); protected {
+			printed += ":" + hidden
+		}
+		printed += "@"
+	}
+	printed += hosts + u.EscapedPath()
+	if u.RawQuery == "" {
+		return printed, true
+	}
+	var settings []string
+	for setting := range strings.SplitSeq(u.RawQuery, "&") {
+		key, value, _ := strings.Cut(setting, "=")
+		settings = append(settings, printedSetting(key, value, url.QueryUnescape))
+	}
+	return printed + "?" + strings.Join(settings, "&"), true
+}
+
+// Encoded tells whether a URL has its parts where they belong. Those of a password that is not percent-encoded would be
+// taken for a host, a path or a setting, and be shown in errors.
+func Encoded(text string) bool {
+	_, rest, _ := strings.Cut(text, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		return true
+	}
+	path, query, _ := strings.Cut(rest[end:], "?")
+	if strings.ContainsAny(path, "@:") || strings.Contains(rest[end:], "#") {
+		return false
+	}
+	for setting := range strings.SplitSeq(query, "&") {
+		if key, _, _ := strings.Cut(setting, "="); strings.ContainsAny(key, "@:") {
+			return false
+		}
+	}
+	return true
+}
+
+// isNoHost tells of anything but a name or an address, with a port if it likes.
+func isNoHost(host string) bool {
+	if inner, port, bracketed := strings.Cut(host, "]"); bracketed {
+		_, err := netip.ParseAddr(strings.TrimPrefix(inner, "["))
+		return err != nil || !strings.HasPrefix(inner, "[") || port != "" && isNoPort(port)
+	}
+	name, _, hasPort := strings.Cut(host, ":")
+	return !hostForm.MatchString(name) || hasPort && isNoPort(host[len(name):])
+}
+
+// isNoPort tells of anything but a colon and the number of a port.
+func isNoPort(port string) bool {
+	_, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
+	return err != nil || !strings.HasPrefix(port, ":")
+}
+
+// printedWords returns what may be printed of PostgreSQL's KEY=VALUE KEY='VALUE'.
+func printedWords(text string) (string, bool) {
+	var words []string
+	for rest := strings.TrimSpace(text); rest != ""; {
+		word := wordForm.FindStringSubmatch(rest)
+		if word == nil {
+			return "", false
+		}
+		unquoted := func(value string) (string, error) { return strings.Trim(value, "'"), nil }
+		words = append(words, printedSetting(word[1], word[2], unquoted))
+		rest = rest[len(word[0]):]
+	}
+	return strings.Join(words, " "), true
+}
+
+// printedSetting returns a setting as it is given where that is no secret.
+func printedSetting(key, value string, decode func(string) (string, error)) string {
+	name, err := url.QueryUnescape(key)
+	name = strings.ToLower(name)
+	decoded, malformed := decode(value)
+	switch {
+	case err != nil, malformed != nil:
+		return hidden
+	case slices.Contains(secretSettings, name):
+		return name + "=" + hidden
+	case !slices.Contains(shownSettings, name):
+		return hidden
+	case !valueForm.MatchString(decoded):
+		return name + "=" + hidden
+	}
+	return key + "=" + value
+}

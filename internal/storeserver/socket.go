@@ -1,0 +1,144 @@
+package storeserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"linkledger/events/embedded"
+)
+
+// socketName is where the process that runs a store answers stat, check and backup: only it can read what it has
+// locked. It is for the owner of the folder alone.
+const socketName = "admin.sock"
+
+// Stat is a store's state as it is shown.
+type Stat struct {
+	Running       bool   `json:"running"`
+	Events        uint64 `json:"events"`
+	Streams       uint64 `json:"streams"`
+	Head          uint64 `json:"head"` // position of the last event
+	DiskBytes     uint64 `json:"disk_bytes"`
+	Subscriptions int    `json:"subscriptions"`
+	Failure       string `json:"failure,omitempty"` // why no writes are accepted
+}
+
+func newStat(st embedded.Stat, running bool) Stat {
+	shown := Stat{
+		Running: running, Events: st.Events, Streams: st.Streams, Head: st.Head, DiskBytes: st.DiskBytes, Subscriptions: st.Subscriptions,
+	}
+	if st.Failure != nil {
+		shown.Failure = st.Failure.Error()
+	}
+	return shown
+}
+
+// backupRequest asks for a copy.
+type backupRequest struct {
+	To string `json:"to"` // an absolute path
+}
+
+// socketServer answers on the socket of a running store.
+type socketServer struct {
+	server  *http.Server
+	serving sync.WaitGroup
+}
+
+func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*socketServer, error) {
+	path := filepath.Join(folder, socketName)
+	// The folder is locked, so a socket that is there was left by a process that was killed.
+	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	config := net.ListenConfig{Control: closedSocket}
+	listener, err := config.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /stat", func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, newStat(store.Stat(), true), nil)
+	})
+	mux.HandleFunc("POST /check", func(w http.ResponseWriter, r *http.Request) {
+		checked, err := store.Check(r.Context())
+		answerJSON(w, checked, err)
+	})
+	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
+		var request backupRequest
+		err := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10)).Decode(&request)
+		if err == nil {
+			err = store.Backup(request.To)
+		}
+		answerJSON(w, newStat(store.Stat(), true), err)
+	})
+	a := &socketServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
+	a.serving.Go(func() { _ = a.server.Serve(listener) }) // it ends with stop, which also removes the socket
+	return a, nil
+}
+
+// closedSocket has a Unix socket appear with a mode that lets only its owner connect, whatever the umask is.
+func closedSocket(_, _ string, connection syscall.RawConn) error {
+	var failed error
+	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })
+	return errors.Join(err, failed)
+}
+
+// stop ends the calls in progress. A store that could not offer the socket has none to end.
+func (a *socketServer) stop() {
+	if a == nil {
+		return
+	}
+	_ = a.server.Close() // what cannot be closed ends with the process
+	a.serving.Wait()
+}
+
+func answerJSON(w http.ResponseWriter, value any, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(value) // whoever asked has left
+}
+
+// askSocket asks the process that runs the store in folder.
+func askSocket[T any](ctx context.Context, folder, method, path string, question any) (answer T, err error) {
+	client := &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			var dialer net.Dialer
+			return dialer.DialContext(ctx, "unix", filepath.Join(folder, socketName))
+		},
+		DisableKeepAlives: true,
+	}}
+	body, err := json.Marshal(question)
+	if err != nil {
+		return answer, err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, "http://eventstore"+path, bytes.NewReader(body))
+	if err != nil {
+		return answer, err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return answer, fmt.Errorf("ask the process that runs the event store in %s: %w; stop it to do without", folder, err)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	if response.StatusCode != http.StatusOK {
+		message, err := io.ReadAll(io.LimitReader(response.Body, 64<<10))
+		if err != nil {
+			return answer, err
+		}
+		return answer, errors.New(string(bytes.TrimSpace(message)))
+	}
+	return answer, json.NewDecoder(response.Body).Decode(&answer)
+}

@@ -1,0 +1,118 @@
+package telemetry
+
+import (
+	"cmp"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"linkledger/commands/clicks"
+	"linkledger/events/eventstore"
+	"linkledger/projections/engine/status"
+	"linkledger/projections/readmodel"
+	"linkledger/queries/cache"
+)
+
+// Metrics counts and times what the parts of the service do.
+type Metrics struct {
+	requests     *prometheus.HistogramVec
+	calls        *prometheus.HistogramVec
+	batchSeconds *prometheus.HistogramVec
+	batchEvents  *prometheus.HistogramVec
+	retries      *prometheus.CounterVec
+	logins       *prometheus.CounterVec
+}
+
+// NewMetrics returns metrics that have counted nothing yet.
+func NewMetrics() *Metrics {
+	seconds := prometheus.ExponentialBucketsRange(0.000_5, 30, 12)
+	return &Metrics{
+		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "linkledger_http_request_duration_seconds", Help: "Requests that were answered.", Buckets: seconds,
+		}, []string{"method", "route", "code"}),
+		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "linkledger_eventstore_call_duration_seconds",
+			Help:    "Calls of the event store with all their tries; the outcome is ok, unavailable or refused.",
+			Buckets: seconds,
+		}, []string{"call", "outcome"}),
+		batchSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "linkledger_projection_batch_duration_seconds", Help: "Batches that this process applied.", Buckets: seconds,
+		}, []string{"projection"}),
+		batchEvents: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "linkledger_projection_batch_events", Help: "Events of the batches that this process applied.",
+			Buckets: []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000},
+		}, []string{"projection"}),
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "linkledger_projection_retries_total", Help: "Batches that this process could not apply and tries again.",
+		}, []string{"projection"}),
+		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "linkledger_login_failures_total",
+			Help: "Calls of the API that were refused for their credentials; throttled: without saying whether the user name or the key is wrong.",
+		}, []string{"reason"}),
+	}
+}
+
+// Request is httpapi's Observe.
+func (m *Metrics) Request(method, route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(took.Seconds())
+}
+
+// Login is httpapi's LoginRefused.
+func (m *Metrics) Login(reason string) { m.logins.WithLabelValues(reason).Inc() }
+
+// Call is the event store's OnCall.
+func (m *Metrics) Call(call string, took time.Duration, err error) {
+	outcome := "ok"
+	switch {
+	case errors.Is(err, eventstore.ErrUnavailable):
+		outcome = "unavailable"
+	case err != nil:
+		outcome = "refused"
+	}
+	m.calls.WithLabelValues(call, outcome).Observe(took.Seconds())
+}
+
+// Batch is the projections' OnBatch.
+func (m *Metrics) Batch(projection string, events int, took time.Duration, err error) {
+	if err != nil {
+		m.retries.WithLabelValues(projection).Inc()
+		return
+	}
+	m.batchSeconds.WithLabelValues(projection).Observe(took.Seconds())
+	m.batchEvents.WithLabelValues(projection).Observe(float64(events))
+}
+
+func (m *Metrics) collectors() []prometheus.Collector {
+	return []prometheus.Collector{m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins}
+}
+
+// Sources are the parts of a service that count for themselves.
+type Sources struct {
+	Projections *status.Registry
+	Redirects   *cache.Redirects
+	Clicks      *clicks.Recorder
+	DB          *readmodel.DB
+	Store       *eventstore.Store
+	Logger      *slog.Logger
+}
+
+// Handler answers a scrape with what the parts of a service count, and with what the process does.
+func (m *Metrics) Handler(of Sources) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		registryCollector{registry: of.Projections},
+		overviewCollector{db: of.DB, store: of.Store, logger: of.Logger},
+		redirectsCollector{redirects: of.Redirects},
+		clicksCollector{clicks: of.Clicks},
+	)
+	registry.MustRegister(m.collectors()...)
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
+}

@@ -1,0 +1,66 @@
+package telemetry
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/trace"
+
+	"linkledger/internal/usage"
+)
+
+// Traces sends spans by OTLP over gRPC. Where to, how many, and under which name is told by OpenTelemetry's own variables of
+// the environment, which its modules read by themselves. The zero value traces nothing.
+type Traces struct {
+	provider *sdktrace.TracerProvider // nil: none
+}
+
+// flushTimeout bounds the sending of what is left when the process ends.
+const flushTimeout = 10 * time.Second
+
+// OpenTraces prepares to send traces, under the version of the program.
+func OpenTraces(ctx context.Context, getenv func(string) string, version string, logger *slog.Logger) (Traces, error) {
+	const protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
+	if asked := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv(protocol), "grpc"); asked != "grpc" {
+		return Traces{}, usage.Errorf("%s is %s: --traces (%s) sends over grpc alone", protocol, asked, usage.Env("traces"))
+	}
+	exporter, err := otlptracegrpc.New(ctx) // does not connect yet
+	if err != nil {
+		return Traces{}, usage.Errorf("--traces (%s): %w", usage.Env("traces"), err)
+	}
+	described, err := resource.New(ctx,
+		resource.WithAttributes(attribute.String("service.name", "linkledger"), attribute.String("service.version", version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return Traces{}, usage.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
+		logger.WarnContext(ctx, "traces are lost", slog.Any("error", err))
+	}))
+	return Traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))}, nil
+}
+
+// Tracer is nil where nothing is traced.
+func (t Traces) Tracer() trace.Tracer {
+	if t.provider == nil {
+		return nil
+	}
+	return t.provider.Tracer("linkledger")
+}
+
+// Close sends what is left. What can't be sent was logged.
+func (t Traces) Close() {
+	if t.provider == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
+	defer cancel()
+	_ = t.provider.Shutdown(ctx)
+}
