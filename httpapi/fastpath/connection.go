@@ -110,11 +110,11 @@ func (c *connection) write(a *answer) bool {
 }
 
 // moveDeadline moves a deadline to where the timeout ends that begins now, unless it is about there.
-func (c *connection) moveDeadline(at *time.Time, timeout time.Duration, set func(time.Time) error) {
+func (c *connection) moveDeadline(at *time.Time, timeout time.Duration, apply func(time.Time) error) {
 	to := time.Now().Add(timeout)
 	if at.After(to) || at.Before(to.Add(-min(slack, timeout/4))) {
 		*at = to
-		_ = set(to) // where it fails, so does what it is for
+		_ = apply(to) // where it fails, so does what it is for
 	}
 }
 

@@ -18,10 +18,11 @@ import (
 // The projections that writers and readers wait for.
 const (
 	Links      = "links"
-	Accounts   = "accounts"
-	Tags       = "tags"
-	History    = "history"
 	Dimensions = "dimensions"
+
+	accounts = "accounts"
+	tags     = "tags"
+	history  = "history"
 )
 
 // Waiter makes calls wait for the read models, each within a timeout.
@@ -56,7 +57,7 @@ func (w *Waiter) Settle(c *request.Context, last Written) {
 	for _, target := range []struct {
 		projection string
 		position   uint64
-	}{{Links, last.URLs}, {Tags, last.Tags}} {
+	}{{Links, last.URLs}, {tags, last.Tags}} {
 		if target.position == 0 {
 			continue
 		}
@@ -96,7 +97,7 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 func (w *Waiter) AwaitHistory(c *request.Context) {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
-	err := w.Overtake(ctx, History, Links, Tags, Accounts)
+	err := w.Overtake(ctx, history, Links, tags, accounts)
 	if err != nil && !errors.Is(err, progress.ErrUnowned) {
 		w.Logger.WarnContext(c.Context(), "read answered before the history shows all changes",
 			slog.String("request", c.ID), slog.Any("error", err))

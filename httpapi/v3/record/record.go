@@ -37,11 +37,11 @@ type URL struct {
 	Tags                 []string            `json:"tags"`
 	CreatedAt            response.Timestamp  `json:"created_at"`
 	ModifiedAt           response.Timestamp  `json:"modified_at"`
-	Links                links               `json:"links"`
+	Links                imageLinks          `json:"links"`
 	Error                *response.ItemError `json:"error,omitempty"` // of creations and edits
 }
 
-type links struct {
+type imageLinks struct {
 	QRSmall string `json:"qr_small"`
 	QRBig   string `json:"qr_big"`
 }
@@ -73,7 +73,7 @@ func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 		Visited: link.Visited, EmailStats: link.EmailStats, Protected: link.Protected, Ping: link.Ping,
 		Archived: link.Archived, Note: link.Note, MaxClicks: link.MaxClicks, Tags: link.Tags,
 		CreatedAt: response.Timestamp(link.CreatedAt), ModifiedAt: response.Timestamp(link.ModifiedAt),
-		Links: links{
+		Links: imageLinks{
 			QRSmall: short + shortlink.QRPath + "?size=" + shortlink.QRSmall,
 			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
 		},
