@@ -51,7 +51,6 @@ const (
 // Service is a running service: API, redirects and projections over an event store and a database.
 type Service struct {
 	Store    *eventstore.Store
-	Commands *commands.Handler
 	Accounts *accounts.Accounts
 	Waiter   *progress.Waiter
 
@@ -60,6 +59,7 @@ type Service struct {
 	db        *readmodel.DB
 	queries   *queries.DB
 	redirects *cache.Redirects
+	commands  *commands.Handler
 	spool     *spool.Spool  // nil: no redirects
 	countries *countries.DB // nil: not known
 	clicks    *clicks.Recorder
@@ -153,18 +153,18 @@ func (s *Service) wire(ctx context.Context) error {
 			return linkquota.Existing(existing), err
 		},
 	})
-	known := streams.New(streams.Config{Store: s.Store, Keys: s.db, EncryptNotes: s.db.MasterKey != nil})
-	s.Accounts = accounts.New(known, nil)
-	s.Commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Streams: known, Logger: s.logger,
+	written := streams.New(streams.Config{Store: s.Store, Keys: s.db, EncryptNotes: s.db.MasterKey != nil})
+	s.Accounts = accounts.New(written, nil)
+	s.commands = commands.NewHandler(commands.Config{
+		Quotas: quotas, Streams: written, Logger: s.logger,
 		Destinations:   destination.Rules{ShortHosts: shortHosts, Blocked: blocked},
 		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
-	byKey := cache.NewAccounts(s.queries)
-	s.Waiter.Caches, s.Waiter.OnUnowned = []progress.Cache{s.redirects, byKey}, s.logUnowned
+	cachedAccounts := cache.NewAccounts(s.queries)
+	s.Waiter.Caches, s.Waiter.OnUnowned = []progress.Cache{s.redirects, cachedAccounts}, s.logUnowned
 	if s.has(config.RoleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.Redirecting); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (s *Service) wire(ctx context.Context) error {
 	})
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.Commands, Audit: audit.New(known, s.Store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: byKey, Targets: s.redirects, Clicks: s.clicks, Calls: s.calls,
+		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.Waiter.WaitOwned, Demand: s.Waiter.Demand, Overtake: s.Waiter.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		Allowances: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
