@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 
 	"github.com/google/uuid"
@@ -46,7 +47,7 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 				rt.Fatal(err)
 			}
 		}
-		history := s.history(t, HistoryOf{Hash: hash})
+		history := s.history(t, audit.HistoryQuery{Hash: hash})
 		for _, moment := range history.Entries[1:] {
 			sum := map[string]any{"note": "", "max_clicks": int64(0), "protected": false, "expiration_date": nil}
 			for _, e := range history.Entries[1:] {
@@ -57,14 +58,14 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 					sum[c.Field] = c.After
 				}
 			}
-			found, err := s.URLAt(ctx, AtQuery{Hash: hash, Time: moment.Time, Account: account})
+			found, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: hash, Time: moment.Time, Account: account})
 			if err != nil {
 				rt.Fatal(err)
 			}
-			u := found.URL
+			u := found.Link
 			was := map[string]any{
 				"hash": u.Hash, "long_url": u.LongURL, "note": u.Note, "max_clicks": u.MaxClicks, "protected": u.Protected,
-				"expiration_date": date(u.ExpirationDate), "tags": found.Labels,
+				"expiration_date": audit.Date(u.ExpirationDate), "tags": found.Labels,
 			}
 			if !reflect.DeepEqual(was, sum) {
 				rt.Fatalf("at %s it was %v, the changes add up to %v", moment.Time, was, sum)
@@ -83,38 +84,38 @@ func TestURLAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	when := func(link, eventType string) time.Time {
-		history := s.history(t, HistoryOf{Hash: "one"})
-		i := slices.IndexFunc(history.Entries, func(e HistoryEntry) bool { return e.Link == link && e.Type == eventType })
+		history := s.history(t, audit.HistoryQuery{Hash: "one"})
+		i := slices.IndexFunc(history.Entries, func(e audit.Entry) bool { return e.Link == link && e.Type == eventType })
 		return history.Entries[i].Time
 	}
 	created, renamed := when(first.ID, "url.created.v1"), when(first.ID, "url.renamed.v1")
 	again, deleted := when(second.ID, "url.created.v1"), when(second.ID, "url.deleted.v1")
-	for at, want := range map[time.Time]URLMoment{
-		created: {URL: first, Since: created, Until: renamed}, renamed.Add(-1): {URL: first, Since: created, Until: renamed},
-		again: {URL: second, Since: again, Until: deleted},
+	for at, want := range map[time.Time]audit.AsOf{
+		created: {Link: first, Since: created, Until: renamed}, renamed.Add(-1): {Link: first, Since: created, Until: renamed},
+		again: {Link: second, Since: again, Until: deleted},
 	} {
-		got, err := s.URLAt(ctx, AtQuery{Hash: "one", Time: at, Account: "a"})
-		if err != nil || got.URL.ID != want.URL.ID || got.URL.LongURL != want.URL.LongURL || !got.Since.Equal(want.Since) || !got.Until.Equal(want.Until) {
+		got, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "one", Time: at, Account: "a"})
+		if err != nil || got.Link.ID != want.Link.ID || got.Link.LongURL != want.Link.LongURL || !got.Since.Equal(want.Since) || !got.Until.Equal(want.Until) {
 			t.Errorf("at %s: %+v, %v; want %+v", at, got, err, want)
 		}
 	}
-	if now, err := s.URLAt(ctx, AtQuery{Hash: "two", Time: deleted.AddDate(1, 0, 0)}); err != nil || now.URL.ID != first.ID || !now.Until.IsZero() {
+	if now, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "two", Time: deleted.AddDate(1, 0, 0)}); err != nil || now.Link.ID != first.ID || !now.Until.IsZero() {
 		t.Errorf("now: %+v, %v", now, err)
 	}
 	for _, missing := range []struct {
-		query AtQuery
+		query audit.AsOfQuery
 		want  string
 	}{
-		{AtQuery{Hash: "one", Time: created.Add(-time.Second)}, `No URL had lived under the hash "one" by then`},
-		{AtQuery{Hash: "one", Time: renamed}, `The URL had moved from the hash "one" to "two"`},
-		{AtQuery{Hash: "one", Time: deleted}, `The URL with the hash "one" had been deleted on ` + s.clock.Format(time.RFC3339)},
-		{AtQuery{Hash: "one", Time: created, Account: "b"}, `No URL had lived under the hash "one" by then`},
+		{audit.AsOfQuery{Hash: "one", Time: created.Add(-time.Second)}, `No URL had lived under the hash "one" by then`},
+		{audit.AsOfQuery{Hash: "one", Time: renamed}, `The URL had moved from the hash "one" to "two"`},
+		{audit.AsOfQuery{Hash: "one", Time: deleted}, `The URL with the hash "one" had been deleted on ` + s.clock.Format(time.RFC3339)},
+		{audit.AsOfQuery{Hash: "one", Time: created, Account: "b"}, `No URL had lived under the hash "one" by then`},
 	} {
-		if _, err := s.URLAt(ctx, missing.query); domain.KindOf(err) != domain.URLNotFound || err.Error() != missing.want {
+		if _, err := s.LinkAsOf(ctx, missing.query); domain.KindOf(err) != domain.URLNotFound || err.Error() != missing.want {
 			t.Errorf("%+v: %v", missing.query, err)
 		}
 	}
-	if _, err := s.URLAt(ctx, AtQuery{Hash: "n.n"}); domain.KindOf(err) != domain.InvalidHash {
+	if _, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "n.n"}); domain.KindOf(err) != domain.InvalidHash {
 		t.Errorf("no hash: %v", err)
 	}
 }

@@ -3,8 +3,11 @@ package commands
 import (
 	"context"
 
+	"linkledger/commands/batch"
 	"linkledger/commands/domain"
+	"linkledger/commands/streams"
 	"linkledger/events"
+	"linkledger/events/eventstore"
 )
 
 // Ref names a link of the account: by the hash that it lives under, or by its id.
@@ -28,8 +31,8 @@ func (r Ref) key() string { return r.Hash + r.ID }
 // eachURL carries out the same about several links.
 func (h *Handler) eachURL(r domain.Request, refs []Ref, do func(r domain.Request, ref Ref) (URLOutcome, error)) []URLOutcome {
 	outcomes := make([]URLOutcome, len(refs))
-	carryOut(len(refs), func(i int) []string { return []string{refs[i].key()} }, func(i int) {
-		outcome, err := retry(func() (URLOutcome, error) { return do(r.Item(i), refs[i]) })
+	batch.Run(len(refs), func(i int) []string { return []string{refs[i].key()} }, func(i int) {
+		outcome, err := eventstore.Retry(func() (URLOutcome, error) { return do(r.Item(i), refs[i]) })
 		outcome.Err = err
 		outcomes[i] = outcome
 	})
@@ -42,8 +45,8 @@ func (h *Handler) changeURL(ctx context.Context, r domain.Request, ref Ref, deci
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	if loaded.holds(r.Command, events.StreamURL+url.ID) {
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
+	if loaded.Has(r.Command, events.StreamURL+url.ID) {
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	changes, err := decide(url)
 	if err != nil {
@@ -53,11 +56,11 @@ func (h *Handler) changeURL(ctx context.Context, r domain.Request, ref Ref, deci
 }
 
 // commit appends the changes of a link that was loaded. A hash that the link leaves by them is released.
-func (h *Handler) commit(ctx context.Context, r domain.Request, url domain.Link, loaded history, changes []events.Event) (URLOutcome, error) {
+func (h *Handler) commit(ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, changes []events.Event) (URLOutcome, error) {
 	if len(changes) == 0 {
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
-	appended, err := h.append(ctx, r, events.StreamURL+url.ID, loaded.revision(), changes...)
+	appended, err := h.streams.Append(ctx, r, events.StreamURL+url.ID, loaded.Revision(), changes...)
 	if err != nil {
 		return URLOutcome{}, err
 	}

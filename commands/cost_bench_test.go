@@ -7,31 +7,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/events/eventstore/eventstoretest"
 )
 
-// appendAll appends events to a stream that holds none behind a revision, in portions that one append may carry.
-func appendAll(t testing.TB, h *Handler, stream string, at eventstore.Revision, all ...events.Event) {
-	t.Helper()
-	const portion = 1000
-	for len(all) > 0 {
-		part := all[:min(portion, len(all))]
-		r := request("a")
-		r.Command = uuid.New()
-		if _, err := h.append(t.Context(), r, stream, at, part...); err != nil {
-			t.Fatal(err)
-		}
-		at += eventstore.Revision(len(part))
-		all = all[len(part):]
-	}
-}
-
-// tagged stores an account with tags, of which a link under the hash "one" has the first, and returns the link's id.
-func taggedLink(t testing.TB, h *Handler, inAccount, onLink int) string {
+// taggedLink stores an account with tags, of which a link under the hash "one" has the first, and returns the link's id.
+func taggedLink(t testing.TB, store *eventstore.Store, inAccount, onLink int) string {
 	t.Helper()
 	ids := make([]string, inAccount)
 	created := make([]events.Event, inAccount)
@@ -39,10 +23,10 @@ func taggedLink(t testing.TB, h *Handler, inAccount, onLink int) string {
 		ids[i] = uuid.NewString()
 		created[i] = events.TagCreated{TagID: ids[i], Account: "a", Label: "tag " + strconv.Itoa(i), At: commandstest.At}
 	}
-	appendAll(t, h, events.StreamTags+"a", eventstore.NoStream, created...)
+	commandstest.AppendAll(t, store, events.StreamTags+"a", eventstore.NoStream, created...)
 	id := uuid.NewString()
-	appendAll(t, h, events.StreamHash+"one", eventstore.NoStream, events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: commandstest.At})
-	appendAll(t, h, events.StreamURL+id, eventstore.NoStream,
+	commandstest.AppendAll(t, store, events.StreamHash+"one", eventstore.NoStream, events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: commandstest.At})
+	commandstest.AppendAll(t, store, events.StreamURL+id, eventstore.NoStream,
 		events.URLCreated{URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: commandstest.At})
 	return id
 }
@@ -52,15 +36,15 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 	for _, tags := range []int{100, 1_000, 4_000} {
 		for _, changes := range []int{100, 1_000} {
 			b.Run(fmt.Sprintf("tags=%d/changes=%d", tags, changes), func(b *testing.B) {
-				h := NewHandler(Config{Store: eventstoretest.New(b)})
-				id := taggedLink(b, h, tags, tags/4)
+				s := newStack(b)
+				id := taggedLink(b, s.store, tags, tags/4)
 				retargeted := make([]events.Event, changes)
 				for i := range retargeted {
 					retargeted[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
 				}
-				appendAll(b, h, events.StreamURL+id, 0, retargeted...)
+				commandstest.AppendAll(b, s.store, events.StreamURL+id, 0, retargeted...)
 				for b.Loop() {
-					if _, err := h.History(b.Context(), HistoryOf{Hash: "one", Account: "a"}); err != nil {
+					if _, err := s.History(b.Context(), audit.HistoryQuery{Hash: "one", Account: "a"}); err != nil {
 						b.Fatal(err)
 					}
 				}
@@ -74,11 +58,11 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 func BenchmarkCreateTagged(b *testing.B) {
 	for _, tags := range []int{10, 1_000, domain.MaxAccountTags} {
 		b.Run(fmt.Sprintf("tags=%d", tags), func(b *testing.B) {
-			h := NewHandler(Config{Store: eventstoretest.New(b)})
-			taggedLink(b, h, tags, 1)
+			s := newStack(b)
+			taggedLink(b, s.store, tags, 1)
 			for b.Loop() {
 				items := []CreateURL{{LongURL: "https://example.com/", Tags: []string{"tag 1", "tag 2"}}}
-				if err := h.CreateURLs(b.Context(), request("a"), items).Items[0].Err; err != nil {
+				if err := s.CreateURLs(b.Context(), request("a"), items).Items[0].Err; err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -8,11 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
-
+	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/events"
-	"linkledger/events/eventstore"
 )
 
 // asked is a context that counts how often it is asked whether it has ended, and ends at one of these times.
@@ -44,42 +42,42 @@ func (a *asked) Err() error {
 func TestLongReadsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	id := taggedLink(t, s.Handler, 300, 100)
+	id := taggedLink(t, s.store, 300, 100)
 	const changes = 500
 	edits := make([]events.Event, changes)
 	for i := range edits {
 		edits[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
 	}
-	appendAll(t, s.Handler, events.StreamURL+id, 0, edits...)
+	commandstest.AppendAll(t, s.store, events.StreamURL+id, 0, edits...)
 	for name, read := range map[string]struct {
-		do     func(context.Context, *Handler) error
+		do     func(context.Context, *stack) error
 		events int64 // at least
 	}{
-		"history": {events: 2*changes + 300, do: func(ctx context.Context, h *Handler) error {
-			_, err := h.History(ctx, HistoryOf{Hash: "one", Account: "a"})
+		"history": {events: 2*changes + 300, do: func(ctx context.Context, s *stack) error {
+			_, err := s.History(ctx, audit.HistoryQuery{Hash: "one", Account: "a"})
 			return err
 		}},
-		"page": {events: 3*changes + 300, do: func(ctx context.Context, h *Handler) error {
-			_, err := h.History(ctx, HistoryOf{Hash: "one", Account: "a", Offset: changes, Limit: 1})
+		"page": {events: 3*changes + 300, do: func(ctx context.Context, s *stack) error {
+			_, err := s.History(ctx, audit.HistoryQuery{Hash: "one", Account: "a", Offset: changes, Limit: 1})
 			return err
 		}},
-		"at": {events: 2*changes + 300, do: func(ctx context.Context, h *Handler) error {
-			_, err := h.URLAt(ctx, AtQuery{Hash: "one", Account: "a", Time: time.Now().Add(time.Hour)})
+		"at": {events: 2*changes + 300, do: func(ctx context.Context, s *stack) error {
+			_, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "one", Account: "a", Time: time.Now().Add(time.Hour)})
 			return err
 		}},
-		"undo": {events: 2 * changes, do: func(ctx context.Context, h *Handler) error {
-			return h.UndoBatch(ctx, request("a"), "of nothing", []string{id})[0].Err
+		"undo": {events: 2 * changes, do: func(ctx context.Context, s *stack) error {
+			return s.UndoBatch(ctx, request("a"), "of nothing", []string{id})[0].Err
 		}},
-		"restore": {events: changes, do: func(ctx context.Context, h *Handler) error {
-			return h.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err
+		"restore": {events: changes, do: func(ctx context.Context, s *stack) error {
+			return s.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err
 		}},
-		"edit": {events: changes, do: func(ctx context.Context, h *Handler) error {
-			return h.EditURLs(ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}}).Items[0].Err
+		"edit": {events: changes, do: func(ctx context.Context, s *stack) error {
+			return s.EditURLs(ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}}).Items[0].Err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fresh := func() *Handler { return NewHandler(Config{Store: s.store}) } // which has read nothing yet
+			fresh := func() *stack { return s.again(Config{}, nil) } // which has read nothing yet
 			whole := newAsked(t, 0)
 			if err := read.do(whole, fresh()); err != nil {
 				t.Fatal(err)
@@ -99,54 +97,5 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// storedAs makes what a store would hand out of events.
-func storedAs(stream string, all []events.Event, at func(int) uint64) []stored {
-	recorded := make([]stored, len(all))
-	for i, e := range all {
-		recorded[i] = stored{eventstore.Recorded{
-			Stream: stream, Revision: eventstore.Revision(i), Position: eventstore.Position{Commit: at(i)}, Type: e.EventType(),
-		}, e}
-	}
-	return recorded
-}
-
-// An event of a history costs the same whether the link has few tags or many, and none is told without being asked for.
-func TestHistoryCostsTheSameWithManyTags(t *testing.T) {
-	t.Parallel()
-	const changes = 2_000
-	perEvent := func(tags int) time.Duration {
-		var all []events.Event
-		ids := make([]string, tags)
-		for i := range ids {
-			ids[i] = uuid.NewString()
-			all = append(all, events.TagCreated{TagID: ids[i], Label: "tag " + strconv.Itoa(i)})
-		}
-		all = append(all, events.URLCreated{URLID: "id", Account: "a", Hash: "one", Tags: ids})
-		for i := range changes {
-			all = append(all, events.URLRetargeted{LongURL: strconv.Itoa(i)},
-				events.TagRenamed{TagID: ids[i%tags], Label: "tag " + strconv.Itoa(i) + " again"})
-		}
-		history := storedAs(events.StreamURL+"id", all, func(i int) uint64 { return uint64(i) })
-		fastest := time.Hour
-		for range 5 {
-			began := time.Now()
-			_, places, entries, err := linkEntries(t.Context(), "id", history, "a", func(entryPlace) bool { return false })
-			if err != nil || len(places) != len(all) || len(entries) != 0 {
-				t.Fatalf("%d places, %d entries, %v", len(places), len(entries), err)
-			}
-			if _, err := momentOf(t.Context(), history, time.Now()); err != nil {
-				t.Fatal(err)
-			}
-			fastest = min(fastest, time.Since(began)/time.Duration(len(all)))
-		}
-		return fastest
-	}
-	few, many := perEvent(100), perEvent(4_000)
-	t.Logf("an event takes %s with 100 tags and %s with 4,000", few, many)
-	if many > 20*few { // two scans of the tags took a thousand times as long
-		t.Errorf("an event takes %s with 100 tags and %s with 4,000", few, many)
 	}
 }

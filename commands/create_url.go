@@ -6,7 +6,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/batch"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -62,13 +66,13 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 		outcome.refused(refused)
 	}
 	var made linksMade
-	var order turns
+	var order batch.Turns
 	if r.Plan.LimitsURLs() {
-		order = newTurns(len(items))
+		order = batch.NewTurns(len(items))
 	}
-	carryOut(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
-		room := h.roomFor(r, order, i)
-		defer room.pass()
+	batch.Run(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
+		room := h.cfg.Quotas.Reserve(r, order, i)
+		defer room.Pass()
 		if outcome.Items[i].Err != nil {
 			return
 		}
@@ -99,7 +103,7 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 		return err
 	}
 	if item.CustomHash != "" {
-		if err := h.checkCustomHash(item.CustomHash); err != nil {
+		if err := h.hashes.CheckCustomHash(item.CustomHash); err != nil {
 			return err
 		}
 	}
@@ -115,13 +119,13 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 	return domain.CheckTagCount(item.Tags)
 }
 
-func (h *Handler) createURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *room) URLOutcome {
+func (h *Handler) createURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *linkquota.Reservation) URLOutcome {
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
 	}
-	outcome, err := retry(func() (URLOutcome, error) {
-		defer room.giveBack() // where no link has come of it
+	outcome, err := eventstore.Retry(func() (URLOutcome, error) {
+		defer room.GiveBack() // where no link has come of it
 		return create(ctx, r, item, tags, room)
 	})
 	if err != nil {
@@ -135,13 +139,13 @@ func (h *Handler) createURL(ctx context.Context, r domain.Request, item CreateUR
 
 // tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link itself, is
 // ErrWrongRevision.
-func (h *Handler) tryCreateURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *room) (URLOutcome, error) {
+func (h *Handler) tryCreateURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *linkquota.Reservation) (URLOutcome, error) {
 	id, earlier, err := h.newURL(ctx, r)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
 	created, err := h.createWithID(ctx, r, id, item, tags, room)
-	if r.Repeated && refusedForRoom(err) { // perhaps another repeat has taken the last
+	if r.Repeated && linkquota.IsRefused(err) { // perhaps another repeat has taken the last
 		if _, earlier, missing := h.newURL(ctx, r); missing == nil && earlier.URL.ID != "" {
 			return earlier, nil
 		}
@@ -150,18 +154,18 @@ func (h *Handler) tryCreateURL(ctx context.Context, r domain.Request, item Creat
 }
 
 // createWithID takes room and claims a hash for a new link, and creates it.
-func (h *Handler) createWithID(ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags, room *room) (URLOutcome, error) {
-	at, err := room.take(ctx, id, h.now())
+func (h *Handler) createWithID(ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags, room *linkquota.Reservation) (URLOutcome, error) {
+	at, err := room.Take(ctx, id, h.streams.Now())
 	if err != nil {
 		return URLOutcome{}, err
 	}
 	hash := item.CustomHash
 	if hash == "" {
-		hash = generateHash()
+		hash = hashes.Generate()
 	}
-	claim, err := h.claim(ctx, r, hash, id, eventstore.NoStream)
+	claim, err := h.hashes.Claim(ctx, r, hash, id, eventstore.NoStream)
 	if err != nil {
-		if item.CustomHash == "" && errors.Is(err, errHashTaken) {
+		if item.CustomHash == "" && errors.Is(err, hashes.ErrTaken) {
 			return URLOutcome{}, eventstore.ErrWrongRevision // draw again
 		}
 		return URLOutcome{}, err
@@ -171,8 +175,8 @@ func (h *Handler) createWithID(ctx context.Context, r domain.Request, id string,
 		LongURL: item.LongURL, Note: domain.TrimNote(item.Note), EmailStats: item.EmailStats,
 		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.IDs(item.Tags), At: at,
 	}
-	appended, err := h.append(ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created)
-	room.used(err)
+	appended, err := h.streams.Append(ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created)
+	room.Used(err)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -185,24 +189,24 @@ func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutc
 		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
 		return id.String(), URLOutcome{}, err
 	}
-	return h.derivedURL(ctx, r, h.load)
+	return h.derivedURL(ctx, r, h.streams.Load)
 }
 
 // derivedURL is newURL for a command whose tries share the id.
 func (h *Handler) derivedURL(
-	ctx context.Context, r domain.Request, load func(context.Context, string) (history, error),
+	ctx context.Context, r domain.Request, load func(context.Context, string) (streams.History, error),
 ) (string, URLOutcome, error) {
-	for attempt := range byte(maxAttempts) {
+	for attempt := range byte(eventstore.MaxAttempts) {
 		id := uuid.NewSHA1(r.Command, []byte{'u', attempt}).String()
 		loaded, err := load(ctx, events.StreamURL+id)
 		if err != nil {
 			return "", URLOutcome{}, err
 		}
-		url := domain.FoldLink(loaded.events)
-		if len(loaded.events) == 0 || url.ID != "" {
-			return id, URLOutcome{URL: url, Position: loaded.position()}, nil
+		url := domain.FoldLink(loaded.Events)
+		if len(loaded.Events) == 0 || url.ID != "" {
+			return id, URLOutcome{URL: url, Position: loaded.Position()}, nil
 		}
 		// The stream holds nothing but an abandoned claim: this id will never become a link.
 	}
-	return "", URLOutcome{}, ErrBusy
+	return "", URLOutcome{}, eventstore.ErrBusy
 }

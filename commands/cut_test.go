@@ -4,15 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/audit"
+	"linkledger/commands/clicklimit"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
-	"linkledger/commands/spool"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore/eventstoretest"
 )
@@ -20,9 +22,8 @@ import (
 // cutStack is a service whose event store somebody else can write to.
 type cutStack struct {
 	*stack
-	url   string
-	link  domain.Link
-	calls *Calls
+	url  string
+	link domain.Link
 }
 
 func newCutStack(t *testing.T) *cutStack {
@@ -30,9 +31,8 @@ func newCutStack(t *testing.T) *cutStack {
 	server := eventstoretest.Serve(t)
 	s := &cutStack{stack: &stack{store: eventstoretest.Open(t, server.URL()), clock: commandstest.At}, url: server.URL()}
 	now := func() time.Time { return s.clock }
-	s.calls = NewCalls(CallsConfig{Store: s.store, Now: now})
-	quotas := NewQuotas(QuotasConfig{Store: s.store, Now: now, Existing: (&limitedNodes{store: s.store}).existing})
-	s.Handler = NewHandler(Config{Store: s.store, Now: now, Quotas: quotas})
+	quotas := linkquota.New(linkquota.Config{Store: s.store, Now: now, Existing: (&limitedNodes{store: s.store}).existing})
+	s.build(Config{Quotas: quotas}, nil)
 	r := request("a")
 	s.link = s.create(t, r, CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: []string{"x"}})
 	for _, hash := range []string{"two", "one", "two", "one"} {
@@ -70,12 +70,12 @@ func restoring(t *testing.T, s *cutStack) error {
 }
 
 func telling(t *testing.T, s *cutStack) error {
-	_, err := s.History(t.Context(), HistoryOf{Hash: "one"})
+	_, err := s.History(t.Context(), audit.HistoryQuery{Hash: "one"})
 	return err
 }
 
 func tellingOf(t *testing.T, s *cutStack) error {
-	_, err := s.URLAt(t.Context(), AtQuery{Hash: "one", Time: time.Now().Add(time.Hour)})
+	_, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: time.Now().Add(time.Hour)})
 	return err
 }
 
@@ -101,7 +101,7 @@ func naming(t *testing.T, s *cutStack) error {
 }
 
 func opening(t *testing.T, s *cutStack) error {
-	_, err := s.OpenAccount(t.Context(), request(""), "user", "")
+	_, err := s.Open(t.Context(), request(""), "user", "")
 	return err
 }
 
@@ -143,7 +143,7 @@ func TestCutHistories(t *testing.T) {
 		},
 		"account": {func(t *testing.T, s *cutStack) string {
 			t.Helper()
-			opened, err := s.OpenAccount(t.Context(), request(""), "user", "")
+			opened, err := s.Open(t.Context(), request(""), "user", "")
 			if err == nil {
 				_, err = s.RotateKey(t.Context(), request(""), "user")
 			}
@@ -219,7 +219,7 @@ func TestCutCounters(t *testing.T) {
 			func(s *cutStack) string { return events.StreamAllowance + s.link.ID },
 			func(t *testing.T, s *cutStack) error {
 				t.Helper()
-				node := NewAllowances(s.store, nil) // knows nothing
+				node := clicklimit.New(s.store, nil) // knows nothing
 				granted, err := node.Take(t.Context(), s.link.ID, 2, 0)
 				if left, missing := node.Left(t.Context(), s.link.ID, 2, 0); left && missing == nil && !granted {
 					t.Error("a click is left of a link that granted none")
@@ -234,8 +234,8 @@ func TestCutCounters(t *testing.T) {
 			func(*cutStack) string { return events.StreamQuota + "a" },
 			func(t *testing.T, s *cutStack) error {
 				t.Helper()
-				quotas := NewQuotas(QuotasConfig{Store: s.store, Existing: (&limitedNodes{store: s.store}).existing})
-				node := NewHandler(Config{Store: s.store, Quotas: quotas})
+				quotas := linkquota.New(linkquota.Config{Store: s.store, Existing: (&limitedNodes{store: s.store}).existing})
+				node := NewHandler(Config{Streams: streams.New(streams.Config{Store: s.store}), Quotas: quotas})
 				r := request("a")
 				r.Plan = domain.Plan{URLs: 3} // with the link that there is
 				return node.CreateURLs(t.Context(), r, batchOf(1)).Items[0].Err
@@ -261,38 +261,6 @@ func TestCutCounters(t *testing.T) {
 	}
 }
 
-// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with its own, and tells nothing that
-// would be taken for all of them.
-func TestCutUsage(t *testing.T) {
-	t.Parallel()
-	for _, cut := range eventstoretest.Cuts() {
-		t.Run(cut.Name, func(t *testing.T) {
-			t.Parallel()
-			s := newCutStack(t)
-			stream := s.calls.today("a").stream()
-			for range 2 {
-				s.calls.Count("a", 0)
-				s.calls.tellAll(t.Context())
-			}
-			cut.Apply(t, s.url, stream)
-			other := NewCalls(CallsConfig{Store: s.store, Now: func() time.Time { return s.clock }})
-			other.Count("a", 0)
-			other.tellAll(t.Context())
-			last, err := s.store.Last(t.Context(), stream)
-			if cut.Hides {
-				if !errors.Is(err, ErrCut) {
-					t.Errorf("told as event %d: %v", last.Revision, err)
-				}
-				return
-			}
-			e, decoding := last.Event()
-			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 { //nolint:forcetypeassert // a test
-				t.Errorf("told %+v, %v, %v", e, err, decoding)
-			}
-		})
-	}
-}
-
 // TestRepeatedCreationOfDeletedStream repeats a creation whose stream was deleted: the event store takes its append for the
 // first one, yet it is no success.
 func TestRepeatedCreationOfDeletedStream(t *testing.T) {
@@ -314,65 +282,6 @@ func TestRepeatedCreationOfDeletedStream(t *testing.T) {
 					t.Errorf("unique %v: %+v", unique, again)
 				}
 			}
-		})
-	}
-}
-
-// TestCutClicks has somebody else write to a stream of clicks, or end it, while clicks wait for it in the spool: they come to
-// the log once, also when the node is killed in between, and those behind them too.
-func TestCutClicks(t *testing.T) {
-	t.Parallel()
-	for name, intrude := range map[string]func(t *testing.T, url, stream string){
-		"written to": func(t *testing.T, url, stream string) {
-			t.Helper()
-			for range 3 {
-				eventstoretest.Append(t, url, stream, "$>", []byte("0@s"))
-			}
-		},
-		"tombstone": func(t *testing.T, url, stream string) {
-			t.Helper()
-			cuts := eventstoretest.Cuts()
-			cuts[len(cuts)-1].Apply(t, url, stream)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server, folder := eventstoretest.Serve(t), t.TempDir()
-			store := eventstoretest.Open(t, server.URL())
-			queue, err := spool.Open(spool.Config{Dir: folder})
-			if err != nil {
-				t.Fatal(err)
-			}
-			half := NewClicks(ClicksConfig{Store: store, Spool: queue})
-			for i := range 3 {
-				w := half.next([]Click{{URLID: fmt.Sprint(i), At: commandstest.At}}, false)
-				if err := half.keep(w); err != nil {
-					t.Fatal(err)
-				}
-				if i == 0 {
-					intrude(t, server.URL(), w.Stream)
-				}
-			}
-			oldest, err := queue.Oldest(1 << 20)
-			if err != nil {
-				t.Fatal(err)
-			}
-			streams, err := byStream(oldest.Bodies)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, appends := range streams {
-				if diverted, err := half.deliver(t.Context(), appends[0][:2]); diverted != 2 || err != nil {
-					t.Fatalf("%d diverted, %v", diverted, err)
-				}
-			}
-			if err := queue.Close(); err != nil { // as a kill: the segment is not deleted yet
-				t.Fatal(err)
-			}
-			c := count(t, store, folder, ClicksConfig{}, spool.Config{})
-			c.drained()
-			c.end()
-			allOnce(t, server, 3)
 		})
 	}
 }

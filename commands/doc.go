@@ -1,5 +1,5 @@
 // Package commands is the write side. A command loads the streams it decides on, decides with the pure methods of
-// package domain (Link, Tags) and of hashClaim and Account, and appends the resulting events at exactly the revision it decided at.
+// package domain (Link, Tags) and of claim and Account, and appends the resulting events at exactly the revision it decided at.
 // When another writer was faster it loads and decides again. No command asks a read model, but for how many links an
 // account with limits has, see Quotas.
 //
@@ -7,7 +7,7 @@
 //
 //   - A hash belongs to whoever appended the first event of its stream. A link claims its hash first and is created,
 //     renamed or restored second.
-//   - A claim that was not followed by its link within claimTimeout may be taken over. Whoever takes it over first writes
+//   - A claim that was not followed by its link within ClaimTimeout may be taken over. Whoever takes it over first writes
 //     ClaimAbandoned into the stream of the late link, so that the late append fails instead of making a second owner.
 //   - Event ids derive from the command's id, so a command that is repeated after an unknown outcome is recognised.
 //

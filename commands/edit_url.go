@@ -4,8 +4,12 @@ import (
 	"context"
 	"strings"
 
+	"linkledger/commands/batch"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/streams"
 	"linkledger/events"
+	"linkledger/events/eventstore"
 )
 
 // EditURL changes a link of the account. Nil fields are not given and stay.
@@ -46,7 +50,7 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 	}
 	outcome.refused(refused)
 	outcome.Tags = position
-	carryOut(len(edits), func(i int) []string { return edits[i].keys() }, func(i int) {
+	batch.Run(len(edits), func(i int) []string { return edits[i].keys() }, func(i int) {
 		if outcome.Items[i].Err == nil {
 			outcome.Items[i] = h.editURL(ctx, r.Item(i), edits[i], tags)
 		}
@@ -78,7 +82,7 @@ func (h *Handler) editURL(ctx context.Context, r domain.Request, edit EditURL, t
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome, err := retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) })
+	outcome, err := eventstore.Retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) })
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -89,7 +93,7 @@ func (h *Handler) editURL(ctx context.Context, r domain.Request, edit EditURL, t
 // CheckEdit refuses what EditURLs refuses whatever the link is like.
 func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if edit.CustomHash != nil {
-		if err := h.checkCustomHash(*edit.CustomHash); err != nil {
+		if err := h.hashes.CheckCustomHash(*edit.CustomHash); err != nil {
 			return err
 		}
 	}
@@ -152,58 +156,58 @@ func (h *Handler) tryEditURL(ctx context.Context, r domain.Request, ref Ref, cha
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	if loaded.holds(r.Command, events.StreamURL+url.ID) {
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
+	if loaded.Has(r.Command, events.StreamURL+url.ID) {
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	if change, err = h.withinTagBound(ctx, url, change, tags); err != nil {
 		return URLOutcome{}, err
 	}
 	if change.Hash != nil && *change.Hash != url.Hash {
-		if change.Claim, err = h.claim(ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash)); err != nil {
+		if change.Claim, err = h.hashes.Claim(ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash)); err != nil {
 			return URLOutcome{}, err
 		}
 	}
-	return h.commit(ctx, r, url, loaded, url.Edit(change, h.now()))
+	return h.commit(ctx, r, url, loaded, url.Edit(change, h.streams.Now()))
 }
 
 // find loads a live link of the account.
-func (h *Handler) find(ctx context.Context, r domain.Request, ref Ref) (domain.Link, history, error) {
+func (h *Handler) find(ctx context.Context, r domain.Request, ref Ref) (domain.Link, streams.History, error) {
 	if ref.ID == "" {
 		return h.urlByHash(ctx, r, ref.Hash)
 	}
-	loaded, err := h.load(ctx, events.StreamURL+ref.ID)
+	loaded, err := h.streams.Load(ctx, events.StreamURL+ref.ID)
 	if err != nil {
-		return domain.Link{}, history{}, err
+		return domain.Link{}, streams.History{}, err
 	}
-	url := domain.FoldLink(loaded.events)
-	if url.Account == r.Account && (url.Live() || loaded.holds(r.Command, events.StreamURL+ref.ID)) {
+	url := domain.FoldLink(loaded.Events)
+	if url.Account == r.Account && (url.Live() || loaded.Has(r.Command, events.StreamURL+ref.ID)) {
 		return url, loaded, nil
 	}
-	return domain.Link{}, history{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
+	return domain.Link{}, streams.History{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
 }
 
 // urlByHash loads the live link under a hash of the account, by way of the hash's own stream. A link that left the hash
 // by this very command is found too, so that a repeated command finds what it did.
-func (h *Handler) urlByHash(ctx context.Context, r domain.Request, hash string) (domain.Link, history, error) {
+func (h *Handler) urlByHash(ctx context.Context, r domain.Request, hash string) (domain.Link, streams.History, error) {
 	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the hash %q", hash)
-	if !ValidHash(hash) {
-		return domain.Link{}, history{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+	if !hashes.Valid(hash) {
+		return domain.Link{}, streams.History{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
 	}
-	claims, err := h.load(ctx, events.StreamHash+hash)
+	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {
-		return domain.Link{}, history{}, err
+		return domain.Link{}, streams.History{}, err
 	}
-	claim := foldHash(hash, claims.events)
-	if claim.urlID == "" || claim.account != r.Account {
-		return domain.Link{}, history{}, missing
+	claim := hashes.Fold(hash, claims.Events)
+	if claim.URLID == "" || claim.Account != r.Account {
+		return domain.Link{}, streams.History{}, missing
 	}
-	loaded, err := h.load(ctx, events.StreamURL+claim.urlID)
+	loaded, err := h.streams.Load(ctx, events.StreamURL+claim.URLID)
 	if err != nil {
-		return domain.Link{}, history{}, err
+		return domain.Link{}, streams.History{}, err
 	}
-	url := domain.FoldLink(loaded.events)
-	if url.Live() && url.Hash == hash || loaded.holds(r.Command, events.StreamURL+claim.urlID) {
+	url := domain.FoldLink(loaded.Events)
+	if url.Live() && url.Hash == hash || loaded.Has(r.Command, events.StreamURL+claim.URLID) {
 		return url, loaded, nil
 	}
-	return domain.Link{}, history{}, missing
+	return domain.Link{}, streams.History{}, missing
 }

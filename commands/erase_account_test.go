@@ -8,7 +8,11 @@ import (
 	"sync"
 	"testing"
 
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/streams"
 	"linkledger/events"
 )
 
@@ -55,13 +59,8 @@ func sealing(t *testing.T) (s, fresh *stack, keys *drawer, account string) {
 	t.Helper()
 	keys = &drawer{keys: make(map[string][]byte)}
 	s = newStack(t)
-	again := func() *stack {
-		cfg := s.cfg
-		cfg.Keys, cfg.SealNotes = keys, true
-		return &stack{Handler: NewHandler(cfg), store: s.store, clock: s.clock}
-	}
-	s, fresh = again(), again()
-	opened, err := s.OpenAccount(t.Context(), request(""), "erin", "free")
+	s, fresh = s.again(Config{}, keys), s.again(Config{}, keys)
+	opened, err := s.Open(t.Context(), request(""), "erin", "free")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,17 +82,17 @@ func TestEraseAccount(t *testing.T) {
 	if loaded, err := s.store.Load(t.Context(), s.streamOf(t, "one")); err != nil || bytes.Contains(loaded[2].Data, []byte("second")) {
 		t.Fatalf("stored as %s, %v", loaded[2].Data, err)
 	}
-	wantTold(t, fresh.history(t, HistoryOf{Hash: "one"}).Entries[1:],
+	wantTold(t, fresh.history(t, audit.HistoryQuery{Hash: "one"}).Entries[1:],
 		`url.created.v1 by "`+account+`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> never sealed`,
 		`url.settings_changed.v1 by "`+account+`" note: never sealed -> first`,
 		`url.settings_changed.v1 by "`+account+`" note: first -> second`)
 
 	keys.fail = errors.New("the database is away")
-	if _, err := s.EraseAccount(t.Context(), request(""), "erin"); err == nil {
+	if _, err := s.Erase(t.Context(), request(""), "erin"); err == nil {
 		t.Fatal("an erasure whose key was not deleted is done")
 	}
 	for range 2 { // carries on, and does nothing more
-		if outcome, err := s.EraseAccount(t.Context(), request(""), "erin"); err != nil || !outcome.Account.Erased {
+		if outcome, err := s.Erase(t.Context(), request(""), "erin"); err != nil || !outcome.Account.Erased {
 			t.Fatalf("erased: %+v, %v", outcome, err)
 		}
 	}
@@ -105,7 +104,7 @@ func TestEraseAccount(t *testing.T) {
 	}
 	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
 	for name, s := range map[string]*stack{"who remembers the key": s, "who does not": fresh} {
-		entries := s.history(t, HistoryOf{Hash: "one", Account: account}).Entries[1:]
+		entries := s.history(t, audit.HistoryQuery{Hash: "one", Account: account}).Entries[1:]
 		wantTold(t, entries,
 			`url.created.v1 by "`+account+`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> erased`,
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`,
@@ -113,12 +112,12 @@ func TestEraseAccount(t *testing.T) {
 		if changes := entries[0].Changes; changes[1].Erased || !changes[2].Erased || !entries[2].Changes[0].Erased {
 			t.Errorf("%s is told what was erased: %+v", name, entries)
 		}
-		moment, err := s.URLAt(t.Context(), AtQuery{Hash: "one", Time: entries[0].Time})
-		if err != nil || moment.URL.Note != events.Erased || !moment.URL.NoteErased() {
+		moment, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: entries[0].Time})
+		if err != nil || moment.Link.Note != events.Erased || !moment.Link.NoteErased() {
 			t.Errorf("%s is told of the past: %+v, %v", name, moment, err)
 		}
 	}
-	fresh.notes = &noteKeys{keys: keys, seals: true} // which remembers no key
+	fresh = s.again(Config{}, keys) // which remembers no key
 	if _, err := fresh.edit(t, request(account), "one", EditURL{Note: new("too late")}); domain.KindOf(err) != domain.AccountGone {
 		t.Errorf("a note that comes later: %v", err)
 	}
@@ -134,7 +133,7 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 	if _, err := s.edit(t, edit, "one", EditURL{Note: new("sealed"), LongURL: new("https://example.com/2")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.EraseAccount(t.Context(), request(""), "erin"); err != nil {
+	if _, err := s.Erase(t.Context(), request(""), "erin"); err != nil {
 		t.Fatal(err)
 	}
 	operator := ownBatch("")
@@ -155,10 +154,10 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 func TestEraseAccountRefuses(t *testing.T) {
 	t.Parallel()
 	s, _, _, _ := sealing(t)
-	if _, err := s.EraseAccount(t.Context(), request(""), "nobody"); domain.KindOf(err) != domain.AccountNotFound {
+	if _, err := s.Erase(t.Context(), request(""), "nobody"); domain.KindOf(err) != domain.AccountNotFound {
 		t.Errorf("erasing nobody: %v", err)
 	}
-	if _, err := newStackOn(s).EraseAccount(t.Context(), request(""), "erin"); !errors.Is(err, ErrNothingSealed) {
+	if _, err := newStackOn(s).Erase(t.Context(), request(""), "erin"); !errors.Is(err, accounts.ErrNothingSealed) {
 		t.Errorf("erasing without keys: %v", err)
 	}
 }
@@ -168,28 +167,25 @@ func TestSealedNoteNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	s, fresh, keys, account := sealing(t)
 	s.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n"})
-	if _, err := newStackOn(s).History(t.Context(), HistoryOf{Hash: "one"}); !errors.Is(err, errNoKeys) {
+	if _, err := newStackOn(s).History(t.Context(), audit.HistoryQuery{Hash: "one"}); !errors.Is(err, streams.ErrNoKeys) {
 		t.Errorf("without keys: %v", err)
 	}
 	delete(keys.keys, account)
-	if _, err := fresh.History(t.Context(), HistoryOf{Hash: "one"}); err == nil || domain.KindOf(err) != 0 {
+	if _, err := fresh.History(t.Context(), audit.HistoryQuery{Hash: "one"}); err == nil || domain.KindOf(err) != 0 {
 		t.Errorf("with a lost key: %v", err)
 	}
 }
 
 // newStackOn returns a stack on the same log that seals nothing.
-func newStackOn(s *stack) *stack {
-	cfg := s.cfg
-	cfg.Keys, cfg.SealNotes = nil, false
-	return &stack{Handler: NewHandler(cfg), store: s.store, clock: s.clock}
-}
+func newStackOn(s *stack) *stack { return s.again(Config{}, nil) }
 
 // streamOf returns the stream of the link that claimed a hash last.
 func (s *stack) streamOf(t *testing.T, hash string) string {
 	t.Helper()
-	loaded, err := s.load(t.Context(), events.StreamHash+hash)
+	loaded, err := s.streams.Load(t.Context(), events.StreamHash+hash)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return events.StreamURL + foldHash(hash, loaded.events).urlID
+	claimants := hashes.LastClaimants(loaded.Events, "")
+	return events.StreamURL + claimants[len(claimants)-1]
 }

@@ -2,16 +2,20 @@ package commands
 
 import (
 	"fmt"
+	"log/slog"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -21,15 +25,35 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// stack is the write side and its reader, on an event store of its own.
 type stack struct {
 	*Handler
-	store *eventstore.Store
-	clock time.Time
+	*accounts.Accounts
+	*audit.Reader
+
+	store   *eventstore.Store
+	streams *streams.Streams
+	clock   time.Time
 }
 
-func newStack(t *testing.T) *stack {
+func newStack(t testing.TB) *stack {
 	s := &stack{store: eventstoretest.New(t), clock: commandstest.At}
-	s.Handler = NewHandler(Config{Store: s.store, Now: func() time.Time { return s.clock }})
+	return s.build(Config{}, nil)
+}
+
+// again returns another process on the same event store.
+func (s *stack) again(cfg Config, keys streams.NoteKeys) *stack {
+	return (&stack{store: s.store, clock: s.clock}).build(cfg, keys)
+}
+
+// build makes the parts anew: they remember nothing, and encrypt notes where there are keys.
+func (s *stack) build(cfg Config, keys streams.NoteKeys) *stack {
+	s.streams = streams.New(streams.Config{
+		Store: s.store, Now: func() time.Time { return s.clock }, Keys: keys, EncryptNotes: keys != nil,
+	})
+	cfg.Streams = s.streams
+	s.Handler, s.Accounts = NewHandler(cfg), accounts.New(s.streams, keys)
+	s.Reader = audit.New(s.streams, s.store, slog.New(slog.DiscardHandler))
 	return s
 }
 
@@ -82,7 +106,7 @@ func TestCreateURLs(t *testing.T) {
 		{LongURL: "https://example.com/3", CustomHash: "mine", Note: "0123456789012345678901234-", MaxClicks: 5, ExpirationDate: "2027-01-01"},
 	})
 	first, second, third := outcome.Items[0], outcome.Items[1], outcome.Items[2]
-	if first.Err != nil || !slices.Equal(first.Labels, []string{"Red", "blue"}) || !ValidHash(first.URL.Hash) {
+	if first.Err != nil || !slices.Equal(first.Labels, []string{"Red", "blue"}) || !hashes.Valid(first.URL.Hash) {
 		t.Errorf("first: %+v", first)
 	}
 	if domain.KindOf(second.Err) != domain.InvalidURL {
@@ -129,11 +153,11 @@ func TestConcurrentEditsAreNotLost(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	loaded, err := s.load(t.Context(), events.StreamURL+url.ID)
+	loaded, err := s.streams.Load(t.Context(), events.StreamURL+url.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tags := domain.FoldLink(loaded.events).Tags; len(tags) != 64 {
+	if tags := domain.FoldLink(loaded.Events).Tags; len(tags) != 64 {
 		t.Errorf("%d of 64 tags were kept", len(tags))
 	}
 }
@@ -236,31 +260,6 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-func TestCarryOut(t *testing.T) {
-	t.Parallel()
-	const n = 500
-	var mu sync.Mutex
-	orders := make(map[string][]int)
-	keys := func(i int) []string {
-		return []string{fmt.Sprint("third ", i%3), fmt.Sprint("fifth ", i%5), fmt.Sprint("fifth ", i%5)}
-	}
-	carryOut(n, keys, func(i int) {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, key := range keys(i)[:2] {
-			orders[key] = append(orders[key], i)
-		}
-	})
-	for key, order := range orders {
-		if !slices.IsSorted(order) {
-			t.Errorf("%s: %v", key, order)
-		}
-	}
-	if len(orders) != 8 {
-		t.Errorf("%d keys", len(orders))
-	}
-}
-
 func TestRenameAndBack(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -309,7 +308,7 @@ func TestCommandsAreRepeatable(t *testing.T) {
 
 func (s *stack) claimOnly(t *testing.T, account, hash, urlID string) {
 	t.Helper()
-	if _, err := s.claim(t.Context(), request(account), hash, urlID, eventstore.NoStream); err != nil {
+	if _, err := s.hashes.Claim(t.Context(), request(account), hash, urlID, eventstore.NoStream); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -319,10 +318,10 @@ func TestSpentClaimIsNotReused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.claimOnly(t, "a", "one", "url")
-	if again, err := s.claim(t.Context(), request("a"), "one", "url", eventstore.NoStream); err != nil || again != 0 {
+	if again, err := s.hashes.Claim(t.Context(), request("a"), "one", "url", eventstore.NoStream); err != nil || again != 0 {
 		t.Errorf("not spent: claim at %d, want 0, %v", again, err)
 	}
-	if next, err := s.claim(t.Context(), request("a"), "one", "url", 0); err != nil || next != 1 {
+	if next, err := s.hashes.Claim(t.Context(), request("a"), "one", "url", 0); err != nil || next != 1 {
 		t.Errorf("spent: claim at %d, want 1, %v", next, err)
 	}
 }
@@ -340,11 +339,11 @@ func TestOrphanedClaimIsTakenOver(t *testing.T) {
 	if err := create(); domain.KindOf(err) != domain.HashUnavailable {
 		t.Fatalf("within the minute: %v", err)
 	}
-	s.clock = s.clock.Add(claimTimeout)
+	s.clock = s.clock.Add(hashes.ClaimTimeout)
 	if err := create(); err != nil {
 		t.Fatalf("after the minute: %v", err)
 	}
-	_, err := s.append(t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, commandstest.Created())
+	_, err := s.streams.Append(t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, commandstest.Created())
 	if err == nil {
 		t.Error("the late link was created: its hash has two owners")
 	}
@@ -355,7 +354,7 @@ func TestOrphanedRenameIsTakenOver(t *testing.T) {
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "from"})
 	s.claimOnly(t, "a", "to", url.ID)
-	s.clock = s.clock.Add(claimTimeout)
+	s.clock = s.clock.Add(hashes.ClaimTimeout)
 	s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "to"})
 	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.claim_abandoned.v1")
 	if _, err := s.edit(t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")}); domain.KindOf(err) != domain.HashUnavailable {
@@ -369,7 +368,7 @@ func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "gone"})
 	deleted := events.URLDeleted{Account: "a", Hash: "gone", At: commandstest.At}
-	if _, err := s.append(t.Context(), request("a"), events.StreamURL+url.ID, 0, deleted); err != nil {
+	if _, err := s.streams.Append(t.Context(), request("a"), events.StreamURL+url.ID, 0, deleted); err != nil {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(time.Hour)
@@ -415,42 +414,42 @@ func TestAccounts(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	ctx := t.Context()
-	opened, err := s.OpenAccount(ctx, request(""), "demo", "free")
-	if err != nil || !opened.Account.Active || !SameKey(HashKey(opened.Key), opened.Account.KeyHash) {
+	opened, err := s.Open(ctx, request(""), "demo", "free")
+	if err != nil || !opened.Account.Active || !accounts.SameKey(accounts.HashKey(opened.Key), opened.Account.KeyHash) {
 		t.Fatalf("opened: %+v, %v", opened, err)
 	}
-	if _, err := s.OpenAccount(ctx, request(""), "demo", "free"); domain.KindOf(err) != domain.InvalidUsername {
+	if _, err := s.Open(ctx, request(""), "demo", "free"); domain.KindOf(err) != domain.InvalidUsername {
 		t.Errorf("opened twice: %v", err)
 	}
 	for _, name := range []string{"", "De mo", "-x", "a:b", "DEMO"} {
-		if _, err := s.OpenAccount(ctx, request(""), name, "free"); domain.KindOf(err) != domain.InvalidUsername {
+		if _, err := s.Open(ctx, request(""), name, "free"); domain.KindOf(err) != domain.InvalidUsername {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
 	rotated, err := s.RotateKey(ctx, request(""), "demo")
-	if err != nil || SameKey(HashKey(opened.Key), rotated.Account.KeyHash) || !SameKey(HashKey(rotated.Key), rotated.Account.KeyHash) {
+	if err != nil || accounts.SameKey(accounts.HashKey(opened.Key), rotated.Account.KeyHash) || !accounts.SameKey(accounts.HashKey(rotated.Key), rotated.Account.KeyHash) {
 		t.Errorf("rotated: %+v, %v", rotated, err)
 	}
 	for range 2 {
-		if changed, err := s.DeactivateAccount(ctx, request(""), "demo"); err != nil || changed.Account.Active {
+		if changed, err := s.Deactivate(ctx, request(""), "demo"); err != nil || changed.Account.Active {
 			t.Errorf("deactivated: %+v, %v", changed, err)
 		}
 	}
-	if changed, err := s.ReactivateAccount(ctx, request(""), "demo"); err != nil || !changed.Account.Active {
+	if changed, err := s.Reactivate(ctx, request(""), "demo"); err != nil || !changed.Account.Active {
 		t.Errorf("reactivated: %+v, %v", changed, err)
 	}
-	if changed, err := s.EditAccount(ctx, request(""), "demo", EditAccount{Plan: new("pro")}); err != nil || changed.Account.Plan != "pro" {
+	if changed, err := s.Edit(ctx, request(""), "demo", accounts.Change{Plan: new("pro")}); err != nil || changed.Account.Plan != "pro" {
 		t.Errorf("plan: %+v, %v", changed, err)
 	}
 	for _, day := range []string{"2027-12-31", "2027-12-31", ""} {
-		if changed, err := s.EditAccount(ctx, request(""), "demo", EditAccount{ExpirationDate: &day}); err != nil || changed.Account.ExpirationDate != day || changed.Account.Plan != "pro" {
+		if changed, err := s.Edit(ctx, request(""), "demo", accounts.Change{ExpirationDate: &day}); err != nil || changed.Account.ExpirationDate != day || changed.Account.Plan != "pro" {
 			t.Errorf("another expiration date: %+v, %v", changed, err)
 		}
 	}
-	if _, err := s.EditAccount(ctx, request(""), "demo", EditAccount{ExpirationDate: new("tomorrow")}); domain.KindOf(err) != domain.InvalidDate {
+	if _, err := s.Edit(ctx, request(""), "demo", accounts.Change{ExpirationDate: new("tomorrow")}); domain.KindOf(err) != domain.InvalidDate {
 		t.Errorf("a date that is none: %v", err)
 	}
-	if _, err := s.EditAccount(ctx, request(""), "nobody", EditAccount{Plan: new("pro")}); domain.KindOf(err) != domain.AccountNotFound {
+	if _, err := s.Edit(ctx, request(""), "nobody", accounts.Change{Plan: new("pro")}); domain.KindOf(err) != domain.AccountNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 	s.wantTypes(t, "account-"+opened.Account.ID, "account.opened.v1", "account.key_rotated.v1",
@@ -462,10 +461,9 @@ func TestAccounts(t *testing.T) {
 func TestClaimedUsernameCanBeOpened(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	if _, err := s.claimUsername(t.Context(), request(""), "demo"); err != nil {
-		t.Fatal(err)
-	}
-	if opened, err := s.OpenAccount(t.Context(), request(""), "demo", "free"); err != nil || opened.Account.ID == "" {
+	commandstest.AppendAll(t, s.store, events.StreamUsername+"demo", eventstore.NoStream,
+		events.UsernameClaimed{Username: "demo", Account: uuid.NewString(), At: commandstest.At})
+	if opened, err := s.Open(t.Context(), request(""), "demo", "free"); err != nil || opened.Account.ID == "" {
 		t.Errorf("%+v, %v", opened, err)
 	}
 }

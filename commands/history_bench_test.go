@@ -6,16 +6,16 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/audit"
 	"linkledger/commands/commandstest"
 	"linkledger/events"
 	"linkledger/events/eventstore"
-	"linkledger/events/eventstore/eventstoretest"
 )
 
 // BenchmarkHistory reads the history of a link with 1,000 changes.
 func BenchmarkHistory(b *testing.B) {
-	handler := NewHandler(Config{Store: eventstoretest.New(b)})
-	created := handler.CreateURLs(b.Context(), request("a"), []CreateURL{
+	s := newStack(b)
+	created := s.CreateURLs(b.Context(), request("a"), []CreateURL{
 		{LongURL: "https://example.com/", CustomHash: "one", Tags: []string{"red", "blue"}},
 	}).Items[0]
 	if created.Err != nil {
@@ -27,11 +27,11 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	r := request("a")
 	r.Command = uuid.New()
-	if _, err := handler.append(b.Context(), r, events.StreamURL+created.URL.ID, eventstore.Revision(0), changes...); err != nil {
+	if _, err := s.streams.Append(b.Context(), r, events.StreamURL+created.URL.ID, eventstore.Revision(0), changes...); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		history, err := handler.History(b.Context(), HistoryOf{Hash: "one", Account: "a"})
+		history, err := s.History(b.Context(), audit.HistoryQuery{Hash: "one", Account: "a"})
 		if err != nil || len(history.Entries) != 1002 {
 			b.Fatalf("%d entries, %v", len(history.Entries), err)
 		}

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -10,19 +11,22 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/audit"
+	"linkledger/commands/clicks"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
 
 // told writes entries as lines that tests compare: type, actor, and the changes.
-func told(entries []HistoryEntry) []string {
+func told(entries []audit.Entry) []string {
 	lines := make([]string, len(entries))
 	for i, e := range entries {
 		var line strings.Builder
 		actor := e.Actor.Account
-		if e.Actor.Kind != ByAccount {
+		if e.Actor.Kind != audit.ByAccount {
 			actor = string(e.Actor.Kind)
 		}
 		fmt.Fprintf(&line, "%s by %q", e.Type, actor)
@@ -34,14 +38,14 @@ func told(entries []HistoryEntry) []string {
 	return lines
 }
 
-func wantTold(t *testing.T, entries []HistoryEntry, want ...string) {
+func wantTold(t *testing.T, entries []audit.Entry, want ...string) {
 	t.Helper()
 	if got := told(entries); !slices.Equal(got, want) {
 		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-func (s *stack) history(t *testing.T, of HistoryOf) HashHistory {
+func (s *stack) history(t *testing.T, of audit.HistoryQuery) audit.History {
 	t.Helper()
 	history, err := s.History(t.Context(), of)
 	if err != nil {
@@ -91,7 +95,7 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 		}
 	}
 
-	history := s.history(t, HistoryOf{Hash: "one"})
+	history := s.history(t, audit.HistoryQuery{Hash: "one"})
 	wantTold(
 		t, history.Entries,
 		`hash.claimed.v1 by "a" claimed_by: <nil> -> `+url.ID,
@@ -111,9 +115,9 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 		`url.deleted.v1 by "a" deleted: false -> true`,
 	)
 	hour := func(n int) time.Time { return commandstest.At.Add(time.Duration(n) * time.Hour) }
-	want := []LinkLife{{
+	want := []audit.LinkLife{{
 		ID: url.ID, Account: "a", CreatedAt: commandstest.At, DeletedAt: hour(6),
-		Tenures: []Tenure{{Hash: "one", From: commandstest.At, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)}},
+		Tenures: []audit.Tenure{{Hash: "one", From: commandstest.At, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)}},
 	}}
 	if !reflect.DeepEqual(history.Links, want) {
 		t.Errorf("links %+v, want %+v", history.Links, want)
@@ -125,7 +129,7 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 		}
 	}
 	// From the link's last hash the same life is found; only the claims are those of the other hash.
-	if last := s.history(t, HistoryOf{Hash: "two"}); !reflect.DeepEqual(last.Links, want) || len(last.Entries) != len(history.Entries) {
+	if last := s.history(t, audit.HistoryQuery{Hash: "two"}); !reflect.DeepEqual(last.Links, want) || len(last.Entries) != len(history.Entries) {
 		t.Errorf("by its last hash: %+v", last)
 	}
 }
@@ -138,17 +142,17 @@ func TestHistoryFollowsFormerOwners(t *testing.T) {
 	second := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
 	s.mustEdit(t, "two", EditURL{Note: new("still its own")})
 
-	history := s.history(t, HistoryOf{Hash: "one", Account: "a"})
+	history := s.history(t, audit.HistoryQuery{Hash: "one", Account: "a"})
 	if len(history.Links) != 2 || history.Links[0].ID != first.ID || history.Links[1].ID != second.ID {
 		t.Fatalf("links %+v", history.Links)
 	}
 	if last := history.Entries[len(history.Entries)-1]; last.Link != first.ID || last.Type != "url.settings_changed.v1" {
 		t.Errorf("the last event is %+v", last)
 	}
-	if !slices.IsSortedFunc(history.Entries, func(a, b HistoryEntry) int { return byPosition(a.Position, b.Position) }) {
+	if !slices.IsSortedFunc(history.Entries, func(a, b audit.Entry) int { return cmp.Compare(a.Position.Commit, b.Position.Commit) }) {
 		t.Error("not in the order of the log")
 	}
-	if last := s.history(t, HistoryOf{Hash: "one", MaxLinks: 1}); last.MoreLinks != 1 || len(last.Links) != 1 || last.Links[0].ID != second.ID {
+	if last := s.history(t, audit.HistoryQuery{Hash: "one", MaxLinks: 1}); last.MoreLinks != 1 || len(last.Links) != 1 || last.Links[0].ID != second.ID {
 		t.Errorf("one link at most: %+v", last)
 	}
 }
@@ -158,32 +162,32 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	late := uuid.NewString()
-	if _, err := s.claim(ctx, request("a"), "one", late, eventstore.NoStream); err != nil {
+	if _, err := s.hashes.Claim(ctx, request("a"), "one", late, eventstore.NoStream); err != nil {
 		t.Fatal(err)
 	}
-	s.clock = s.clock.Add(2 * claimTimeout)
+	s.clock = s.clock.Add(2 * hashes.ClaimTimeout)
 	url := s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "one"})
 
-	ofA := s.history(t, HistoryOf{Hash: "one", Account: "a"})
+	ofA := s.history(t, audit.HistoryQuery{Hash: "one", Account: "a"})
 	wantTold(
 		t, ofA.Entries, `hash.claimed.v1 by "a" claimed_by: <nil> -> `+late, `url.claim_abandoned.v1 by "foreign"`,
 	)
-	if abandoned := ofA.Entries[1]; abandoned.Actor != (Actor{Kind: ByForeign}) || abandoned.Request != "" || abandoned.Batch != "" {
+	if abandoned := ofA.Entries[1]; abandoned.Actor != (audit.Actor{Kind: audit.ByForeign}) || abandoned.Request != "" || abandoned.Batch != "" {
 		t.Errorf("told of another account: %+v", abandoned)
 	}
 	if len(ofA.Links) != 0 {
 		t.Errorf("links that never came: %+v", ofA.Links)
 	}
-	ofB := s.history(t, HistoryOf{Hash: "one", Account: "b"})
+	ofB := s.history(t, audit.HistoryQuery{Hash: "one", Account: "b"})
 	wantTold(
 		t, ofB.Entries, `hash.claimed.v1 by "b" claimed_by: <nil> -> `+url.ID,
 		`url.created.v1 by "b" hash: <nil> -> one long_url: <nil> -> https://example.com`,
 	)
-	if all := s.history(t, HistoryOf{Hash: "one"}); len(all.Entries) != 4 || all.Entries[1].Actor.Account != "b" {
+	if all := s.history(t, audit.HistoryQuery{Hash: "one"}); len(all.Entries) != 4 || all.Entries[1].Actor.Account != "b" {
 		t.Errorf("to an operator: %v", told(all.Entries))
 	}
 	for hash, want := range map[string]domain.Kind{"one": domain.URLNotFound, "none": domain.URLNotFound, "n o n e": domain.InvalidHash} {
-		if _, err := s.History(ctx, HistoryOf{Hash: hash, Account: "c"}); domain.KindOf(err) != want {
+		if _, err := s.History(ctx, audit.HistoryQuery{Hash: hash, Account: "c"}); domain.KindOf(err) != want {
 			t.Errorf("history of %q to a stranger: %v", hash, err)
 		}
 	}
@@ -195,13 +199,13 @@ func TestReplayHistory(t *testing.T) {
 	other := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/other"})
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	click := func(visitor string, links ...string) {
-		clicks := make([]Click, len(links))
+		recorded := make([]clicks.Click, len(links))
 		for i, link := range links {
-			clicks[i] = Click{URLID: link, Visitor: visitor, At: commandstest.At}
+			recorded[i] = clicks.Click{URLID: link, Visitor: visitor, At: commandstest.At}
 		}
 		_, err := s.store.Append(ctx, eventstore.Write{
 			Stream: events.StreamClicks + uuid.NewString(), Expected: eventstore.NoStream, Command: uuid.New(),
-			Events: []events.Event{events.ClicksRecorded{Clicks: clicks}},
+			Events: []events.Event{events.ClicksRecorded{Clicks: recorded}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -213,7 +217,7 @@ func TestReplayHistory(t *testing.T) {
 	click("v3", url.ID)
 
 	var replayed []string
-	err := s.ReplayHistory(ctx, s.history(t, HistoryOf{Hash: "one"}), func(e HistoryEntry) error {
+	err := s.Replay(ctx, s.history(t, audit.HistoryQuery{Hash: "one"}), func(e audit.Entry) error {
 		replayed = append(replayed, e.Type+e.Actor.Visitor)
 		if e.Link != url.ID {
 			t.Errorf("entry of another link: %+v", e)

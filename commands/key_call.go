@@ -23,18 +23,18 @@ func (h *Handler) KeyCall(ctx context.Context, r domain.Request, name string, co
 	stream := events.StreamCall + r.Account + "-" + hex.EncodeToString(of[:])
 	mac := hmac.New(sha256.New, []byte(name))
 	mac.Write(content)
-	keyed := events.CallKeyed{Account: r.Account, Digest: hex.EncodeToString(mac.Sum(nil)), At: h.now()}
+	keyed := events.CallKeyed{Account: r.Account, Digest: hex.EncodeToString(mac.Sum(nil)), At: h.streams.Now()}
 	r.Command = uuid.NewSHA1(r.Command, []byte(keyed.Digest)) // or the event store took another content for a repeat
-	_, err := h.append(ctx, r, stream, eventstore.NoStream, keyed)
+	_, err := h.streams.Append(ctx, r, stream, eventstore.NoStream, keyed)
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		return err
 	}
-	loaded, err := h.load(ctx, stream)
+	loaded, err := h.streams.Load(ctx, stream)
 	if err != nil {
 		return err
 	}
-	if len(loaded.events) > 0 {
-		if first, ok := loaded.events[0].(events.CallKeyed); ok && hmac.Equal([]byte(first.Digest), []byte(keyed.Digest)) {
+	if len(loaded.Events) > 0 {
+		if first, ok := loaded.Events[0].(events.CallKeyed); ok && hmac.Equal([]byte(first.Digest), []byte(keyed.Digest)) {
 			return nil
 		}
 	}

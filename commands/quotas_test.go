@@ -13,8 +13,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/commands/batch"
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
@@ -29,7 +33,7 @@ type limitedNodes struct {
 	stale  atomic.Int64 // how often the read model still answers what it did before
 
 	mu    sync.Mutex
-	known Existing
+	known linkquota.Existing
 }
 
 func newLimitedNodes(t *testing.T, n int) *limitedNodes {
@@ -41,8 +45,8 @@ func newLimitedNodes(t *testing.T, n int) *limitedNodes {
 	for range n {
 		store := eventstoretest.Open(t, l.server.URL())
 		now := func() time.Time { return *l.clock.Load() }
-		quotas := NewQuotas(QuotasConfig{Store: store, Now: now, Existing: l.existing})
-		l.nodes = append(l.nodes, NewHandler(Config{Store: store, Now: now, Quotas: quotas}))
+		quotas := linkquota.New(linkquota.Config{Store: store, Now: now, Existing: l.existing})
+		l.nodes = append(l.nodes, NewHandler(Config{Streams: streams.New(streams.Config{Store: store, Now: now}), Quotas: quotas}))
 	}
 	return l
 }
@@ -53,7 +57,7 @@ func (l *limitedNodes) pass(d time.Duration) {
 }
 
 // existing stands in for the read model of the one account of a test.
-func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (Existing, error) {
+func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (linkquota.Existing, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stale.Add(-1) >= 0 {
@@ -61,9 +65,9 @@ func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (Exi
 	}
 	head, err := l.store.Head(ctx)
 	if err != nil {
-		return Existing{}, err
+		return linkquota.Existing{}, err
 	}
-	err = l.store.ReadLog(ctx, l.known.position(), head, func(batch []eventstore.Recorded) error {
+	err = l.store.ReadLog(ctx, eventstore.Position{Commit: l.known.Commit, Prepare: l.known.Prepare}, head, func(batch []eventstore.Recorded) error {
 		for _, r := range batch {
 			if r.IsSystem() {
 				continue
@@ -173,14 +177,17 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 		return domain.KindOf(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
 	}
 	killed := l.nodes[0].cfg.Quotas
-	claimants := []*claimant{killed.ask("a", plan, "late", false), killed.ask("a", plan, "made", false)}
-	for _, c := range claimants {
-		if _, err := killed.wait(t.Context(), c); err != nil {
-			t.Fatal(err)
+	var reservedAt [2]time.Time
+	commandstest.Together(2, func(i int) {
+		var err error
+		reservedAt[i], err = killed.Reserve(limited(plan), batch.NewTurns(1), 0).
+			Take(t.Context(), []string{"late", "made"}[i], commandstest.At)
+		if err != nil {
+			t.Error(err)
 		}
-	}
+	})
 	made := commandstest.Created()
-	made.URLID, made.Account, made.At = "made", "a", claimants[1].at
+	made.URLID, made.Account, made.At = "made", "a", reservedAt[1]
 	write := eventstore.Write{
 		Stream: events.StreamURL + "made", Expected: eventstore.NoStream, Command: request("").Command, Events: []events.Event{made},
 	}
@@ -190,7 +197,7 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	if first, second := create(), create(); first != 0 || second != domain.URLLimitReached {
 		t.Errorf("with a late link: %v and %v", first, second)
 	}
-	l.pass(claimTimeout + time.Second)
+	l.pass(hashes.ClaimTimeout + time.Second)
 	commandstest.Together(2, func(int) { create() })
 	if first, second := create(), l.live(t); first != domain.URLLimitReached || second != 3 {
 		t.Errorf("%d links, and one more is %v", second, first)
@@ -242,15 +249,14 @@ func TestRoomOfTheOtherNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 2}
-	var rooms [2]place
+	var reservations [2]*linkquota.Reservation
 	for i, node := range l.nodes {
-		c := node.cfg.Quotas.ask("a", plan, fmt.Sprint("u", i), false)
-		if _, err := node.cfg.Quotas.wait(t.Context(), c); err != nil {
+		reservations[i] = node.cfg.Quotas.Reserve(limited(plan), batch.NewTurns(1), 0)
+		if _, err := reservations[i].Take(t.Context(), fmt.Sprint("u", i), commandstest.At); err != nil {
 			t.Fatal(err)
 		}
-		rooms[i] = place{c.link, c.at.UnixMicro()}
 	}
-	l.nodes[0].cfg.Quotas.giveBack("a", rooms[0])
+	reservations[0].GiveBack()
 	if item := l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0]; item.Err != nil {
 		t.Error(item.Err)
 	}
@@ -289,9 +295,9 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	left, leave := context.WithCancel(t.Context())
 	leave()
 	for i := range 20 {
-		c := quotas.ask("a", plan, fmt.Sprint("left", i), false)
-		if _, err := quotas.wait(left, c); err == nil { // it was faster
-			quotas.giveBack("a", place{c.link, c.at.UnixMicro()})
+		reservation := quotas.Reserve(limited(plan), batch.NewTurns(1), 0)
+		if _, err := reservation.Take(left, fmt.Sprint("left", i), commandstest.At); err == nil { // it was faster
+			reservation.GiveBack()
 		}
 	}
 	if item := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0]; item.Err != nil {
@@ -304,13 +310,13 @@ func TestManyLinksAtATime(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
 	quotas := l.nodes[0].cfg.Quotas
-	commandstest.Together(2*maxPending, func(i int) {
-		c := quotas.ask("a", domain.Plan{URLs: 3 * maxPending}, uuid.NewString(), false)
-		if _, err := quotas.wait(t.Context(), c); err != nil {
+	commandstest.Together(2*linkquota.MaxPending, func(int) {
+		reservation := quotas.Reserve(limited(domain.Plan{URLs: 3 * linkquota.MaxPending}), batch.NewTurns(1), 0)
+		_, err := reservation.Take(t.Context(), uuid.NewString(), commandstest.At)
+		if err != nil {
 			t.Error(err)
-			return
 		}
-		quotas.came("a", place{c.link, c.at.UnixMicro()})
+		reservation.Used(err)
 	})
 }
 
@@ -324,7 +330,8 @@ func TestQuotasWithoutTheEventStore(t *testing.T) {
 	l.live(t)
 	l.stale.Store(math.MaxInt64)
 	l.server.Stop()
-	if _, err := l.nodes[0].cfg.Quotas.wait(t.Context(), l.nodes[0].cfg.Quotas.ask("a", plan, "u", false)); !errors.Is(err, ErrUnavailable) {
+	reservation := l.nodes[0].cfg.Quotas.Reserve(r, batch.NewTurns(1), 0)
+	if _, err := reservation.Take(t.Context(), "u", commandstest.At); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("without the event store: %v", err)
 	}
 	l.server.Start()

@@ -11,7 +11,7 @@ import (
 func (h *Handler) ResetStats(ctx context.Context, r domain.Request, refs []Ref) []URLOutcome {
 	return h.eachURL(r, refs, func(r domain.Request, ref Ref) (URLOutcome, error) {
 		return h.changeURL(ctx, r, ref, func(domain.Link) ([]events.Event, error) {
-			return []events.Event{events.URLStatsReset{At: h.now()}}, nil
+			return []events.Event{events.URLStatsReset{At: h.streams.Now()}}, nil
 		})
 	})
 }

@@ -5,7 +5,11 @@ import (
 	"errors"
 	"slices"
 
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/streams"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -27,15 +31,15 @@ type RestoreURL struct {
 // HashUnavailable where another link has the hash by now, URLLimitReached where a deleted link has no room, and InvalidURL
 // and URLNotAllowed where the destination is no longer allowed.
 func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) URLOutcome {
-	outcome, err := retry(func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) })
+	outcome, err := eventstore.Retry(func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) })
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	tags, err := h.load(ctx, events.StreamTags+outcome.URL.Account)
+	tags, err := h.streams.Load(ctx, events.StreamTags+outcome.URL.Account)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome.Labels = domain.FoldTags(tags.events).Labels(outcome.URL.Tags)
+	outcome.Labels = domain.FoldTags(tags.Events).Labels(outcome.URL.Tags)
 	return outcome
 }
 
@@ -45,17 +49,17 @@ func (h *Handler) tryRestoreURL(ctx context.Context, r domain.Request, restore R
 		return URLOutcome{}, err
 	}
 	loaded := lives[0]
-	url := domain.FoldLink(loaded.events)
+	url := domain.FoldLink(loaded.Events)
 	if r.Operator {
 		r.Account = url.Account
 	}
 	switch {
-	case loaded.holds(r.Command, events.StreamURL+url.ID):
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
-	case restore.Version == nil && url.Live() && len(lives) > 1 && !loaded.wasRestored():
+	case loaded.Has(r.Command, events.StreamURL+url.ID):
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
+	case restore.Version == nil && url.Live() && len(lives) > 1 && !wasRestored(loaded):
 		return URLOutcome{}, domain.ErrHashGivenAway(url.Hash)
 	}
-	was, err := loaded.version(restore.Version)
+	was, err := versionOf(loaded, restore.Version)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -64,22 +68,22 @@ func (h *Handler) tryRestoreURL(ctx context.Context, r domain.Request, restore R
 
 // livesUnder loads the links of the account that live under a hash, or lived under it when they were deleted, in the
 // reverse order of their last claims.
-func (h *Handler) livesUnder(ctx context.Context, r domain.Request, hash string) ([]history, error) {
-	if !ValidHash(hash) {
+func (h *Handler) livesUnder(ctx context.Context, r domain.Request, hash string) ([]streams.History, error) {
+	if !hashes.Valid(hash) {
 		return nil, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
 	}
-	claims, err := h.load(ctx, events.StreamHash+hash)
+	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {
 		return nil, err
 	}
-	links := lastClaimants(claims.stored(), r.Account)
-	var lives []history
+	links := hashes.LastClaimants(claims.Events, r.Account)
+	var lives []streams.History
 	for _, link := range slices.Backward(links[max(0, len(links)-maxRestorable):]) {
-		loaded, err := h.load(ctx, events.StreamURL+link)
+		loaded, err := h.streams.Load(ctx, events.StreamURL+link)
 		if err != nil {
 			return nil, err
 		}
-		if url := domain.FoldLink(loaded.events); url.ID != "" && url.Hash == hash {
+		if url := domain.FoldLink(loaded.Events); url.ID != "" && url.Hash == hash {
 			lives = append(lives, loaded)
 		}
 	}
@@ -89,23 +93,23 @@ func (h *Handler) livesUnder(ctx context.Context, r domain.Request, hash string)
 	return lives, nil
 }
 
-func (l history) wasRestored() bool {
-	return slices.ContainsFunc(l.events, func(e events.Event) bool { _, ok := e.(events.URLRestored); return ok })
+func wasRestored(l streams.History) bool {
+	return slices.ContainsFunc(l.Events, func(e events.Event) bool { _, ok := e.(events.URLRestored); return ok })
 }
 
-// version returns a link as it was right after an event of its stream; nil means the last one, as if it had not deleted
+// versionOf returns a link as it was right after an event of its stream; nil means the last one, as if it had not deleted
 // the link.
-func (l history) version(revision *int64) (domain.Link, error) {
+func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	if revision == nil {
-		url := domain.FoldLink(l.events)
+		url := domain.FoldLink(l.Events)
 		url.Deleted = false
 		return url, nil
 	}
-	last := int64(l.revision())
+	last := int64(l.Revision())
 	if *revision < 0 || *revision > last {
 		return domain.Link{}, domain.Refuse(domain.InvalidValue, "The URL has the versions 0 to %d, not %d", last, *revision)
 	}
-	url := domain.FoldLink(l.events[:*revision+1])
+	url := domain.FoldLink(l.Events[:*revision+1])
 	if !url.Live() {
 		return domain.Link{}, domain.Refuse(domain.InvalidValue, "In version %d the URL is deleted, choose another one", *revision)
 	}
@@ -113,14 +117,14 @@ func (l history) version(revision *int64) (domain.Link, error) {
 }
 
 // bringBack makes a link as it was, with further events if there are any.
-func (h *Handler) bringBack(ctx context.Context, r domain.Request, url domain.Link, loaded history, was domain.Link, further ...events.Event) (URLOutcome, error) {
+func (h *Handler) bringBack(ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, was domain.Link, further ...events.Event) (URLOutcome, error) {
 	if url.Deleted || was.LongURL != url.LongURL {
 		if err := h.cfg.Destinations.Check(was.LongURL, r.ShortHost); err != nil {
 			return URLOutcome{}, err
 		}
 	}
 	if r.Operator { // who alone still gets here for an account that was erased
-		erased, err := h.isErased(ctx, url.Account)
+		erased, err := accounts.IsErased(ctx, h.streams, url.Account)
 		if err != nil {
 			return URLOutcome{}, err
 		}
@@ -128,21 +132,21 @@ func (h *Handler) bringBack(ctx context.Context, r domain.Request, url domain.Li
 			was.Note, was.Erased = url.Note, url.Erased
 		}
 	}
-	at := h.now()
-	var room *room
+	at := h.streams.Now()
+	var room *linkquota.Reservation
 	if url.Deleted {
-		room = h.roomToRestore(r)
-		defer room.giveBack() // where nothing has come of it
+		room = h.cfg.Quotas.ReserveToRestore(r)
+		defer room.GiveBack() // where nothing has come of it
 		var err error
-		if at, err = room.take(ctx, url.ID, at); err != nil {
+		if at, err = room.Take(ctx, url.ID, at); err != nil {
 			return URLOutcome{}, err
 		}
 	}
 	var claim eventstore.Revision
 	if url.Deleted || was.Hash != url.Hash {
 		var err error
-		claim, err = h.claim(ctx, r, was.Hash, url.ID, url.SpentRevision(was.Hash))
-		if errors.Is(err, errHashTaken) {
+		claim, err = h.hashes.Claim(ctx, r, was.Hash, url.ID, url.SpentRevision(was.Hash))
+		if errors.Is(err, hashes.ErrTaken) {
 			return URLOutcome{}, domain.ErrHashGivenAway(was.Hash)
 		}
 		if err != nil {
@@ -151,7 +155,7 @@ func (h *Handler) bringBack(ctx context.Context, r domain.Request, url domain.Li
 	}
 	outcome, err := h.commit(ctx, r, url, loaded, append(url.Restore(was, claim, at), further...))
 	if url.Deleted {
-		room.used(err)
+		room.Used(err)
 	}
 	return outcome, err
 }

@@ -9,7 +9,9 @@ import (
 	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -67,7 +69,7 @@ func TestRestoreDeleted(t *testing.T) {
 	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("the hash of a restored link, for another account: %v", err)
 	}
-	life := s.history(t, HistoryOf{Hash: "one"}).Links[0]
+	life := s.history(t, audit.HistoryQuery{Hash: "one"}).Links[0]
 	if len(life.Tenures) != 2 || !life.DeletedAt.IsZero() {
 		t.Errorf("its life: %+v", life)
 	}
@@ -116,8 +118,8 @@ func TestRestoreRefuses(t *testing.T) {
 	if url, err := s.restore(t, "one", nil); err != nil || url.LongURL != "https://example.com/1" {
 		t.Errorf("after room was made: %+v, %v", url, err)
 	}
-	if moment, err := s.URLAt(t.Context(), AtQuery{Hash: "one", Time: s.clock.AddDate(100, 0, 0)}); err != nil || moment.URL.LongURL != "https://example.com/1" {
-		t.Errorf("now the hash leads to %+v, %v", moment.URL, err)
+	if moment, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: s.clock.AddDate(100, 0, 0)}); err != nil || moment.Link.LongURL != "https://example.com/1" {
+		t.Errorf("now the hash leads to %+v, %v", moment.Link, err)
 	}
 }
 
@@ -131,9 +133,9 @@ func TestRestoreByOperator(t *testing.T) {
 	if outcome := s.RestoreURL(t.Context(), r, RestoreURL{Hash: "one"}); outcome.Err != nil || outcome.URL.Account != "a" {
 		t.Fatalf("restored: %+v", outcome)
 	}
-	entries := s.history(t, HistoryOf{Hash: "one"}).Entries
+	entries := s.history(t, audit.HistoryQuery{Hash: "one"}).Entries
 	for _, e := range entries[len(entries)-2:] {
-		if e.Actor.Kind != ByOperator {
+		if e.Actor.Kind != audit.ByOperator {
 			t.Errorf("%s by %+v", e.Type, e.Actor)
 		}
 	}
@@ -146,10 +148,10 @@ func TestHashStaysWithItsAccount(t *testing.T) {
 	s := newStack(t)
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	s.mustDelete(t, "one")
-	if _, err := s.claim(t.Context(), request("a"), "one", uuid.NewString(), eventstore.NoStream); err != nil {
+	if _, err := s.hashes.Claim(t.Context(), request("a"), "one", uuid.NewString(), eventstore.NoStream); err != nil {
 		t.Fatal(err)
 	}
-	s.clock = s.clock.Add(2 * claimTimeout)
+	s.clock = s.clock.Add(2 * hashes.ClaimTimeout)
 	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("another account: %v", err)
 	}
@@ -191,12 +193,12 @@ func TestRestoredIsTheVersion(t *testing.T) {
 		if rapid.Bool().Draw(rt, "deleted") {
 			s.mustDelete(t, hash)
 		}
-		loaded, err := s.load(t.Context(), events.StreamURL+made.ID)
+		loaded, err := s.streams.Load(t.Context(), events.StreamURL+made.ID)
 		if err != nil {
 			rt.Fatal(err)
 		}
-		version := rapid.Int64Range(0, int64(loaded.revision())).Draw(rt, "version")
-		want := domain.FoldLink(loaded.events[:version+1])
+		version := rapid.Int64Range(0, int64(loaded.Revision())).Draw(rt, "version")
+		want := domain.FoldLink(loaded.Events[:version+1])
 		if want.Deleted {
 			return
 		}
@@ -211,9 +213,9 @@ func TestRestoredIsTheVersion(t *testing.T) {
 			}
 			hash, position = outcome.URL.Hash, outcome.Position
 		}
-		if loaded, err = s.load(t.Context(), events.StreamURL+made.ID); err != nil {
+		if loaded, err = s.streams.Load(t.Context(), events.StreamURL+made.ID); err != nil {
 			rt.Fatal(err)
 		}
-		wantRecord(rt, domain.FoldLink(loaded.events), want)
+		wantRecord(rt, domain.FoldLink(loaded.Events), want)
 	})
 }

@@ -2,12 +2,11 @@ package commands
 
 import (
 	"errors"
-	"slices"
 	"testing"
-	"time"
 
 	"linkledger/commands/commandstest"
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -77,7 +76,7 @@ func TestRoomOfALateRestoration(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := l.nodes[0].cfg.Quotas
-	room, err := killed.wait(t.Context(), killed.ask("a", plan, old.ID, true))
+	room, err := killed.ReserveToRestore(limited(plan)).Take(t.Context(), old.ID, commandstest.At)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +86,7 @@ func TestRoomOfALateRestoration(t *testing.T) {
 	if got := create(); got != domain.URLLimitReached {
 		t.Errorf("beside a restoration under way: %v", got)
 	}
-	l.pass(2 * claimTimeout)
+	l.pass(2 * hashes.ClaimTimeout)
 	if got := create(); got != 0 {
 		t.Errorf("a minute later: %v", got)
 	}
@@ -97,26 +96,5 @@ func TestRoomOfALateRestoration(t *testing.T) {
 	})
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		t.Errorf("the late restoration came after all: %v", err)
-	}
-}
-
-func TestFateOfARestoration(t *testing.T) {
-	t.Parallel()
-	p := events.PendingLink{URLID: "u", At: commandstest.At.Add(time.Hour), Restored: true}
-	gone := slices.Clip([]events.Event{commandstest.Created(), events.URLDeleted{At: commandstest.At}})
-	mine, other := events.URLRestored{Hash: "h", At: p.At}, events.URLRestored{Hash: "h", At: commandstest.At.Add(time.Minute)}
-	for name, tc := range map[string]struct {
-		history []events.Event
-		want    fate
-	}{
-		"under way":               {gone, fateOpen},
-		"came":                    {append(gone, mine), fateCame},
-		"came and went":           {append(gone, mine, events.URLDeleted{At: commandstest.At}), fateCame},
-		"another one came":        {append(gone, other), fateNever},
-		"another one was deleted": {append(gone, other, events.URLDeleted{At: commandstest.At}), fateOpen},
-	} {
-		if got := fateOf(p, tc.history); got != tc.want {
-			t.Errorf("%s: %v, want %v", name, got, tc.want)
-		}
 	}
 }

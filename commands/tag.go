@@ -27,7 +27,7 @@ func (h *Handler) CreateTag(ctx context.Context, r domain.Request, label string)
 
 // RenameTag gives a tag another label. It refuses with TagNotFound and InvalidLabel.
 func (h *Handler) RenameTag(ctx context.Context, r domain.Request, label, to string) (TagOutcome, error) {
-	tags, position, err := h.changeTags(ctx, r, func(t domain.Tags) ([]events.Event, error) { return t.Rename(label, to, h.now()) })
+	tags, position, err := h.changeTags(ctx, r, func(t domain.Tags) ([]events.Event, error) { return t.Rename(label, to, h.streams.Now()) })
 	if err != nil {
 		return TagOutcome{}, err
 	}
@@ -37,7 +37,7 @@ func (h *Handler) RenameTag(ctx context.Context, r domain.Request, label, to str
 
 // DeleteTag removes a tag from the account and so from all its links. It refuses with TagNotFound.
 func (h *Handler) DeleteTag(ctx context.Context, r domain.Request, label string) (eventstore.Position, error) {
-	_, position, err := h.changeTags(ctx, r, func(t domain.Tags) ([]events.Event, error) { return t.Delete(label, h.now()) })
+	_, position, err := h.changeTags(ctx, r, func(t domain.Tags) ([]events.Event, error) { return t.Delete(label, h.streams.Now()) })
 	return position, err
 }
 
@@ -46,7 +46,7 @@ func (h *Handler) DeleteTag(ctx context.Context, r domain.Request, label string)
 func (h *Handler) ensureTags(ctx context.Context, r domain.Request, items [][]string) (domain.Tags, []error, eventstore.Position, error) {
 	refused := make([]error, len(items))
 	tags, position, err := h.changeTags(ctx, r, func(t domain.Tags) (created []events.Event, err error) {
-		created, refused = t.Create(r.Account, items, r.Command, h.now())
+		created, refused = t.Create(r.Account, items, r.Command, h.streams.Now())
 		return created, nil
 	})
 	return tags, refused, position, err
@@ -57,21 +57,21 @@ func (h *Handler) ensureTags(ctx context.Context, r domain.Request, items [][]st
 func (h *Handler) changeTags(ctx context.Context, r domain.Request, decide func(domain.Tags) ([]events.Event, error)) (domain.Tags, eventstore.Position, error) {
 	stream := events.StreamTags + r.Account
 	var position eventstore.Position
-	tags, err := retry(func() (domain.Tags, error) {
-		loaded, err := h.load(ctx, stream)
+	tags, err := eventstore.Retry(func() (domain.Tags, error) {
+		loaded, err := h.streams.Load(ctx, stream)
 		if err != nil {
 			return domain.Tags{}, err
 		}
-		tags := domain.FoldTags(loaded.events)
-		position = loaded.position()
+		tags := domain.FoldTags(loaded.Events)
+		position = loaded.Position()
 		changes, err := decide(tags)
-		if loaded.holds(r.Command, stream) {
+		if loaded.Has(r.Command, stream) {
 			return tags, nil
 		}
 		if err != nil || len(changes) == 0 {
 			return tags, err
 		}
-		appended, err := h.append(ctx, r, stream, loaded.revision(), changes...)
+		appended, err := h.streams.Append(ctx, r, stream, loaded.Revision(), changes...)
 		position = appended.Position
 		for _, e := range changes {
 			tags.Apply(e)

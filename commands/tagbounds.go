@@ -19,11 +19,11 @@ func (h *Handler) withinTagBound(ctx context.Context, u domain.Link, c domain.Li
 		return domain.LinkChange{}, domain.ErrTooManyTags(least)
 	}
 	// What the link has was created before the link was loaded, so what is not among the tags now was deleted.
-	loaded, err := h.load(ctx, events.StreamTags+u.Account)
+	loaded, err := h.streams.Load(ctx, events.StreamTags+u.Account)
 	if err != nil {
 		return domain.LinkChange{}, err
 	}
-	c, left := u.WithoutDeleted(c, domain.FoldTags(loaded.events))
+	c, left := u.WithoutDeleted(c, domain.FoldTags(loaded.Events))
 	if left > domain.MaxLinkTags {
 		return domain.LinkChange{}, domain.ErrTooManyTags(left)
 	}

@@ -100,7 +100,7 @@ func TestDeletedTagsTakeNoRoom(t *testing.T) {
 func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	id := taggedLink(t, s.Handler, 200, 150)
+	id := taggedLink(t, s.store, 200, 150)
 	edit := func(tags ...string) (domain.Link, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
 	_, err := edit("+tag 199")
 	wantTooMany(t, err, linkIsFull)
@@ -149,7 +149,7 @@ func TestUndoKeepsToTheBound(t *testing.T) {
 // fill gives an account so many tags, with labels from "tag 0" on.
 func (s *stack) fill(t *testing.T, tags int) {
 	t.Helper()
-	taggedLink(t, s.Handler, tags, 1)
+	taggedLink(t, s.store, tags, 1)
 }
 
 func TestAccountHasAtMost10000Tags(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/streams"
 	"linkledger/events"
 )
 
@@ -23,7 +24,7 @@ func (h *Handler) UndoBatch(ctx context.Context, r domain.Request, batch string,
 }
 
 func (h *Handler) tryUndo(ctx context.Context, r domain.Request, id, batch string) (URLOutcome, error) {
-	loaded, err := h.load(ctx, events.StreamURL+id)
+	loaded, err := h.streams.Load(ctx, events.StreamURL+id)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -38,8 +39,8 @@ func (h *Handler) tryUndo(ctx context.Context, r domain.Request, id, batch strin
 	if url.ID == "" || url.Account != r.Account {
 		return URLOutcome{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", id)
 	}
-	if loaded.holds(r.Command, events.StreamURL+id) {
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
+	if loaded.Has(r.Command, events.StreamURL+id) {
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
 	outcome, err := h.undo(ctx, r, loaded, changes)
 	if err != nil {
@@ -48,16 +49,16 @@ func (h *Handler) tryUndo(ctx context.Context, r domain.Request, id, batch strin
 	return outcome, err
 }
 
-func (h *Handler) undo(ctx context.Context, r domain.Request, loaded history, changes *domain.BatchChanges) (URLOutcome, error) {
+func (h *Handler) undo(ctx context.Context, r domain.Request, loaded streams.History, changes *domain.BatchChanges) (URLOutcome, error) {
 	url := changes.Link
 	was, resets, err := changes.Undo()
 	switch {
 	case err != nil:
 		return URLOutcome{}, err
 	case was.Deleted && url.Deleted:
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	case was.Deleted:
-		deletion, err := url.Delete(h.now())
+		deletion, err := url.Delete(h.streams.Now())
 		if err != nil {
 			return URLOutcome{}, err
 		}
@@ -65,15 +66,15 @@ func (h *Handler) undo(ctx context.Context, r domain.Request, loaded history, ch
 	}
 	restored := make([]events.Event, len(resets))
 	for i, reset := range resets {
-		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: h.now()} //nolint:gosec // the revision of a stored event is not negative
+		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: h.streams.Now()} //nolint:gosec // the revision of a stored event is not negative
 	}
 	return h.bringBack(ctx, r, url, loaded, was, restored...)
 }
 
 // changesOf folds a link's stream.
-func changesOf(ctx context.Context, loaded history, batch string) (*domain.BatchChanges, error) {
+func changesOf(ctx context.Context, loaded streams.History, batch string) (*domain.BatchChanges, error) {
 	changes := domain.NewBatchChanges()
-	for i, r := range loaded.recorded {
+	for i, r := range loaded.Recorded {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -83,7 +84,7 @@ func changesOf(ctx context.Context, loaded history, batch string) (*domain.Batch
 				return nil, fmt.Errorf("metadata of event %d of %s: %w", r.Revision, r.Stream, err)
 			}
 		}
-		changes.Apply(loaded.events[i], r.Revision, metadata.BatchID == batch)
+		changes.Apply(loaded.Events[i], r.Revision, metadata.BatchID == batch)
 	}
 	return changes, nil
 }

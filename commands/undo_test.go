@@ -32,11 +32,11 @@ func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
 
 func (s *stack) mustLoad(t *testing.T, id string) (domain.Link, eventstore.Revision) {
 	t.Helper()
-	loaded, err := s.load(t.Context(), events.StreamURL+id)
+	loaded, err := s.streams.Load(t.Context(), events.StreamURL+id)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return domain.FoldLink(loaded.events), loaded.revision()
+	return domain.FoldLink(loaded.Events), loaded.Revision()
 }
 
 // Every kind of change is undone, leaves the link as it was, is not undone twice, and can be done again by undoing the
@@ -184,13 +184,13 @@ func TestUndoStatsReset(t *testing.T) {
 	if text := redone.Err.Error(); strings.Contains(text, "since") {
 		t.Errorf("nothing was changed since: %s", text)
 	}
-	loaded, err := s.load(t.Context(), events.StreamURL+made.ID)
+	loaded, err := s.streams.Load(t.Context(), events.StreamURL+made.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []events.Event{events.URLStatsRestored{Reset: 2, At: s.clock}, events.URLStatsRestored{Reset: 1, At: s.clock}}
-	if !reflect.DeepEqual(loaded.events[3:], want) {
-		t.Errorf("undone by %+v", loaded.events[3:])
+	if !reflect.DeepEqual(loaded.Events[3:], want) {
+		t.Errorf("undone by %+v", loaded.Events[3:])
 	}
 }
 

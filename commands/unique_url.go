@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/linkquota"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -20,7 +22,7 @@ const (
 	// creationPatience is how long a claimed long URL or hash waits for a link that is about to be returned instead of a
 	// new one. To give up early is safe: the late creation fails and finds the link that took its place.
 	creationPatience = 2 * time.Second
-	// creationPoll is how often the link is looked for meanwhile. maxAttempts of it are more than creationPatience.
+	// creationPoll is how often the link is looked for meanwhile. MaxAttempts of it are more than creationPatience.
 	creationPoll = 25 * time.Millisecond
 )
 
@@ -50,10 +52,10 @@ func (m *linksMade) to(longURL string) []string {
 
 // tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash it creates a link
 // where the hash is free, and returns the one that has the hash where it leads to the same long URL.
-func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *room) (URLOutcome, error) {
-	load := h.loadToAppend // nothing can have been deleted that no earlier call has made
+func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *linkquota.Reservation) (URLOutcome, error) {
+	load := h.streams.LoadToAppend // nothing can have been deleted that no earlier call has made
 	if r.Repeated {
-		load = h.load
+		load = h.streams.Load
 	}
 	id, earlier, err := h.derivedURL(ctx, r, load) // every try goes on with the id that the first one claimed the long URL for
 	if err != nil || earlier.URL.ID != "" {
@@ -61,10 +63,10 @@ func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item
 	}
 	if item.CustomHash != "" {
 		created, err := h.createWithID(ctx, r, id, item, tags, room)
-		if errors.Is(err, errHashTaken) {
+		if errors.Is(err, hashes.ErrTaken) {
 			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
 		}
-		if refusedForRoom(err) {
+		if linkquota.IsRefused(err) {
 			if found, missing := h.linkUnder(ctx, r, item.CustomHash, item.LongURL); missing == nil {
 				return found, nil
 			}
@@ -81,24 +83,24 @@ func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item
 // linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While that link is only about
 // to come, or has gone meanwhile, the outcome is ErrWrongRevision.
 func (h *Handler) linkUnder(ctx context.Context, r domain.Request, hash, longURL string) (URLOutcome, error) {
-	claims, err := h.load(ctx, events.StreamHash+hash)
+	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	claim := foldHash(hash, claims.events)
-	if claim.account != r.Account {
-		return URLOutcome{}, errHashTaken
+	claim := hashes.Fold(hash, claims.Events)
+	if claim.Account != r.Account {
+		return URLOutcome{}, hashes.ErrTaken
 	}
-	loaded, err := h.load(ctx, events.StreamURL+claim.urlID)
+	loaded, err := h.streams.Load(ctx, events.StreamURL+claim.URLID)
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	url := domain.FoldLink(loaded.events)
+	url := domain.FoldLink(loaded.Events)
 	switch {
 	case url.Live() && url.Hash == hash && url.LongURL == longURL:
-		return URLOutcome{URL: url, Position: loaded.position()}, nil
-	case url.Live() && url.Hash == hash, h.now().Sub(claim.at) > creationPatience && !url.Deleted:
-		return URLOutcome{}, errHashTaken
+		return URLOutcome{URL: url, Position: loaded.Position()}, nil
+	case url.Live() && url.Hash == hash, h.streams.Now().Sub(claim.At) > creationPatience && !url.Deleted:
+		return URLOutcome{}, hashes.ErrTaken
 	}
 	if err := pause(ctx); err != nil {
 		return URLOutcome{}, err
@@ -108,16 +110,16 @@ func (h *Handler) linkUnder(ctx context.Context, r domain.Request, hash, longURL
 
 // claimLongURL returns the account's link to the long URL. If there is none it claims the long URL for the link that is
 // about to be created, which has room from then on, and returns nothing.
-func (h *Handler) claimLongURL(ctx context.Context, r domain.Request, id string, item CreateURL, room *room) (URLOutcome, error) {
+func (h *Handler) claimLongURL(ctx context.Context, r domain.Request, id string, item CreateURL, room *linkquota.Reservation) (URLOutcome, error) {
 	sum := sha256.Sum256([]byte(item.LongURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
 	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
 	for {
-		claims, err := h.loadToAppend(ctx, stream)
+		claims, err := h.streams.LoadToAppend(ctx, stream)
 		if err != nil {
 			return URLOutcome{}, err
 		}
-		claim := lastClaim(claims.events)
+		claim := lastClaim(claims.Events)
 		if claim.URLID == id {
 			return URLOutcome{}, nil
 		}
@@ -136,11 +138,11 @@ func (h *Handler) claimLongURL(ctx context.Context, r domain.Request, id string,
 		if found, err := h.firstTo(ctx, r, item.LongURL, item.Known); err != nil || found.URL.ID != "" {
 			return found, err
 		}
-		if _, err := room.take(ctx, id, h.now()); err != nil {
+		if _, err := room.Take(ctx, id, h.streams.Now()); err != nil {
 			return URLOutcome{}, err
 		}
-		_, err = h.append(ctx, r, stream, claims.revision(),
-			events.LongURLClaimed{LongURL: item.LongURL, URLID: id, Account: r.Account, At: h.now()})
+		_, err = h.streams.Append(ctx, r, stream, claims.Revision(),
+			events.LongURLClaimed{LongURL: item.LongURL, URLID: id, Account: r.Account, At: h.streams.Now()})
 		if !errors.Is(err, eventstore.ErrWrongRevision) {
 			return URLOutcome{}, err
 		}
@@ -160,20 +162,20 @@ func lastClaim(claims []events.Event) events.LongURLClaimed {
 // elsewhere, is deleted, or never came. A link that never came is kept from coming first.
 func (h *Handler) holderOfLongURL(ctx context.Context, r domain.Request, claim events.LongURLClaimed) (found URLOutcome, free bool, err error) {
 	stream := events.StreamURL + claim.URLID
-	loaded, err := h.load(ctx, stream)
+	loaded, err := h.streams.Load(ctx, stream)
 	if err != nil {
 		return URLOutcome{}, false, err
 	}
-	url := domain.FoldLink(loaded.events)
+	url := domain.FoldLink(loaded.Events)
 	switch {
 	case url.Live() && url.LongURL == claim.LongURL:
-		return URLOutcome{URL: url, Position: loaded.position()}, false, nil
-	case len(loaded.events) > 0:
+		return URLOutcome{URL: url, Position: loaded.Position()}, false, nil
+	case len(loaded.Events) > 0:
 		return URLOutcome{}, true, nil
-	case h.now().Sub(claim.At) <= creationPatience:
+	case h.streams.Now().Sub(claim.At) <= creationPatience:
 		return URLOutcome{}, false, nil
 	}
-	_, err = h.append(ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: h.now()})
+	_, err = h.streams.Append(ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: h.streams.Now()})
 	if errors.Is(err, eventstore.ErrWrongRevision) { // it came, or somebody else abandoned it
 		return URLOutcome{}, false, nil
 	}
@@ -183,12 +185,12 @@ func (h *Handler) holderOfLongURL(ctx context.Context, r domain.Request, claim e
 // firstTo returns the first of the links that is the account's and leads to the long URL.
 func (h *Handler) firstTo(ctx context.Context, r domain.Request, longURL string, ids []string) (URLOutcome, error) {
 	for _, id := range ids {
-		loaded, err := h.load(ctx, events.StreamURL+id)
+		loaded, err := h.streams.Load(ctx, events.StreamURL+id)
 		if err != nil {
 			return URLOutcome{}, err
 		}
-		if url := domain.FoldLink(loaded.events); url.Live() && url.Account == r.Account && url.LongURL == longURL {
-			return URLOutcome{URL: url, Position: loaded.position()}, nil
+		if url := domain.FoldLink(loaded.Events); url.Live() && url.Account == r.Account && url.LongURL == longURL {
+			return URLOutcome{URL: url, Position: loaded.Position()}, nil
 		}
 	}
 	return URLOutcome{}, nil

@@ -11,12 +11,12 @@ import (
 	"linkledger/events/eventstore"
 )
 
-const destination = "https://example.com/same"
+const longDestination = "https://example.com/same"
 
 func (s *stack) unique(t *testing.T, account, hash string, known ...string) URLOutcome {
 	t.Helper()
 	return s.CreateURLs(t.Context(), request(account), []CreateURL{
-		{LongURL: destination, CustomHash: hash, Unique: true, Known: known},
+		{LongURL: longDestination, CustomHash: hash, Unique: true, Known: known},
 	}).Items[0]
 }
 
@@ -82,7 +82,7 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 	if third.ID == second.ID {
 		t.Fatal("a link that leads elsewhere was returned")
 	}
-	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: commandstest.Ptr(destination)}); err != nil {
+	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: commandstest.Ptr(longDestination)}); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.mustUnique(t, "a", "", second.ID); got.ID != third.ID {
@@ -94,8 +94,8 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 func TestKnownLinkIsUsed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	plain := s.create(t, request("a"), CreateURL{LongURL: destination})
-	foreign := s.create(t, request("b"), CreateURL{LongURL: destination})
+	plain := s.create(t, request("a"), CreateURL{LongURL: longDestination})
+	foreign := s.create(t, request("b"), CreateURL{LongURL: longDestination})
 	elsewhere := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/other"})
 	if got := s.mustUnique(t, "a", "", "no-such-link", foreign.ID, elsewhere.ID, plain.ID); got.ID != plain.ID {
 		t.Errorf("got %+v, want %+v", got, plain)
@@ -106,10 +106,10 @@ func TestEqualItemsOfOneBatch(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	items := []CreateURL{
-		{LongURL: destination, CustomHash: "mine", Unique: true},
-		{LongURL: destination, Unique: true},
-		{LongURL: destination, CustomHash: "mine", Unique: true},
-		{LongURL: destination, Unique: true},
+		{LongURL: longDestination, CustomHash: "mine", Unique: true},
+		{LongURL: longDestination, Unique: true},
+		{LongURL: longDestination, CustomHash: "mine", Unique: true},
+		{LongURL: longDestination, Unique: true},
 	}
 	for i, outcome := range s.CreateURLs(t.Context(), request("a"), items).Items {
 		if outcome.Err != nil || outcome.URL.Hash != "mine" {
@@ -139,7 +139,7 @@ func TestOneLinkPerLongURL(t *testing.T) {
 func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	item := CreateURL{LongURL: destination, Unique: true}
+	item := CreateURL{LongURL: longDestination, Unique: true}
 	if found, err := s.claimLongURL(t.Context(), request("a"), "late", item, nil); err != nil || found.URL.ID != "" {
 		t.Fatalf("claim: %+v, %v", found, err)
 	}
@@ -164,12 +164,12 @@ func TestAbandonedCommandIsRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.append(t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream, events.CreationAbandoned{At: commandstest.At}); err != nil {
+	if _, err := s.streams.Append(t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream, events.CreationAbandoned{At: commandstest.At}); err != nil {
 		t.Fatal(err)
 	}
 	var first string
 	for i := range 3 {
-		outcome := s.CreateURLs(t.Context(), r, []CreateURL{{LongURL: destination, Unique: true}}).Items[0]
+		outcome := s.CreateURLs(t.Context(), r, []CreateURL{{LongURL: longDestination, Unique: true}}).Items[0]
 		if got := fmt.Sprint(outcome.URL.ID, outcome.Err); i == 0 {
 			first = got
 		} else if got != first || outcome.URL.ID == id {

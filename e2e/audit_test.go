@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 )
 
 func TestAuditHistory(t *testing.T) {
@@ -27,10 +27,10 @@ func TestAuditHistory(t *testing.T) {
 
 	var told struct {
 		Links []struct {
-			Hashes      []commands.Tenure    `json:"hashes"`
+			Hashes      []audit.Tenure       `json:"hashes"`
 			DailyClicks map[string]dayClicks `json:"daily_clicks"`
 		} `json:"links"`
-		Events []commands.HistoryEntry `json:"events"`
+		Events []audit.Entry `json:"events"`
 	}
 	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestAuditRestoreAndUndo(t *testing.T) {
 	d.call("PATCH", "/urls?hashes=one,two", `{"urls":[{"note":"changed"}]}`)
 	d.call("PATCH", "/urls/two", `{"urls":[{"note":"changed since"}]}`)
 	var told struct {
-		Events []commands.HistoryEntry `json:"events"`
+		Events []audit.Entry `json:"events"`
 	}
 	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told); err != nil {
 		t.Fatal(err)

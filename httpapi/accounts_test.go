@@ -7,14 +7,14 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 )
 
 // editAccount changes an account and waits for the read models.
-func (s *stack) editAccount(t testing.TB, username string, edit commands.EditAccount) {
+func (s *stack) editAccount(t testing.TB, username string, edit accounts.Change) {
 	t.Helper()
-	edited, err := s.commands.EditAccount(withPatience(t), domain.Request{Command: uuid.New()}, username, edit)
+	edited, err := s.logins.Edit(withPatience(t), domain.Request{Command: uuid.New()}, username, edit)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func TestAccountsExpire(t *testing.T) {
 	equal(t, "before there is a date", s.visit(t, "GET", "/one").status, http.StatusFound)
 	equal(t, "no expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]), `"9999-12-31 23:59:59"`)
 
-	s.editAccount(t, "alice", commands.EditAccount{ExpirationDate: new("2026-05-14")})
+	s.editAccount(t, "alice", accounts.Change{ExpirationDate: new("2026-05-14")})
 	equal(t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]), `"2026-05-14 23:59:59"`)
 	s.heardAll(t) // or a late notification of the change would have the link forgotten
 	s.at(t, "2026-05-14T23:59:59.999Z")
@@ -48,7 +48,7 @@ func TestAccountsExpire(t *testing.T) {
 	a.has("expired")
 	c.call("POST", "/v3/urls", batch(1)).is(http.StatusForbidden, codeAccessDenied)
 
-	s.editAccount(t, "alice", commands.EditAccount{ExpirationDate: new("")})
+	s.editAccount(t, "alice", accounts.Change{ExpirationDate: new("")})
 	equal(t, "after the date was taken away", s.visit(t, "GET", "/one").status, http.StatusFound)
 	c.read("one")
 }
@@ -59,7 +59,7 @@ func TestRotatedKey(t *testing.T) {
 	s := newStack(t)
 	before := s.client(t, "rotating")
 	before.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
-	rotated, err := s.commands.RotateKey(withPatience(t), domain.Request{Command: uuid.New()}, "rotating")
+	rotated, err := s.logins.RotateKey(withPatience(t), domain.Request{Command: uuid.New()}, "rotating")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,13 +150,13 @@ func TestLimitsComeLater(t *testing.T) {
 	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]domain.Plan{"small": {URLs: 5}} })
 	c := s.client(t, "alice")
 	for _, plan := range []string{"small", "free", "small", "free", "small"} {
-		s.editAccount(t, "alice", commands.EditAccount{Plan: &plan})
+		s.editAccount(t, "alice", accounts.Change{Plan: &plan})
 		c.must("POST", "/v3/urls", batch(1))
 	}
 	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
-	s.editAccount(t, "alice", commands.EditAccount{Plan: new("free")})
+	s.editAccount(t, "alice", accounts.Change{Plan: new("free")})
 	c.must("POST", "/v3/urls", batch(3))
-	s.editAccount(t, "alice", commands.EditAccount{Plan: new("small")})
+	s.editAccount(t, "alice", accounts.Change{Plan: new("small")})
 	for left := 8; left > 4; left-- {
 		c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
 		c.must("DELETE", "/v3/urls/"+c.must("GET", "/v3/urls?limit=1", "").URLs[0].Hash, "")

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/queries"
 )
 
@@ -83,9 +83,9 @@ const (
 // identify finds the account and compares the key. What is in memory lets in and refuses nobody: an unknown user name and a
 // wrong key are refused after the same question to the database.
 func (s *server) identify(e *exchange, username, key string) (queries.Account, *refusedLogin, error) {
-	hash := commands.HashKey(key)
+	hash := accounts.HashKey(key)
 	account, _ := s.cfg.Accounts.Remembered(username)
-	if commands.SameKey(hash, account.KeyHash) {
+	if accounts.SameKey(hash, account.KeyHash) {
 		return account, nil, nil
 	}
 	account, err := s.cfg.Accounts.LookUp(e.context(), username)
@@ -94,7 +94,7 @@ func (s *server) identify(e *exchange, username, key string) (queries.Account, *
 		return queries.Account{}, nil, err
 	}
 	switch {
-	case commands.SameKey(hash, account.KeyHash):
+	case accounts.SameKey(hash, account.KeyHash):
 		return account, nil, nil
 	case unknown:
 		return account, &refusedLogin{loginUnknownUser, codeInvalidUsername, "There is no account with this user name"}, nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 )
 
@@ -146,7 +146,7 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 		cfg.BodyLimit, cfg.GroupLimit, cfg.Plans = 4000, 3, map[string]domain.Plan{"small": {URLs: 1}}
 	})
 	c, small := s.client(t, "alice"), s.client(t, "small")
-	s.editAccount(t, "small", commands.EditAccount{Plan: new("small")})
+	s.editAccount(t, "small", accounts.Change{Plan: new("small")})
 	small.create(`"long_url":"https://example.com/"`)
 	c.create(`"long_url":"https://example.com/","custom_hash":"kept","tags":["t"]`)
 	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"linkledger/commands"
+	"linkledger/commands/destination"
 )
 
 // domainsAnswer answers the list of domains. All accounts have the same one.
@@ -61,10 +61,10 @@ func sameDomain(domain, own string) bool {
 	if domain == own {
 		return true
 	}
-	canonical, err := commands.ShortHost("http://" + domain)
+	canonical, err := destination.ShortHost("http://" + domain)
 	if err != nil || strings.ContainsAny(domain, `/\?#`) {
 		return false
 	}
-	other, err := commands.ShortHost("http://" + own)
+	other, err := destination.ShortHost("http://" + own)
 	return err == nil && canonical == other
 }

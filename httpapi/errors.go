@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
+	"linkledger/commands/streams"
 	"linkledger/queries"
 	"linkledger/queries/linklist"
 )
@@ -147,7 +149,7 @@ func isOutage(err error) bool {
 		return true
 	}
 	for _, passing := range []error{
-		commands.ErrUnavailable, commands.ErrBusy, commands.ErrNoKey, commands.ErrClicksClosed, context.DeadlineExceeded, context.Canceled,
+		commands.ErrUnavailable, commands.ErrBusy, streams.ErrNoKey, clicks.ErrClosed, context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, passing) {
 			return true

@@ -11,7 +11,9 @@ import (
 	"testing"
 
 	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
+	"linkledger/events/eventstore"
 	"linkledger/queries"
 )
 
@@ -49,8 +51,8 @@ func TestFailures(t *testing.T) {
 		"not found":       {answered(fmt.Errorf("link: %w", queries.ErrNotFound)), codeURLNotFound, 404},
 		"database":        {answered(errors.New("connection refused")), codeUnknown, 503},
 		"event store":     {fmt.Errorf("append: %w", commands.ErrUnavailable), codeUnknown, 503},
-		"busy":            {commands.ErrBusy, codeUnknown, 503},
-		"clicks closed":   {commands.ErrClicksClosed, codeUnknown, 503},
+		"busy":            {eventstore.ErrBusy, codeUnknown, 503},
+		"clicks closed":   {clicks.ErrClosed, codeUnknown, 503},
 		"deadline":        {fmt.Errorf("record: %w", context.DeadlineExceeded), codeUnknown, 503},
 		"anything else":   {errors.New("corrupt"), codeUnknown, 500},
 	} {

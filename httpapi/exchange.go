@@ -16,7 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bunrouter"
 
-	"linkledger/commands"
+	"linkledger/commands/hashes"
 	"linkledger/queries"
 )
 
@@ -196,7 +196,7 @@ func IsShort(path string) bool { return isHash(path) && !slices.Contains(Reserve
 // isHash tells whether a path is nothing but a hash.
 func isHash(path string) bool {
 	hash, rooted := strings.CutPrefix(path, "/")
-	return rooted && commands.ValidHash(hash)
+	return rooted && hashes.Valid(hash)
 }
 
 // override lets clients that can send nothing but POST say which method they mean.

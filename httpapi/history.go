@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 )
 
 // maxHistoryLinks bounds how many links that lived under one hash are followed for one call.
@@ -19,14 +19,14 @@ type historyAnswer struct {
 }
 
 type historyRecord struct {
-	commands.HashHistory
+	audit.History
 
 	Links []lifeRecord `json:"links"`
 }
 
 // lifeRecord is the outline of one link.
 type lifeRecord struct {
-	commands.LinkLife
+	audit.LinkLife
 
 	DailyClicks map[string]dayRecord `json:"daily_clicks"` // since the last reset
 }
@@ -41,7 +41,7 @@ func (s *server) readHistory(e *exchange) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	history, err := s.cfg.Commands.History(e.context(), commands.HistoryOf{
+	history, err := s.cfg.Histories.History(e.context(), audit.HistoryQuery{
 		Hash: hash, Account: e.account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset, Limit: list.Limit,
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *server) readHistory(e *exchange) (any, error) {
 		return nil, err
 	}
 	return historyAnswer{
-		envelope: succeeded(), History: historyRecord{HashHistory: history, Links: lives},
+		envelope: succeeded(), History: historyRecord{History: history, Links: lives},
 		Page: page{ResultsCount: len(history.Entries), TotalCount: int64(history.Total), Offset: list.Offset},
 	}, nil
 }
@@ -75,7 +75,7 @@ func (s *server) historyPage(e *exchange) (listing, error) {
 }
 
 // lives returns the outlines of links with their clicks.
-func (s *server) lives(e *exchange, links []commands.LinkLife) ([]lifeRecord, error) {
+func (s *server) lives(e *exchange, links []audit.LinkLife) ([]lifeRecord, error) {
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
 		var err error

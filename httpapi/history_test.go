@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"testing"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 )
 
 // history is an answer about the history of a hash.
@@ -15,17 +15,17 @@ type history struct {
 		Links []struct {
 			ID          string               `json:"id"`
 			Account     string               `json:"account"`
-			Hashes      []commands.Tenure    `json:"hashes"`
+			Hashes      []audit.Tenure       `json:"hashes"`
 			DailyClicks map[string]dayRecord `json:"daily_clicks"`
 		} `json:"links"`
 		Events []struct {
-			Position uint64                 `json:"position"`
-			Type     string                 `json:"type"`
-			Link     string                 `json:"link"`
-			Actor    commands.Actor         `json:"actor"`
-			Request  string                 `json:"request"`
-			Batch    string                 `json:"batch"`
-			Changes  []commands.FieldChange `json:"changes"`
+			Position uint64              `json:"position"`
+			Type     string              `json:"type"`
+			Link     string              `json:"link"`
+			Actor    audit.Actor         `json:"actor"`
+			Request  string              `json:"request"`
+			Batch    string              `json:"batch"`
+			Changes  []audit.FieldChange `json:"changes"`
 		} `json:"events"`
 	} `json:"history"`
 }
@@ -58,13 +58,13 @@ func TestHistory(t *testing.T) {
 	for i, e := range h.History.Events {
 		equal(t, "type", e.Type, types[i])
 		equal(t, "account", e.Actor.Account, c.id)
-		if e.Actor.Kind != commands.ByAccount || e.Actor.Key == "" || e.Batch == "" || e.Link != h.History.Links[0].ID {
+		if e.Actor.Kind != audit.ByAccount || e.Actor.Key == "" || e.Batch == "" || e.Link != h.History.Links[0].ID {
 			t.Errorf("event %d: %+v", i, e)
 		}
 	}
 	edit := h.History.Events[3]
 	equal(t, "request", edit.Request, "edit-1")
-	equal(t, "change", edit.Changes[0], commands.FieldChange{Field: "note", Before: "", After: "moved"})
+	equal(t, "change", edit.Changes[0], audit.FieldChange{Field: "note", Before: "", After: "moved"})
 
 	a, h = c.history("/v3/urls/one/history?offset=1&limit=2")
 	equal(t, "page", *a.Page, page{ResultsCount: 2, TotalCount: 5, Offset: 1})

@@ -57,7 +57,7 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 // deactivate bars an account and waits for the read models.
 func (s *stack) deactivate(t testing.TB, username string) {
 	t.Helper()
-	if _, err := s.commands.DeactivateAccount(withPatience(t), domain.Request{Command: uuid.New()}, username); err != nil {
+	if _, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, username); err != nil {
 		t.Fatal(err)
 	}
 	s.caughtUp(t)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/rs/cors"
 
-	"linkledger/commands"
+	"linkledger/commands/destination"
 )
 
 // AnyOrigin in place of a list lets the pages of all origins call the API.
@@ -43,7 +43,7 @@ func isOrigin(text string) bool {
 	usual := map[string]string{"http": "80", "https": "443"}
 	port := parsed.Port()
 	host := strings.TrimSuffix(parsed.Host, ":"+port)
-	canonical, err := commands.ShortHost(parsed.Scheme + "://" + host)
+	canonical, err := destination.ShortHost(parsed.Scheme + "://" + host)
 	if usual[parsed.Scheme] == "" || err != nil || canonical != strings.Trim(host, "[]") {
 		return false
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 	"linkledger/queries"
 	"linkledger/queries/progress"
@@ -82,7 +82,7 @@ func (s *server) awaitHistory(e *exchange) {
 
 // gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log knows alone.
 func (s *server) gone(e *exchange, hash string, at time.Time) error {
-	_, err := s.cfg.Commands.URLAt(e.context(), commands.AtQuery{Hash: hash, Time: at, Account: e.account.ID.String()})
+	_, err := s.cfg.Histories.LinkAsOf(e.context(), audit.AsOfQuery{Hash: hash, Time: at, Account: e.account.ID.String()})
 	if refusedAs(err, domain.URLNotFound) {
 		return err
 	}

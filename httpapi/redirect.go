@@ -8,7 +8,7 @@ import (
 
 	"github.com/uptrace/bunrouter"
 
-	"linkledger/commands"
+	"linkledger/commands/hashes"
 	"linkledger/queries"
 )
 
@@ -48,7 +48,7 @@ func (s *server) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 // target looks up the link that a path names.
 func (s *server) target(e *exchange) (queries.Redirect, error) {
 	hash := e.param("hash")
-	if !commands.ValidHash(hash) {
+	if !hashes.Valid(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
 	target, err := s.cfg.Targets.Find(e.context(), hash)

@@ -173,7 +173,7 @@ func TestAuthentication(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c, gone := s.client(t, "alice"), s.client(t, "gone")
-	deactivated, err := s.commands.DeactivateAccount(withPatience(t), domain.Request{Command: uuid.New()}, "gone")
+	deactivated, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, "gone")
 	if err != nil {
 		t.Fatal(err)
 	}

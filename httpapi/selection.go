@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"linkledger/commands"
+	"linkledger/commands/hashes"
 	"linkledger/queries/tagexpr"
 )
 
@@ -41,26 +41,26 @@ func (s *server) hashes(list string) ([]string, error) {
 	if list == "" {
 		return nil, nil
 	}
-	hashes := []string{}
+	chosen := []string{}
 	for hash := range strings.SplitSeq(list, ",") {
 		hash = strings.TrimSpace(hash)
-		if hash == "" || slices.Contains(hashes, hash) {
+		if hash == "" || slices.Contains(chosen, hash) {
 			continue
 		}
-		if len(hashes) == s.cfg.GroupLimit { // before anything is looked at, however long the list
+		if len(chosen) == s.cfg.GroupLimit { // before anything is looked at, however long the list
 			return nil, s.batchLimit("more")
 		}
-		hashes = append(hashes, hash)
+		chosen = append(chosen, hash)
 	}
-	if len(hashes) == 0 {
+	if len(chosen) == 0 {
 		return nil, &apiError{code: codeMissingInput, details: "hashes names no hash"}
 	}
-	for _, hash := range hashes {
-		if !commands.ValidHash(hash) {
+	for _, hash := range chosen {
+		if !hashes.Valid(hash) {
 			return nil, invalidHash(hash)
 		}
 	}
-	return hashes, nil
+	return chosen, nil
 }
 
 // chosen returns the URLs that a call changes. Unlike a list, it does not combine hashes and tags.
@@ -88,7 +88,7 @@ func invalidHash(hash string) error {
 // pathHash returns the hash that a path names. Selections by parameters have no place beside it.
 func pathHash(e *exchange) (string, error) {
 	hash := e.param("hash")
-	if !commands.ValidHash(hash) {
+	if !hashes.Valid(hash) {
 		return "", invalidHash(hash)
 	}
 	query, err := parameters(e)

@@ -17,7 +17,11 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"linkledger/commands"
+	"linkledger/commands/audit"
+	"linkledger/commands/clicklimit"
+	"linkledger/commands/clicks"
 	"linkledger/commands/domain"
+	"linkledger/commands/metering"
 	"linkledger/queries"
 	"linkledger/queries/cache"
 	"linkledger/queries/linklist"
@@ -33,14 +37,16 @@ type Config struct {
 	Redirects bool
 
 	Commands *commands.Handler // for the API
-	Queries  *queries.DB
-	Lists    *linklist.Reader // for the API
-	Accounts *cache.Accounts  // for the API
-	Targets  *cache.Redirects // for redirects
+	// Histories are for the API.
+	Histories *audit.Reader
+	Queries   *queries.DB
+	Lists     *linklist.Reader // for the API
+	Accounts  *cache.Accounts  // for the API
+	Targets   *cache.Redirects // for redirects
 	// Allowances are for redirects to links with a limit.
-	Allowances *commands.Allowances
-	Clicks     *commands.Clicks // for redirects; its Run goes on until the last request is answered
-	Calls      *commands.Calls  // for the API, likewise
+	Allowances *clicklimit.Limiter
+	Clicks     *clicks.Recorder // for redirects; its Run goes on until the last request is answered
+	Calls      *metering.Meter  // for the API, likewise
 	// Plans are the limits of accounts by the names of their plans; the others have none.
 	Plans map[string]domain.Plan
 	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with progress.ErrUnowned.

@@ -23,7 +23,15 @@ import (
 	"go.uber.org/goleak"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
+	"linkledger/commands/clicklimit"
+	"linkledger/commands/clicks"
+	"linkledger/commands/destination"
 	"linkledger/commands/domain"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/metering"
+	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/internal/pgserver/postgrestest"
@@ -66,7 +74,8 @@ type stack struct {
 	store    *eventstore.Store
 	db       *readmodel.DB
 	commands *commands.Handler
-	calls    *commands.Calls
+	logins   *accounts.Accounts
+	calls    *metering.Meter
 	fresh    *progress.Waiter
 	targets  *cache.Redirects
 	accounts *cache.Accounts
@@ -91,25 +100,27 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	s.fresh = progress.NewWaiter(s.db)
 	clock := func() time.Time { return *s.now.Load() }
 	var err error
-	quotas := commands.NewQuotas(commands.QuotasConfig{
+	quotas := linkquota.New(linkquota.Config{
 		Store: s.store, Now: clock,
-		Existing: func(ctx context.Context, account string, now time.Time) (commands.Existing, error) {
+		Existing: func(ctx context.Context, account string, now time.Time) (linkquota.Existing, error) {
 			existing, err := queries.New(s.db).Existing(ctx, account, now)
-			return commands.Existing(existing), err
+			return linkquota.Existing(existing), err
 		},
 	})
+	streams := streams.New(streams.Config{Store: s.store, Now: clock})
+	s.logins = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.store, Now: clock, Destinations: commands.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: ReservedHashes(),
+		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
 	}
 	s.accounts = cache.NewAccounts(queries.New(s.db))
 	s.fresh.Caches = []progress.Cache{s.targets, s.accounts}
-	clicks := commands.NewClicks(commands.ClicksConfig{Store: s.store})
+	clicks := clicks.New(clicks.Config{Store: s.store})
 	s.start(t, func(ctx context.Context) error { s.fresh.Run(ctx); return nil })
 	s.start(t, clicks.Run)
-	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.store, Now: clock})
+	s.calls = metering.New(metering.Config{Store: s.store, Now: clock})
 	s.start(t, s.calls.Run)
 	s.start(t, func(ctx context.Context) error {
 		return projections.Run(ctx, engine.Config{
@@ -117,8 +128,8 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Queries: queries.New(s.db), Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
-		Allowances: commands.NewAllowances(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
+		API: true, Redirects: true, Commands: s.commands, Histories: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db), Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
+		Allowances: clicklimit.New(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -180,7 +191,7 @@ func (s *stack) caughtUp(t testing.TB) {
 // client opens an account and returns its client.
 func (s *stack) client(t testing.TB, username string) *client {
 	t.Helper()
-	opened, err := s.commands.OpenAccount(withPatience(t), domain.Request{Command: uuid.New()}, username, "free")
+	opened, err := s.logins.Open(withPatience(t), domain.Request{Command: uuid.New()}, username, "free")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -439,9 +450,9 @@ func batch(n int) string {
 func newStackless() Config {
 	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // never asked
 	return Config{
-		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Queries: queries.New(nil), Lists: linklist.New(nil),
-		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: commands.NewAllowances(nil, nil),
-		Clicks: commands.NewClicks(commands.ClicksConfig{}), Calls: commands.NewCalls(commands.CallsConfig{}), Wait: progress.NewWaiter(nil).Wait,
+		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Histories: audit.New(nil, nil, nil), Queries: queries.New(nil), Lists: linklist.New(nil),
+		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: clicklimit.New(nil, nil),
+		Clicks: clicks.New(clicks.Config{}), Calls: metering.New(metering.Config{}), Wait: progress.NewWaiter(nil).Wait,
 		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, minKey),
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/maypok86/otter/v2"
 	"github.com/mileusna/useragent"
 
-	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/queries"
 )
 
@@ -101,10 +101,10 @@ func (a agents) read(header string) *agent {
 }
 
 // click returns the visit of a link, as it is recorded.
-func (s *server) click(r *http.Request, target queries.Redirect, now time.Time) commands.Click {
+func (s *server) click(r *http.Request, target queries.Redirect, now time.Time) clicks.Click {
 	from, client := s.agents.read(r.UserAgent()), s.clientAddress(r)
 	visitor := client + "\n" + r.UserAgent()
-	click := commands.Click{
+	click := clicks.Click{
 		URLID: target.URLID.String(), Visitor: s.pseudonyms.of(visitor), At: now.Truncate(time.Microsecond),
 		Bot: from.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: from.browser, OS: from.os, Device: from.device, Country: s.country(client),

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/events"
 	"linkledger/events/eventstore"
 )
@@ -77,19 +77,19 @@ func TestWhatAClickTells(t *testing.T) {
 	s.client(t, "alice").create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	s.visit(t, "GET", "/one", from("192.0.2.7:4711", iPhone), header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"))
 	s.visit(t, "GET", "/one", from("unix", "curl/8.0"))
-	clicks := s.clicks(t)
-	equal(t, "clicks", len(clicks), 2)
-	known := clicks[0]
+	recorded := s.clicks(t)
+	equal(t, "clicks", len(recorded), 2)
+	known := recorded[0]
 	equal(t, "length of the visitor", len(known.Visitor), 32)
 	known.URLID, known.Visitor = "", ""
-	equal(t, "click", known, commands.Click{
+	equal(t, "click", known, clicks.Click{
 		At: known.At, Referrer: "news.xn--bcher-kva.example", Browser: "Safari", OS: "iOS", Device: "mobile", Country: "DE",
 	})
-	equal(t, "click of nobody", clicks[1], commands.Click{URLID: clicks[1].URLID, Visitor: clicks[1].Visitor, At: clicks[1].At})
+	equal(t, "click of nobody", recorded[1], clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At})
 }
 
 // clicks returns those in the log, which must hold nothing that tells who came.
-func (s *stack) clicks(t *testing.T) (clicks []commands.Click) {
+func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 	t.Helper()
 	head, err := s.store.Head(withPatience(t))
 	if err == nil {
@@ -100,7 +100,7 @@ func (s *stack) clicks(t *testing.T) (clicks []commands.Click) {
 					return err
 				}
 				if recorded, ok := event.(events.ClicksRecorded); ok {
-					clicks = append(clicks, recorded.Clicks...)
+					all = append(all, recorded.Clicks...)
 				}
 				for _, secret := range []string{"192.0.2.7", "secret", "Mozilla", "8443", "curl"} {
 					if strings.Contains(string(r.Data)+string(r.Metadata), secret) {
@@ -114,7 +114,7 @@ func (s *stack) clicks(t *testing.T) (clicks []commands.Click) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return clicks
+	return all
 }
 
 // The key of visitors is rotated in mid-day, on one node before the other: no visitor counts twice. Who came while both

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/destination"
 	"linkledger/commands/domain"
 	"linkledger/queries/progress"
 )
@@ -51,7 +51,7 @@ func (s *server) writeRequest(e *exchange) (domain.Request, error) {
 	}
 	if s.cfg.BaseURL == "" {
 		// A host that no link can lead to makes no loop.
-		request.ShortHost, _ = commands.ShortHost(s.baseURL(e))
+		request.ShortHost, _ = destination.ShortHost(s.baseURL(e))
 	}
 	key := e.request.Header.Get(headerIdempotencyKey)
 	if key != "" {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/internal/config"
@@ -17,7 +17,7 @@ import (
 )
 
 // change runs one command on an account and prints what it made.
-func change(ctx context.Context, o installation.Operator, command func(context.Context, *commands.Handler, domain.Request) (commands.AccountOutcome, error)) error {
+func change(ctx context.Context, o installation.Operator, command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error)) error {
 	if o.EventStore == "" {
 		if err := o.Locate(); err != nil {
 			return err
@@ -30,7 +30,7 @@ func change(ctx context.Context, o installation.Operator, command func(context.C
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	outcome, err := command(ctx, o.Handler(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
+	outcome, err := command(ctx, o.Accounts(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
@@ -46,36 +46,36 @@ func change(ctx context.Context, o installation.Operator, command func(context.C
 
 // Open opens an account.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
-	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.OpenAccount(ctx, r, username, plan)
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Open(ctx, r, username, plan)
 	})
 }
 
 // RotateKey replaces the API key of an account.
 func RotateKey(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.RotateKey(ctx, r, username)
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.RotateKey(ctx, r, username)
 	})
 }
 
 // Deactivate bars an account from the API and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.DeactivateAccount(ctx, r, username)
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Deactivate(ctx, r, username)
 	})
 }
 
 // Reactivate undoes Deactivate.
 func Reactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.ReactivateAccount(ctx, r, username)
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Reactivate(ctx, r, username)
 	})
 }
 
 // Edit gives an account another plan, another last day or both.
 func Edit(ctx context.Context, o installation.Operator, username string, plan, lastDay *string) error {
-	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		return h.EditAccount(ctx, r, username, commands.EditAccount{Plan: plan, ExpirationDate: lastDay})
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})
 	})
 }
 
@@ -84,8 +84,8 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 	if err := o.Locate(); err != nil {
 		return err
 	}
-	return change(ctx, o, func(ctx context.Context, h *commands.Handler, r domain.Request) (commands.AccountOutcome, error) {
-		outcome, err := h.EraseAccount(ctx, r, username)
+	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+		outcome, err := a.Erase(ctx, r, username)
 		if err == nil {
 			awaitErasure(ctx, o, outcome.Position)
 		}

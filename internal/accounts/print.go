@@ -10,7 +10,8 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/metering"
 	"linkledger/internal/installation"
 	"linkledger/internal/usage"
 	"linkledger/queries"
@@ -44,7 +45,7 @@ func (v printedAccount) rows() []table.Row {
 }
 
 // printOutcome prints an account as a command left it.
-func printOutcome(o installation.Operator, outcome commands.AccountOutcome) error {
+func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 	account := printedAccount{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
 		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
@@ -64,17 +65,17 @@ func printOutcome(o installation.Operator, outcome commands.AccountOutcome) erro
 
 // List prints all accounts.
 func List(ctx context.Context, o installation.Operator) error {
-	var accounts []queries.Account
+	var found []queries.Account
 	err := o.Ask(ctx, func(ctx context.Context, q *queries.DB) (err error) {
-		accounts, err = q.Accounts(ctx)
+		found, err = q.Accounts(ctx)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	if o.JSON {
-		views := make([]printedAccount, len(accounts))
-		for i, a := range accounts {
+		views := make([]printedAccount, len(found))
+		for i, a := range found {
 			views[i] = printedAccountOf(a)
 		}
 		return json.NewEncoder(o.Stdout).Encode(views) //nolint:gosec // without keys, which are stored nowhere
@@ -82,7 +83,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
 	rows.AppendHeader(table.Row{"user name", "plan", "active", "expires", "erased", "opened", "account id"})
-	for _, a := range accounts {
+	for _, a := range found {
 		rows.AppendRow(table.Row{a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased, a.CreatedAt.UTC().Format(time.DateTime), a.ID})
 	}
 	_, err = fmt.Fprintln(o.Stdout, rows.Render())
@@ -123,7 +124,7 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 	if err != nil {
 		return err
 	}
-	account.TodayAPICalls = commands.NewCalls(commands.CallsConfig{Store: store, Logger: o.Logger}).Today(ctx, account.ID)
+	account.TodayAPICalls = metering.New(metering.Config{Store: store, Logger: o.Logger}).Today(ctx, account.ID)
 	if o.JSON {
 		return json.NewEncoder(o.Stdout).Encode(account)
 	}

@@ -7,7 +7,7 @@ import (
 	"net/http/pprof"
 	"time"
 
-	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
 	"linkledger/projections/readmodel"
 )
@@ -17,7 +17,7 @@ type Service struct {
 	Stopping  context.Context //nolint:containedctx // a service that stops is no longer ready
 	Store     *eventstore.Store
 	DB        *readmodel.DB
-	Clicks    *commands.Clicks
+	Clicks    *clicks.Recorder
 	Spooled   bool          // clicks may wait in a spool
 	MaxLag    time.Duration // not ready while a projection lags by more
 	Metrics   http.Handler

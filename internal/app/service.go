@@ -14,7 +14,16 @@ import (
 	"time"
 
 	"linkledger/commands"
-	"linkledger/commands/spool"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
+	"linkledger/commands/clicklimit"
+	"linkledger/commands/clicks"
+	"linkledger/commands/clicks/spool"
+	"linkledger/commands/countries"
+	"linkledger/commands/destination"
+	"linkledger/commands/linkquota"
+	"linkledger/commands/metering"
+	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
 	"linkledger/internal/admin"
@@ -41,7 +50,7 @@ const (
 // Service is a running service: API, redirects and projections over an event store and a database.
 type Service struct {
 	Store    *eventstore.Store
-	Commands *commands.Handler
+	Accounts *accounts.Accounts
 	Waiter   *progress.Waiter
 
 	cfg       Config
@@ -49,10 +58,11 @@ type Service struct {
 	db        *readmodel.DB
 	queries   *queries.DB
 	redirects *cache.Redirects
-	spool     *spool.Spool        // nil: no redirects
-	countries *commands.Countries // nil: not known
-	clicks    *commands.Clicks
-	calls     *commands.Calls
+	commands  *commands.Handler
+	spool     *spool.Spool  // nil: no redirects
+	countries *countries.DB // nil: not known
+	clicks    *clicks.Recorder
+	calls     *metering.Meter
 	registry  status.Registry
 	metrics   *telemetry.Metrics
 	traces    telemetry.Traces
@@ -121,7 +131,7 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	var shortHosts []string
 	if cfg.BaseURL != "" {
-		short, err := commands.ShortHost(cfg.BaseURL)
+		short, err := destination.ShortHost(cfg.BaseURL)
 		if err != nil {
 			return fmt.Errorf("base URL %q: %w", cfg.BaseURL, err)
 		}
@@ -129,28 +139,31 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	var blocked func(string) bool
 	if cfg.BlockedHosts != "" {
-		list, err := commands.ReadBlocklist(cfg.BlockedHosts, s.logger)
+		list, err := destination.ReadBlocklist(cfg.BlockedHosts, s.logger)
 		if err != nil {
 			return usage.Errorf("%w; name another file with --blocked-hosts (%s)", err, usage.Env("blocked-hosts"))
 		}
 		blocked = list.Blocks
 	}
-	quotas := commands.NewQuotas(commands.QuotasConfig{
+	quotas := linkquota.New(linkquota.Config{
 		Store: s.Store,
-		Existing: func(ctx context.Context, account string, now time.Time) (commands.Existing, error) {
+		Existing: func(ctx context.Context, account string, now time.Time) (linkquota.Existing, error) {
 			existing, err := s.queries.Existing(ctx, account, now)
-			return commands.Existing(existing), err
+			return linkquota.Existing(existing), err
 		},
 	})
-	s.Commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Store: s.Store, Logger: s.logger, Destinations: commands.Rules{ShortHosts: shortHosts, Blocked: blocked}, ReservedHashes: httpapi.ReservedHashes(),
-		Keys: s.db, SealNotes: s.db.MasterKey != nil,
+	written := streams.New(streams.Config{Store: s.Store, Keys: s.db, EncryptNotes: s.db.MasterKey != nil})
+	s.Accounts = accounts.New(written, nil)
+	s.commands = commands.NewHandler(commands.Config{
+		Quotas: quotas, Streams: written, Logger: s.logger,
+		Destinations:   destination.Rules{ShortHosts: shortHosts, Blocked: blocked},
+		ReservedHashes: httpapi.ReservedHashes(),
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
-	accounts := cache.NewAccounts(s.queries)
-	s.Waiter.Caches, s.Waiter.OnUnowned = []progress.Cache{s.redirects, accounts}, s.logUnowned
+	cachedAccounts := cache.NewAccounts(s.queries)
+	s.Waiter.Caches, s.Waiter.OnUnowned = []progress.Cache{s.redirects, cachedAccounts}, s.logUnowned
 	if s.has(config.RoleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.Redirecting); err != nil {
 			return err
@@ -158,20 +171,20 @@ func (s *Service) wire(ctx context.Context) error {
 	}
 	var country func(netip.Addr) string
 	if s.has(config.RoleRedirect) && cfg.Countries != "" {
-		if s.countries, err = commands.ReadCountries(cfg.Countries, s.logger); err != nil {
+		if s.countries, err = countries.Read(cfg.Countries, s.logger); err != nil {
 			return usage.Errorf("%w; name another file with --countries (%s)", err, usage.Env("countries"))
 		}
 		country = s.countries.Of
 	}
-	s.clicks = commands.NewClicks(commands.ClicksConfig{
+	s.clicks = clicks.New(clicks.Config{
 		Store: s.Store, Spool: s.spool, Patience: cfg.ClickPatience, Tracer: s.traces.Tracer(), Logger: s.logger,
 	})
-	s.calls = commands.NewCalls(commands.CallsConfig{Store: s.Store, Logger: s.logger})
+	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.Commands, Queries: s.queries, Lists: linklist.New(s.db), Accounts: accounts, Targets: s.redirects, Clicks: s.clicks, Calls: s.calls,
+		Commands: s.commands, Histories: audit.New(written, s.Store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.Waiter.WaitOwned, Demand: s.Waiter.Demand, Overtake: s.Waiter.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
-		Allowances: commands.NewAllowances(s.Store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
+		Allowances: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey, FormerVisitorKey: formerKey,
 		Observe: s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
 		Tracer: s.traces.Tracer(), LogRequests: httpapi.RequestLog(cfg.LogRequests),

@@ -14,7 +14,9 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 
 	"linkledger/commands"
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/proof"
 	"linkledger/internal/console"
@@ -49,7 +51,7 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 		var cut error
 		if r.Hash != "" {
 			var err error
-			if recorded, cut, err = recordedOf(ctx, o.Handler(store), store, r.Hash); err != nil {
+			if recorded, cut, err = recordedOf(ctx, o.Reader(store), store, r.Hash); err != nil {
 				return err
 			}
 		}
@@ -89,15 +91,15 @@ func (r ProofRequest) base(ctx context.Context, db *readmodel.DB, store *eventst
 // recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored. Where some
 // of them are hidden from readers or missing, cut says so, and the events are those that the log has.
 func recordedOf(
-	ctx context.Context, handler *commands.Handler, store *eventstore.Store, hash string,
+	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
 ) (recorded []eventstore.Recorded, cut, err error) {
-	of := commands.HistoryOf{Hash: hash}
-	history, err := handler.History(ctx, of)
+	of := audit.HistoryQuery{Hash: hash}
+	history, err := reader.History(ctx, of)
 	load := store.Load
 	if errors.Is(err, commands.ErrCut) {
-		var logged commands.LoggedStreams
+		var logged streams.Logged
 		cut = err
-		history, logged, err = handler.LoggedHistory(ctx, of)
+		history, logged, err = reader.LoggedHistory(ctx, of)
 		if missing := missingText(logged); missing != "" {
 			cut = fmt.Errorf("%w; the log does not have %s", cut, missing)
 		}
@@ -115,7 +117,7 @@ func recordedOf(
 
 // recordedIn returns the events that the entries of a history are of, each once.
 func recordedIn(
-	ctx context.Context, history commands.HashHistory, load func(context.Context, string) ([]eventstore.Recorded, error),
+	ctx context.Context, history audit.History, load func(context.Context, string) ([]eventstore.Recorded, error),
 ) (recorded []eventstore.Recorded, err error) {
 	streams := make(map[string]map[eventstore.Revision]eventstore.Recorded)
 	for _, entry := range history.Entries {
@@ -138,7 +140,7 @@ func recordedIn(
 }
 
 // missingText names the revisions that the log does not have; empty: it has all.
-func missingText(logged commands.LoggedStreams) string {
+func missingText(logged streams.Logged) string {
 	missing := logged.Missing()
 	var texts []string
 	for _, stream := range slices.Sorted(maps.Keys(missing)) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
@@ -17,12 +17,11 @@ import (
 // LinkAt prints where a hash led at a moment, and how its link was set.
 func LinkAt(ctx context.Context, o installation.Operator, hash, username string, at time.Time) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
-		handler := o.Handler(store)
-		account, err := accountNamed(ctx, handler, username)
+		account, err := accountNamed(ctx, o.Accounts(store), username)
 		if err != nil {
 			return err
 		}
-		moment, err := handler.URLAt(ctx, commands.AtQuery{Hash: hash, Time: at, Account: account})
+		moment, err := o.Reader(store).LinkAsOf(ctx, audit.AsOfQuery{Hash: hash, Time: at, Account: account})
 		if err != nil {
 			return err
 		}
@@ -55,8 +54,8 @@ type printedLink struct {
 	Until          time.Time `json:"until,omitzero"` // absent: it still is
 }
 
-func printedLinkOf(m commands.URLMoment) printedLink {
-	u := m.URL
+func printedLinkOf(m audit.AsOf) printedLink {
+	u := m.Link
 	view := printedLink{
 		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
 		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks, Tags: m.Labels,

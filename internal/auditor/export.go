@@ -9,8 +9,7 @@ import (
 	"os"
 	"time"
 
-	"linkledger/commands"
-	"linkledger/commands/archive"
+	"linkledger/events/archive"
 	"linkledger/events/eventstore"
 	"linkledger/internal/console"
 	"linkledger/internal/installation"
@@ -98,7 +97,7 @@ func (r ExportRequest) begin(ctx context.Context, o installation.Operator, store
 		}
 		return export, err
 	}
-	account, err := accountNamed(ctx, commands.NewHandler(commands.Config{Store: store, Logger: o.Logger}), r.Account)
+	account, err := accountNamed(ctx, o.Accounts(store), r.Account)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
 	"linkledger/events/eventstore"
 	"linkledger/internal/installation"
@@ -25,23 +26,23 @@ type HistoryQuery struct {
 // History prints everything that happened to a hash and to the links that ever lived under it.
 func History(ctx context.Context, o installation.Operator, q HistoryQuery) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
-		handler := o.Handler(store)
-		account, err := accountNamed(ctx, handler, q.Account)
+		accounts, reader := o.Accounts(store), o.Reader(store)
+		account, err := accountNamed(ctx, accounts, q.Account)
 		if err != nil {
 			return err
 		}
-		history, err := handler.History(ctx, commands.HistoryOf{Hash: q.Hash, Account: account})
+		history, err := reader.History(ctx, audit.HistoryQuery{Hash: q.Hash, Account: account})
 		if err != nil {
 			return err
 		}
-		printed := printedHistory{HashHistory: history}
+		printed := printedHistory{History: history}
 		if printed.Links, err = q.lives(ctx, o, history.Links); err != nil {
 			return err
 		}
-		out := historyPrinter{out: o.Stdout, format: q.Format, username: usernames(ctx, handler)}
-		return out.print(printed, func(visit func(commands.HistoryEntry) error) error {
+		out := historyPrinter{out: o.Stdout, format: q.Format, username: usernames(ctx, accounts)}
+		return out.print(printed, func(visit func(audit.Entry) error) error {
 			if q.Clicks {
-				return handler.ReplayHistory(ctx, history, visit)
+				return reader.Replay(ctx, history, visit)
 			}
 			for _, entry := range append(history.Entries, printed.days()...) {
 				if err := visit(entry); err != nil {
@@ -54,25 +55,25 @@ func History(ctx context.Context, o installation.Operator, q HistoryQuery) error
 }
 
 // accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.
-func accountNamed(ctx context.Context, handler *commands.Handler, name string) (string, error) {
+func accountNamed(ctx context.Context, accounts *accounts.Accounts, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
 	if id, err := uuid.Parse(name); err == nil {
 		return id.String(), nil
 	}
-	return handler.AccountID(ctx, name)
+	return accounts.ID(ctx, name)
 }
 
 // usernames returns what tells the user names of accounts, each of which is looked up once; the id stands for one that is
 // not there.
-func usernames(ctx context.Context, handler *commands.Handler) func(account string) (string, error) {
+func usernames(ctx context.Context, accounts *accounts.Accounts) func(account string) (string, error) {
 	known := make(map[string]string)
 	return func(account string) (string, error) {
 		if name, ok := known[account]; ok {
 			return name, nil
 		}
-		name, err := handler.Username(ctx, account)
+		name, err := accounts.Username(ctx, account)
 		if _, refused := errors.AsType[*domain.Error](err); refused {
 			name, err = account, nil
 		}
@@ -83,13 +84,13 @@ func usernames(ctx context.Context, handler *commands.Handler) func(account stri
 
 // printedHistory is a history with the clicks of each day.
 type printedHistory struct {
-	commands.HashHistory
+	audit.History
 
 	Links []printedLife `json:"links"`
 }
 
 type printedLife struct {
-	commands.LinkLife
+	audit.LinkLife
 
 	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"` // since the last reset, by day, YYYY-MM-DD
 	days        []queries.Day
@@ -101,7 +102,7 @@ type dayClicks struct {
 }
 
 // lives adds the clicks of each day, unless every click is told.
-func (q HistoryQuery) lives(ctx context.Context, o installation.Operator, links []commands.LinkLife) ([]printedLife, error) {
+func (q HistoryQuery) lives(ctx context.Context, o installation.Operator, links []audit.LinkLife) ([]printedLife, error) {
 	lives := make([]printedLife, len(links))
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
@@ -140,14 +141,14 @@ func (q HistoryQuery) lives(ctx context.Context, o installation.Operator, links 
 const daySummary = "clicks of the day"
 
 // days returns the clicks of each day in the form of entries, for formats that are lists of them.
-func (h printedHistory) days() []commands.HistoryEntry {
-	var entries []commands.HistoryEntry
+func (h printedHistory) days() []audit.Entry {
+	var entries []audit.Entry
 	for _, link := range h.Links {
 		for _, day := range link.days {
 			at, _ := time.Parse(time.DateOnly, day.Date) // as the query wrote it
-			entries = append(entries, commands.HistoryEntry{
-				Type: daySummary, Time: at, Link: link.ID, Actor: commands.Actor{Kind: commands.ByVisitor},
-				Changes: []commands.FieldChange{{Field: "total_clicks", After: day.Total}, {Field: "unique_clicks", After: day.Unique}},
+			entries = append(entries, audit.Entry{
+				Type: daySummary, Time: at, Link: link.ID, Actor: audit.Actor{Kind: audit.ByVisitor},
+				Changes: []audit.FieldChange{{Field: "total_clicks", After: day.Total}, {Field: "unique_clicks", After: day.Unique}},
 			})
 		}
 	}

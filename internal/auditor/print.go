@@ -13,7 +13,7 @@ import (
 
 	"github.com/jedib0t/go-pretty/v6/table"
 
-	"linkledger/commands"
+	"linkledger/commands/audit"
 	"linkledger/events"
 	"linkledger/internal/console"
 )
@@ -26,7 +26,7 @@ type historyPrinter struct {
 }
 
 // entries hands all entries of a history to visit, in their order.
-type entries func(visit func(commands.HistoryEntry) error) error
+type entries func(visit func(audit.Entry) error) error
 
 // print prints a history with the entries that are visited. ndjson and csv hold none of them.
 func (p historyPrinter) print(printed printedHistory, all entries) error {
@@ -36,7 +36,7 @@ func (p historyPrinter) print(printed printedHistory, all entries) error {
 	case "ndjson":
 		lines := json.NewEncoder(p.out)
 		lines.SetEscapeHTML(false)
-		return all(func(e commands.HistoryEntry) error { return lines.Encode(e) })
+		return all(func(e audit.Entry) error { return lines.Encode(e) })
 	case "csv":
 		return p.csv(all)
 	}
@@ -45,8 +45,8 @@ func (p historyPrinter) print(printed printedHistory, all entries) error {
 
 // json prints what the API answers, all of it on one page. The clicks of each day are with their links.
 func (p historyPrinter) json(printed printedHistory, all entries) error {
-	printed.Entries = []commands.HistoryEntry{}
-	err := all(func(e commands.HistoryEntry) error {
+	printed.Entries = []audit.Entry{}
+	err := all(func(e audit.Entry) error {
 		if e.Type != daySummary {
 			printed.Entries = append(printed.Entries, e)
 		}
@@ -70,7 +70,7 @@ func (p historyPrinter) csv(all entries) error {
 	if err != nil {
 		return err
 	}
-	err = all(func(e commands.HistoryEntry) error {
+	err = all(func(e audit.Entry) error {
 		event := []string{
 			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream, strconv.FormatInt(int64(e.Revision), 10),
 			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
@@ -112,7 +112,7 @@ func (p historyPrinter) table(printed printedHistory, all entries) error {
 	if err != nil {
 		return err
 	}
-	err = all(func(e commands.HistoryEntry) error {
+	err = all(func(e audit.Entry) error {
 		above := heading
 		var err error
 		if heading, err = p.heading(e, len(printed.Links) > 1); err != nil {
@@ -127,7 +127,7 @@ func (p historyPrinter) table(printed printedHistory, all entries) error {
 }
 
 // heading tells what the events of one call have in common. It stands above them once.
-func (p historyPrinter) heading(e commands.HistoryEntry, severalLinks bool) (string, error) {
+func (p historyPrinter) heading(e audit.Entry, severalLinks bool) (string, error) {
 	by, err := p.actor(e.Actor)
 	if err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (p historyPrinter) heading(e commands.HistoryEntry, severalLinks bool) (str
 }
 
 // entryLines returns an event, with a line for each field that it changed.
-func entryLines(e commands.HistoryEntry) string {
+func entryLines(e audit.Entry) string {
 	var changes []string
 	if e.Actor.Visitor != "" {
 		changes = append(changes, "visitor "+e.Actor.Visitor)
@@ -179,22 +179,22 @@ func (p historyPrinter) lines(values []string) string {
 	return strings.Join(values, "; ")
 }
 
-func (p historyPrinter) actor(a commands.Actor) (string, error) {
+func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	switch a.Kind {
-	case commands.ByAccount:
+	case audit.ByAccount:
 		name, err := p.username(a.Account)
 		return name + ", key " + a.Key, err
-	case commands.ByVisitor:
+	case audit.ByVisitor:
 		return "visitors", nil
-	case commands.ByForeign:
+	case audit.ByForeign:
 		return "another account", nil
-	case commands.ByOperator:
+	case audit.ByOperator:
 	}
 	return "an operator", nil
 }
 
 // revisionText is the revision of an event in the stream of its link, for restore.
-func revisionText(e commands.HistoryEntry) string {
+func revisionText(e audit.Entry) string {
 	if e.Stream != events.StreamURL+e.Link {
 		return ""
 	}
@@ -202,7 +202,7 @@ func revisionText(e commands.HistoryEntry) string {
 }
 
 // changeText writes what was before a change or after it. Erased texts have no quotes, which all others have.
-func changeText(c commands.FieldChange, value any) string {
+func changeText(c audit.FieldChange, value any) string {
 	if text, ok := value.(string); ok && c.Erased && text != "" {
 		return text
 	}

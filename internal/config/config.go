@@ -14,7 +14,8 @@ import (
 
 	"github.com/go-playground/validator/v10"
 
-	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/destination"
 	"linkledger/internal/secret"
 	"linkledger/internal/usage"
 	"linkledger/projections/engine/projector"
@@ -140,7 +141,7 @@ var rules = map[string]func(string) bool{
 	},
 	"base_url": func(base string) bool {
 		u, err := url.Parse(base)
-		if _, unusable := commands.ShortHost(base); unusable != nil {
+		if _, unusable := destination.ShortHost(base); unusable != nil {
 			return false
 		}
 		return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" &&
@@ -188,7 +189,7 @@ func flagName(field string) string {
 
 // ExplainKey says what an operator can do about a master key that is missing or wrong.
 func ExplainKey(err error) error {
-	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, commands.ErrNothingSealed) {
+	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, accounts.ErrNothingSealed) {
 		return usage.Errorf("%w, with --master-key (%s)", err, usage.Env("master-key"))
 	}
 	return err

@@ -151,7 +151,7 @@ func (c Config) serve(
 // greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells
 // the user what runs where.
 func (c Config) greet(ctx context.Context, out console.Console, s *app.Service, head eventstore.Position, open *openListeners) error {
-	demo, err := s.Commands.OpenAccount(ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
+	demo, err := s.Accounts.Open(ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
 	if refused, ok := errors.AsType[*domain.Error](err); ok && refused.Kind == domain.InvalidUsername {
 		err = nil // not the first start
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"linkledger/commands"
+	"linkledger/commands/streams"
 	"linkledger/internal/config"
 	"linkledger/internal/datafolder"
 	"linkledger/internal/usage"
@@ -58,7 +58,7 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 // keysOnDemand opens the database when a key is asked for, which many an operator command never does.
 type keysOnDemand struct{ of *Installation }
 
-var _ commands.AccountKeys = keysOnDemand{}
+var _ streams.NoteKeys = keysOnDemand{}
 
 func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
 	if k.of.Database == "" {
@@ -73,19 +73,19 @@ func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) erro
 	return errors.Join(question(db), db.Close())
 }
 
-// AccountKey implements commands.AccountKeys.
+// AccountKey implements streams.NoteKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err })
 	return key, err
 }
 
-// MakeAccountKey implements commands.AccountKeys.
+// MakeAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
 	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.MakeAccountKey(ctx, account); return err })
 	return key, err
 }
 
-// EraseAccountKey implements commands.AccountKeys.
+// EraseAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
 	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
 }

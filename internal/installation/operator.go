@@ -11,7 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands"
+	"linkledger/commands/accounts"
+	"linkledger/commands/audit"
 	"linkledger/commands/domain"
+	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/internal/config"
 	"linkledger/internal/console"
@@ -135,11 +138,27 @@ func (o Operator) Ask(ctx context.Context, question func(context.Context, *queri
 	return errors.Join(question(ctx, queries.New(db)), db.Close())
 }
 
-// Handler returns what carries out commands of an operator.
+// streams returns the streams of the installation.
+func (o Operator) streams(store *eventstore.Store) *streams.Streams {
+	return streams.New(streams.Config{Store: store, Keys: keysOnDemand{o.Installation}, EncryptNotes: o.MasterKey != ""})
+}
+
+// Accounts returns the accounts of the installation.
+func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
+	if o.MasterKey == "" {
+		return accounts.New(o.streams(store), nil)
+	}
+	return accounts.New(o.streams(store), keysOnDemand{o.Installation})
+}
+
+// Reader returns the reader of histories.
+func (o Operator) Reader(store *eventstore.Store) *audit.Reader {
+	return audit.New(o.streams(store), store, o.Logger)
+}
+
+// Handler returns the handler of commands on links.
 func (o Operator) Handler(store *eventstore.Store) *commands.Handler {
-	return commands.NewHandler(commands.Config{
-		Store: store, Logger: o.Logger, Keys: keysOnDemand{o.Installation}, SealNotes: o.MasterKey != "",
-	})
+	return commands.NewHandler(commands.Config{Streams: o.streams(store), Logger: o.Logger})
 }
 
 // NewRequest is a call of its own of an operator, which can be undone.

@@ -12,7 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/events/eventstore"
 	"linkledger/projections/engine/status"
 	"linkledger/projections/readmodel"
@@ -96,7 +96,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 type Sources struct {
 	Projections *status.Registry
 	Redirects   *cache.Redirects
-	Clicks      *commands.Clicks
+	Clicks      *clicks.Recorder
 	DB          *readmodel.DB
 	Store       *eventstore.Store
 	Logger      *slog.Logger

@@ -3,7 +3,7 @@ package telemetry
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"linkledger/commands"
+	"linkledger/commands/clicks"
 	"linkledger/queries/cache"
 )
 
@@ -42,7 +42,7 @@ func (c redirectsCollector) Collect(metrics chan<- prometheus.Metric) {
 
 // clicksCollector exports what becomes of the clicks.
 type clicksCollector struct {
-	clicks *commands.Clicks
+	clicks *clicks.Recorder
 }
 
 var (

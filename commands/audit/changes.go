@@ -1,0 +1,100 @@
+package audit
+
+import (
+	"time"
+
+	"linkledger/commands/domain"
+)
+
+// FieldChange is one field of a link's record that an event changed.
+type FieldChange struct {
+	// Field is the record's name for it: hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
+	// max_clicks, tags, or deleted; for a hash it is claimed_by, the id of a link.
+	Field string `json:"field"`
+	// Before and After are a string, a bool, an int64 or a []string; nil where there was nothing, which is before a link
+	// was created, and for an expiration date that it has none.
+	Before any `json:"before"`
+	After  any `json:"after"`
+	// Erased says that of a note, with its account. Whatever text is in Before and After stands for one that is gone.
+	Erased bool `json:"erased,omitempty"`
+}
+
+// snapshot is a link's record at one moment, but for its tags.
+type snapshot struct {
+	exists         bool
+	hash           string
+	longURL        string
+	note           domain.Note
+	emailStats     bool
+	ping           bool
+	protected      bool
+	archived       bool
+	expirationDate string
+	maxClicks      int64
+	deleted        bool
+}
+
+func snapshotOf(u domain.Link) snapshot {
+	return snapshot{
+		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(), emailStats: u.EmailStats, ping: u.Ping,
+		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate, maxClicks: u.MaxClicks,
+		deleted: u.Deleted,
+	}
+}
+
+// changes returns what differs between two moments of a link; addTags adds its tags. Of a link that did not exist before,
+// those are the fields that were given: fields with their defaults are left out.
+func (before snapshot) changes(after snapshot, addTags func(*difference)) []FieldChange {
+	d := difference{created: !before.exists}
+	compare(&d, "hash", before.hash, after.hash)
+	compare(&d, "long_url", before.longURL, after.longURL)
+	if before.note != after.note {
+		d.add("note", before.note.Text, after.note.Text)
+		d.changes[len(d.changes)-1].Erased = before.note.Erased != nil || after.note.Erased != nil
+	}
+	compare(&d, "email_stats", before.emailStats, after.emailStats)
+	compare(&d, "ping", before.ping, after.ping)
+	compare(&d, "protected", before.protected, after.protected)
+	compare(&d, "archived", before.archived, after.archived)
+	if before.expirationDate != after.expirationDate {
+		d.add("expiration_date", Date(before.expirationDate), Date(after.expirationDate))
+	}
+	compare(&d, "max_clicks", before.maxClicks, after.maxClicks)
+	addTags(&d)
+	compare(&d, "deleted", before.deleted, after.deleted)
+	return d.changes
+}
+
+// difference gathers the changes between two snapshots.
+type difference struct {
+	created bool
+	changes []FieldChange
+}
+
+func (d *difference) add(field string, before, after any) {
+	if d.created {
+		before = nil
+	}
+	d.changes = append(d.changes, FieldChange{Field: field, Before: before, After: after})
+}
+
+func compare[T comparable](d *difference, field string, before, after T) {
+	if before != after {
+		d.add(field, before, after)
+	}
+}
+
+// Date is an expiration date as a value of a FieldChange.
+func Date(day string) any {
+	if day == "" {
+		return nil
+	}
+	return day
+}
+
+// Tenure is a time for which a link lived under a hash.
+type Tenure struct {
+	Hash  string    `json:"hash"`
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until,omitzero"` // zero: it still does
+}

@@ -1,0 +1,168 @@
+package audit
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// History is everything that happened to a hash and to the links that ever lived under it, under whatever hash they
+// lived at the time. Its JSON, and that of its parts, is what auditors get from the API and from the command line.
+type History struct {
+	Hash string `json:"hash"`
+	// Links are those that lived under the hash, in the order of their first claims.
+	Links []LinkLife `json:"links"`
+	// MoreLinks counts the links before the first of Links whose lives were left out, see HistoryQuery.MaxLinks.
+	MoreLinks int `json:"more_links"`
+	// Entries are the events, oldest first. An event that changed several of the links has an entry for each.
+	Entries []Entry `json:"events"`
+	// Total counts all entries, also those that HistoryQuery.Limit left out.
+	Total int `json:"-"`
+}
+
+// LinkLife is the outline of one link's history.
+type LinkLife struct {
+	ID        string    `json:"id"`
+	Account   string    `json:"account"`
+	Tenures   []Tenure  `json:"hashes"` // it lived under, one after the other
+	CreatedAt time.Time `json:"created_at"`
+	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
+}
+
+// entryPlace names an entry: the event of a position, as far as it is about a link.
+type entryPlace struct {
+	position eventstore.Position
+	link     string // id
+}
+
+func (e Entry) place() entryPlace { return entryPlace{e.Position, e.Link} }
+
+// Entry is an event, who caused it, and what it changed.
+type Entry struct {
+	Position eventstore.Position `json:"-"`
+	Commit   uint64              `json:"position"` // of Position
+	Stream   string              `json:"stream"`
+	Revision eventstore.Revision `json:"revision"`
+	ID       uuid.UUID           `json:"id"`
+	Type     string              `json:"type"`
+	Time     time.Time           `json:"time"` // when the event store recorded it; of a click, when it was answered
+	Link     string              `json:"link"` // id of the link it is about
+	Actor    Actor               `json:"actor"`
+	Request  string              `json:"request,omitempty"` // id; empty: none
+	Batch    string              `json:"batch,omitempty"`   // shared by all events of one API call; empty: none
+	Changes  []FieldChange       `json:"changes"`
+}
+
+// Actor is who caused an event.
+type Actor struct {
+	Kind    ActorKind `json:"kind"`
+	Account string    `json:"account,omitempty"` // its id
+	Key     string    `json:"key,omitempty"`     // id of the API key, never the key
+	Address string    `json:"address,omitempty"` // keyed hash of the caller's address, never the address
+	Visitor string    `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent
+}
+
+// ActorKind says what an Actor is.
+type ActorKind string
+
+// The kinds of Actor.
+const (
+	ByAccount  ActorKind = "account"
+	ByOperator ActorKind = "operator" // of the service
+	ByForeign  ActorKind = "foreign"  // another account than the one that reads the history; nothing else is told of it
+	ByVisitor  ActorKind = "visitor"  // who followed the link
+)
+
+func actorOf(m events.Metadata) Actor {
+	actor := Actor{Kind: ByAccount, Account: m.Account, Key: m.Key, Address: m.Address}
+	if m.Account == "" {
+		actor.Kind = ByOperator
+	}
+	return actor
+}
+
+func byPosition(a, b eventstore.Position) int {
+	switch {
+	case a.After(b):
+		return 1
+	case b.After(a):
+		return -1
+	}
+	return 0
+}
+
+// entry makes an entry of an event. To a reader other than an operator, what other accounts did is theirs.
+func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange) (Entry, error) {
+	var metadata events.Metadata
+	if len(s.Metadata) > 0 {
+		if err := json.Unmarshal(s.Metadata, &metadata); err != nil {
+			return Entry{}, fmt.Errorf("metadata of event %d of %s: %w", s.Revision, s.Stream, err)
+		}
+	}
+	e := Entry{
+		Position: s.Position, Commit: s.Position.Commit, Stream: s.Stream, Revision: s.Revision, ID: s.ID, Type: s.Type,
+		Time: s.Time.UTC(), Link: link, Actor: actorOf(metadata), Request: metadata.RequestID, Batch: metadata.BatchID,
+		Changes: changes,
+	}
+	if reader != "" && metadata.Account != "" && metadata.Account != reader {
+		e.Actor, e.Request, e.Batch = Actor{Kind: ByForeign}, "", ""
+	}
+	if e.Changes == nil {
+		e.Changes = []FieldChange{}
+	}
+	return e, nil
+}
+
+// claimEntries are the claims and releases of a hash.
+func claimEntries(claims []streams.RecordedEvent, reader string) ([]Entry, error) {
+	var entries []Entry
+	for _, s := range claims {
+		change := FieldChange{Field: "claimed_by"}
+		var link, account string
+		switch e := s.Body.(type) {
+		case events.HashClaimed:
+			link, account, change.After = e.URLID, e.Account, e.URLID
+		case events.HashReleased:
+			link, account, change.Before = e.URLID, e.Account, e.URLID
+		}
+		if reader != "" && account != reader {
+			continue
+		}
+		entry, err := entryOf(s, link, reader, []FieldChange{change})
+		if err != nil {
+			return nil, err
+		}
+		entries = append(entries, entry)
+	}
+	return entries, nil
+}
+
+func (l *LinkLife) evolve(e events.Event) {
+	switch e := e.(type) {
+	case events.URLCreated:
+		l.ID, l.Account, l.CreatedAt = e.URLID, e.Account, e.At
+		l.Tenures = []Tenure{{Hash: e.Hash, From: e.At}}
+	case events.URLRenamed:
+		l.leave(e.At)
+		l.Tenures = append(l.Tenures, Tenure{Hash: e.To, From: e.At})
+	case events.URLDeleted:
+		l.leave(e.At)
+		l.DeletedAt = e.At
+	case events.URLRestored:
+		l.Tenures = append(l.Tenures, Tenure{Hash: e.Hash, From: e.At})
+		l.DeletedAt = time.Time{}
+	}
+}
+
+// leave ends the tenure that lasts.
+func (l *LinkLife) leave(at time.Time) {
+	if last := len(l.Tenures) - 1; last >= 0 {
+		l.Tenures[last].Until = at
+	}
+}

@@ -1,0 +1,36 @@
+package audit
+
+import (
+	"context"
+
+	"linkledger/commands/streams"
+	"linkledger/events"
+)
+
+// LoggedHistory is History as the log has it, with all streams that it took, for a history that History fails on with ErrCut. It
+// reads the whole log twice.
+func (a *Reader) LoggedHistory(ctx context.Context, of HistoryQuery) (History, streams.Logged, error) {
+	streams := make(streams.Logged)
+	wanted := map[string]bool{events.StreamHash + of.Hash: true}
+	if err := a.streams.Gather(ctx, wanted, streams); err != nil {
+		return History{}, nil, err
+	}
+	claims := streams[events.StreamHash+of.Hash]
+	clear(wanted)
+	for _, r := range claims {
+		if e, err := r.Event(); err == nil {
+			if claimed, ok := e.(events.HashClaimed); ok {
+				wanted[events.StreamURL+claimed.URLID] = true
+				wanted[events.StreamTags+claimed.Account] = true
+				wanted[events.StreamAccount+claimed.Account] = true
+			}
+		}
+	}
+	if err := a.streams.Gather(ctx, wanted, streams); err != nil {
+		return History{}, nil, err
+	}
+	past := *a
+	past.streams = a.streams.From(streams)
+	history, err := past.History(ctx, of)
+	return history, streams, err
+}

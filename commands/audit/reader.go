@@ -1,0 +1,241 @@
+package audit
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+
+	"linkledger/commands/accounts"
+	"linkledger/commands/domain"
+	"linkledger/commands/hashes"
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// Reader reads the history of links from the log. It is safe for concurrent use.
+type Reader struct {
+	streams *streams.Streams
+	store   *eventstore.Store
+	logger  *slog.Logger
+}
+
+// New returns a Reader. The logger gets events that Replay skips.
+func New(streams *streams.Streams, store *eventstore.Store, logger *slog.Logger) *Reader {
+	return &Reader{streams: streams, store: store, logger: logger}
+}
+
+// HistoryQuery asks for the history of a hash.
+type HistoryQuery struct {
+	Hash string
+	// Account is the id of the account that asks, which learns of its own links alone; empty for an operator, who learns
+	// of all.
+	Account string
+	// MaxLinks bounds how many links are followed: the last ones that claimed the hash. 0: all.
+	MaxLinks int
+	// Offset and Limit choose a page of the entries, of which alone it is told what they changed. Limit 0: all.
+	Offset, Limit int
+}
+
+// History reads what happened to a hash and to the links that ever lived under it, from their streams. It refuses with
+// InvalidHash, and with URLNotFound where the hash was never claimed, or not by the account.
+func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) {
+	if !hashes.Valid(of.Hash) {
+		return History{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+	}
+	loaded, err := a.streams.Load(ctx, events.StreamHash+of.Hash)
+	if err != nil {
+		return History{}, err
+	}
+	claims := loaded.All()
+	links := hashes.Claimants(loaded.Events, of.Account)
+	if len(links) == 0 {
+		if of.Account != "" {
+			return History{}, domain.Refuse(domain.URLNotFound, "The account never had a URL with the hash %q", of.Hash)
+		}
+		return History{}, domain.Refuse(domain.URLNotFound, "There never was a URL with the hash %q", of.Hash)
+	}
+	history := History{Hash: of.Hash, Links: []LinkLife{}}
+	if of.MaxLinks > 0 && len(links) > of.MaxLinks {
+		history.MoreLinks = len(links) - of.MaxLinks
+		links = links[history.MoreLinks:]
+	}
+	claimed, err := claimEntries(claims, of.Account)
+	if err != nil {
+		return History{}, err
+	}
+	reading := historyReading{Reader: a, reader: of.Account, owners: make(map[string]owner)}
+	return history, reading.read(ctx, &history, of, claimed, links)
+}
+
+// historyReading reads the links of one history. It has the streams of no more than one of them in memory at a time.
+type historyReading struct {
+	*Reader
+	reader string
+	owners map[string]owner // the accounts met so far
+
+	link string // the one that was loaded last
+	all  []streams.RecordedEvent
+}
+
+// read fills in the links and the page that was asked for. It goes through all links to find where the entries lie, and
+// once more through those that have entries of the page.
+func (r *historyReading) read(ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string) error {
+	everything := of.Offset == 0 && of.Limit == 0
+	var places []entryPlace
+	for _, entry := range claimed {
+		places = append(places, entry.place())
+	}
+	entries := claimed
+	for _, link := range links {
+		life, of, told, err := r.entriesOf(ctx, link, func(entryPlace) bool { return everything })
+		if err != nil {
+			return err
+		}
+		if life.ID != "" {
+			history.Links = append(history.Links, life)
+		}
+		places, entries = append(places, of...), append(entries, told...)
+	}
+	history.Total = len(places)
+	if everything {
+		slices.SortStableFunc(entries, func(a, b Entry) int { return byPosition(a.Position, b.Position) })
+		history.Entries = entries
+		return nil
+	}
+	slices.SortStableFunc(places, func(a, b entryPlace) int { return byPosition(a.position, b.position) })
+	places = places[min(of.Offset, len(places)):]
+	if of.Limit > 0 {
+		places = places[:min(of.Limit, len(places))]
+	}
+	var err error
+	history.Entries, err = r.page(ctx, places, claimed)
+	return err
+}
+
+// page returns the entries at places.
+func (r *historyReading) page(ctx context.Context, places []entryPlace, claimed []Entry) ([]Entry, error) {
+	wanted := make(map[entryPlace]int, len(places))
+	for i, place := range places {
+		wanted[place] = i
+	}
+	page := make([]Entry, len(places))
+	put := func(entries []Entry) {
+		for _, entry := range entries {
+			if i, ok := wanted[entry.place()]; ok {
+				page[i] = entry
+				delete(wanted, entry.place())
+			}
+		}
+	}
+	put(claimed)
+	for _, place := range places {
+		if _, missing := wanted[place]; !missing {
+			continue
+		}
+		_, _, entries, err := r.entriesOf(ctx, place.link, func(p entryPlace) bool { _, ok := wanted[p]; return ok })
+		if err != nil {
+			return nil, err
+		}
+		put(entries)
+	}
+	return page, nil
+}
+
+// entriesOf reads one link. A claim whose link never came has none.
+func (r *historyReading) entriesOf(ctx context.Context, link string, tell func(entryPlace) bool) (LinkLife, []entryPlace, []Entry, error) {
+	if r.link != link {
+		r.all = nil // so that the two are not in memory at a time
+		all, err := r.streamsOf(ctx, link, r.owners)
+		if err != nil {
+			return LinkLife{}, nil, nil, err
+		}
+		r.link, r.all = link, all
+	}
+	return linkEntries(ctx, link, r.all, r.reader, tell)
+}
+
+// owner is what the history of a link takes from its account.
+type owner struct {
+	tags   map[string][]streams.RecordedEvent // the events of each tag, by its id
+	erased bool
+}
+
+func (a *Reader) ownerOf(ctx context.Context, account string) (owner, error) {
+	loaded, err := a.streams.Load(ctx, events.StreamTags+account)
+	if err != nil {
+		return owner{}, err
+	}
+	of := owner{tags: make(map[string][]streams.RecordedEvent)}
+	for _, s := range loaded.All() {
+		if id := domain.TagOf(s.Body); id != "" {
+			of.tags[id] = append(of.tags[id], s)
+		}
+	}
+	of.erased, err = accounts.IsErased(ctx, a.streams, account)
+	return of, err
+}
+
+// streamsOf reads the events of a link and of the tags that it ever had, in the order of the log. owners keeps the accounts
+// met so far.
+func (a *Reader) streamsOf(ctx context.Context, link string, owners map[string]owner) ([]streams.RecordedEvent, error) {
+	loaded, err := a.streams.Load(ctx, events.StreamURL+link)
+	if err != nil {
+		return nil, err
+	}
+	all := loaded.All()
+	account, tags := taggings(loaded.Events)
+	if account == "" {
+		return all, nil
+	}
+	of, known := owners[account]
+	if !known {
+		if of, err = a.ownerOf(ctx, account); err != nil {
+			return nil, err
+		}
+		owners[account] = of
+	}
+	if of.erased {
+		all = withoutNotes(all)
+	}
+	for _, id := range tags {
+		all = append(all, of.tags[id]...)
+	}
+	slices.SortStableFunc(all, func(a, b streams.RecordedEvent) int {
+		if a.Stream == b.Stream {
+			return cmp.Compare(a.Revision, b.Revision)
+		}
+		return byPosition(a.Position, b.Position)
+	})
+	return all, nil
+}
+
+// taggings returns the account of a link, and the ids of all tags that the link ever had, each once.
+func taggings(history []events.Event) (account string, tags []string) {
+	seen := make(map[string]bool)
+	for _, e := range history {
+		var attached []string
+		switch e := e.(type) {
+		case events.URLCreated:
+			account, attached = e.Account, e.Tags
+		case events.URLTagged:
+			attached = e.Tags
+		}
+		for _, id := range attached {
+			if !seen[id] {
+				seen[id] = true
+				tags = append(tags, id)
+			}
+		}
+	}
+	return account, tags
+}
+
+// withoutNotes erases the notes in the events of a link, also those that were never sealed.
+func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
+	for i := range all {
+		all[i].Body = events.EraseNote(all[i].Body)
+	}
+	return all
+}

@@ -1,0 +1,72 @@
+package clicklimit
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/commands/commandstest"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// Two nodes share the last clicks of a link exactly.
+func TestAllowancesAreExact(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	store := eventstoretest.Open(t, server.URL())
+	nodes := []*Limiter{New(store, nil), New(eventstoretest.Open(t, server.URL()), nil)}
+	for limit := range int64(120) {
+		if limit%17 != 0 {
+			continue
+		}
+		link := uuid.NewString()
+		var granted atomic.Int64
+		commandstest.Together(200, func(i int) {
+			ok, err := nodes[i%2].Take(t.Context(), link, limit+1, 0)
+			if err != nil {
+				t.Error(err)
+			}
+			if ok {
+				granted.Add(1)
+			}
+		})
+		if want := min(limit+1, 200); granted.Load() != want {
+			t.Errorf("%d visitors were let through, want %d", granted.Load(), want)
+		}
+		for _, node := range nodes {
+			if left, err := node.Left(t.Context(), link, limit+1, 0); left || err != nil {
+				t.Errorf("clicks are left: %v, %v", left, err)
+			}
+			if left, err := node.Left(t.Context(), link, limit+2, 0); !left || err != nil {
+				t.Errorf("a higher limit leaves none: %v, %v", left, err)
+			}
+		}
+	}
+}
+
+// Clicks from a time without a limit are used up; a restarted node goes on where others were.
+func TestAllowancesGoOn(t *testing.T) {
+	t.Parallel()
+	server := eventstoretest.Serve(t)
+	store := eventstoretest.Open(t, server.URL())
+	link := uuid.NewString()
+	take := func(limit, counted int64, want bool) {
+		t.Helper()
+		got, err := New(store, nil).Take(t.Context(), link, limit, counted)
+		if err != nil || got != want {
+			t.Errorf("take of %d with %d counted: %v, %v", limit, counted, got, err)
+		}
+	}
+	take(5, 3, true)
+	take(5, 4, true)
+	take(5, 0, false) // also after a reset of the stats
+	take(6, 0, true)
+	take(10, 10, false)
+	server.Stop()
+	if _, err := New(store, nil).Take(t.Context(), link, 100, 0); !errors.Is(err, commands.ErrUnavailable) {
+		t.Errorf("without the event store: %v", err)
+	}
+}

@@ -1,0 +1,112 @@
+package clicks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"linkledger/commands/clicks/spool"
+)
+
+const (
+	// paceInterval is how often the pace of the spool is measured.
+	paceInterval = time.Second
+	// backlogInterval is how often a backlog is logged while there is one.
+	backlogInterval = 10 * time.Second
+)
+
+// Backlog is what waits in the spool for the event store, and how fast it gets there.
+type Backlog struct {
+	Groups int // of clicks that were recorded together
+	Clicks int
+	Bytes  int64         // on the disk
+	Age    time.Duration // of the oldest click
+	Rate   float64       // clicks a second that leave the spool, of late
+	// Left is the time until the spool is empty, if clicks go on to leave it and to come in as they do of late; 0: it
+	// does not get emptier, or is empty.
+	Left time.Duration
+}
+
+// String describes the backlog for people.
+func (b Backlog) String() string {
+	if b.Groups == 0 {
+		return "empty"
+	}
+	left := "does not get emptier"
+	if b.Left > 0 {
+		left = b.Left.Round(time.Second).String() + " left"
+	}
+	return fmt.Sprintf("%d clicks, %d bytes, the oldest from %s ago; %.0f a second leave, %s",
+		b.Clicks, b.Bytes, b.Age.Round(time.Second), b.Rate, left)
+}
+
+// pace is how fast clicks come into the spool and leave it.
+type pace struct {
+	mu              sync.Mutex
+	at              time.Time // of the last measurement; zero: there was none
+	drained, queued uint64    // then, since the start
+	leaving, coming float64   // clicks a second, each interval weighing as much as all before it
+}
+
+// measure notes how many clicks have left the spool and come into it since the start.
+func (p *pace) measure(now time.Time, drained, queued uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if took := now.Sub(p.at).Seconds(); !p.at.IsZero() && took > 0 {
+		p.leaving = (p.leaving + float64(drained-p.drained)/took) / 2
+		p.coming = (p.coming + float64(queued-p.queued)/took) / 2
+	}
+	p.at, p.drained, p.queued = now, drained, queued
+}
+
+// backlog describes what is in the spool.
+func (p *pace) backlog(queue spool.Stats, now time.Time) Backlog {
+	if queue.Records == 0 {
+		return Backlog{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b := Backlog{
+		Groups: queue.Records, Clicks: queue.Items, Bytes: queue.Bytes, Age: now.Sub(queue.Oldest), Rate: p.leaving,
+	}
+	if p.leaving > p.coming {
+		b.Left = time.Duration(float64(b.Clicks) / (p.leaving - p.coming) * float64(time.Second))
+	}
+	return b
+}
+
+// watchBacklog measures the pace of the spool and logs a backlog until ctx ends.
+func (c *Recorder) watchBacklog(ctx context.Context) {
+	again := time.NewTicker(paceInterval)
+	defer again.Stop()
+	var since time.Time // of the last log line; zero: there is no backlog
+	for {
+		select {
+		case now := <-again.C:
+			c.pace.measure(now, c.drained.Load(), c.spooled.Load())
+			since = c.logBacklog(ctx, now, since)
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// logBacklog logs a backlog when it is news, and every backlogInterval while it lasts. It returns when it did last.
+func (c *Recorder) logBacklog(ctx context.Context, now, last time.Time) time.Time {
+	b := c.Stats().Backlog
+	switch {
+	case b.Groups == 0 && last.IsZero():
+		return last
+	case b.Groups == 0:
+		c.cfg.Logger.InfoContext(ctx, "the spool of clicks is empty again")
+		return time.Time{}
+	case now.Sub(last) < backlogInterval:
+		return last
+	}
+	c.cfg.Logger.WarnContext(ctx, "clicks wait in the spool for the event store", slog.Int("clicks", b.Clicks),
+		slog.Int64("bytes", b.Bytes), slog.Duration("oldest", b.Age.Round(time.Second)), slog.Float64("leaving_per_second", b.Rate),
+		slog.Duration("left", b.Left.Round(time.Second)))
+	return now
+}

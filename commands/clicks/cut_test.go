@@ -1,0 +1,69 @@
+package clicks
+
+import (
+	"fmt"
+	"testing"
+
+	"linkledger/commands/clicks/spool"
+	"linkledger/commands/commandstest"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// TestCutClicks has somebody else write to a stream of clicks, or end it, while clicks wait for it in the spool: they come to
+// the log once, also when the node is killed in between, and those behind them too.
+func TestCutClicks(t *testing.T) {
+	t.Parallel()
+	for name, intrude := range map[string]func(t *testing.T, url, stream string){
+		"written to": func(t *testing.T, url, stream string) {
+			t.Helper()
+			for range 3 {
+				eventstoretest.Append(t, url, stream, "$>", []byte("0@s"))
+			}
+		},
+		"tombstone": func(t *testing.T, url, stream string) {
+			t.Helper()
+			cuts := eventstoretest.Cuts()
+			cuts[len(cuts)-1].Apply(t, url, stream)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, folder := eventstoretest.Serve(t), t.TempDir()
+			store := eventstoretest.Open(t, server.URL())
+			queue, err := spool.Open(spool.Config{Dir: folder})
+			if err != nil {
+				t.Fatal(err)
+			}
+			half := New(Config{Store: store, Spool: queue})
+			for i := range 3 {
+				w := half.next([]Click{{URLID: fmt.Sprint(i), At: commandstest.At}}, false)
+				if err := half.keep(w); err != nil {
+					t.Fatal(err)
+				}
+				if i == 0 {
+					intrude(t, server.URL(), w.Stream)
+				}
+			}
+			oldest, err := queue.Oldest(1 << 20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			streams, err := byStream(oldest.Bodies)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, appends := range streams {
+				if diverted, err := half.deliver(t.Context(), appends[0][:2]); diverted != 2 || err != nil {
+					t.Fatalf("%d diverted, %v", diverted, err)
+				}
+			}
+			if err := queue.Close(); err != nil { // as a kill: the segment is not deleted yet
+				t.Fatal(err)
+			}
+			c := count(t, store, folder, Config{}, spool.Config{})
+			c.drained()
+			c.end()
+			allOnce(t, server, 3)
+		})
+	}
+}

@@ -1,0 +1,278 @@
+package destination
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/idna"
+)
+
+// site is where a browser goes for a URL. A host has many spellings, and one site.
+type site struct {
+	// host is in ASCII and lower case, without a trailing dot. An IP address is in its usual form and without brackets,
+	// an IPv4 address in an IPv6 address is the IPv4 address.
+	host string
+	port string // empty: 80, 443, or none given
+}
+
+// ShortHost returns the host that an http or https URL leads to, in the spelling that Config.ShortHosts and
+// Request.ShortHost have: as a browser reads it, and with the port unless it is 80 or 443.
+func ShortHost(address string) (string, error) {
+	s, err := readSite(address)
+	if err != nil {
+		return "", err
+	}
+	return s.shortHost(), nil
+}
+
+func (s site) shortHost() string {
+	if s.port != "" {
+		return net.JoinHostPort(s.host, s.port)
+	}
+	return s.host
+}
+
+// readSite reads a URL as browsers do, which is the URL Standard of WHATWG. It refuses what they refuse, what they
+// mend (missing and superfluous slashes), and what they do not agree about.
+func readSite(address string) (site, error) {
+	scheme, rest, _ := strings.Cut(address, "://")
+	if scheme != "https" && scheme != "http" {
+		if scheme = strings.ToLower(scheme); scheme != "https" && scheme != "http" {
+			return site{}, errors.New("it does not begin with http:// or https://")
+		}
+	}
+	authority := rest
+	if end := strings.IndexAny(rest, `/\?#`); end >= 0 { // browsers read \ as /
+		authority = rest[:end]
+	}
+	if strings.Contains(authority, "@") {
+		return site{}, errors.New("there is a user name before it")
+	}
+	host, port, err := splitPort(authority)
+	if err != nil {
+		return site{}, err
+	}
+	if host, err = canonicalHost(host); err != nil {
+		return site{}, err
+	}
+	return site{host, port}, nil
+}
+
+// splitPort splits the port off. Of 80 and 443 it returns none.
+func splitPort(authority string) (host, port string, err error) {
+	colon := strings.LastIndexByte(authority, ':')
+	if colon < 0 || strings.HasSuffix(authority, "]") {
+		return authority, "", nil
+	}
+	host, port = authority[:colon], authority[colon+1:]
+	if port == "" {
+		return host, "", nil
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	switch {
+	case err != nil:
+		return "", "", errors.New("the port is no number up to 65535")
+	case number == 80, number == 443:
+		return host, "", nil
+	}
+	return host, strconv.FormatUint(number, 10), nil
+}
+
+// hostNames converts host names as browsers do.
+var hostNames = idna.New(
+	idna.MapForLookup(), idna.BidiRule(), idna.CheckJoiners(true), idna.CheckHyphens(false),
+	idna.StrictDomainName(false), idna.Transitional(false), idna.VerifyDNSLength(false),
+)
+
+// punycode begins a part of a host name that stands for another one.
+const punycode = "xn--"
+
+// canonicalHost returns a host as site has it.
+func canonicalHost(host string) (string, error) {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		return canonicalIPv6(inner)
+	}
+	if strings.Contains(host, "%") {
+		decoded, err := url.PathUnescape(host)
+		if err != nil {
+			return "", errors.New("there is a % in it that escapes nothing")
+		}
+		host = decoded
+	}
+	name, err := canonicalName(host)
+	if err != nil {
+		return "", err
+	}
+	name = strings.TrimSuffix(name, ".")
+	if err := checkName(name); err != nil {
+		return "", err
+	}
+	last := name[strings.LastIndexByte(name, '.')+1:]
+	if !isIPv4Number(last) {
+		return name, nil
+	}
+	address, ok := parseIPv4(name)
+	if !ok {
+		return "", errors.New("its last part is a number, and it is no IPv4 address")
+	}
+	return address.String(), nil
+}
+
+// How long a host name may be, in characters. Name servers have no longer ones, and to convert one would take long.
+const (
+	maxName = 253
+	maxPart = 63 // between two dots
+)
+
+// canonicalName converts a host name to ASCII in lower case.
+func canonicalName(host string) (string, error) {
+	if isASCII(host) {
+		name := strings.ToLower(host)
+		if !strings.Contains(name, punycode) {
+			return name, nil
+		}
+	}
+	switch {
+	case !utf8.ValidString(host):
+		return "", errors.New("it is not UTF-8")
+	case tooLong(host):
+		return "", errLongName
+	case strings.Contains(host, "ẞ"): // ss up to Unicode 15.0, ß since
+		return "", errors.New("browsers do not agree what ẞ stands for, write ß or ss")
+	}
+	name, err := hostNames.ToASCII(host)
+	if err != nil {
+		return "", errNoName
+	}
+	// Some characters pass in Unicode alone. In punycode browsers refuse them.
+	if again, err := hostNames.ToASCII(name); err != nil || again != name {
+		return "", errNoName
+	}
+	return name, nil
+}
+
+var (
+	errLongName = fmt.Errorf("it has more than %d characters, or %d between two dots", maxName, maxPart)
+	errNoName   = errors.New("it does not convert to a host name (UTS #46)")
+)
+
+// tooLong returns whether no name server has a name of that length.
+func tooLong(host string) bool {
+	length, part := 0, 0
+	for _, r := range host {
+		length++
+		part++
+		switch r {
+		case '.', '\u3002', '\uff0e', '\uff61': // the dots that browsers know
+			part = 0
+		}
+		if part > maxPart || length > maxName+1 { // a dot may follow
+			return true
+		}
+	}
+	return false
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// checkName refuses a converted host name that browsers refuse, or that no name server can have.
+func checkName(name string) error {
+	if name == "" || name[0] == '.' || name[len(name)-1] == '.' || strings.Contains(name, "..") {
+		return errors.New("it has an empty part")
+	}
+	if tooLong(name) {
+		return errLongName
+	}
+	for i := range len(name) {
+		if c := name[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`#/:<>?@[\]^|%`, c) >= 0 {
+			return fmt.Errorf("there is a %q in it", c)
+		}
+	}
+	return nil
+}
+
+// canonicalIPv6 returns an IPv6 address, which is followed by a bracket, as site has it.
+func canonicalIPv6(bracketed string) (string, error) {
+	inner, closed := strings.CutSuffix(bracketed, "]")
+	address, err := netip.ParseAddr(inner)
+	if !closed || err != nil || !address.Is6() || address.Zone() != "" {
+		return "", errors.New("there is no IPv6 address between its brackets")
+	}
+	return canonicalIP(address).String(), nil
+}
+
+// translated are the IPv6 addresses by which networks without IPv4 reach IPv4 addresses (RFC 6052).
+var translated = netip.MustParsePrefix("64:ff9b::/96")
+
+// canonicalIP returns the IPv4 address that an IPv6 address leads to, if it does.
+func canonicalIP(address netip.Addr) netip.Addr {
+	if translated.Contains(address) {
+		bytes := address.As16()
+		return netip.AddrFrom4([4]byte(bytes[12:]))
+	}
+	return address.Unmap()
+}
+
+// isIPv4Number tells whether a host whose last part this is must be an IPv4 address.
+func isIPv4Number(part string) bool {
+	if part == "" || part[0] < '0' || part[0] > '9' {
+		return false
+	}
+	if strings.Trim(part, "0123456789") == "" {
+		return true
+	}
+	_, ok := parseIPv4Number(part)
+	return ok
+}
+
+// parseIPv4 reads an IPv4 address of one to four numbers, of which the last one fills what is left.
+func parseIPv4(host string) (netip.Addr, bool) {
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var bytes [4]byte
+	last := len(parts) - 1
+	for i, part := range parts[:last] {
+		number, ok := parseIPv4Number(part)
+		if !ok || number > 0xff {
+			return netip.Addr{}, false
+		}
+		bytes[i] = byte(number)
+	}
+	rest, ok := parseIPv4Number(parts[last])
+	for i := 3; i >= last; i-- {
+		bytes[i] = byte(rest)
+		rest >>= 8
+	}
+	return netip.AddrFrom4(bytes), ok && rest == 0
+}
+
+// parseIPv4Number reads a number that is hexadecimal after 0x, octal after 0, and else decimal. One that is larger than
+// an address is as good as the largest.
+func parseIPv4Number(part string) (uint64, bool) {
+	base := 10
+	switch {
+	case part == "0x": // what browsers make of it
+		return 0, true
+	case strings.HasPrefix(part, "0x"):
+		part, base = part[2:], 16
+	case len(part) > 1 && part[0] == '0':
+		part, base = part[1:], 8
+	}
+	number, err := strconv.ParseUint(part, base, 64)
+	return number, err == nil || errors.Is(err, strconv.ErrRange)
+}

@@ -1,0 +1,141 @@
+// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream before it is created, renamed or
+// restored, so that of two links that want the hash exactly one gets it.
+package hashes
+
+import (
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+)
+
+const (
+	// ClaimTimeout is how long a claimed hash waits for its link before somebody else may take it over.
+	ClaimTimeout = time.Minute
+	// generatedLength gives 31^7 (27 billion) generated hashes.
+	generatedLength = 7
+	// hashAlphabet leaves out characters that look alike: 0 o, 1 l i.
+	hashAlphabet = "23456789abcdefghjkmnpqrstuvwxyz"
+)
+
+// maxHash is the longest hash, in bytes.
+const maxHash = 25
+
+// Valid tells whether a string can be a hash at all: 1 to 25 of the characters A-Z a-z 0-9 _ -.
+func Valid(hash string) bool {
+	for i := range len(hash) {
+		switch c := hash[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '-':
+		default:
+			return false
+		}
+	}
+	return 0 < len(hash) && len(hash) <= maxHash
+}
+
+// Generate draws a hash from crypto/rand, without bias.
+func Generate() string {
+	const unbiased = 256 - 256%len(hashAlphabet)
+	var hash strings.Builder
+	random := make([]byte, 2*generatedLength)
+	for hash.Len() < generatedLength {
+		_, _ = rand.Read(random) // never fails
+		for _, b := range random {
+			if int(b) < unbiased && hash.Len() < generatedLength {
+				hash.WriteByte(hashAlphabet[int(b)%len(hashAlphabet)])
+			}
+		}
+	}
+	return hash.String()
+}
+
+// State is the state of one hash, folded from its stream.
+type State struct {
+	hash     string
+	owner    string // the account whose links have lived under the hash and left it; empty: none has
+	URLID    string // of the last claim
+	Account  string
+	At       time.Time
+	claimed  events.Revision // of the last claim
+	released bool
+	revision events.Revision // of the stream
+}
+
+// Fold returns the state of a hash from the events of its stream.
+func Fold(hash string, history []events.Event) State {
+	c := State{hash: hash, claimed: events.NoStream, revision: events.NoStream}
+	for _, e := range history {
+		c.revision++
+		switch e := e.(type) {
+		case events.HashClaimed:
+			c.URLID, c.Account, c.At, c.claimed, c.released = e.URLID, e.Account, e.At, c.revision, false
+		case events.HashReleased:
+			c.released, c.owner = true, e.Account
+		}
+	}
+	return c
+}
+
+// holder says what the link that made a claim makes of it.
+type holder int
+
+const (
+	holderUses     holder = iota // the link lives under this hash
+	holderLeft                   // the link was deleted or renamed; only the release is missing
+	holderNotYet                 // the link may still be on its way
+	holderVanished               // the link never came: the claim must be abandoned, then anybody may have the hash
+	holderGaveUp                 // as holderVanished, and abandoned already
+)
+
+// holderOf decides what the link in its state makes of its last claim of this hash.
+func (c State) holderOf(url domain.Link, now time.Time) holder {
+	spent, isSpent := url.Spent[c.hash]
+	switch {
+	case isSpent && spent.Revision >= c.claimed && spent.Abandoned:
+		return holderGaveUp
+	case isSpent && spent.Revision >= c.claimed:
+		return holderLeft
+	case url.Live() && url.Hash == c.hash:
+		return holderUses
+	case now.Sub(c.At) < ClaimTimeout:
+		return holderNotYet
+	default:
+		return holderVanished
+	}
+}
+
+// ErrTaken refuses a hash that another link has.
+var ErrTaken = &domain.Error{Kind: domain.HashUnavailable, Details: "That custom hash is already in use"}
+
+// Had tells whether a link has lived under a hash.
+func Had(u domain.Link, hash string) bool {
+	spent, left := u.Spent[hash]
+	return u.ID != "" && (u.Hash == hash || left && !spent.Abandoned)
+}
+
+// Claimants returns the links that claimed a hash, each once, in the order of their first claims. If reader is not empty, those of
+// other accounts are left out.
+func Claimants(history []events.Event, reader string) []string {
+	var links []string
+	seen := make(map[string]bool)
+	for _, e := range history {
+		claimed, ok := e.(events.HashClaimed)
+		if ok && (reader == "" || claimed.Account == reader) && !seen[claimed.URLID] {
+			seen[claimed.URLID] = true
+			links = append(links, claimed.URLID)
+		}
+	}
+	return links
+}
+
+// LastClaimants returns claimants in the order of their last claims.
+func LastClaimants(history []events.Event, reader string) []string {
+	backward := slices.Clone(history)
+	slices.Reverse(backward)
+	links := Claimants(backward, reader)
+	slices.Reverse(links)
+	return links
+}

@@ -1,0 +1,116 @@
+package hashes
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/domain"
+	"linkledger/commands/streams"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// Claims claims and releases hashes of links. It is safe for concurrent use.
+type Claims struct {
+	streams  *streams.Streams
+	reserved []string
+}
+
+// New returns Claims. Hashes in reserved are refused by CheckCustomHash.
+func New(streams *streams.Streams, reserved []string) *Claims {
+	return &Claims{streams: streams, reserved: reserved}
+}
+
+// CheckCustomHash refuses, with HashUnavailable, a hash that is malformed or reserved.
+func (c *Claims) CheckCustomHash(hash string) error {
+	if !Valid(hash) {
+		return domain.Refuse(domain.HashUnavailable, "The custom hash must be 1 to 25 of the characters A-Z a-z 0-9 _ -")
+	}
+	if slices.Contains(c.reserved, hash) {
+		return domain.Refuse(domain.HashUnavailable, "The custom hash %q is reserved, choose another", hash)
+	}
+	return nil
+}
+
+// Claim reserves a hash for a link and returns the revision of the claim. A hash that is not free is refused with
+// HashUnavailable. The link's own claim is returned as it is, unless it is spent: at or below that revision the link has
+// left the hash or was told to.
+func (c *Claims) Claim(ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision) (eventstore.Revision, error) {
+	stream := events.StreamHash + hash
+	r.Command = uuid.NewSHA1(r.Command, []byte(urlID)) // another attempt, for another link, is another claim
+	claimed := events.HashClaimed{Hash: hash, URLID: urlID, Account: r.Account, At: c.streams.Now()}
+	if spent == eventstore.NoStream { // most hashes are new
+		appended, err := c.streams.Append(ctx, r, stream, eventstore.NoStream, claimed)
+		if !errors.Is(err, eventstore.ErrWrongRevision) {
+			return appended.Revision, err
+		}
+	}
+	return eventstore.Retry(func() (eventstore.Revision, error) {
+		loaded, err := c.streams.Load(ctx, stream)
+		if err != nil {
+			return 0, err
+		}
+		state := Fold(hash, loaded.Events)
+		if !state.released && state.URLID == urlID && state.claimed > spent {
+			return state.claimed, nil
+		}
+		if err := c.checkFree(ctx, r, state, urlID); err != nil {
+			return 0, err
+		}
+		appended, err := c.streams.Append(ctx, r, stream, state.revision, claimed)
+		return appended.Revision, err
+	})
+}
+
+// checkFree refuses a hash that somebody has. A vanished holder is fenced off first.
+func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, urlID string) error {
+	if state.revision == eventstore.NoStream {
+		return nil
+	}
+	if state.owner != "" && state.owner != r.Account {
+		return ErrTaken
+	}
+	if state.released || state.URLID == urlID {
+		return nil
+	}
+	loaded, err := c.streams.Load(ctx, events.StreamURL+state.URLID)
+	if err != nil {
+		return err
+	}
+	now := c.streams.Now()
+	switch state.holderOf(domain.FoldLink(loaded.Events), now) {
+	case holderGaveUp:
+		return nil
+	case holderLeft:
+		if state.Account == r.Account {
+			return nil
+		}
+	case holderVanished:
+		_, err := c.streams.Append(ctx, r, events.StreamURL+state.URLID, loaded.Revision(),
+			events.ClaimAbandoned{Hash: state.hash, ClaimRevision: uint64(state.claimed), At: now}) //nolint:gosec // a claim's revision is not negative
+		return err
+	case holderUses, holderNotYet:
+	}
+	return ErrTaken
+}
+
+// Release gives up a hash. A failure leaves the claim to the same account, which is what a release does too, so callers
+// only log it.
+func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID string) error {
+	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
+		loaded, err := c.streams.Load(ctx, events.StreamHash+hash)
+		if err != nil {
+			return eventstore.Appended{}, err
+		}
+		state := Fold(hash, loaded.Events)
+		if state.released || state.URLID != urlID {
+			return eventstore.Appended{}, nil
+		}
+		return c.streams.Append(ctx, r, events.StreamHash+hash, state.revision,
+			events.HashReleased{Hash: hash, URLID: urlID, Account: state.Account, At: c.streams.Now()})
+	})
+	return err
+}

@@ -1,0 +1,47 @@
+package metering
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"linkledger/commands/commandstest"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+	"linkledger/events/eventstore/eventstoretest"
+)
+
+// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with its own, and tells nothing that
+// would be taken for all of them.
+func TestCutUsage(t *testing.T) {
+	t.Parallel()
+	for _, cut := range eventstoretest.Cuts() {
+		t.Run(cut.Name, func(t *testing.T) {
+			t.Parallel()
+			server := eventstoretest.Serve(t)
+			store := eventstoretest.Open(t, server.URL())
+			cfg := Config{Store: store, Now: func() time.Time { return commandstest.At }}
+			node := New(cfg)
+			stream := node.dayOf("a").stream()
+			for range 2 {
+				node.Count("a", 0)
+				node.tellAll(t.Context())
+			}
+			cut.Apply(t, server.URL(), stream)
+			other := New(cfg)
+			other.Count("a", 0)
+			other.tellAll(t.Context())
+			last, err := store.Last(t.Context(), stream)
+			if cut.Hides {
+				if !errors.Is(err, eventstore.ErrCut) {
+					t.Errorf("told as event %d: %v", last.Revision, err)
+				}
+				return
+			}
+			e, decoding := last.Event()
+			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 { //nolint:forcetypeassert // a test
+				t.Errorf("told %+v, %v, %v", e, err, decoding)
+			}
+		})
+	}
+}

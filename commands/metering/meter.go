@@ -1,0 +1,269 @@
+// Package metering counts the API calls of each account and day over all nodes, and bounds them.
+package metering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands/batch"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+const (
+	// meteringInterval is how often a node tells the log of the calls that it has answered, and learns of those of other
+	// nodes.
+	meteringInterval = time.Second
+	// meteringTimeout bounds one round of that.
+	meteringTimeout = 5 * time.Second
+	// askCallsTimeout bounds how long Today waits for what the event store knows.
+	askCallsTimeout = time.Second
+)
+
+// Config of Calls.
+type Config struct {
+	Store  *eventstore.Store
+	Logger *slog.Logger     // nil discards
+	Now    func() time.Time // nil: time.Now
+}
+
+// Meter counts the API calls of accounts. A call is counted in memory; about once a second the node adds what it has
+// counted to the account's stream, at its exact revision, and so learns what the other nodes have. An account that uses
+// several nodes may therefore exceed its daily limit by what each of them answers in about a second. The calls that a
+// killed node had not told yet are lost. It is safe for concurrent use.
+type Meter struct {
+	cfg Config
+
+	mu   sync.Mutex
+	days map[accountDay]*callDay
+}
+
+// accountDay names what the calls of an account on one day are counted under.
+type accountDay struct{ account, day string }
+
+func (k accountDay) stream() string {
+	return events.StreamUsage + k.account + "-" + k.day[:len("2006-01")]
+}
+
+// callDay is what a node knows of the calls of an account on one day.
+type callDay struct {
+	told    int64 // by all nodes, as far as this one knows
+	counted int64 // by this node, and not known to be told
+
+	telling chan struct{} // holds a token while somebody uses the rest
+	known   bool          // last and revision are as the event store had them last
+	last    events.CallsMetered
+	at      eventstore.Revision
+	write   *eventstore.Write // whose outcome is not known; it is repeated until it is
+}
+
+// New returns the meter of a node. Nothing is told before Run.
+func New(cfg Config) *Meter {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Meter{cfg: cfg, days: make(map[accountDay]*callDay)}
+}
+
+func (c *Meter) dayOf(account string) accountDay {
+	return accountDay{account, c.cfg.Now().UTC().Format(time.DateOnly)}
+}
+
+// day returns the entry of a day; c.mu is held.
+func (c *Meter) day(key accountDay) *callDay {
+	d, ok := c.days[key]
+	if !ok {
+		d = &callDay{telling: make(chan struct{}, 1)}
+		c.days[key] = d
+	}
+	return d
+}
+
+// Count counts a call of an account that may make limit of them a day; 0: any number. It is false, and nothing is
+// counted, when all are used.
+func (c *Meter) Count(account string, limit int64) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.day(c.dayOf(account))
+	if limit > 0 && d.told+d.counted >= limit {
+		return false
+	}
+	d.counted++
+	return true
+}
+
+// Today returns how many calls of an account were counted today: those that the nodes have told, and those of this node.
+// While the event store does not answer it returns what this node knows.
+func (c *Meter) Today(ctx context.Context, account string) int64 {
+	key := c.dayOf(account)
+	c.mu.Lock()
+	d := c.day(key)
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, askCallsTimeout)
+	defer cancel()
+	if err := d.alone(ctx, func() error { return c.learn(ctx, key, d) }); err != nil {
+		c.cfg.Logger.WarnContext(ctx, "API calls of other nodes are not known", slog.String("account", account), slog.Any("error", err))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return d.told + d.counted
+}
+
+// alone runs what touches the day's knowledge of the event store.
+func (d *callDay) alone(ctx context.Context, do func() error) error {
+	select {
+	case d.telling <- struct{}{}:
+		defer func() { <-d.telling }()
+		return do()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Run tells the log of the calls until ctx ends, and then of those that are left.
+func (c *Meter) Run(ctx context.Context) error {
+	ticker := time.NewTicker(meteringInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			c.tellAll(context.WithoutCancel(ctx))
+		case <-ctx.Done():
+			c.tellAll(context.WithoutCancel(ctx))
+			return nil
+		}
+	}
+}
+
+// tellAll tells the log of all calls counted so far, and forgets days that are over.
+func (c *Meter) tellAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, meteringTimeout)
+	defer cancel()
+	var keys []accountDay
+	today := c.dayOf("").day
+	c.mu.Lock()
+	for key, d := range c.days {
+		switch {
+		case d.counted > 0:
+			keys = append(keys, key)
+		case key.day < today:
+			delete(c.days, key)
+		}
+	}
+	c.mu.Unlock()
+	errs := make([]error, len(keys))
+	batch.Run(len(keys), func(int) []string { return nil }, func(i int) {
+		c.mu.Lock()
+		d := c.day(keys[i])
+		c.mu.Unlock()
+		errs[i] = d.alone(ctx, func() error {
+			_, err := eventstore.Retry(func() (struct{}, error) { return struct{}{}, c.tell(ctx, keys[i], d) })
+			return err
+		})
+	})
+	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
+	if len(errs) > 0 {
+		c.cfg.Logger.WarnContext(ctx, "API calls not told yet, trying again", slog.Int("accounts", len(errs)), slog.Any("error", errs[0]))
+	}
+}
+
+// tell adds what is counted to the account's stream, after what an earlier round has left open.
+func (c *Meter) tell(ctx context.Context, key accountDay, d *callDay) error {
+	if d.write != nil {
+		if err := c.send(ctx, key, d); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	calls := d.counted
+	c.mu.Unlock()
+	if calls == 0 {
+		return nil
+	}
+	if !d.known {
+		if err := c.learn(ctx, key, d); err != nil {
+			return err
+		}
+	}
+	d.write = &eventstore.Write{
+		Stream: key.stream(), Expected: d.at, Command: uuid.New(),
+		Events: []events.Event{meter(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond))},
+	}
+	return c.send(ctx, key, d)
+}
+
+// send appends the open write. Where another node was faster, there is none any more.
+func (c *Meter) send(ctx context.Context, key accountDay, d *callDay) error {
+	appended, err := c.cfg.Store.Append(ctx, *d.write)
+	if errors.Is(err, eventstore.ErrWrongRevision) {
+		d.write, d.known = nil, false
+	}
+	if err != nil {
+		return fmt.Errorf("tell of API calls: %w", err)
+	}
+	d.last, d.at = d.write.Events[0].(events.CallsMetered), appended.Revision //nolint:forcetypeassert // tell wrote it
+	d.write = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d.counted -= d.last.Calls
+	d.told = toldOn(d.last, key.day, d.told)
+	return nil
+}
+
+// learn reads what all nodes have told.
+func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
+	if d.write != nil {
+		return nil // whether its calls are among those that were told is not known, and told has not changed since
+	}
+	d.last, d.at, d.known = events.CallsMetered{}, eventstore.NoStream, true
+	last, err := c.cfg.Store.Last(ctx, key.stream())
+	if errors.Is(err, eventstore.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		var e events.Event
+		if e, err = last.Event(); err == nil {
+			d.last, _ = e.(events.CallsMetered)
+			d.at = last.Revision
+		}
+	}
+	if err != nil {
+		d.known = false
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d.told = toldOn(d.last, key.day, d.told)
+	return nil
+}
+
+// toldOn is how many calls of a day were told, by the last event of the stream. When that is of a later day it no longer
+// says.
+func toldOn(last events.CallsMetered, day string, before int64) int64 {
+	if last.Day == day {
+		return last.DayCalls
+	}
+	return before
+}
+
+// meter is the event that adds calls of a day to what was told last. A day that is over in the stream stays so.
+func meter(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
+	next := events.CallsMetered{Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at}
+	switch {
+	case last.Day == day:
+		next.DayCalls += last.DayCalls
+	case last.Day > day:
+		next.Day, next.DayCalls = last.Day, last.DayCalls
+	}
+	return next
+}

@@ -1,0 +1,144 @@
+package streams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// NoteKeys are the keys that encrypt the notes of accounts in the log. The key of an account is deleted for good when the account is
+// erased.
+type NoteKeys interface {
+	// AccountKey returns the key of an account that has one; nil: the account was erased.
+	AccountKey(ctx context.Context, account string) ([]byte, error)
+	// MakeAccountKey returns the key of an account, which is made at the first call; nil: the account was erased.
+	MakeAccountKey(ctx context.Context, account string) ([]byte, error)
+	// EraseAccountKey deletes the key of an account, and keeps it from getting another one.
+	EraseAccountKey(ctx context.Context, account string) error
+}
+
+const (
+	// keysFor is how long a process remembers keys at most: that long somebody may still read what was erased, there.
+	keysFor = time.Minute
+	// maxKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up each.
+	maxKeys = 10_000
+)
+
+// ErrNoKey means that the key of an account's notes can't be had now. Nothing was written; the same command may be repeated.
+var ErrNoKey = errors.New("no key for the notes")
+
+var (
+	// ErrNoKeys means that notes are sealed, and that this process has no keys to read them by.
+	ErrNoKeys = errors.New("notes are encrypted here, and this process has no keys")
+	// errErased refuses a note for an account that was erased while the command was under way.
+	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
+)
+
+// noteCipher encrypts and decrypts notes. It remembers keys for keysFor at most. It is safe for concurrent use.
+type noteCipher struct {
+	keys     NoteKeys // nil: there are none
+	encrypts bool
+
+	mu    sync.Mutex
+	known map[string]*events.NoteKey // by account; nil: erased
+	since time.Time                  // the oldest of them was looked up then, or later
+}
+
+func (c *noteCipher) key(ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error)) (*events.NoteKey, error) {
+	c.mu.Lock()
+	if now := time.Now(); len(c.known) >= maxKeys || now.Sub(c.since) > keysFor {
+		c.known, c.since = make(map[string]*events.NoteKey), now
+	}
+	key, ok := c.known[account]
+	into := c.known // a look-up that takes longer than they are remembered ends in those that nobody asks
+	c.mu.Unlock()
+	if ok {
+		return key, nil
+	}
+	secret, err := lookUp(ctx, account)
+	if err == nil && secret != nil {
+		key, err = events.NewNoteKey(secret)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w of account %s: %w", ErrNoKey, account, err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	into[account] = key
+	return key, nil
+}
+
+// encryptAll returns the events as they are stored.
+func (c *noteCipher) encryptAll(ctx context.Context, account, stream string, plain []events.Event) ([]events.Event, error) {
+	if !c.encrypts {
+		return plain, nil
+	}
+	var sealed []events.Event
+	for i, e := range plain {
+		if !events.HasNote(e) {
+			continue
+		}
+		if sealed == nil {
+			sealed = append(sealed, plain...)
+		}
+		key, err := c.key(ctx, account, c.keys.MakeAccountKey)
+		if err != nil {
+			return nil, err
+		}
+		if key == nil {
+			return nil, errErased
+		}
+		sealed[i] = events.SealNote(e, key, account, stream)
+	}
+	if sealed == nil {
+		return plain, nil
+	}
+	return sealed, nil
+}
+
+// decrypt returns a stored event with its note.
+func (c *noteCipher) decrypt(ctx context.Context, e events.Event, stream string) (events.Event, error) {
+	sealed := events.SealedNoteOf(e)
+	if sealed == nil {
+		return e, nil
+	}
+	if c.keys == nil {
+		return nil, ErrNoKeys
+	}
+	key, err := c.key(ctx, sealed.Account, c.keys.AccountKey)
+	if err != nil {
+		return nil, err
+	}
+	return events.OpenNote(e, key, stream)
+}
+
+// decryptAll returns stored events with their notes. What it was given stays as it is.
+func (c *noteCipher) decryptAll(ctx context.Context, stored []events.Event, stream string) ([]events.Event, error) {
+	var opened []events.Event
+	for i, e := range stored {
+		if events.SealedNoteOf(e) == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("%w: %w", eventstore.ErrUnavailable, err)
+		}
+		if opened == nil {
+			opened = slices.Clone(stored)
+		}
+		var err error
+		if opened[i], err = c.decrypt(ctx, e, stream); err != nil {
+			return nil, err
+		}
+	}
+	if opened == nil {
+		return stored, nil
+	}
+	return opened, nil
+}

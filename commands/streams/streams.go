@@ -1,0 +1,92 @@
+package streams
+
+import (
+	"context"
+	"time"
+
+	"linkledger/commands/domain"
+	"linkledger/events"
+	"linkledger/events/eventstore"
+)
+
+// Config of Streams.
+type Config struct {
+	Store *eventstore.Store
+	// Now is the clock. Nil means time.Now.
+	Now func() time.Time
+	// Keys encrypt the notes of accounts. If nil, encrypted notes cannot be read.
+	Keys NoteKeys
+	// EncryptNotes has Append encrypt notes, each under the key of its account. It needs Keys.
+	EncryptNotes bool
+}
+
+// Streams reads and writes the streams that commands decide on. It is safe for concurrent use. It remembers keys of notes for a
+// minute at most, and what it has read of long streams.
+type Streams struct {
+	cfg    Config
+	notes  *noteCipher
+	long   *longStreams
+	logged Logged // nil: streams are read one by one
+}
+
+// New returns Streams.
+func New(cfg Config) *Streams {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return &Streams{
+		cfg: cfg, notes: &noteCipher{keys: cfg.Keys, encrypts: cfg.EncryptNotes}, long: newLongStreams(cfg.Store),
+	}
+}
+
+// Now returns the time that events written now have: in UTC, in whole microseconds, which PostgreSQL and JSON keep.
+func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
+
+// Append appends the events of a command to a stream whose last event has the expected revision. Notes are encrypted. Its errors are
+// those of eventstore.Store.Append, and ErrNoKey.
+func (s *Streams) Append(
+	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision, all ...events.Event,
+) (eventstore.Appended, error) {
+	encrypted, err := s.notes.encryptAll(ctx, r.Account, stream, all)
+	if err != nil {
+		return eventstore.Appended{}, err
+	}
+	return s.cfg.Store.Append(ctx, eventstore.Write{
+		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.Metadata(), Events: encrypted,
+	})
+}
+
+// Load reads a stream, with its notes decrypted. It fails with eventstore.ErrCut where not all of the stream can be read.
+func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
+	loaded, err := s.loadEncrypted(ctx, stream)
+	if err != nil {
+		return History{}, err
+	}
+	return s.decrypt(ctx, stream, loaded)
+}
+
+func (s *Streams) loadEncrypted(ctx context.Context, stream string) (History, error) {
+	if s.logged != nil {
+		return decode(ctx, s.logged[stream])
+	}
+	return s.long.load(ctx, stream)
+}
+
+// LoadToAppend is Load for a stream that most likely is new and is appended to next. If events of an empty stream cannot be read,
+// that append fails with eventstore.ErrCut, and not this call.
+func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, error) {
+	recorded, err := s.cfg.Store.LoadToAppend(ctx, stream)
+	if err != nil {
+		return History{}, err
+	}
+	loaded, err := decode(ctx, recorded)
+	if err != nil {
+		return History{}, err
+	}
+	return s.decrypt(ctx, stream, loaded)
+}
+
+func (s *Streams) decrypt(ctx context.Context, stream string, loaded History) (History, error) {
+	decrypted, err := s.notes.decryptAll(ctx, loaded.Events, stream)
+	return History{Recorded: loaded.Recorded, Events: decrypted}, err
+}
