@@ -81,12 +81,16 @@ tagged: go ## Change 10,000 and 100,000 links by their tag, and kill the process
 	@$(WITH_POSTGRES) for n in 10000 100000; do \
 	go test -count=1 -v -timeout 30m -run '^TestTagged$$' ./e2e -tagged-links $$n; done
 
-# Ten minutes. BENCH='--compare old.json' shows what has changed, BENCH=--help the other flags.
+.PHONY: docs
+docs: go ## Write docs/configuration.md from the flags of the program
+	go test -count=1 -run '^TestConfigurationPage$$' ./cmd/linkledger -update
+
+# A quarter of an hour. BENCH='--compare old.json' shows what has changed, BENCH=--help the other flags.
 BENCH ?=
 
 .PHONY: bench
-bench: build ## Measure the program beside controls, and write bench.json
-	@$(WITH_POSTGRES) go build -o linkledger-bench ./cmd/linkledger-bench && ./linkledger-bench $(BENCH)
+bench: build ## Measure the program beside controls, and write bench.json and docs/results.md
+	@$(WITH_POSTGRES) go build -o linkledger-bench ./cmd/linkledger-bench && ./linkledger-bench --results docs/results.md $(BENCH)
 
 .PHONY: microbench
 microbench: go ## Run all Go benchmarks

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"linkledger/httpapi/apierror"
 )
 
 // What a client may send is a promise of the read models too: an accepted value that they cannot hold would stop them
@@ -31,10 +33,10 @@ func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		created := c.call(http.MethodPost, "/v3/urls", string(body))
-		if created.status >= http.StatusInternalServerError || created.Error.Code == codeUnknown {
+		if created.status >= http.StatusInternalServerError || created.Error.Code == apierror.CodeUnknown {
 			t.Fatalf("%s answered %d: %s", body, created.status, created.body)
 		}
-		if created.Error.Code != codeOK || created.URLs[0].Error.Code != codeOK {
+		if created.Error.Code != apierror.CodeOK || created.URLs[0].Error.Code != apierror.CodeOK {
 			return
 		}
 		written, read := created.URLs[0], c.read(created.URLs[0].Hash)

@@ -9,6 +9,8 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/projections"
 )
 
 // editAccount changes an account and waits for the read models.
@@ -18,7 +20,7 @@ func (s *stack) editAccount(t testing.TB, username string, edit accounts.Change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projectionAccounts, edited.Position.Commit); err != nil {
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, edited.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -44,9 +46,9 @@ func TestAccountsExpire(t *testing.T) {
 	equal(t, "the day after", s.visit(t, "GET", "/one").status, http.StatusGone)
 	equal(t, "look-ups of a link in memory", s.targets.Stats().Misses, before.Misses)
 	a := c.call("GET", "/v3/urls/one", "")
-	a.is(http.StatusForbidden, codeAccessDenied)
+	a.is(http.StatusForbidden, apierror.CodeAccessDenied)
 	a.has("expired")
-	c.call("POST", "/v3/urls", batch(1)).is(http.StatusForbidden, codeAccessDenied)
+	c.call("POST", "/v3/urls", batch(1)).is(http.StatusForbidden, apierror.CodeAccessDenied)
 
 	s.editAccount(t, "alice", accounts.Change{ExpirationDate: new("")})
 	equal(t, "after the date was taken away", s.visit(t, "GET", "/one").status, http.StatusFound)
@@ -58,18 +60,18 @@ func TestRotatedKey(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	before := s.client(t, "rotating")
-	before.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
+	before.call("GET", "/v3/account", "").is(http.StatusOK, apierror.CodeOK)
 	rotated, err := s.logins.RotateKey(withPatience(t), domain.Request{Command: uuid.New()}, "rotating")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projectionAccounts, rotated.Position.Commit); err != nil {
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, rotated.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
-	before.call("GET", "/v3/account", "").is(http.StatusBadRequest, codeInvalidKey)
+	before.call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	after := *before
 	after.key = rotated.Key
-	after.call("GET", "/v3/account", "").is(http.StatusOK, codeOK)
+	after.call("GET", "/v3/account", "").is(http.StatusOK, apierror.CodeOK)
 }
 
 // Calls over the daily limit are refused until the next day, and are not counted.
@@ -83,15 +85,15 @@ func TestDailyCalls(t *testing.T) {
 		t.Helper()
 		return string(of.must("GET", "/v3/account", "").Account["counters"])
 	}
-	c.call("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth("alice", "wrong") }).is(http.StatusBadRequest, codeInvalidKey)
+	c.call("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth("alice", "wrong") }).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	c.create(`"long_url":"https://example.com/"`)
-	c.call("GET", "/v3/urls/none", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call("GET", "/v3/urls/none", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	equal(t, "counters", counters(c),
 		`{"month_urls":{"count":1,"limit":1000},"today_api_calls":{"count":3,"limit":4},"urls":{"count":1,"limit":100}}`)
 	c.must("GET", "/v3/tags", "")
 	for range 3 {
 		a := c.call("POST", "/v3/urls", batch(1))
-		a.is(http.StatusTooManyRequests, codeCallLimit)
+		a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 		a.has("4 API calls")
 		equal(t, "Retry-After", a.header.Get("Retry-After"), "43200")
 	}
@@ -112,11 +114,11 @@ func TestURLLimits(t *testing.T) {
 	c.must("POST", "/v3/urls", batch(3))
 	a := c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"taken"},{"long_url":"ftp://example.com/"},
 		{"long_url":"https://example.com/","custom_hash":"four"},{"long_url":"https://example.com/"},{"long_url":"https://example.com/","custom_hash":"six"}]}`)
-	a.is(http.StatusOK, codeOK)
-	for i, want := range []code{codeHashUnavailable, codeInvalidURL, codeOK, codeOK, codeURLLimit} {
+	a.is(http.StatusOK, apierror.CodeOK)
+	for i, want := range []apierror.Code{apierror.CodeHashUnavailable, apierror.CodeInvalidURL, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit} {
 		equal(t, fmt.Sprintf("item %d", i), a.URLs[i].Error.Code, want)
 	}
-	a.URLs[4].failed(t, codeURLLimit, "5 URLs")
+	a.URLs[4].failed(t, apierror.CodeURLLimit, "5 URLs")
 	equal(t, "custom_hash", *a.URLs[4].CustomHash, "six")
 	other.create(`"long_url":"https://example.com/","custom_hash":"six"`) // a refused item takes no hash
 
@@ -127,20 +129,20 @@ func TestURLLimits(t *testing.T) {
 		c.must("POST", path, body)
 	}
 	c.call("POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/new"}]}`).
-		URLs[0].failed(t, codeURLLimit, "5 URLs")
+		URLs[0].failed(t, apierror.CodeURLLimit, "5 URLs")
 
 	c.must("DELETE", "/v3/urls/four", "")
 	c.create(`"long_url":"https://example.com/new"`)
 	c.must("DELETE", "/v3/urls?tags=<2030-01-01", "")
 	a = c.call("POST", "/v3/urls", batch(5))
-	for i, want := range []code{codeOK, codeOK, codeOK, codeURLLimit, codeURLLimit} {
+	for i, want := range []apierror.Code{apierror.CodeOK, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit, apierror.CodeURLLimit} {
 		equal(t, fmt.Sprintf("item %d of the month", i), a.URLs[i].Error.Code, want)
 	}
-	a.URLs[4].failed(t, codeURLLimit, "in a month")
+	a.URLs[4].failed(t, apierror.CodeURLLimit, "in a month")
 	equal(t, "counters", string(c.must("GET", "/v3/account", "").Account["counters"]),
 		`{"month_urls":{"count":9,"limit":9},"today_api_calls":{"count":10,"limit":0},"urls":{"count":3,"limit":5}}`)
 	s.at(t, "2026-06-01T00:00:00Z")
-	equal(t, "items of the next month", c.call("POST", "/v3/urls", batch(3)).URLs[2].Error.Code, codeURLLimit)
+	equal(t, "items of the next month", c.call("POST", "/v3/urls", batch(3)).URLs[2].Error.Code, apierror.CodeURLLimit)
 	equal(t, "links", c.must("GET", "/v3/urls", "").Page.TotalCount, 5)
 }
 
@@ -153,14 +155,14 @@ func TestLimitsComeLater(t *testing.T) {
 		s.editAccount(t, "alice", accounts.Change{Plan: &plan})
 		c.must("POST", "/v3/urls", batch(1))
 	}
-	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
+	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, apierror.CodeURLLimit, "5 URLs")
 	s.editAccount(t, "alice", accounts.Change{Plan: new("free")})
 	c.must("POST", "/v3/urls", batch(3))
 	s.editAccount(t, "alice", accounts.Change{Plan: new("small")})
 	for left := 8; left > 4; left-- {
-		c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
+		c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, apierror.CodeURLLimit, "5 URLs")
 		c.must("DELETE", "/v3/urls/"+c.must("GET", "/v3/urls?limit=1", "").URLs[0].Hash, "")
 	}
 	c.must("POST", "/v3/urls", batch(1))
-	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, codeURLLimit, "5 URLs")
+	c.call("POST", "/v3/urls", batch(1)).URLs[0].failed(t, apierror.CodeURLLimit, "5 URLs")
 }

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"linkledger/httpapi/apierror"
 )
 
 // clientScripts lets the original's own client, of which nothing is in this repository, take the place of the page's.
@@ -134,7 +136,7 @@ func TestOriginsInABrowser(t *testing.T) {
 	c := s.client(t, "alice")
 	type outcome struct {
 		Status  int
-		Code    code
+		Code    apierror.Code
 		Headers map[string]string
 		Kept    string
 	}
@@ -156,22 +158,22 @@ func TestOriginsInABrowser(t *testing.T) {
 	}
 
 	made := call(listed.URL, "POST", "/v3/urls", with("Content-Type", "application/json", "Idempotency-Key", "k", "X-Request-Id", "r"), batch(1))
-	if made.Kept != "" || made.Code != codeOK || made.Headers["x-batch-id"] == "" || made.Headers["x-event-position"] == "" ||
+	if made.Kept != "" || made.Code != apierror.CodeOK || made.Headers["x-batch-id"] == "" || made.Headers["x-event-position"] == "" ||
 		made.Headers["x-request-id"] != "r" {
 		t.Errorf("created: %+v", made)
 	}
-	if got := call(listed.URL, "POST", "/v3/urls?hashes=none", with("X-HTTP-Method-Override", "DELETE"), ""); got.Kept != "" || got.Code != codeOK {
+	if got := call(listed.URL, "POST", "/v3/urls?hashes=none", with("X-HTTP-Method-Override", "DELETE"), ""); got.Kept != "" || got.Code != apierror.CodeOK {
 		t.Errorf("another method: %+v", got)
 	}
-	for path, want := range map[string]code{"/v3/urls/none": codeURLNotFound, "/v3/nothing": codeInvalidResource} {
+	for path, want := range map[string]apierror.Code{"/v3/urls/none": apierror.CodeURLNotFound, "/v3/nothing": apierror.CodeInvalidResource} {
 		if got := call(listed.URL, "GET", path, credentials, ""); got.Kept != "" || got.Code != want {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
-	if got := call(listed.URL, "PUT", "/v3/urls", credentials, ""); got.Code != codeMethodNotSupported || got.Headers["allow"] == "" {
+	if got := call(listed.URL, "PUT", "/v3/urls", credentials, ""); got.Code != apierror.CodeMethodNotSupported || got.Headers["allow"] == "" {
 		t.Errorf("PUT: %+v", got)
 	}
-	for range badLogins {
+	for range loginsWithReason {
 		s.stranger(t, "alice").call("GET", "/v3/account", "", from("127.0.0.1:1", "x"))
 	}
 	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 || got.Headers["retry-after"] == "" {

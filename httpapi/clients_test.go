@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"strings"
 	"testing"
 )
 
@@ -60,25 +59,4 @@ func TestRecordedClient(t *testing.T) {
 	equal(t, "left", c.must("GET", "/v3/urls?limit=1&offset=0&"+kept+"&_=1795261043752", "", accept).Page.TotalCount, 2)
 	c.must("DELETE", "/v3/urls?hashes=one,two", `{"label":"new tag"}`, accept)
 	equal(t, "left", c.must("GET", "/v3/urls", "").Page.TotalCount, 0)
-}
-
-func TestTidiedQueries(t *testing.T) {
-	t.Parallel()
-	for raw, want := range map[string]string{
-		"":                        "",
-		"hashes=a,b&limit=1":      "hashes=a,b&limit=1",
-		"tags=a;b":                "tags=a%3Bb",
-		"tags=a&~b&limit=1":       "tags=a%26~b&limit=1",
-		"t%61gs=a&b":              "t%61gs=a%26b",
-		"tags=a&&b&":              "tags=a%26b",
-		"limit=1&tags=a&b&c":      "limit=1&tags=a%26b%26c",
-		"tags=a&limit=1&b":        "tags=a&limit=1", // no part of the expression
-		"b&tags=a":                "tags=a",
-		`tags=a&{"x":"&tags=b"}`:  "tags=a",
-		`{"x":"&tags=b"}&limit=1`: "",
-		"search=a&b":              "search=a",
-		strings.Repeat("&", 100):  "",
-	} {
-		equal(t, raw, tidied(raw), want)
-	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"linkledger/httpapi/apierror"
 )
 
 // together runs n calls at once.
@@ -40,15 +42,15 @@ func TestOneWinnerOfAHash(t *testing.T) {
 	})
 	winner := -1
 	for i, a := range answers {
-		a.is(http.StatusOK, codeOK)
-		if a.URLs[0].Error.Code == codeOK {
+		a.is(http.StatusOK, apierror.CodeOK)
+		if a.URLs[0].Error.Code == apierror.CodeOK {
 			if winner >= 0 {
 				t.Errorf("%d and %d both won", winner, i)
 			}
 			winner = i
 			continue
 		}
-		a.URLs[0].failed(t, codeHashUnavailable, "in use")
+		a.URLs[0].failed(t, apierror.CodeHashUnavailable, "in use")
 	}
 	if winner < 0 {
 		t.Fatal("nobody won")
@@ -89,7 +91,7 @@ func TestRepeatedWrites(t *testing.T) {
 	equal(t, "custom hash", again.URLs[1].Hash, "two")
 	equal(t, "tags", strings.Join(again.URLs[1].Tags, ","), "t")
 	equal(t, "clicks", again.URLs[1].TotalClicks, 1)
-	again.URLs[2].failed(t, codeMissingInput, "long_url")
+	again.URLs[2].failed(t, apierror.CodeMissingInput, "long_url")
 	equal(t, "position", again.header.Get("X-Event-Position"), first.header.Get("X-Event-Position"))
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 2)
 
@@ -108,11 +110,11 @@ func TestRepeatedWrites(t *testing.T) {
 	for range 2 {
 		c.must("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-delete"))
 	}
-	c.call("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-3")).is(http.StatusNotFound, codeURLNotFound)
+	c.call("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-3")).is(http.StatusNotFound, apierror.CodeURLNotFound)
 	for range 2 {
 		c.must("DELETE", "/v3/tags/t", "", header("Idempotency-Key", "key-tag"))
 	}
-	c.call("DELETE", "/v3/tags/t", "").is(http.StatusNotFound, codeTagNotFound)
+	c.call("DELETE", "/v3/tags/t", "").is(http.StatusNotFound, apierror.CodeTagNotFound)
 
 	var hashes sync.Map
 	together(8, func(int) {
@@ -124,7 +126,7 @@ func TestRepeatedWrites(t *testing.T) {
 	equal(t, "different links", n, 1)
 
 	for _, wrong := range []string{"a b", "ü", strings.Repeat("k", 256)} {
-		c.call("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", wrong)).is(http.StatusBadRequest, codeWrongInput)
+		c.call("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", wrong)).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	}
 	c.must("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", strings.Repeat("k", 255)))
 }
@@ -195,7 +197,7 @@ func TestWritesOutliveTheirClient(t *testing.T) {
 	left := func(r *http.Request) { *r = *r.WithContext(ctx) }
 	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, left)
 	c.read("one")
-	c.call("GET", "/v3/urls/one", "", left).is(http.StatusServiceUnavailable, codeUnknown)
+	c.call("GET", "/v3/urls/one", "", left).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	if found := s.log.matching("level=ERROR"); len(found) > 0 {
 		t.Errorf("a client that leaves is an error in the log: %s", found)
 	}

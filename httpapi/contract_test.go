@@ -11,6 +11,8 @@ import (
 
 	"linkledger/commands/accounts"
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
 )
 
 // row is a row of the API's contract: a call, what has to be answered, and what a read finds afterwards.
@@ -19,7 +21,7 @@ type row struct {
 	call     string // method and path
 	body     string
 	status   int
-	code     code
+	code     apierror.Code
 	want     string // JSON that has to be in the answer, see within; "= " before it: that is the whole answer
 	then     string // path to read afterwards; empty: none
 	thenWant string
@@ -31,7 +33,7 @@ func (c *client) hold(rows []row) {
 	for _, r := range rows {
 		method, path, _ := strings.Cut(r.call, " ")
 		a := c.call(method, path, r.body)
-		if a.status != r.status || a.Error.Code != r.code || a.Error.Message != answers[r.code].message || a.Version != version {
+		if a.status != r.status || a.Error.Code != r.code || a.Error.Message != r.code.Message() || a.Version != "3.1" {
 			c.t.Fatalf("%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.status, a.body, r.status, r.code)
 		}
 		a.holds(r.rule, r.want)
@@ -46,7 +48,7 @@ func (a *answer) holds(rule, want string) {
 	a.t.Helper()
 	whole, exact := strings.CutPrefix(want, "= ")
 	if exact && whole+"\n" != a.body {
-		a.t.Errorf("%s: answered %s; want %s", rule, clip(a.body), whole)
+		a.t.Errorf("%s: answered %.300s; want %s", rule, a.body, whole)
 	}
 	if exact || want == "" {
 		return
@@ -59,7 +61,7 @@ func (a *answer) holds(rule, want string) {
 		a.t.Fatalf("%s: %v in %s", rule, err, a.body)
 	}
 	if wrong := within("", wanted, got); wrong != "" {
-		a.t.Errorf("%s: %s\n%s", rule, wrong, clip(a.body))
+		a.t.Errorf("%s: %s\n%.300s", rule, wrong, a.body)
 	}
 }
 
@@ -132,10 +134,10 @@ const contractCodes = `101 Unknown error
 1314 Invalid webhook parameter`
 
 // unprovoked are the codes that this service has no occasion for, with the reason.
-var unprovoked = map[code]string{
-	codeCooldown:       "the destination is not visited when a link is made",
-	codeHTTPError:      "no call of the API makes one over HTTP",
-	codeInvalidWebhook: "there are no webhooks",
+var unprovoked = map[apierror.Code]string{
+	apierror.CodeCooldown:       "the destination is not visited when a link is made",
+	apierror.CodeHTTPError:      "no call of the API makes one over HTTP",
+	apierror.CodeInvalidWebhook: "there are no webhooks",
 }
 
 // Every code of the contract has its message, and is answered to a call here or has a reason not to be. Codes of items
@@ -152,13 +154,13 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"protected":true}]}`)
 	stranger, wrong := *c, *c
 	stranger.username, wrong.key = "nobody", "lk_wrong"
-	provoked := make(map[code]bool)
-	call := func(c *client, want code, status int, method, path, body string) {
+	provoked := make(map[apierror.Code]bool)
+	call := func(c *client, want apierror.Code, status int, method, path, body string) {
 		t.Helper()
 		a := c.call(method, path, body)
 		provoked[want] = true
 		if status == http.StatusOK {
-			a.is(http.StatusOK, codeOK)
+			a.is(http.StatusOK, apierror.CodeOK)
 			a.URLs[0].failed(t, want, "")
 			return
 		}
@@ -172,7 +174,7 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1216, 200, "POST", "/v3/urls", `{"urls":[{"long_url":"https://sho.rt/kept"}]}`)
 	call(c, 1217, 403, "DELETE", "/v3/urls/kept", "")
 	call(small, 1220, 200, "POST", "/v3/urls", batch(1))
-	changed := c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"x"}]}`).header.Get(headerBatchID)
+	changed := c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"x"}]}`).header.Get(response.HeaderBatchID)
 	c.must("PATCH", "/v3/urls/kept", `{"urls":[{"note":"y"}]}`)
 	call(c, 1218, 200, "POST", "/v3/batches/"+changed+"/undo", "")
 	call(c, 1221, 400, "POST", "/v3/urls", batch(4))
@@ -188,7 +190,7 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 	call(c, 1311, 400, "POST", "/v3/tags", `{"label":"a/b"}`)
 	call(c, 1312, 200, "POST", "/v3/urls", long+`,"expiration_date":"2026-02-30"}]}`)
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
-	for range badLogins - 1 {
+	for range loginsWithReason - 1 {
 		wrong.call("GET", "/v3/account", "")
 	}
 	call(&wrong, 1303, 429, "GET", "/v3/account", "")
@@ -198,15 +200,21 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 
 	known := 1 // success
 	for line := range strings.Lines(contractCodes) {
-		var number code
+		var number apierror.Code
 		if _, err := fmt.Sscan(line, &number); err != nil {
 			t.Fatal(err)
 		}
 		known++
-		equal(t, "message", fmt.Sprintf("%d %s", number, answers[number].message), strings.TrimSpace(line))
+		equal(t, "message", fmt.Sprintf("%d %s", number, number.Message()), strings.TrimSpace(line))
 		if _, reasoned := unprovoked[number]; provoked[number] == reasoned {
 			t.Errorf("code %d: provoked %t, with a reason not to be %t", number, provoked[number], reasoned)
 		}
 	}
-	equal(t, "codes", len(answers), known)
+	messages := 1
+	for c := range apierror.Code(10_000) {
+		if c.Message() != "" {
+			messages++
+		}
+	}
+	equal(t, "codes", messages, known)
 }

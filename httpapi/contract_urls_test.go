@@ -3,6 +3,8 @@ package httpapi
 import (
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 const done = `= {"error":{"code":0,"message":""},"version":"3.1"}`
@@ -25,74 +27,74 @@ func TestContractOfCreations(t *testing.T) {
 			"all fields; unknown ones are ignored", "POST /v3/urls",
 			item(`"long_url":"https://example.com/a?b=1&c=<d>","custom_hash":"Spring-26","note":"a note that is longer than it may be",
 				"email_stats":true,"expiration_date":"2026-06-01","max_clicks":7,"tags":["News","red tape"],"unknown":[1]`),
-			200, codeOK, `{"urls":[{` + whole + `,` + success + `}]}`, "/v3/urls/Spring-26", `{"urls":[{` + whole + `}],"page":{"results_count":1,"total_count":1,"offset":0}}`,
+			200, apierror.CodeOK, `{"urls":[{` + whole + `,` + success + `}]}`, "/v3/urls/Spring-26", `{"urls":[{` + whole + `}],"page":{"results_count":1,"total_count":1,"offset":0}}`,
 		},
 		{
 			"defaults; null is not given", "POST /v3/urls",
 			item(some + `,"custom_hash":null,"note":null,"email_stats":null,"expiration_date":null,"max_clicks":null,"tags":null`),
-			200, codeOK, `{"urls":[{"hash":"~^[2-9a-hjkmnp-z]{7}$","note":"","email_stats":false,"ping":false,"protected":false,"archived":false,
+			200, apierror.CodeOK, `{"urls":[{"hash":"~^[2-9a-hjkmnp-z]{7}$","note":"","email_stats":false,"ping":false,"protected":false,"archived":false,
 				"expiration_date":null,"max_clicks":0,"tags":[],` + success + `}]}`, "/v3/urls", `{"page":{"total_count":2}}`,
 		},
 		{
 			"rule 1 and 2: items are judged for themselves, a failed one is echoed", "POST /v3/urls",
 			`{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"},{"long_url":"https://example.com/2","custom_hash":"one"}]}`,
-			200, codeOK, `{"urls":[{"hash":"one",` + success + `},{"long_url":"https://example.com/2","custom_hash":"one",
+			200, apierror.CodeOK, `{"urls":[{"hash":"one",` + success + `},{"long_url":"https://example.com/2","custom_hash":"one",
 				"error":{"code":1215,"message":"Short URL is not correct or existed","details":"~in use"}}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/1"}]}`,
 		},
 		{
 			"a refused item does not echo what was not sent", "POST /v3/urls", item(`"note":"x"`),
-			200, codeOK, `{"urls":[{"long_url":null,"custom_hash":null,"error":{"code":1305}}]}`, "/v3/urls", `{"page":{"total_count":3}}`,
+			200, apierror.CodeOK, `{"urls":[{"long_url":null,"custom_hash":null,"error":{"code":1305}}]}`, "/v3/urls", `{"page":{"total_count":3}}`,
 		},
 		{
 			"rule 3: several links to one long URL", "POST /v3/urls", item(some) + " ",
-			200, codeOK, `{"urls":[{` + some + `}]}`, "/v3/urls?search=https://example.com/", `{"page":{"total_count":4}}`,
+			200, apierror.CodeOK, `{"urls":[{` + some + `}]}`, "/v3/urls?search=https://example.com/", `{"page":{"total_count":4}}`,
 		},
 		{
 			"rule 4: an existing link is returned", "POST /v3/urls?disable_long_url_duplicates=1", item(`"long_url":"https://example.com/1"`),
-			200, codeOK, `{"urls":[{"hash":"one",` + success + `}]}`, "/v3/urls", `{"page":{"total_count":4}}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"one",` + success + `}]}`, "/v3/urls", `{"page":{"total_count":4}}`,
 		},
 		{
 			"rule 5: a new hash makes a new link", "POST /v3/urls?disable_long_url_duplicates=account", item(`"long_url":"https://example.com/1","custom_hash":"two"`),
-			200, codeOK, `{"urls":[{"hash":"two"}]}`, "/v3/urls", `{"page":{"total_count":5}}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"two"}]}`, "/v3/urls", `{"page":{"total_count":5}}`,
 		},
 		{
 			"rule 5: an existing hash with the same long URL", "POST /v3/urls?disable_long_url_duplicates=1", item(`"long_url":"https://example.com/1","custom_hash":"two"`),
-			200, codeOK, `{"urls":[{"hash":"two",` + success + `}]}`, "/v3/urls", `{"page":{"total_count":5}}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"two",` + success + `}]}`, "/v3/urls", `{"page":{"total_count":5}}`,
 		},
 		{
 			"rule 5: an existing hash with another long URL", "POST /v3/urls?disable_long_url_duplicates=1", item(some + `,"custom_hash":"two"`),
-			200, codeOK, `{"urls":[{"error":{"code":1215}}]}`, "/v3/urls", `{"page":{"total_count":5}}`,
+			200, apierror.CodeOK, `{"urls":[{"error":{"code":1215}}]}`, "/v3/urls", `{"page":{"total_count":5}}`,
 		},
-		{"rule 6: more items than the group limit", "POST /v3/urls", batch(51), 400, codeBatchLimit, "", "/v3/urls", `{"page":{"total_count":5}}`},
+		{"rule 6: more items than the group limit", "POST /v3/urls", batch(51), 400, apierror.CodeBatchLimit, "", "/v3/urls", `{"page":{"total_count":5}}`},
 		{
 			"long_url: 2048 code points", "POST /v3/urls", item(`"long_url":"` + long(2048) + `","custom_hash":"long"`),
-			200, codeOK, `{"urls":[{` + success + `}]}`, "/v3/urls/long", `{"urls":[{"long_url":"` + long(2048) + `"}]}`,
+			200, apierror.CodeOK, `{"urls":[{` + success + `}]}`, "/v3/urls/long", `{"urls":[{"long_url":"` + long(2048) + `"}]}`,
 		},
-		{"long_url: one more", "POST /v3/urls", item(`"long_url":"` + long(2049) + `"`), 200, codeOK, `{"urls":[{"error":{"code":1216}}]}`, "", ""},
+		{"long_url: one more", "POST /v3/urls", item(`"long_url":"` + long(2049) + `"`), 200, apierror.CodeOK, `{"urls":[{"error":{"code":1216}}]}`, "", ""},
 		{
 			"custom_hash: 25 characters", "POST /v3/urls", item(some + `,"custom_hash":"` + strings.Repeat("_-", 12) + `A"`),
-			200, codeOK, `{"urls":[{` + success + `}]}`, "/v3/urls/" + strings.Repeat("_-", 12) + "A", `{"urls":[{` + some + `}]}`,
+			200, apierror.CodeOK, `{"urls":[{` + success + `}]}`, "/v3/urls/" + strings.Repeat("_-", 12) + "A", `{"urls":[{` + some + `}]}`,
 		},
-		{"custom_hash: one more", "POST /v3/urls", item(some + `,"custom_hash":"` + strings.Repeat("a", 26) + `"`), 200, codeOK, `{"urls":[{"error":{"code":1215}}]}`, "", ""},
+		{"custom_hash: one more", "POST /v3/urls", item(some + `,"custom_hash":"` + strings.Repeat("a", 26) + `"`), 200, apierror.CodeOK, `{"urls":[{"error":{"code":1215}}]}`, "", ""},
 		{
 			"custom_hash: case counts", "POST /v3/urls", item(some + `,"custom_hash":"ONE"`),
-			200, codeOK, `{"urls":[{"hash":"ONE",` + success + `}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/1"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"ONE",` + success + `}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/1"}]}`,
 		},
-		{"custom_hash: a path of ours", "POST /v3/urls", item(some + `,"custom_hash":"robots_txt"},{` + some + `,"custom_hash":"console"`), 200, codeOK, `{"urls":[{"hash":"robots_txt"},{"error":{"code":1215,"details":"~reserved"}}]}`, "", ""},
+		{"custom_hash: a path of ours", "POST /v3/urls", item(some + `,"custom_hash":"robots_txt"},{` + some + `,"custom_hash":"console"`), 200, apierror.CodeOK, `{"urls":[{"hash":"robots_txt"},{"error":{"code":1215,"details":"~reserved"}}]}`, "", ""},
 		{
 			"note: 25 code points are kept", "POST /v3/urls", item(some + `,"custom_hash":"noted","note":"` + strings.Repeat("é", 26) + `"`),
-			200, codeOK, `{"urls":[{"note":"` + strings.Repeat("é", 25) + `"}]}`, "/v3/urls/noted", `{"urls":[{"note":"` + strings.Repeat("é", 25) + `"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"note":"` + strings.Repeat("é", 25) + `"}]}`, "/v3/urls/noted", `{"urls":[{"note":"` + strings.Repeat("é", 25) + `"}]}`,
 		},
 		{
 			"expiration_date: past", "POST /v3/urls", item(some + `,"custom_hash":"past","expiration_date":"0001-01-01"`),
-			200, codeOK, `{"urls":[{` + success + `}]}`, "/v3/urls/past", `{"urls":[{"expiration_date":"0001-01-01"}]}`,
+			200, apierror.CodeOK, `{"urls":[{` + success + `}]}`, "/v3/urls/past", `{"urls":[{"expiration_date":"0001-01-01"}]}`,
 		},
-		{"expiration_date: no calendar date", "POST /v3/urls", item(some + `,"expiration_date":"2027-02-29"`), 200, codeOK, `{"urls":[{"error":{"code":1312}}]}`, "", ""},
+		{"expiration_date: no calendar date", "POST /v3/urls", item(some + `,"expiration_date":"2027-02-29"`), 200, apierror.CodeOK, `{"urls":[{"error":{"code":1312}}]}`, "", ""},
 		{
 			"tags: missing ones are created, each once", "POST /v3/urls", item(some + `,"custom_hash":"tagged","tags":["new","NEW","news"]`),
-			200, codeOK, `{"urls":[{"tags":["new","News"]}]}`, "/v3/tags", `{"tags":[{"label":"News"},{"label":"red tape"},{"label":"new"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"tags":["new","News"]}]}`, "/v3/tags", `{"tags":[{"label":"News"},{"label":"red tape"},{"label":"new"}]}`,
 		},
-		{"50 items", "POST /v3/urls", batch(50), 200, codeOK, "", "/v3/urls", `{"page":{"results_count":50,"total_count":62,"offset":0}}`},
+		{"50 items", "POST /v3/urls", batch(50), 200, apierror.CodeOK, "", "/v3/urls", `{"page":{"results_count":50,"total_count":62,"offset":0}}`},
 	})
 }
 
@@ -110,69 +112,69 @@ func TestContractOfEdits(t *testing.T) {
 		{
 			"all fields", "PATCH /v3/urls/one", item(`"long_url":"https://example.com/3","note":"n","email_stats":true,"ping":true,
 				"protected":true,"archived":true,"expiration_date":null,"max_clicks":3,"tags":["-A","+c","d"]`),
-			200, codeOK, `{"urls":[{` + edited + `,` + success + `}]}`, "/v3/urls/one", `{"urls":[{` + edited + `}]}`,
+			200, apierror.CodeOK, `{"urls":[{` + edited + `,` + success + `}]}`, "/v3/urls/one", `{"urls":[{` + edited + `}]}`,
 		},
 		{
 			"null is not given", "PATCH /v3/urls/one",
 			item(`"long_url":null,"note":null,"email_stats":null,"ping":null,"protected":null,"archived":null,"max_clicks":null,"tags":null,"custom_hash":null`),
-			200, codeOK, `{"urls":[{` + edited + `}]}`, "/v3/urls/one", `{"urls":[{` + edited + `}]}`,
+			200, apierror.CodeOK, `{"urls":[{` + edited + `}]}`, "/v3/urls/one", `{"urls":[{` + edited + `}]}`,
 		},
-		{"nothing given", "PATCH /v3/urls/one", item(""), 200, codeOK, `{"urls":[{` + edited + `}]}`, "", ""},
+		{"nothing given", "PATCH /v3/urls/one", item(""), 200, apierror.CodeOK, `{"urls":[{` + edited + `}]}`, "", ""},
 		{
 			"expiration_date", "PATCH /v3/urls/one", item(`"expiration_date":"2026-07-01"`),
-			200, codeOK, `{"urls":[{"expiration_date":"2026-07-01"}]}`, "/v3/urls/one", `{"urls":[{"expiration_date":"2026-07-01"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"expiration_date":"2026-07-01"}]}`, "/v3/urls/one", `{"urls":[{"expiration_date":"2026-07-01"}]}`,
 		},
 		{
 			"expiration_date: an empty text removes it", "PATCH /v3/urls/one", item(`"expiration_date":""`),
-			200, codeOK, `{"urls":[{"expiration_date":null}]}`, "/v3/urls/one", `{"urls":[{"expiration_date":null}]}`,
+			200, apierror.CodeOK, `{"urls":[{"expiration_date":null}]}`, "/v3/urls/one", `{"urls":[{"expiration_date":null}]}`,
 		},
 		{
 			"empty texts and false are values", "PATCH /v3/urls/one", item(`"note":"","email_stats":false,"ping":false,"archived":false,"max_clicks":0`),
-			200, codeOK, "", "/v3/urls/one", `{"urls":[{"note":"","email_stats":false,"ping":false,"archived":false,"max_clicks":0,"protected":true}]}`,
+			200, apierror.CodeOK, "", "/v3/urls/one", `{"urls":[{"note":"","email_stats":false,"ping":false,"archived":false,"max_clicks":0,"protected":true}]}`,
 		},
 		{
 			"tags: the missing tag of a detachment, and nothing else is done", "PATCH /v3/urls/one", item(`"note":"x","tags":["+e","-none"]`),
-			200, codeOK, `{"urls":[{"hash":"one","error":{"code":1309}}]}`, "/v3/urls/one", `{"urls":[{"note":"","tags":["b","c","d"]}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"one","error":{"code":1309}}]}`, "/v3/urls/one", `{"urls":[{"note":"","tags":["b","c","d"]}]}`,
 		},
 		{
 			"custom_hash in use", "PATCH /v3/urls/one", item(`"custom_hash":"other"`),
-			200, codeOK, `{"urls":[{"hash":"one","custom_hash":"other","error":{"code":1215}}]}`, "/v3/urls/other", `{"urls":[{"long_url":"https://example.com/2"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"one","custom_hash":"other","error":{"code":1215}}]}`, "/v3/urls/other", `{"urls":[{"long_url":"https://example.com/2"}]}`,
 		},
 		{
 			"custom_hash", "PATCH /v3/urls/one", item(`"custom_hash":"two"`),
-			200, codeOK, `{"urls":[{"hash":"two","short_url":"sho.rt/two","long_url":"https://example.com/3"}]}`, "/v3/urls/two", `{"urls":[{"hash":"two"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"two","short_url":"sho.rt/two","long_url":"https://example.com/3"}]}`, "/v3/urls/two", `{"urls":[{"hash":"two"}]}`,
 		},
-		{"the former hash", "GET /v3/urls/one", "", 404, codeURLNotFound, "", "", ""},
+		{"the former hash", "GET /v3/urls/one", "", 404, apierror.CodeURLNotFound, "", "", ""},
 		{
 			"a former hash may come back", "PATCH /v3/urls/two", item(`"custom_hash":"one"`),
-			200, codeOK, `{"urls":[{"hash":"one",` + success + `}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/3"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"one",` + success + `}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/3"}]}`,
 		},
 		{
 			"the same for several; the order and the missing ones", "PATCH /v3/urls?hashes=other%2Cnone,one", item(`"note":"same"`),
-			200, codeOK, `{"urls":[{"hash":"other","note":"same"},{"hash":"none","error":{"code":1306}},{"hash":"one","note":"same"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"other","note":"same"},{"hash":"none","error":{"code":1306}},{"hash":"one","note":"same"}]}`,
 			"/v3/urls?search=same", `{"page":{"total_count":2}}`,
 		},
 		{
 			"each its own", "PATCH /v3/urls", `{"urls":[{"hash":"other","note":"1"},{"hash":"one","note":"2"}]}`,
-			200, codeOK, `{"urls":[{"note":"1"},{"note":"2"}]}`, "/v3/urls/other", `{"urls":[{"note":"1"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"note":"1"},{"note":"2"}]}`, "/v3/urls/other", `{"urls":[{"note":"1"}]}`,
 		},
 		{
 			"by tags: no URLs are answered", "PATCH /v3/urls?tags=%2Bb", item(`"note":"t","expiration_date":"2030-01-01","max_clicks":9,"email_stats":true,"ping":true,"protected":true,"archived":true`),
-			200, codeOK, `= {"error":{"code":0,"message":""},"version":"3.1","urls":[]}`, "/v3/urls/one",
+			200, apierror.CodeOK, `= {"error":{"code":0,"message":""},"version":"3.1","urls":[]}`, "/v3/urls/one",
 			`{"urls":[{"note":"t","expiration_date":"2030-01-01","max_clicks":9,"email_stats":true,"ping":true,"protected":true,"archived":true}]}`,
 		},
-		{"by tags: other fields", "PATCH /v3/urls?tags=b", item(`"note":"u","long_url":"https://example.com/9"`), 400, codeWrongInput, "", "/v3/urls/one", `{"urls":[{"note":"t"}]}`},
-		{"a protected URL stays", "DELETE /v3/urls/one", "", 403, codeAccessDenied, "", "/v3/urls/one", `{"urls":[{"hash":"one"}]}`},
-		{"in a group too, without an error", "DELETE /v3/urls?hashes=one%2Cother%2Cnone", "", 200, codeOK, done, "/v3/urls", `{"urls":[{"hash":"one"}],"page":{"total_count":1}}`},
-		{"unprotected", "PATCH /v3/urls/one", item(`"protected":false`), 200, codeOK, `{"urls":[{"protected":false}]}`, "", ""},
-		{"deletion", "DELETE /v3/urls/one", "", 200, codeOK, done, "/v3/urls", `{"urls":[],"page":{"total_count":0}}`},
-		{"a deleted URL", "GET /v3/urls/one", "", 404, codeURLNotFound, "", "", ""},
-		{"cannot be deleted again", "DELETE /v3/urls/one", "", 404, codeURLNotFound, "", "", ""},
-		{"nor edited", "PATCH /v3/urls/one", item(`"note":"x"`), 404, codeURLNotFound, "", "", ""},
+		{"by tags: other fields", "PATCH /v3/urls?tags=b", item(`"note":"u","long_url":"https://example.com/9"`), 400, apierror.CodeWrongInput, "", "/v3/urls/one", `{"urls":[{"note":"t"}]}`},
+		{"a protected URL stays", "DELETE /v3/urls/one", "", 403, apierror.CodeAccessDenied, "", "/v3/urls/one", `{"urls":[{"hash":"one"}]}`},
+		{"in a group too, without an error", "DELETE /v3/urls?hashes=one%2Cother%2Cnone", "", 200, apierror.CodeOK, done, "/v3/urls", `{"urls":[{"hash":"one"}],"page":{"total_count":1}}`},
+		{"unprotected", "PATCH /v3/urls/one", item(`"protected":false`), 200, apierror.CodeOK, `{"urls":[{"protected":false}]}`, "", ""},
+		{"deletion", "DELETE /v3/urls/one", "", 200, apierror.CodeOK, done, "/v3/urls", `{"urls":[],"page":{"total_count":0}}`},
+		{"a deleted URL", "GET /v3/urls/one", "", 404, apierror.CodeURLNotFound, "", "", ""},
+		{"cannot be deleted again", "DELETE /v3/urls/one", "", 404, apierror.CodeURLNotFound, "", "", ""},
+		{"nor edited", "PATCH /v3/urls/one", item(`"note":"x"`), 404, apierror.CodeURLNotFound, "", "", ""},
 		{
 			"its owner may have the hash again", "POST /v3/urls", item(`"long_url":"https://example.com/4","custom_hash":"one"`),
-			200, codeOK, `{"urls":[{"hash":"one","note":"","tags":[],` + success + `}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/4"}]}`,
+			200, apierror.CodeOK, `{"urls":[{"hash":"one","note":"","tags":[],` + success + `}]}`, "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/4"}]}`,
 		},
-		{"deletion by tags", "DELETE /v3/urls?tags=~visited", "", 200, codeOK, done, "/v3/urls", `{"page":{"total_count":0}}`},
+		{"deletion by tags", "DELETE /v3/urls?tags=~visited", "", 200, apierror.CodeOK, done, "/v3/urls", `{"page":{"total_count":0}}`},
 	})
 }

@@ -17,9 +17,9 @@ import (
 // appendAll appends events to a stream behind a revision, in portions that one append may carry.
 func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, all []events.Event) {
 	t.Helper()
-	const portion = 1000
+	const operationPortion = 1000
 	for len(all) > 0 {
-		part := all[:min(portion, len(all))]
+		part := all[:min(operationPortion, len(all))]
 		appended, err := s.store.Append(withPatience(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part})
 		if err != nil {
 			t.Fatal(err)

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 // byHeaders sends the client's credentials in headers of their own in place of HTTP Basic.
@@ -25,14 +27,14 @@ func TestCredentialsInHeaders(t *testing.T) {
 	without := func(name string) with { return func(r *http.Request) { r.Header.Del(name) } }
 	for _, missing := range []string{"X-Tinycc-User", "X-Tinycc-Key"} {
 		a := alice.call("GET", "/v3/account", "", alice.byHeaders, without(missing))
-		a.is(http.StatusBadRequest, codeInvalidKey)
+		a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
 		a.has("both")
 	}
 	for _, scheme := range []string{"Bearer abc", "Basic", "Basic !"} { // no credentials of HTTP Basic
 		alice.must("GET", "/v3/account", "", alice.byHeaders, header("Authorization", scheme))
 	}
 	s.deactivate(t, "bob")
-	bob.call("GET", "/v3/account", "", bob.byHeaders).is(http.StatusForbidden, codeAccessDenied)
+	bob.call("GET", "/v3/account", "", bob.byHeaders).is(http.StatusForbidden, apierror.CodeAccessDenied)
 }
 
 // Of a call with both, the credentials of HTTP Basic count: the others neither let it in nor keep it out, and no part of
@@ -50,17 +52,17 @@ func TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders(t *testing.T) {
 	}
 	for _, headers := range []*client{alice, bob, stranger} {
 		a := both(alice, headers)
-		a.is(http.StatusOK, codeOK)
+		a.is(http.StatusOK, apierror.CodeOK)
 		equal(t, "URLs of alice", a.Page.TotalCount, 1)
-		both(stranger, headers).is(http.StatusBadRequest, codeInvalidKey)
+		both(stranger, headers).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	}
 	mixed := *bob
 	mixed.key = alice.key
-	both(&mixed, alice).is(http.StatusBadRequest, codeInvalidKey)
+	both(&mixed, alice).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	alice.call("GET", "/v3/urls", "", header("X-Tinycc-Key", alice.key), func(r *http.Request) {
 		r.Header.Del("X-Tinycc-User")
 		r.SetBasicAuth("alice", "")
-	}).is(http.StatusBadRequest, codeInvalidKey)
+	}).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 }
 
 // One address has as many tries as ever, however it spreads them over the two ways, and both are the same work.
@@ -88,7 +90,7 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 		}
 	}
 	told := 0
-	for i := range 3 * badLogins {
+	for i := range 3 * loginsWithReason {
 		stranger := s.stranger(t, "alice")
 		ways := []with{here}
 		if i%2 == 0 {
@@ -98,11 +100,11 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 			told++
 		}
 	}
-	equal(t, "told", told, badLogins)
+	equal(t, "told", told, loginsWithReason)
 	equal(t, "lines", len(s.log.matching("login refused", "account=alice", "address=192.0.2.7", "reason=wrong_key")), 1)
 	equal(t, "lines with the key", len(s.log.matching("lk_wrong")), 0)
 	alice.must("GET", "/v3/account", "", here, alice.byHeaders)
 	mu.Lock()
 	defer mu.Unlock()
-	equal(t, "throttled", refused[loginThrottled], 2*badLogins)
+	equal(t, "throttled", refused["throttled"], 2*loginsWithReason)
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 func TestDimensions(t *testing.T) {
@@ -47,19 +49,19 @@ func TestDimensions(t *testing.T) {
 
 	for _, wrong := range []struct {
 		query  string
-		code   code
+		code   apierror.Code
 		detail string
 	}{
-		{"?from=soon", codeInvalidDate, "from must be"},
-		{"?to=2026-02-30", codeInvalidDate, "to must be"},
-		{"?limit=0", codeWrongInput, "limit"},
-		{"?limit=x", codeWrongInput, "limit"},
+		{"?from=soon", apierror.CodeInvalidDate, "from must be"},
+		{"?to=2026-02-30", apierror.CodeInvalidDate, "to must be"},
+		{"?limit=0", apierror.CodeWrongInput, "limit"},
+		{"?limit=x", apierror.CodeWrongInput, "limit"},
 	} {
 		a := c.call("GET", "/v3/urls/one/dimensions"+wrong.query, "")
 		a.is(http.StatusBadRequest, wrong.code)
 		a.has(wrong.detail)
 	}
-	c.call("GET", "/v3/urls/two/dimensions", "").is(http.StatusNotFound, codeURLNotFound)
-	s.client(t, "bob").call("GET", "/v3/urls/one/dimensions", "").is(http.StatusNotFound, codeURLNotFound)
-	c.call("POST", "/v3/urls/one/dimensions", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+	c.call("GET", "/v3/urls/two/dimensions", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	s.client(t, "bob").call("GET", "/v3/urls/one/dimensions", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	c.call("POST", "/v3/urls/one/dimensions", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
 }

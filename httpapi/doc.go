@@ -2,8 +2,11 @@
 // images at the root.
 //
 // A request passes three places. The server gives it an id, a deadline and a canonical path, recovers from panics and
-// writes what went wrong (server.go, exchange.go, errors.go). The routes are all in server.go. A handler decodes,
-// calls commands or queries, and returns what to answer; it never writes the answer of the API itself.
+// writes what went wrong (serve.go). A router finds the handler: redirect has those of visitors, v3 those of the API, and
+// openapi those of its description. A handler decodes, calls commands or queries, and returns what to answer; it never
+// writes the answer of the API itself.
+//
+// v3 and redirect do not know each other. What both need lies below them: request, response, apierror, shortlink, peer.
 //
 // What the server decides where the router would do something else:
 //

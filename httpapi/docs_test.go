@@ -1,110 +1,22 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
-	"net/url"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/santhosh-tekuri/jsonschema/v6"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/openapi/openapitest"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/request"
+	v3 "linkledger/httpapi/v3"
 )
-
-// described are the schemas of the description, compiled when they are first asked for.
-var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(description))
-	if err != nil {
-		return nil, err
-	}
-	compiler := jsonschema.NewCompiler()
-	return compiler, compiler.AddResource("openapi.json", document)
-})
-
-var (
-	schemasMu sync.Mutex
-	schemas   = make(map[string]*jsonschema.Schema) // by pointer into the description
-)
-
-func schemaAt(t testing.TB, pointer string) *jsonschema.Schema {
-	t.Helper()
-	schemasMu.Lock()
-	defer schemasMu.Unlock()
-	if schema, ok := schemas[pointer]; ok {
-		return schema
-	}
-	compiler, err := described()
-	if err != nil {
-		t.Fatal(err)
-	}
-	schema, err := compiler.Compile("openapi.json#" + pointer)
-	if err != nil {
-		t.Fatal(err)
-	}
-	schemas[pointer] = schema
-	return schema
-}
-
-func schemaOf(t testing.TB, name string) *jsonschema.Schema {
-	t.Helper()
-	return schemaAt(t, "/components/schemas/"+name)
-}
-
-// parameterPointers leads to the schemas of the parameters of each operation under /v3, in the order of operationDoc.
-var parameterPointers = sync.OnceValues(func() (map[string][]string, error) {
-	type described struct{ Parameters []parameterDoc }
-	var doc struct {
-		Paths map[string]struct {
-			described
-			Get, Post, Patch, Delete described
-		}
-	}
-	if err := json.Unmarshal(description, &doc); err != nil {
-		return nil, err
-	}
-	pointers := make(map[string][]string)
-	for path, item := range doc.Paths {
-		at := "/paths/" + strings.ReplaceAll(path, "/", "~1")
-		for method, operation := range map[string]described{"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete} {
-			name := strings.ToUpper(method[1:]) + " " + apiRoot + path
-			for _, source := range []struct {
-				at         string
-				parameters []parameterDoc
-			}{{at, item.Parameters}, {at + method, operation.Parameters}} {
-				for i, p := range source.parameters {
-					pointer := strings.TrimPrefix(p.Ref, "#")
-					if p.Ref == "" {
-						pointer = source.at + "/parameters/" + strconv.Itoa(i)
-					}
-					pointers[name] = append(pointers[name], pointer+"/schema")
-				}
-			}
-		}
-	}
-	return pointers, nil
-})
-
-// routePattern writes a path of the description as the router does.
-func routePattern(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
-
-// operations are what the description says is served, by method and route.
-var operations = sync.OnceValues(func() (map[string]operationDoc, error) {
-	var doc openAPI
-	if err := json.Unmarshal(description, &doc); err != nil {
-		return nil, err
-	}
-	all, err := doc.operations()
-	byRoute := make(map[string]operationDoc, len(all))
-	for _, operation := range all {
-		byRoute[operation.Method+" "+routePattern(operation.Path)] = operation
-	}
-	return byRoute, err
-})
 
 // conforms demands that an answer is the one that the description has for its call, and that a call which was carried
 // out is one that the description allows.
@@ -112,7 +24,7 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 	a.t.Helper()
 	name := "Envelope"
 	if a.status == http.StatusOK && method != http.MethodOptions {
-		known, err := operations()
+		known, err := openapitest.Operations()
 		if err != nil {
 			a.t.Fatal(err)
 		}
@@ -125,19 +37,19 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 			return // a document
 		}
 	}
-	if err := valid(a.t, name, a.body); err != nil {
+	if err := openapitest.Valid(a.t, name, a.body); err != nil {
 		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, r.URL.Path, a.status, name, err, a.body)
 	}
 }
 
 // allowed demands that a call which was carried out is as its operation has it. Items that were refused are not.
-func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
+func (a *answer) allowed(operation openapi.Operation, r *http.Request, body string) {
 	a.t.Helper()
-	query, err := url.ParseQuery(tidied(r.URL.RawQuery))
+	query, err := decode.Query(&request.Context{Request: r})
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	pointers, err := parameterPointers()
+	pointers, err := openapitest.ParameterPointers()
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -152,16 +64,16 @@ func (a *answer) allowed(operation operationDoc, r *http.Request, body string) {
 		case "header":
 			value = r.Header.Get(p.Name)
 		}
-		schema := schemaAt(a.t, pointers[operation.Method+" "+operation.Path][i])
+		schema := openapitest.Schema(a.t, pointers[operation.Method+" "+operation.Path][i])
 		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil { // empty is as good as absent
 			a.t.Errorf("%s %s was carried out, and %s is not described like that", r.Method, r.URL, p.Name)
 		}
 	}
-	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != codeOK })
+	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != apierror.CodeOK })
 	if operation.Body == "" || body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
 		return
 	}
-	if err := valid(a.t, operation.Body, body); err != nil {
+	if err := openapitest.Valid(a.t, operation.Body, body); err != nil {
 		a.t.Errorf("%s %s was carried out, and its body is no %s: %v\n%s", r.Method, r.URL, operation.Body, err, body)
 	}
 }
@@ -180,13 +92,17 @@ func routeOf(path string) string {
 
 func TestDescriptionHasEveryRoute(t *testing.T) {
 	t.Parallel()
-	known, err := operations()
+	known, err := openapitest.Operations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs, err := openapi.Routes()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var served []string
-	for _, r := range slices.Concat((&server{}).apiRoutes(), docRoutes(nil), (&server{}).shortRoutes()) {
-		served = append(served, r.method+" "+r.path)
+	for _, r := range slices.Concat((&v3.API{}).Routes(), docs, (&redirect.Handler{}).Routes()) {
+		served = append(served, r.Method+" "+r.Path)
 	}
 	slices.Sort(served)
 	if described := slices.Sorted(maps.Keys(known)); !slices.Equal(served, described) {
@@ -195,10 +111,10 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 	for route, operation := range known {
 		for _, name := range []string{operation.Body, operation.Answer} {
 			if name != "" {
-				schemaOf(t, name)
+				openapitest.SchemaOf(t, name)
 			}
 		}
-		if operation.Summary == "" || slices.ContainsFunc(operation.Parameters, func(p parameterDoc) bool { return p.Description == "" }) {
+		if operation.Summary == "" || slices.ContainsFunc(operation.Parameters, func(p openapi.Parameter) bool { return p.Description == "" }) {
 			t.Errorf("%s is described badly: %+v", route, operation)
 		}
 	}
@@ -214,7 +130,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`: "URLEdits",
 		`{"label":"a"}`: "TagPayload",
 	} {
-		if err := valid(t, name, body); err != nil {
+		if err := openapitest.Valid(t, name, body); err != nil {
 			t.Errorf("%s is no %s: %v", body, name, err)
 		}
 	}
@@ -223,19 +139,10 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"custom_hash":""}]}`: "URLEdits", `{"verson":1}`: "Restoration", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
-		if valid(t, name, body) == nil {
+		if openapitest.Valid(t, name, body) == nil {
 			t.Errorf("%s is a %s", body, name)
 		}
 	}
-}
-
-func valid(t testing.TB, name, body string) error {
-	t.Helper()
-	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return schemaOf(t, name).Validate(value)
 }
 
 func TestDocsNeedNoCredentials(t *testing.T) {
@@ -246,7 +153,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	}
 	a := send(t, handler, "GET", "/v3/openapi.json", "")
 	equal(t, "status", a.status, http.StatusOK)
-	equal(t, "description", a.body, string(description))
+	equal(t, "description", a.body, string(openapi.Source()))
 	page := send(t, handler, "GET", "/v3/docs/", "")
 	equal(t, "status", page.status, http.StatusOK)
 	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
@@ -278,11 +185,11 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	}
 	last := 0
 	for _, section := range []string{"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas"} {
-		at := strings.Index(page.body, `<h2 id="`+anchor(section)+`">`)
+		at := strings.Index(page.body, `<h2 id="section-`+strings.ReplaceAll(section, " ", "-")+`">`)
 		if at < last {
 			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)
 		}
 		last = at
 	}
-	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+	send(t, handler, "POST", "/v3/docs", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
 }

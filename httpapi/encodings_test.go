@@ -7,10 +7,11 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 // multipartBody returns a multipart form of names and values, and its content type.
@@ -65,7 +66,7 @@ func TestEncodings(t *testing.T) {
 	equal(t, "renamed", c.must("POST", "/v3/tags/c", body, header("Content-Type", contentType), patch).Tags[0].Label, "d")
 	equal(t, "read", c.must("POST", "/v3/urls/f1", "", header("X-HTTP-Method-Override", "get")).URLs[0].Hash, "f1")
 	c.must("POST", "/v3/urls/f1", "a=b", form, header("X-HTTP-Method-Override", "DELETE"))
-	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	c.must("GET", "/v3/urls/m1", "", header("X-HTTP-Method-Override", "DELETE"))
 	c.read("m1")
 	c.must("POST", "/v3/tags", `{"label":"no type"}`, func(r *http.Request) { r.Header.Del("Content-Type") })
@@ -104,7 +105,7 @@ func TestWrongEncodings(t *testing.T) {
 		{"POST", "/v3/tags", "multipart/form-data; boundary=b", strings.Replace(file[:len(file)-7], "; filename", "; x", 1), "multipart"},
 	} {
 		a := c.call(tc.method, tc.path, tc.body, header("Content-Type", tc.contentType))
-		if a.status != http.StatusBadRequest || a.Error.Code != codeWrongInput || !strings.Contains(a.Error.Details, tc.details) {
+		if a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeWrongInput || !strings.Contains(a.Error.Details, tc.details) {
 			t.Errorf("%+v is answered %s", tc, a.body)
 		}
 	}
@@ -137,11 +138,11 @@ func TestBodyLimit(t *testing.T) {
 		return strings.Replace(body, `""`, `"`+strings.Repeat("x", size-len(body))+`"`, 1)
 	}
 	for _, contentType := range []string{"application/json", formType, "multipart/form-data; boundary=b"} {
-		post(strings.NewReader(padded(3<<20)), contentType).is(http.StatusRequestEntityTooLarge, codeBodyTooLarge)
+		post(strings.NewReader(padded(3<<20)), contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
 		unsized := io.MultiReader(strings.NewReader(padded(1<<20 + 1)))
-		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, codeBodyTooLarge)
+		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
 	}
-	post(strings.NewReader(padded(1<<20)), "application/json").is(http.StatusOK, codeOK)
+	post(strings.NewReader(padded(1<<20)), "application/json").is(http.StatusOK, apierror.CodeOK)
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
 }
 
@@ -150,7 +151,7 @@ func TestLargestBatch(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	equal(t, "items", len(c.must("POST", "/v3/urls", batch(50)).URLs), 50)
-	labels := make([]string, maxLabels)
+	labels := make([]string, tagsOfOneCall)
 	for i := range labels {
 		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10)) + `"`
 	}
@@ -166,11 +167,11 @@ func TestLargestBatch(t *testing.T) {
 	more := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","tags":[%s,"one more"]},{"long_url":"https://example.com/kept"}]}`,
 		strings.Join(labels[:most], ","))
 	answer := c.call("POST", "/v3/urls", more)
-	answer.is(http.StatusOK, codeOK)
-	equal(t, "code of one with too many tags", answer.URLs[0].Error.Code, codeInvalidLabel)
+	answer.is(http.StatusOK, apierror.CodeOK)
+	equal(t, "code of one with too many tags", answer.URLs[0].Error.Code, apierror.CodeInvalidLabel)
 	equal(t, "its details", answer.URLs[0].Error.Details,
 		"A URL has at most 100 tags, and this would make it 101: give it fewer, or detach some first")
-	equal(t, "code of the other", answer.URLs[1].Error.Code, codeOK)
+	equal(t, "code of the other", answer.URLs[1].Error.Code, apierror.CodeOK)
 }
 
 func TestOddTextsAreKept(t *testing.T) {
@@ -188,86 +189,5 @@ func TestOddTextsAreKept(t *testing.T) {
 		read := c.read(made.Hash)
 		equal(t, "long_url", *read.LongURL, "https://example.com/?q='%00")
 		equal(t, "note of "+sent, read.Note, kept)
-	}
-}
-
-func FuzzJSONBody(f *testing.F) {
-	for _, seed := range []string{
-		`{"urls":[{"long_url":"https://example.com/","custom_hash":"a","note":null,"email_stats":true,"max_clicks":1,"tags":["a"]}]}`,
-		`{"urls":[{}]}`, `{"urls":{"0":1}}`, `{"label":"a"}`, `[]`, ``, `null`, `{"urls":[[[[]]]]}`, `{"urls":[{"max_clicks":1e400}]}`, "\xff",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		body, err := decodeJSON(data)
-		readEverything(t, body, err)
-	})
-}
-
-func FuzzFormBody(f *testing.F) {
-	for _, seed := range []string{
-		"urls[0][long_url]=https://example.com/&urls[0][tags][]=a&urls[0][tags][]=b&urls[1][email_stats]=1", "label=a", "label[]=a",
-		"urls[0]=1&urls[0][a]=2", "urls[][a]=1", "a[b", "]=", "[]=", "=", "a[0][0][0]=1", "urls[99999999999]=1", "urls[00][note]=1", "a;b", "%",
-	} {
-		f.Add([]byte(seed))
-	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		body, err := decodeForm(data)
-		readEverything(t, body, err)
-	})
-}
-
-func FuzzMultipartBody(f *testing.F) {
-	body, _ := multipartBody(f, "urls[0][long_url]", "https://example.com/", "label", "x")
-	boundary := strings.TrimPrefix(strings.SplitN(body, "\r\n", 2)[0], "--")
-	f.Add([]byte(body), boundary)
-	f.Add([]byte("--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x\"\r\n\r\nx\r\n--b--\r\n"), "b")
-	f.Add([]byte("--b--"), "b")
-	f.Add([]byte(""), "")
-	f.Fuzz(func(t *testing.T, data []byte, boundary string) {
-		body, err := decodeMultipart(data, boundary)
-		readEverything(t, body, err)
-	})
-}
-
-// Whatever the path, there is one spelling of it that the routers see, or none.
-func FuzzPath(f *testing.F) {
-	for _, seed := range []string{"/v3/urls/a%20b/", "/", "//a", "/a/%2e%2e/b", "/%2F", "a", "/%zz", "/\xff"} {
-		f.Add(seed)
-	}
-	f.Fuzz(func(t *testing.T, path string) {
-		u, err := url.ParseRequestURI(path)
-		if err != nil {
-			return
-		}
-		once, known := canonical(u)
-		if !known {
-			return
-		}
-		again, still := canonical(once)
-		if !still || again.Path != once.Path || again.RawPath != once.RawPath || !strings.HasPrefix(once.Path, "/") {
-			t.Errorf("%q is %q, and that is %q", path, once.RawPath, again.RawPath)
-		}
-	})
-}
-
-// readEverything demands that whatever came in is read or refused as wrong input.
-func readEverything(t *testing.T, body object, err error) {
-	t.Helper()
-	s := &server{cfg: Config{GroupLimit: 50}}
-	_ = body.text("label")
-	var items []object
-	if err == nil {
-		items, err = s.urlItems(body)
-	}
-	if err == nil {
-		_, err = readURLPayloads(items)
-	}
-	if err == nil {
-		return
-	}
-	f, refused := refusal(err)
-	if !refused || f.status != http.StatusBadRequest {
-		t.Errorf("answered %+v for %v", f, err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 func TestListPages(t *testing.T) {
@@ -45,35 +47,35 @@ func TestItemsFailForThemselves(t *testing.T) {
 	ok := `"long_url":"https://example.com/"`
 	cases := []struct {
 		fields  string
-		want    code
+		want    apierror.Code
 		details string
 	}{
-		{`"note":"x"`, codeMissingInput, "long_url is missing"},
-		{`"long_url":null`, codeMissingInput, "long_url is missing"},
-		{`"long_url":"ftp://example.com/"`, codeInvalidURL, "http"},
-		{`"long_url":"javascript:alert(1)"`, codeInvalidURL, "http"},
-		{`"long_url":"https://a:b@example.com/"`, codeInvalidURL, "password"},
-		{`"long_url":"https://example.com/\r\nSet-Cookie:x"`, codeInvalidURL, "control"},
-		{`"long_url":""`, codeURLNotAllowed, "characters"},
-		{`"long_url":"https://sho.rt/abc"`, codeURLNotAllowed, "this service"},
-		{ok + `,"custom_hash":"taken"`, codeHashUnavailable, "in use"},
-		{ok + `,"custom_hash":"v3"`, codeHashUnavailable, "reserved"},
-		{ok + `,"custom_hash":"a b"`, codeHashUnavailable, "1 to 25"},
-		{ok + `,"custom_hash":"` + strings.Repeat("a", 26) + `"`, codeHashUnavailable, "1 to 25"},
-		{ok + `,"expiration_date":"2026-02-30"`, codeInvalidDate, "YYYY-MM-DD"},
-		{ok + `,"max_clicks":-1`, codeWrongInput, "max_clicks"},
-		{ok + `,"tags":["a/b"]`, codeInvalidLabel, "letters"},
-		{ok + `,"tags":["archived"]`, codeInvalidLabel, "meaning"},
-		{ok + `,"tags":[""]`, codeInvalidLabel, "50"},
+		{`"note":"x"`, apierror.CodeMissingInput, "long_url is missing"},
+		{`"long_url":null`, apierror.CodeMissingInput, "long_url is missing"},
+		{`"long_url":"ftp://example.com/"`, apierror.CodeInvalidURL, "http"},
+		{`"long_url":"javascript:alert(1)"`, apierror.CodeInvalidURL, "http"},
+		{`"long_url":"https://a:b@example.com/"`, apierror.CodeInvalidURL, "password"},
+		{`"long_url":"https://example.com/\r\nSet-Cookie:x"`, apierror.CodeInvalidURL, "control"},
+		{`"long_url":""`, apierror.CodeURLNotAllowed, "characters"},
+		{`"long_url":"https://sho.rt/abc"`, apierror.CodeURLNotAllowed, "this service"},
+		{ok + `,"custom_hash":"taken"`, apierror.CodeHashUnavailable, "in use"},
+		{ok + `,"custom_hash":"v3"`, apierror.CodeHashUnavailable, "reserved"},
+		{ok + `,"custom_hash":"a b"`, apierror.CodeHashUnavailable, "1 to 25"},
+		{ok + `,"custom_hash":"` + strings.Repeat("a", 26) + `"`, apierror.CodeHashUnavailable, "1 to 25"},
+		{ok + `,"expiration_date":"2026-02-30"`, apierror.CodeInvalidDate, "YYYY-MM-DD"},
+		{ok + `,"max_clicks":-1`, apierror.CodeWrongInput, "max_clicks"},
+		{ok + `,"tags":["a/b"]`, apierror.CodeInvalidLabel, "letters"},
+		{ok + `,"tags":["archived"]`, apierror.CodeInvalidLabel, "meaning"},
+		{ok + `,"tags":[""]`, apierror.CodeInvalidLabel, "50"},
 	}
 	items := []string{`{` + ok + `,"custom_hash":"fine"}`}
 	for _, tc := range cases {
 		items = append(items, `{`+tc.fields+`}`)
 	}
 	a := c.call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
-	a.is(http.StatusOK, codeOK)
+	a.is(http.StatusOK, apierror.CodeOK)
 	equal(t, "hash", a.URLs[0].Hash, "fine")
-	a.URLs[0].failed(t, codeOK, "")
+	a.URLs[0].failed(t, apierror.CodeOK, "")
 	for i, tc := range cases {
 		a.URLs[i+1].failed(t, tc.want, tc.details)
 	}
@@ -85,19 +87,19 @@ func TestItemsFailForThemselves(t *testing.T) {
 
 	edits := []struct {
 		fields string
-		want   code
+		want   apierror.Code
 	}{
-		{`"custom_hash":"taken"`, codeHashUnavailable},
-		{`"long_url":"x:y"`, codeURLNotAllowed},
-		{`"long_url":"mailto:a@example.com"`, codeInvalidURL},
-		{`"expiration_date":"soon"`, codeInvalidDate},
-		{`"max_clicks":-1`, codeWrongInput},
-		{`"tags":["-none"]`, codeTagNotFound},
-		{`"tags":["+a/b"]`, codeInvalidLabel},
+		{`"custom_hash":"taken"`, apierror.CodeHashUnavailable},
+		{`"long_url":"x:y"`, apierror.CodeURLNotAllowed},
+		{`"long_url":"mailto:a@example.com"`, apierror.CodeInvalidURL},
+		{`"expiration_date":"soon"`, apierror.CodeInvalidDate},
+		{`"max_clicks":-1`, apierror.CodeWrongInput},
+		{`"tags":["-none"]`, apierror.CodeTagNotFound},
+		{`"tags":["+a/b"]`, apierror.CodeInvalidLabel},
 	}
 	for _, tc := range edits {
 		a := c.call("PATCH", "/v3/urls/fine", `{"urls":[{`+tc.fields+`}]}`)
-		a.is(http.StatusOK, codeOK)
+		a.is(http.StatusOK, apierror.CodeOK)
 		a.URLs[0].failed(t, tc.want, "")
 		equal(t, "hash of the failed edit", a.URLs[0].Hash, "fine")
 	}

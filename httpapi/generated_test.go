@@ -12,7 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"linkledger/httpapi/apierror"
 	"linkledger/httpapi/internal/apiclient"
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/response"
 )
 
 // generated is the client that oapi-codegen makes of the description, on its way to a stack.
@@ -59,7 +62,7 @@ func TestGeneratedClientIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := sha256.Sum256(description)
+	sum := sha256.Sum256(openapi.Source())
 	if !strings.HasPrefix(string(recorded), hex.EncodeToString(sum[:])) {
 		t.Error("the generated client is not that of openapi.json: go generate ./httpapi/internal/apiclient")
 	}
@@ -71,7 +74,7 @@ func TestGeneratedClient(t *testing.T) {
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
 	account := s.client(t, "alice")
-	api := newGenerated(t, server, apiRoot, account)
+	api := newGenerated(t, server, openapi.Root, account)
 
 	created := succeed(api.CreateURLsWithResponse(api.ctx, nil, apiclient.NewURLs{Urls: []apiclient.NewURL{
 		{LongUrl: "https://example.com/1", CustomHash: new("one"), Tags: &[]string{"news", "mail"}},
@@ -83,7 +86,7 @@ func TestGeneratedClient(t *testing.T) {
 		t.Errorf("created %+v, %v", one, err)
 	}
 	failed, err := created[2].AsFailedURL()
-	if err != nil || *failed.CustomHash != "three" || failed.Error.Code != int(codeInvalidURL) || failed.Error.Details == "" {
+	if err != nil || *failed.CustomHash != "three" || failed.Error.Code != int(apierror.CodeInvalidURL) || failed.Error.Details == "" {
 		t.Errorf("refused %+v, %v", failed, err)
 	}
 	api.reads(account.username)
@@ -101,7 +104,7 @@ func TestGeneratedClient(t *testing.T) {
 
 	account.key = "wrong"
 	refused, err := api.ReadAccountWithResponse(api.ctx, nil)
-	if err != nil || refused.StatusCode() != http.StatusBadRequest || refused.JSONDefault.Error.Code != int(codeInvalidKey) {
+	if err != nil || refused.StatusCode() != http.StatusBadRequest || refused.JSONDefault.Error.Code != int(apierror.CodeInvalidKey) {
 		t.Errorf("refused %+v, %v", refused, err)
 	}
 }
@@ -128,7 +131,7 @@ func (api generated) reads(username string) {
 		api.t.Errorf("read %+v", read)
 	}
 	missing, err := api.ReadURLWithResponse(api.ctx, "missing", nil)
-	if err != nil || missing.StatusCode() != http.StatusNotFound || missing.JSONDefault.Error.Code != int(codeURLNotFound) {
+	if err != nil || missing.StatusCode() != http.StatusNotFound || missing.JSONDefault.Error.Code != int(apierror.CodeURLNotFound) {
 		api.t.Errorf("missing %+v, %v", missing, err)
 	}
 	equal(api.t, "stats", succeed(api.ReadStatsWithResponse(api.ctx, "one", nil))(api.t).JSON200.Stats[0].TotalClicks, 0)
@@ -152,7 +155,7 @@ func (api generated) edits() {
 		api.t.Errorf("edited %+v, %v", made, err)
 	}
 	method := apiclient.CreateURLsParamsXHTTPMethodOverridePATCH
-	overridden := succeed(api.CreateURLsWithBodyWithResponse(api.ctx, &apiclient.CreateURLsParams{XHTTPMethodOverride: &method}, mediaForm,
+	overridden := succeed(api.CreateURLsWithBodyWithResponse(api.ctx, &apiclient.CreateURLsParams{XHTTPMethodOverride: &method}, formType,
 		strings.NewReader("urls[0][hash]=form&urls[0][archived]=1")))(api.t)
 	if made, err = overridden.JSON200.Urls[0].AsURL(); err != nil || !made.Archived {
 		api.t.Errorf("edited %+v, %v", made, err)
@@ -176,7 +179,7 @@ func (api generated) undoes() {
 	equal(api.t, "restored", restored.Hash, "form")
 
 	deleted := succeed(api.DeleteURLsWithResponse(api.ctx, &apiclient.DeleteURLsParams{Hashes: new("one,form")}))(api.t)
-	batch, err := uuid.Parse(deleted.HTTPResponse.Header.Get(headerBatchID))
+	batch, err := uuid.Parse(deleted.HTTPResponse.Header.Get(response.HeaderBatchID))
 	if err != nil {
 		api.t.Fatal(err)
 	}

@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"linkledger/commands/audit"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
 )
 
 // history is an answer about the history of a hash.
@@ -13,10 +16,10 @@ type history struct {
 	History struct {
 		Hash  string `json:"hash"`
 		Links []struct {
-			ID          string               `json:"id"`
-			Account     string               `json:"account"`
-			Hashes      []audit.Tenure       `json:"hashes"`
-			DailyClicks map[string]dayRecord `json:"daily_clicks"`
+			ID          string              `json:"id"`
+			Account     string              `json:"account"`
+			Hashes      []audit.Tenure      `json:"hashes"`
+			DailyClicks map[string]shownDay `json:"daily_clicks"`
 		} `json:"links"`
 		Events []struct {
 			Position uint64              `json:"position"`
@@ -45,14 +48,14 @@ func TestHistory(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "demo")
 	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
-	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"custom_hash":"two","note":"moved"}]}`, header(headerRequestID, "edit-1"))
+	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"custom_hash":"two","note":"moved"}]}`, header(request.HeaderID, "edit-1"))
 	send(t, s.handler, http.MethodGet, "/two", "", from("192.0.2.1:1", "Firefox"))
 
 	a, h := c.history("/v3/urls/one/history")
 	if len(h.History.Links) != 1 || len(h.History.Links[0].Hashes) != 2 || h.History.Links[0].Account != c.id {
 		t.Fatalf("links: %s", a.body)
 	}
-	equal(t, "clicks of the day", h.History.Links[0].DailyClicks["2026-05-14"], dayRecord{Total: 1, Unique: 1})
+	equal(t, "clicks of the day", h.History.Links[0].DailyClicks["2026-05-14"], shownDay{Total: 1, Unique: 1})
 	types := []string{"hash.claimed.v1", "url.created.v1", "url.renamed.v1", "url.settings_changed.v1", "hash.released.v1"}
 	equal(t, "events", len(h.History.Events), len(types))
 	for i, e := range h.History.Events {
@@ -67,7 +70,7 @@ func TestHistory(t *testing.T) {
 	equal(t, "change", edit.Changes[0], audit.FieldChange{Field: "note", Before: "", After: "moved"})
 
 	a, h = c.history("/v3/urls/one/history?offset=1&limit=2")
-	equal(t, "page", *a.Page, page{ResultsCount: 2, TotalCount: 5, Offset: 1})
+	equal(t, "page", *a.Page, response.Page{ResultsCount: 2, TotalCount: 5, Offset: 1})
 	equal(t, "first of the page", h.History.Events[0].Type, "url.created.v1")
 	a, _ = c.history("/v3/urls/one/history?offset=99999999999999999999")
 	equal(t, "results behind the end", a.Page.ResultsCount, 0)
@@ -82,15 +85,15 @@ func TestHistoryRefuses(t *testing.T) {
 	s := newStack(t)
 	s.client(t, "demo").create(`"long_url":"https://example.com/1","custom_hash":"one"`)
 	stranger := s.client(t, "stranger")
-	for path, want := range map[string]code{
-		"/v3/urls/one/history":          codeURLNotFound,
-		"/v3/urls/none/history":         codeURLNotFound,
-		"/v3/urls/n.n/history":          codeInvalidHash,
-		"/v3/urls/one/history?limit=0":  codeWrongInput,
-		"/v3/urls/one/history?offset=x": codeWrongInput,
-		"/v3/urls/one/history?tags=a":   codeWrongInput,
+	for path, want := range map[string]apierror.Code{
+		"/v3/urls/one/history":          apierror.CodeURLNotFound,
+		"/v3/urls/none/history":         apierror.CodeURLNotFound,
+		"/v3/urls/n.n/history":          apierror.CodeInvalidHash,
+		"/v3/urls/one/history?limit=0":  apierror.CodeWrongInput,
+		"/v3/urls/one/history?offset=x": apierror.CodeWrongInput,
+		"/v3/urls/one/history?tags=a":   apierror.CodeWrongInput,
 	} {
-		stranger.call(http.MethodGet, path, "").is(answers[want].status, want)
+		stranger.call(http.MethodGet, path, "").is(want.Status(), want)
 	}
-	stranger.call(http.MethodPost, "/v3/urls/one/history", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+	stranger.call(http.MethodPost, "/v3/urls/one/history", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
 }

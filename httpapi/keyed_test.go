@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
 )
 
 // An Idempotency-Key is that of one call. Another one under it is refused, changes nothing and is answered with nothing of the
@@ -45,16 +46,16 @@ func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 			{"DELETE", "/v3/urls?hashes=zero", "", []with{key}},
 			{"DELETE", "/v3/stats?tags=t", "", []with{key}},
 			{"POST", "/v3/urls/zero/restore", `{"version":0}`, []with{key}},
-			{"POST", "/v3/batches/" + first.header.Get(headerBatchID) + "/undo", "", []with{key}},
+			{"POST", "/v3/batches/" + first.header.Get(response.HeaderBatchID) + "/undo", "", []with{key}},
 			{"POST", "/v3/urls", "urls[0][long_url]=https://example.com/3&urls[0][custom_hash]=one", []with{key, form}},
 			{"POST", "/v3/tags", `{"label":"second"}`, []with{label}},
 			{"PATCH", "/v3/tags/first", `{"label":"first"}`, []with{label}},
 		} {
 			a := node.call(tc.method, tc.path, tc.body, tc.changes...)
-			a.is(http.StatusBadRequest, codeWrongInput)
+			a.is(http.StatusBadRequest, apierror.CodeWrongInput)
 			a.has("Idempotency-Key")
 			equal(t, "URLs in the answer", len(a.URLs), 0)
-			equal(t, "batch", a.header.Get(headerBatchID), "")
+			equal(t, "batch", a.header.Get(response.HeaderBatchID), "")
 		}
 		again := node.must("POST", "/v3/urls/", " "+same, key)
 		equal(t, "position of a repeat", again.header.Get("X-Event-Position"), first.header.Get("X-Event-Position"))
@@ -78,7 +79,7 @@ func TestCallsThatRaceUnderOneKey(t *testing.T) {
 			carriedOut.Add(1)
 			return
 		}
-		a.is(http.StatusBadRequest, codeWrongInput)
+		a.is(http.StatusBadRequest, apierror.CodeWrongInput)
 	})
 	equal(t, "calls carried out", carriedOut.Load(), 2)
 	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
@@ -115,11 +116,11 @@ func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	body := `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`
-	e := &exchange{request: httptest.NewRequestWithContext(t.Context(), "POST", "/v3/urls", http.NoBody)}
-	if err := json.Unmarshal([]byte(body), &e.payload); err != nil {
+	var payload any
+	if err := json.Unmarshal([]byte(body), &payload); err != nil {
 		t.Fatal(err)
 	}
-	content, err := contentOf(e)
+	content, err := json.Marshal([]any{"POST", "/v3/urls", "", payload})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +128,7 @@ func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 	if err := s.commands.KeyCall(withPatience(t), domain.Request{Account: c.id, Command: command}, "cut-off", content); err != nil {
 		t.Fatal(err)
 	}
-	c.call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), header("Idempotency-Key", "cut-off")).is(http.StatusBadRequest, codeWrongInput)
+	c.call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), header("Idempotency-Key", "cut-off")).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	c.must("POST", "/v3/urls", body, header("Idempotency-Key", "cut-off"))
 	equal(t, "long_url", *c.read("one").LongURL, "https://example.com/")
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)

@@ -3,9 +3,10 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 func TestLists(t *testing.T) {
@@ -70,7 +71,7 @@ func TestLists(t *testing.T) {
 		}
 	}
 	equal(t, "total", c.must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2)
-	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, codeTagNotFound)
+	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, apierror.CodeTagNotFound)
 	equal(t, "the other's fruit", bob.must("GET", "/v3/urls?tags=fruit", "").hashes(), "hers")
 }
 
@@ -121,12 +122,12 @@ func TestTaggedChanges(t *testing.T) {
 	bob.read("hers")
 }
 
-// A change of more URLs than one portion has, cut off half way and repeated, ends as if nothing had happened.
+// A change of more URLs than one operationPortion has, cut off half way and repeated, ends as if nothing had happened.
 func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = patience / 12 })
 	c := s.client(t, "alice")
-	const urls, perCall = 12 * portion, 50
+	const urls, perCall = 12 * operationPortion, 50
 	items := strings.Repeat(`,{"long_url":"https://example.com/","tags":["t"]}`, perCall)
 	for range urls / perCall {
 		c.must("POST", "/v3/urls", `{"urls":[`+items[1:]+`]}`)
@@ -144,7 +145,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 	}
 	s.events.Stop()
 	if a := <-cutOff; a.status != http.StatusOK { // it was faster
-		a.is(http.StatusServiceUnavailable, codeUnknown)
+		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	}
 	s.events.Start()
 	for ctx := withPatience(t); ; {
@@ -152,7 +153,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 		if a.status == http.StatusOK {
 			break
 		}
-		a.is(http.StatusServiceUnavailable, codeUnknown)
+		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 		if ctx.Err() != nil {
 			t.Fatal("the change was never done")
 		}
@@ -160,27 +161,4 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 	s.caughtUp(t)
 	equal(t, "done", matching("search=done&tags=archived"), urls)
 	equal(t, "left out", matching("tags=~archived"), 0)
-}
-
-func FuzzSelection(f *testing.F) {
-	for _, seed := range []string{
-		"hashes=a,b", "hashes=a%2Cb&tags=c", "tags=+a;~b", "tags=a&b", "order_by=-hash&limit=5&offset=x", "limit=%zz", "hashes=,", "search=%00",
-	} {
-		f.Add(seed)
-	}
-	s := &server{cfg: newStackless()}
-	s.cfg.setDefaults()
-	f.Fuzz(func(t *testing.T, raw string) {
-		e := &exchange{request: &http.Request{URL: &url.URL{RawQuery: raw}}}
-		list, err := s.list(e)
-		if err != nil {
-			if f, ok := refusal(err); !ok || f.status != http.StatusBadRequest {
-				t.Fatalf("%q: %v", raw, err)
-			}
-			return
-		}
-		if len(list.Hashes) > s.cfg.GroupLimit || list.Limit < 1 || list.Limit > s.cfg.MaxPageSize || list.Offset < 0 {
-			t.Fatalf("%q is read as %+v", raw, list)
-		}
-	})
 }

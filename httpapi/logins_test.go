@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"linkledger/httpapi/apierror"
 )
 
 // stranger sends a wrong key for a user name.
@@ -33,7 +35,7 @@ func TestWrongKeysLockNobodyOut(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	for range 4 {
 		strangers.Go(func() {
-			for n := 0; n < 3*badLogins || ctx.Err() == nil; n++ {
+			for n := 0; n < 3*loginsWithReason || ctx.Err() == nil; n++ {
 				stranger.call("GET", "/v3/account", "", proxy)
 			}
 		})
@@ -44,7 +46,7 @@ func TestWrongKeysLockNobodyOut(t *testing.T) {
 	}
 	stop()
 	strangers.Wait()
-	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, codeCallLimit)
+	stranger.call("GET", "/v3/account", "", proxy).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 	s.accounts.Missed()
 	victim.must("GET", "/v3/account", "", proxy)
 }
@@ -64,23 +66,23 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 		switch {
 		case a.status == http.StatusTooManyRequests:
 			withheld++
-			a.is(http.StatusTooManyRequests, codeCallLimit)
+			a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 		case i%2 == 0:
 			told++
-			a.is(http.StatusBadRequest, codeInvalidKey)
+			a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
 		default:
 			told++
-			a.is(http.StatusBadRequest, codeInvalidUsername)
+			a.is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 		}
 	}
-	equal(t, "told", told, badLogins)
-	equal(t, "withheld", withheld, 300-badLogins)
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(http.StatusBadRequest, codeInvalidKey)
+	equal(t, "told", told, loginsWithReason)
+	equal(t, "withheld", withheld, 300-loginsWithReason)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 
 	s.at(t, "2026-05-14T12:00:01Z")
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusBadRequest, codeInvalidKey)
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusTooManyRequests, codeCallLimit)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 }
 
 // The address is that of the client as far as trusted proxies say it; what others say of themselves gives nobody more tries.
@@ -112,7 +114,7 @@ func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
 		}, false},
 	} {
 		throttled := false
-		for i := range 2 * badLogins {
+		for i := range 2 * loginsWithReason {
 			a := s.stranger(t, "nobody").call("GET", "/v3/account", "", tc.tries(i)...)
 			throttled = throttled || a.status == http.StatusTooManyRequests
 		}
@@ -150,7 +152,7 @@ func TestOddUserNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for _, name := range []string{"", "\x00", "a\xff", strings.Repeat("a", 100_000), "'; --", "alice ", "ä", "{a}", `a"b`, "a,b"} {
-		s.stranger(t, name).call("GET", "/v3/account", "").is(http.StatusBadRequest, codeInvalidUsername)
+		s.stranger(t, name).call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 	}
 	equal(t, "long lines", len(s.log.longer(1000)), 0)
 }
@@ -180,65 +182,19 @@ func TestBadLoginsAreCountedAndLogged(t *testing.T) {
 	equal(t, "lines of the next second", len(s.log.matching("login refused", "account=alice", "suppressed=29")), 1)
 	s.stranger(t, "nobody").call("GET", "/v3/account", "", from("192.0.2.8:1", "x"))
 	equal(t, "lines of another", len(s.log.matching("login refused", "account=nobody", "address=192.0.2.8", "reason=unknown_user")), 1)
-	bob.call("GET", "/v3/account", "", here).is(http.StatusForbidden, codeAccessDenied)
+	bob.call("GET", "/v3/account", "", here).is(http.StatusForbidden, apierror.CodeAccessDenied)
 	equal(t, "lines of an inactive account", len(s.log.matching("login refused", "account=bob", "reason=inactive")), 1)
-	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(http.StatusBadRequest, codeInvalidKey)
+	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 	alice.must("GET", "/v3/account", "", here)
 
 	mu.Lock()
 	defer mu.Unlock()
 	for reason, want := range map[string]int{
-		loginWrongKey: badLogins + 1, loginThrottled: 30 - badLogins, loginUnknownUser: 1, loginInactive: 1, loginWithoutCredentials: 1,
+		"wrong_key": loginsWithReason + 1, "throttled": 30 - loginsWithReason, "unknown_user": 1, "inactive": 1, "no_credentials": 1,
 	} {
 		equal(t, reason, refused[reason], want)
 	}
 	equal(t, "reasons", len(refused), 5)
-}
-
-func TestLoginLogIsBounded(t *testing.T) {
-	t.Parallel()
-	l, now := newLoginLog(), time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
-	lines := 0
-	for i := range 50 * maxLoginLines {
-		if _, ok := l.next(loginOf{strconv.Itoa(i), "192.0.2.7"}, now); ok {
-			lines++
-		}
-	}
-	equal(t, "lines", lines, maxLoginLines)
-	equal(t, "entries", len(l.logged), maxLoginLines)
-	l.next(loginOf{"0", "192.0.2.7"}, now)
-	line, ok := l.next(loginOf{"-1", "192.0.2.7"}, now.Add(loginLogPause))
-	if !ok || line.others != 49*maxLoginLines+1 || line.suppressed != 0 {
-		t.Errorf("the next line says %+v, %v", line, ok)
-	}
-	equal(t, "name", clipName(strings.Repeat("é", 100)), strings.Repeat("é", maxLoggedName/2)+"…")
-	equal(t, "name", clipName("a\xff"), "a�")
-}
-
-func TestLoginsAreBounded(t *testing.T) {
-	t.Parallel()
-	l, now := newLogins(), time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
-	user := strconv.Itoa
-	for i := range 3 * maxLogins {
-		l.failed(user(i), now)
-		if len(l.bad) > maxLogins {
-			t.Fatalf("%d entries", len(l.bad))
-		}
-	}
-	for range badLogins {
-		if l.failed(user(-1), now) {
-			t.Error("throttled too early")
-		}
-	}
-	if !l.failed(user(-1), now) {
-		t.Error("not throttled")
-	}
-	if now = now.Add(badLoginPause); l.failed(user(-1), now) || !l.failed(user(-1), now) {
-		t.Error("not one more for each pause")
-	}
-	if l.shrink(now.Add(badLogins * badLoginPause)); len(l.bad) > 0 {
-		t.Errorf("%d entries of those who have waited long enough are left", len(l.bad))
-	}
 }
 
 // BenchmarkFailedLogin measures how long logins take to fail, in turns: a difference would say which user names there are.

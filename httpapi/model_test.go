@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"linkledger/httpapi/apierror"
 )
 
 // modelTag is a tag of the model. Links point to it, so renaming and deleting it touches none of them.
@@ -103,7 +105,7 @@ func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 
 // told sums up an item of an answer, and has what the model makes of it.
 func (i item) told() string {
-	if i.Error != nil && i.Error.Code != codeOK {
+	if i.Error != nil && i.Error.Code != apierror.CodeOK {
 		return fmt.Sprint("refused ", i.Error.Code)
 	}
 	return fmt.Sprint(i.Hash, *i.LongURL, i.Note, deref(i.ExpirationDate), i.MaxClicks, i.Protected, i.Tags, i.TotalClicks, i.UniqueClicks, i.Visited)
@@ -125,30 +127,30 @@ func (l *modelLink) labels() []string {
 }
 
 // answers demands a status, a code and items.
-func (m *model) answers(t *rapid.T, a *answer, want code, items ...string) {
+func (m *model) answers(t *rapid.T, a *answer, want apierror.Code, items ...string) {
 	got := make([]string, len(a.URLs))
 	for i := range a.URLs {
 		got[i] = a.URLs[i].told()
 	}
-	if a.Error.Code != want || a.status != answers[want].status || !slices.Equal(got, items) {
+	if a.Error.Code != want || a.status != want.Status() || !slices.Equal(got, items) {
 		t.Fatalf("answered %d %s\n%q\nwant code %d\n%q", a.status, a.body, got, want, items)
 	}
 }
 
-func refusedItem(c code) string { return fmt.Sprint("refused ", c) }
+func refusedItem(c apierror.Code) string { return fmt.Sprint("refused ", c) }
 
 // modelFaults are what may be wrong with an item, often nothing.
 var modelFaults = []struct {
-	code  code
+	code  apierror.Code
 	field string
 	value any
 }{
 	{},
 	{},
 	{},
-	{codeInvalidURL, "long_url", "ftp://example.com/"},
-	{codeInvalidDate, "expiration_date", "2026-02-30"},
-	{codeInvalidLabel, "tags", []string{"a/b"}},
+	{apierror.CodeInvalidURL, "long_url", "ftp://example.com/"},
+	{apierror.CodeInvalidDate, "expiration_date", "2026-02-30"},
+	{apierror.CodeInvalidLabel, "tags", []string{"a/b"}},
 }
 
 func (m *model) create(t *rapid.T) {
@@ -161,7 +163,7 @@ func (m *model) create(t *rapid.T) {
 			"note": rapid.SampledFrom([]string{"", "a&b=c +", strings.Repeat("é", 30)}).Draw(t, "note"), "max_clicks": rapid.Int64Range(0, 1).Draw(t, "max") * 1000,
 			"expiration_date": rapid.SampledFrom([]string{"", "2026-05-13", "2030-01-31"}).Draw(t, "date"), "tags": rapid.SliceOfN(modelLabels, 1, 2).Draw(t, "tags"),
 		}
-		if fault.code != codeOK {
+		if fault.code != apierror.CodeOK {
 			items[i][fault.field] = fault.value
 			want[i] = refusedItem(fault.code)
 			continue
@@ -176,7 +178,7 @@ func (m *model) create(t *rapid.T) {
 			continue
 		}
 		if m.links[hash] != nil {
-			want[i] = refusedItem(codeHashUnavailable)
+			want[i] = refusedItem(apierror.CodeHashUnavailable)
 			continue
 		}
 		link := &modelLink{long: item["long_url"].(string), max: item["max_clicks"].(int64), date: item["expiration_date"].(string)}
@@ -186,5 +188,5 @@ func (m *model) create(t *rapid.T) {
 		want[i] = m.has(hash)
 	}
 	method, body, changes := encode(t, http.MethodPost, items)
-	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), codeOK, want...)
+	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), apierror.CodeOK, want...)
 }

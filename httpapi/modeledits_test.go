@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"pgregory.net/rapid"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
 )
 
 // edit draws an edit. One that may rename goes to a single URL.
@@ -50,16 +53,16 @@ func (m *model) do(hash string, edit sent) string {
 	tags, _ := edit["tags"].([]string)
 	for _, instruction := range tags {
 		if label, detach := strings.CutPrefix(instruction, "-"); detach && m.tag(label) == nil {
-			return refusedItem(codeTagNotFound)
+			return refusedItem(apierror.CodeTagNotFound)
 		}
 	}
 	link := m.links[hash]
 	if link == nil {
-		return refusedItem(codeURLNotFound)
+		return refusedItem(apierror.CodeURLNotFound)
 	}
 	if to, renamed := edit["custom_hash"].(string); renamed && to != hash {
 		if m.links[to] != nil {
-			return refusedItem(codeHashUnavailable)
+			return refusedItem(apierror.CodeHashUnavailable)
 		}
 		delete(m.links, hash)
 		m.links[to] = link
@@ -103,11 +106,11 @@ func (m *model) editOne(t *rapid.T) {
 	want := m.do(hash, edit)
 	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
 	a := m.c.call(method, "/v3/urls/"+hash, body, changes...)
-	if want == refusedItem(codeURLNotFound) {
-		m.answers(t, a, codeURLNotFound)
+	if want == refusedItem(apierror.CodeURLNotFound) {
+		m.answers(t, a, apierror.CodeURLNotFound)
 		return
 	}
-	m.answers(t, a, codeOK, want)
+	m.answers(t, a, apierror.CodeOK, want)
 }
 
 func (m *model) someHashes(t *rapid.T) []string {
@@ -122,7 +125,7 @@ func (m *model) editSame(t *rapid.T) {
 		want[i] = m.do(hash, edit)
 	}
 	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
-	m.answers(t, m.c.call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), codeOK, want...)
+	m.answers(t, m.c.call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), apierror.CodeOK, want...)
 }
 
 func (m *model) editEach(t *rapid.T) {
@@ -137,17 +140,17 @@ func (m *model) editEach(t *rapid.T) {
 		want[i] = m.do(edit["hash"].(string), edit)
 	}
 	method, body, changes := encode(t, http.MethodPatch, edits)
-	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), codeOK, want...)
+	m.answers(t, m.c.call(method, "/v3/urls", body, changes...), apierror.CodeOK, want...)
 }
 
 func (m *model) deleteOne(t *rapid.T) {
 	hash := m.hash(t)
-	want := codeOK
+	want := apierror.CodeOK
 	switch link := m.links[hash]; {
 	case link == nil:
-		want = codeURLNotFound
+		want = apierror.CodeURLNotFound
 	case link.protected:
-		want = codeAccessDenied
+		want = apierror.CodeAccessDenied
 	default:
 		delete(m.links, hash)
 	}
@@ -161,7 +164,7 @@ func (m *model) deleteSome(t *rapid.T) {
 			delete(m.links, hash)
 		}
 	}
-	m.answers(t, m.c.call(http.MethodDelete, "/v3/urls?hashes="+strings.Join(hashes, "%2C"), ""), codeOK)
+	m.answers(t, m.c.call(http.MethodDelete, "/v3/urls?hashes="+strings.Join(hashes, "%2C"), ""), apierror.CodeOK)
 }
 
 func (m *model) list(t *rapid.T) {
@@ -179,7 +182,7 @@ func (m *model) list(t *rapid.T) {
 	offset, limit := rapid.IntRange(0, 4).Draw(t, "offset"), rapid.IntRange(1, 4).Draw(t, "limit")
 	a := m.c.call(http.MethodGet, fmt.Sprintf("/v3/urls?order_by=hash&offset=%d&limit=%d&tags=%s", offset, limit, url.QueryEscape(expression)), "")
 	if strings.Contains(expression, label) && m.tag(label) == nil {
-		m.answers(t, a, codeTagNotFound)
+		m.answers(t, a, apierror.CodeTagNotFound)
 		return
 	}
 	var want []string
@@ -190,8 +193,8 @@ func (m *model) list(t *rapid.T) {
 	}
 	total := len(want)
 	want = want[min(offset, total):min(offset+limit, total)]
-	m.answers(t, a, codeOK, want...)
-	if *a.Page != (page{ResultsCount: len(want), TotalCount: int64(total), Offset: offset}) {
+	m.answers(t, a, apierror.CodeOK, want...)
+	if *a.Page != (response.Page{ResultsCount: len(want), TotalCount: int64(total), Offset: offset}) {
 		t.Fatalf("the page is %+v of %d", *a.Page, total)
 	}
 }
@@ -210,12 +213,12 @@ func (m *model) visit(t *rapid.T) {
 
 func (m *model) stats(t *rapid.T) {
 	hash, reset := m.hash(t), rapid.Bool().Draw(t, "reset")
-	link, method, want := m.links[hash], http.MethodGet, codeOK
+	link, method, want := m.links[hash], http.MethodGet, apierror.CodeOK
 	if reset {
 		method = http.MethodDelete
 	}
 	if link == nil {
-		want = codeURLNotFound
+		want = apierror.CodeURLNotFound
 	}
 	a := m.c.call(method, "/v3/stats/"+hash, "")
 	m.answers(t, a, want)
@@ -230,17 +233,17 @@ func (m *model) stats(t *rapid.T) {
 
 func (m *model) createTag(t *rapid.T) {
 	label := modelLabels.Draw(t, "label")
-	m.tagged(t, m.c.call(http.MethodPost, "/v3/tags", `{"label":"`+label+`"}`), codeOK, m.ensure(label))
+	m.tagged(t, m.c.call(http.MethodPost, "/v3/tags", `{"label":"`+label+`"}`), apierror.CodeOK, m.ensure(label))
 }
 
 func (m *model) renameTag(t *rapid.T) {
 	label, to := modelLabels.Draw(t, "label"), modelLabels.Draw(t, "to")
-	tag, other, want := m.tag(label), m.tag(to), codeOK
+	tag, other, want := m.tag(label), m.tag(to), apierror.CodeOK
 	switch {
 	case tag == nil:
-		want = codeTagNotFound
+		want = apierror.CodeTagNotFound
 	case other != nil && other != tag:
-		want = codeInvalidLabel
+		want = apierror.CodeInvalidLabel
 	default:
 		tag.label = to
 	}
@@ -248,28 +251,28 @@ func (m *model) renameTag(t *rapid.T) {
 }
 
 func (m *model) deleteTag(t *rapid.T) {
-	label, want := modelLabels.Draw(t, "label"), codeTagNotFound
+	label, want := modelLabels.Draw(t, "label"), apierror.CodeTagNotFound
 	if tag := m.tag(label); tag != nil {
-		tag.deleted, want = true, codeOK
+		tag.deleted, want = true, apierror.CodeOK
 		m.tags = slices.DeleteFunc(m.tags, func(t *modelTag) bool { return t == tag })
 	}
 	m.tagged(t, m.c.call(http.MethodDelete, "/v3/tags/"+url.PathEscape(label), ""), want, nil)
 }
 
 // tagged demands the answer of a call about a tag, and that the list has what the model has.
-func (m *model) tagged(t *rapid.T, a *answer, want code, tag *modelTag) {
+func (m *model) tagged(t *rapid.T, a *answer, want apierror.Code, tag *modelTag) {
 	m.answers(t, a, want)
-	if want == codeOK && tag != nil && a.Tags[0].Label != tag.label {
+	if want == apierror.CodeOK && tag != nil && a.Tags[0].Label != tag.label {
 		t.Fatalf("the tag is %+v; want %s", a.Tags, tag.label)
 	}
 	listed := m.c.call(http.MethodGet, "/v3/tags", "").Tags
-	if !slices.EqualFunc(listed, m.tags, func(a tagRecord, b *modelTag) bool { return a.Label == b.label }) {
+	if !slices.EqualFunc(listed, m.tags, func(a shownTag, b *modelTag) bool { return a.Label == b.label }) {
 		t.Fatalf("the tags are %+v; want %d", listed, len(m.tags))
 	}
 }
 
 func (m *model) account(t *rapid.T) {
-	var got map[string]counterRecord
+	var got map[string]shownCounter
 	if err := json.Unmarshal(m.c.call(http.MethodGet, "/v3/account", "").Account["counters"], &got); err != nil {
 		t.Fatal(err)
 	}

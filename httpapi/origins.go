@@ -12,6 +12,11 @@ import (
 	"github.com/rs/cors"
 
 	"linkledger/commands/destination"
+	"linkledger/httpapi/auth"
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/shortlink"
 )
 
 // AnyOrigin in place of a list lets the pages of all origins call the API.
@@ -37,7 +42,7 @@ func CheckOrigins(origins []string) error {
 // isOrigin reports whether a text is the one spelling that browsers have for an origin of the web.
 func isOrigin(text string) bool {
 	parsed, err := url.Parse(text)
-	if err != nil || text != parsed.Scheme+"://"+parsed.Host || !validHost(parsed.Host) {
+	if err != nil || text != parsed.Scheme+"://"+parsed.Host || !shortlink.ValidHost(parsed.Host) {
 		return false
 	}
 	usual := map[string]string{"http": "80", "https": "443"}
@@ -66,9 +71,9 @@ func newOrigins(origins []string) *cors.Cors {
 			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		},
 		AllowedHeaders: []string{
-			"Authorization", headerUser, headerKey, "Content-Type", headerMethod, headerIdempotencyKey, headerRequestID,
+			"Authorization", auth.HeaderUser, auth.HeaderKey, "Content-Type", request.HeaderMethod, request.HeaderIdempotencyKey, request.HeaderID,
 		},
-		ExposedHeaders: []string{"Retry-After", "Allow", headerRequestID, headerBatchID, headerPosition},
+		ExposedHeaders: []string{"Retry-After", "Allow", request.HeaderID, response.HeaderBatchID, response.HeaderPosition},
 		MaxAge:         preflightAge,
 	}
 	if slices.Contains(origins, AnyOrigin) {
@@ -84,14 +89,14 @@ func newOrigins(origins []string) *cors.Cors {
 
 // shareAnswer adds to an answer what lets the pages of other origins read it. It is true where that was all: a preflight
 // is answered without credentials, and asks neither the database nor the event store.
-func (s *server) shareAnswer(e *exchange, path string) (answered bool) {
+func (s *server) shareAnswer(c *request.Context, path string) (answered bool) {
 	origins := s.origins
-	if path == descriptionPath {
+	if path == openapi.Path {
 		origins = s.anyOrigin
 	}
 	if origins == nil {
 		return false
 	}
-	origins.HandlerFunc(e, e.request)
-	return e.status != 0
+	origins.HandlerFunc(c, c.Request)
+	return c.Status != 0
 }

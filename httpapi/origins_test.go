@@ -6,6 +6,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
 )
 
 const (
@@ -108,7 +111,7 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 		"HEAD":    func(w ...with) *answer { return c.call("HEAD", "/v3/urls", "", w...) },
 		"OPTIONS": func(w ...with) *answer { return c.call("OPTIONS", "/v3/urls", "", w...) },
 		"override": func(w ...with) *answer {
-			return c.call("POST", "/v3/urls/none", "{}", append(w, header(headerMethod, "PATCH"))...)
+			return c.call("POST", "/v3/urls/none", "{}", append(w, header(request.HeaderMethod, "PATCH"))...)
 		},
 		"no credentials": func(w ...with) *answer { return send(t, s.handler, "GET", "/v3/urls", "", w...) },
 		"bad login":      func(w ...with) *answer { return stranger.call("GET", "/v3/urls", "", w...) },
@@ -132,18 +135,18 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 			equal(t, name+": Vary", strings.Join(a.header.Values("Vary"), ", "), "Origin")
 		}
 	}
-	for range badLogins {
+	for range loginsWithReason {
 		stranger.call("GET", "/v3/urls", "")
 	}
 	throttled := stranger.call("GET", "/v3/urls", "", header("Origin", pageOrigin))
-	throttled.is(http.StatusTooManyRequests, codeCallLimit)
+	throttled.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 	equal(t, "Retry-After", throttled.header.Get("Retry-After"), "1")
 	if !slices.Equal(throttled.shared(), want) {
 		t.Errorf("throttled: %q", throttled.shared())
 	}
 	s.db.Pool.Close()
 	down := c.call("GET", "/v3/tags", "", header("Origin", pageOrigin))
-	down.is(http.StatusServiceUnavailable, codeUnknown)
+	down.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	if !slices.Equal(down.shared(), want) {
 		t.Errorf("outage: %q", down.shared())
 	}

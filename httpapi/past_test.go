@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"linkledger/httpapi/apierror"
 )
 
 // moment lets the service's clock go on to now, by which the event store has recorded all that was answered.
@@ -29,7 +31,7 @@ func (c *client) at(path, moment string) *answer {
 // isGone demands a refusal that says why there was no URL.
 func (a *answer) isGone(why string) {
 	a.t.Helper()
-	a.is(http.StatusNotFound, codeURLNotFound)
+	a.is(http.StatusNotFound, apierror.CodeURLNotFound)
 	if !strings.Contains(a.Error.Details, why) {
 		a.t.Errorf("%q does not say %q", a.Error.Details, why)
 	}
@@ -68,7 +70,7 @@ func TestPast(t *testing.T) {
 			a.isGone(led.gone)
 			continue
 		}
-		a.is(http.StatusOK, codeOK)
+		a.is(http.StatusOK, apierror.CodeOK)
 		to := a.URLs[0].to()
 		for _, tag := range a.URLs[0].Tags {
 			to += " " + tag
@@ -88,11 +90,11 @@ func TestPast(t *testing.T) {
 		{"", deleted, "beside"},
 	} {
 		a := c.at("/v3/urls?"+list.query, list.at)
-		a.is(http.StatusOK, codeOK)
+		a.is(http.StatusOK, apierror.CodeOK)
 		equal(t, list.query, a.hashes(), list.hashes)
 	}
-	c.at("/v3/urls?tags=news", created).is(http.StatusNotFound, codeTagNotFound)
-	c.at("/v3/urls?tags=news", deleted).is(http.StatusNotFound, codeTagNotFound)
+	c.at("/v3/urls?tags=news", created).is(http.StatusNotFound, apierror.CodeTagNotFound)
+	c.at("/v3/urls?tags=news", deleted).is(http.StatusNotFound, apierror.CodeTagNotFound)
 	equal(t, "links then", c.at("/v3/account", edited).counter("urls"), 2)
 	equal(t, "links since", c.at("/v3/account", deleted).counter("urls"), 1)
 	equal(t, "links created", c.at("/v3/account", deleted).counter("month_urls"), 2)
@@ -119,7 +121,7 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 	} {
 		now := s.moment()
 		then := c.at(path, now)
-		then.is(http.StatusOK, codeOK)
+		then.is(http.StatusOK, apierror.CodeOK)
 		equal(t, path, past.ReplaceAllString(then.body, ""), past.ReplaceAllString(c.must(http.MethodGet, path, "").body, ""))
 	}
 }
@@ -143,7 +145,7 @@ func TestMomentIsRefused(t *testing.T) {
 		{http.MethodGet, "/v3/tags?", ""},
 		{http.MethodDelete, "/v3/tags/Old?", ""},
 	} {
-		c.call(call.method, call.path+"at="+moment, call.body).is(http.StatusBadRequest, codeWrongInput)
+		c.call(call.method, call.path+"at="+moment, call.body).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	}
 	list := c.must(http.MethodGet, "/v3/urls?at=", "")
 	equal(t, "links that are there still", list.Page.TotalCount, 1)
@@ -178,11 +180,11 @@ func TestNoSuchPast(t *testing.T) {
 	now := s.moment()
 	for _, at := range []string{"yesterday", "2026-02-30", "9999-12-31", time.Now().Add(time.Hour).Format(time.RFC3339)} {
 		for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/account"} {
-			c.at(path, at).is(http.StatusBadRequest, codeInvalidDate)
+			c.at(path, at).is(http.StatusBadRequest, apierror.CodeInvalidDate)
 		}
 	}
-	c.at("/v3/account", "2001-01-01").is(http.StatusBadRequest, codeInvalidDate)
-	c.at("/v3/urls?order_by=-clicks", now).is(http.StatusBadRequest, codeWrongInput)
-	c.at("/v3/urls?tags=~Visited", now).is(http.StatusBadRequest, codeWrongInput)
+	c.at("/v3/account", "2001-01-01").is(http.StatusBadRequest, apierror.CodeInvalidDate)
+	c.at("/v3/urls?order_by=-clicks", now).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	c.at("/v3/urls?tags=~Visited", now).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	equal(t, "links before all", c.at("/v3/urls", "1066-10-14").Page.TotalCount, 0)
 }

@@ -17,6 +17,7 @@ import (
 
 	"linkledger/events/eventstore/eventstoretest"
 	"linkledger/httpapi/fastpath"
+	"linkledger/httpapi/shortlink"
 )
 
 // benchConnections is how many visitors ask at a time, each over a connection of its own.
@@ -107,7 +108,7 @@ type visitors struct {
 func laneOf(handler http.Handler) func(net.Listener) net.Listener {
 	return func(listener net.Listener) net.Listener {
 		return fastpath.Listen(listener, fastpath.Config{
-			Handler: handler, Takes: IsShort, HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.Default(),
+			Handler: handler, Takes: shortlink.IsPath, HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.Default(),
 		})
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
 )
 
 // visit follows a short link.
@@ -47,7 +48,7 @@ func TestClicksAreCounted(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	stats := func() statsRecord {
+	stats := func() shownStats {
 		t.Helper()
 		s.caughtUp(t)
 		return c.must("GET", "/v3/stats/one/", "").Stats[0]
@@ -68,8 +69,8 @@ func TestClicksAreCounted(t *testing.T) {
 	got := stats()
 	equal(t, "total", got.TotalClicks, 6)
 	equal(t, "unique", got.UniqueClicks, 3)
-	equal(t, "first day", got.DailyClicks["2026-05-14"], dayRecord{Total: 4, Unique: 1})
-	equal(t, "second day", got.DailyClicks["2026-05-15"], dayRecord{Total: 2, Unique: 2})
+	equal(t, "first day", got.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 1})
+	equal(t, "second day", got.DailyClicks["2026-05-15"], shownDay{Total: 2, Unique: 2})
 	read := c.read("one")
 	if read.TotalClicks != 6 || read.UniqueClicks != 3 || !read.Visited || *read.LastVisit != "2026-05-15T00:00:00+00:00" {
 		t.Errorf("the record of a visited link is %+v", read)
@@ -136,7 +137,7 @@ func TestNotices(t *testing.T) {
 		equal(t, "Vary", a.header.Get("Vary"), "Accept")
 		equal(t, "Cache-Control", a.header.Get("Cache-Control"), "no-store")
 		if json {
-			a.is(http.StatusNotFound, codeURLNotFound)
+			a.is(http.StatusNotFound, apierror.CodeURLNotFound)
 			continue
 		}
 		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.body, "There is no such link") {
@@ -147,16 +148,6 @@ func TestNotices(t *testing.T) {
 	equal(t, "status", odd.status, http.StatusBadRequest)
 	if strings.Contains(odd.body, "<script>") || !strings.Contains(odd.body, "&lt;script&gt;") {
 		t.Errorf("the page carries what was sent: %s", odd.body)
-	}
-}
-
-func TestHeadersCannotBeInjected(t *testing.T) {
-	t.Parallel()
-	for long, safe := range map[string]bool{
-		"https://example.com/ü": true, "https://example.com/\r\nX: y": false, "https://example.com/\n": false, "https://example.com/\x00": false,
-		"https://example.com/\x7f": false, "https://example.com/\t": false,
-	} {
-		equal(t, long, headerSafe(long), safe)
 	}
 }
 
@@ -212,7 +203,7 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 		equal(t, "QR link", got.Links["qr_big"], want+"/qr.png?size=big")
 	}
 	for _, host := range []string{"", "a/b", "a b", "a@b", strings.Repeat("a", 300)} {
-		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(http.StatusBadRequest, codeWrongInput)
+		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	}
 }
 
@@ -231,11 +222,11 @@ func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	} {
 		for i, link := range links {
 			body := `{"urls":[{"long_url":"` + link + `"}]}`
-			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(t, codeURLNotAllowed, "back to this service")
+			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(t, apierror.CodeURLNotAllowed, "back to this service")
 			hash := c.create(`"long_url":"` + link + `"`).Hash // by another host
 			c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
-			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(t, codeURLNotAllowed, "back to this service")
-			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(http.StatusBadRequest, codeURLNotAllowed)
+			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(t, apierror.CodeURLNotAllowed, "back to this service")
+			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(http.StatusBadRequest, apierror.CodeURLNotAllowed)
 			changed := c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"`+strconv.Itoa(i)+`"}]}`, loop(host))
 			equal(t, "edits of other fields", changed.URLs[0].Note, strconv.Itoa(i))
 		}

@@ -12,6 +12,8 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/projections"
 )
 
 func TestRefusals(t *testing.T) {
@@ -20,128 +22,128 @@ func TestRefusals(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"protected":true}]}`)
-	labels := make([]string, maxLabels+1)
+	labels := make([]string, tagsOfOneCall+1)
 	for i := range labels {
 		labels[i] = fmt.Sprintf(`"l%d"`, i)
 	}
 	cases := []struct {
 		method, path, body string
 		status             int
-		want               code
+		want               apierror.Code
 		details            string
 	}{
-		{"GET", "/v3", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3/", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3/nothing", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3/urls/one/two", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3//urls", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3/urls//", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3/x/%2e%2e/urls", "", 404, codeInvalidResource, ""},
-		{"GET", "/v3/urls/%2e", "", 404, codeInvalidResource, ""},
+		{"GET", "/v3", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/nothing", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/urls/one/two", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3//urls", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/urls//", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/x/%2e%2e/urls", "", 404, apierror.CodeInvalidResource, ""},
+		{"GET", "/v3/urls/%2e", "", 404, apierror.CodeInvalidResource, ""},
 
-		{"PUT", "/v3/urls", "", 405, codeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS, PATCH, POST"},
-		{"GET", "/v3/stats", "", 405, codeMethodNotSupported, "DELETE, OPTIONS"},
-		{"PATCH", "/v3/stats/one", "", 405, codeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS"},
-		{"POST", "/v3/account/", "", 405, codeMethodNotSupported, "GET, HEAD, OPTIONS"},
-		{"BREW", "/v3/tags/t", "", 405, codeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
-		{"GET", "/v3/tags/t", "", 405, codeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
+		{"PUT", "/v3/urls", "", 405, apierror.CodeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS, PATCH, POST"},
+		{"GET", "/v3/stats", "", 405, apierror.CodeMethodNotSupported, "DELETE, OPTIONS"},
+		{"PATCH", "/v3/stats/one", "", 405, apierror.CodeMethodNotSupported, "DELETE, GET, HEAD, OPTIONS"},
+		{"POST", "/v3/account/", "", 405, apierror.CodeMethodNotSupported, "GET, HEAD, OPTIONS"},
+		{"BREW", "/v3/tags/t", "", 405, apierror.CodeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
+		{"GET", "/v3/tags/t", "", 405, apierror.CodeMethodNotSupported, "DELETE, OPTIONS, PATCH"},
 
-		{"POST", "/v3/urls", "", 400, codeMissingInput, "urls"},
-		{"POST", "/v3/urls", "{}", 400, codeMissingInput, "urls"},
-		{"POST", "/v3/urls", `{"urls":null}`, 400, codeMissingInput, "urls"},
-		{"POST", "/v3/urls", `{"urls":[]}`, 400, codeMissingInput, "urls"},
-		{"POST", "/v3/urls", `{"URLS":[{"long_url":"https://example.com"}]}`, 400, codeMissingInput, "urls"},
-		{"POST", "/v3/tags", "{}", 400, codeMissingInput, "label"},
-		{"PATCH", "/v3/tags/t", `{"label":null}`, 400, codeMissingInput, "label"},
-		{"PATCH", "/v3/urls/one", `{"urls":[]}`, 400, codeMissingInput, "urls"},
+		{"POST", "/v3/urls", "", 400, apierror.CodeMissingInput, "urls"},
+		{"POST", "/v3/urls", "{}", 400, apierror.CodeMissingInput, "urls"},
+		{"POST", "/v3/urls", `{"urls":null}`, 400, apierror.CodeMissingInput, "urls"},
+		{"POST", "/v3/urls", `{"urls":[]}`, 400, apierror.CodeMissingInput, "urls"},
+		{"POST", "/v3/urls", `{"URLS":[{"long_url":"https://example.com"}]}`, 400, apierror.CodeMissingInput, "urls"},
+		{"POST", "/v3/tags", "{}", 400, apierror.CodeMissingInput, "label"},
+		{"PATCH", "/v3/tags/t", `{"label":null}`, 400, apierror.CodeMissingInput, "label"},
+		{"PATCH", "/v3/urls/one", `{"urls":[]}`, 400, apierror.CodeMissingInput, "urls"},
 
-		{"POST", "/v3/urls", batch(51), 400, codeBatchLimit, "50 URLs, not 51"},
-		{"PATCH", "/v3/urls/one", `{"urls":[{},{}]}`, 400, codeWrongInput, "one item"},
+		{"POST", "/v3/urls", batch(51), 400, apierror.CodeBatchLimit, "50 URLs, not 51"},
+		{"PATCH", "/v3/urls/one", `{"urls":[{},{}]}`, 400, apierror.CodeWrongInput, "one item"},
 
-		{"POST", "/v3/urls", `{"urls":[`, 400, codeWrongInput, "JSON"},
-		{"POST", "/v3/urls", `[]`, 400, codeWrongInput, "object"},
-		{"POST", "/v3/urls", `null`, 400, codeWrongInput, "object"},
-		{"POST", "/v3/urls", `{} {}`, 400, codeWrongInput, "goes on"},
-		{"POST", "/v3/urls", "{\"urls\":\"\xff\"}", 400, codeWrongInput, "UTF-8"},
-		{"POST", "/v3/urls", strings.Repeat("[", 20_000), 400, codeWrongInput, "JSON"},
-		{"POST", "/v3/urls", `{"urls":{}}`, 400, codeWrongInput, "urls must be an array of objects"},
-		{"POST", "/v3/urls", `{"urls":"x"}`, 400, codeWrongInput, "urls must be an array of objects"},
-		{"POST", "/v3/urls", `{"urls":[{},5]}`, 400, codeWrongInput, "urls[1] must be an object"},
-		{"POST", "/v3/urls", `{"urls":[{"long_url":5}]}`, 400, codeWrongInput, "urls[0].long_url must be a string"},
-		{"POST", "/v3/urls", `{"urls":[{},{"custom_hash":{}}]}`, 400, codeWrongInput, "urls[1].custom_hash must be a string"},
-		{"POST", "/v3/urls", `{"urls":[{"email_stats":1}]}`, 400, codeWrongInput, "urls[0].email_stats must be true or false"},
-		{"POST", "/v3/urls", `{"urls":[{"email_stats":"true"}]}`, 400, codeWrongInput, "urls[0].email_stats must be true or false"},
-		{"POST", "/v3/urls", `{"urls":[{"max_clicks":1.5}]}`, 400, codeWrongInput, "urls[0].max_clicks must be an integer"},
-		{"POST", "/v3/urls", `{"urls":[{"max_clicks":"1"}]}`, 400, codeWrongInput, "urls[0].max_clicks must be an integer"},
-		{"POST", "/v3/urls", `{"urls":[{"max_clicks":99999999999999999999}]}`, 400, codeWrongInput, "integer"},
-		{"POST", "/v3/urls", `{"urls":[{"tags":"a,b"}]}`, 400, codeWrongInput, "urls[0].tags must be an array of strings"},
-		{"POST", "/v3/urls", `{"urls":[{"tags":["a",null]}]}`, 400, codeWrongInput, "urls[0].tags[1] must be a string"},
-		{"POST", "/v3/urls", `{"urls":[{"tags":[` + strings.Join(labels, ",") + `]}]}`, 400, codeWrongInput, "different tags"},
-		{"PATCH", "/v3/urls/one", `{"urls":[{"protected":"no"}]}`, 400, codeWrongInput, "urls[0].protected"},
-		{"POST", "/v3/tags", `{"label":["a"]}`, 400, codeWrongInput, "label must be a string"},
+		{"POST", "/v3/urls", `{"urls":[`, 400, apierror.CodeWrongInput, "JSON"},
+		{"POST", "/v3/urls", `[]`, 400, apierror.CodeWrongInput, "object"},
+		{"POST", "/v3/urls", `null`, 400, apierror.CodeWrongInput, "object"},
+		{"POST", "/v3/urls", `{} {}`, 400, apierror.CodeWrongInput, "goes on"},
+		{"POST", "/v3/urls", "{\"urls\":\"\xff\"}", 400, apierror.CodeWrongInput, "UTF-8"},
+		{"POST", "/v3/urls", strings.Repeat("[", 20_000), 400, apierror.CodeWrongInput, "JSON"},
+		{"POST", "/v3/urls", `{"urls":{}}`, 400, apierror.CodeWrongInput, "urls must be an array of objects"},
+		{"POST", "/v3/urls", `{"urls":"x"}`, 400, apierror.CodeWrongInput, "urls must be an array of objects"},
+		{"POST", "/v3/urls", `{"urls":[{},5]}`, 400, apierror.CodeWrongInput, "urls[1] must be an object"},
+		{"POST", "/v3/urls", `{"urls":[{"long_url":5}]}`, 400, apierror.CodeWrongInput, "urls[0].long_url must be a string"},
+		{"POST", "/v3/urls", `{"urls":[{},{"custom_hash":{}}]}`, 400, apierror.CodeWrongInput, "urls[1].custom_hash must be a string"},
+		{"POST", "/v3/urls", `{"urls":[{"email_stats":1}]}`, 400, apierror.CodeWrongInput, "urls[0].email_stats must be true or false"},
+		{"POST", "/v3/urls", `{"urls":[{"email_stats":"true"}]}`, 400, apierror.CodeWrongInput, "urls[0].email_stats must be true or false"},
+		{"POST", "/v3/urls", `{"urls":[{"max_clicks":1.5}]}`, 400, apierror.CodeWrongInput, "urls[0].max_clicks must be an integer"},
+		{"POST", "/v3/urls", `{"urls":[{"max_clicks":"1"}]}`, 400, apierror.CodeWrongInput, "urls[0].max_clicks must be an integer"},
+		{"POST", "/v3/urls", `{"urls":[{"max_clicks":99999999999999999999}]}`, 400, apierror.CodeWrongInput, "integer"},
+		{"POST", "/v3/urls", `{"urls":[{"tags":"a,b"}]}`, 400, apierror.CodeWrongInput, "urls[0].tags must be an array of strings"},
+		{"POST", "/v3/urls", `{"urls":[{"tags":["a",null]}]}`, 400, apierror.CodeWrongInput, "urls[0].tags[1] must be a string"},
+		{"POST", "/v3/urls", `{"urls":[{"tags":[` + strings.Join(labels, ",") + `]}]}`, 400, apierror.CodeWrongInput, "different tags"},
+		{"PATCH", "/v3/urls/one", `{"urls":[{"protected":"no"}]}`, 400, apierror.CodeWrongInput, "urls[0].protected"},
+		{"POST", "/v3/tags", `{"label":["a"]}`, 400, apierror.CodeWrongInput, "label must be a string"},
 
-		{"GET", "/v3/urls?limit=0", "", 400, codeWrongInput, "limit must be at least 1"},
-		{"GET", "/v3/urls?limit=-1", "", 400, codeWrongInput, "limit must be at least 1"},
-		{"GET", "/v3/urls?limit=many", "", 400, codeWrongInput, "limit must be a number"},
-		{"GET", "/v3/urls?offset=-1", "", 400, codeWrongInput, "offset must be at least 0"},
-		{"GET", "/v3/urls?offset=-99999999999999999999", "", 400, codeWrongInput, "offset must be at least 0"},
-		{"GET", "/v3/urls?offset=1.5", "", 400, codeWrongInput, "offset must be a number"},
-		{"GET", "/v3/urls?limit=1;offset=2", "", 400, codeWrongInput, "limit must be a number"},
-		{"GET", "/v3/urls?limit=%zz", "", 400, codeWrongInput, "query"},
-		{"GET", "/v3/urls?order_by=size", "", 400, codeWrongInput, "created, modified, clicks or hash"},
-		{"GET", "/v3/urls?order_by=--hash", "", 400, codeWrongInput, "created, modified, clicks or hash"},
-		{"GET", "/v3/urls?tags=t%20t", "", 400, codeWrongInput, "at character 3"},
-		{"GET", "/v3/urls?tags=(t", "", 400, codeWrongInput, "closing bracket"},
-		{"GET", "/v3/urls?tags=" + strings.Repeat("(", 99), "", 400, codeWrongInput, "nested"},
-		{"GET", "/v3/urls?tags=" + strings.Repeat("t,", 4000), "", 400, codeWrongInput, "bytes"},
-		{"GET", "/v3/urls?tags=%FF", "", 400, codeWrongInput, "UTF-8"},
-		{"GET", "/v3/urls?tags=t|none", "", 404, codeTagNotFound, "none"},
-		{"DELETE", "/v3/urls?tags=t&+u", "", 404, codeTagNotFound, "u"},
-		{"DELETE", "/v3/urls?tags=t&tags=~t", "", 400, codeWrongInput, "tags is given more than once"},
-		{"GET", "/v3/urls?hashes=one&hashes=two", "", 400, codeWrongInput, "hashes is given more than once"},
-		{"DELETE", "/v3/urls?tags=none", "", 404, codeTagNotFound, "none"},
-		{"DELETE", "/v3/stats?tags=~none", "", 404, codeTagNotFound, "none"},
-		{"DELETE", "/v3/urls?tags=t&hashes=one", "", 400, codeWrongInput, "either"},
-		{"PATCH", "/v3/urls?tags=t&hashes=one", `{"urls":[{}]}`, 400, codeWrongInput, "either"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{},{}]}`, 400, codeWrongInput, "one item"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[]}`, 400, codeMissingInput, "urls"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"long_url":"https://example.com/"}]}`, 400, codeWrongInput, "can be edited"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"custom_hash":"x"}]}`, 400, codeWrongInput, "can be edited"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"tags":["+x"]}]}`, 400, codeWrongInput, "can be edited"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"expiration_date":"soon"}]}`, 400, codeInvalidDate, "YYYY"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"max_clicks":-1}]}`, 400, codeWrongInput, "max_clicks"},
-		{"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, codeWrongInput, "must be 1, true, account, 0 or false"},
-		{"DELETE", "/v3/urls/one?hashes=two", "", 400, codeWrongInput, "leave out"},
-		{"PATCH", "/v3/urls/one?tags=t", `{"urls":[{}]}`, 400, codeWrongInput, "leave out"},
+		{"GET", "/v3/urls?limit=0", "", 400, apierror.CodeWrongInput, "limit must be at least 1"},
+		{"GET", "/v3/urls?limit=-1", "", 400, apierror.CodeWrongInput, "limit must be at least 1"},
+		{"GET", "/v3/urls?limit=many", "", 400, apierror.CodeWrongInput, "limit must be a number"},
+		{"GET", "/v3/urls?offset=-1", "", 400, apierror.CodeWrongInput, "offset must be at least 0"},
+		{"GET", "/v3/urls?offset=-99999999999999999999", "", 400, apierror.CodeWrongInput, "offset must be at least 0"},
+		{"GET", "/v3/urls?offset=1.5", "", 400, apierror.CodeWrongInput, "offset must be a number"},
+		{"GET", "/v3/urls?limit=1;offset=2", "", 400, apierror.CodeWrongInput, "limit must be a number"},
+		{"GET", "/v3/urls?limit=%zz", "", 400, apierror.CodeWrongInput, "query"},
+		{"GET", "/v3/urls?order_by=size", "", 400, apierror.CodeWrongInput, "created, modified, clicks or hash"},
+		{"GET", "/v3/urls?order_by=--hash", "", 400, apierror.CodeWrongInput, "created, modified, clicks or hash"},
+		{"GET", "/v3/urls?tags=t%20t", "", 400, apierror.CodeWrongInput, "at character 3"},
+		{"GET", "/v3/urls?tags=(t", "", 400, apierror.CodeWrongInput, "closing bracket"},
+		{"GET", "/v3/urls?tags=" + strings.Repeat("(", 99), "", 400, apierror.CodeWrongInput, "nested"},
+		{"GET", "/v3/urls?tags=" + strings.Repeat("t,", 4000), "", 400, apierror.CodeWrongInput, "bytes"},
+		{"GET", "/v3/urls?tags=%FF", "", 400, apierror.CodeWrongInput, "UTF-8"},
+		{"GET", "/v3/urls?tags=t|none", "", 404, apierror.CodeTagNotFound, "none"},
+		{"DELETE", "/v3/urls?tags=t&+u", "", 404, apierror.CodeTagNotFound, "u"},
+		{"DELETE", "/v3/urls?tags=t&tags=~t", "", 400, apierror.CodeWrongInput, "tags is given more than once"},
+		{"GET", "/v3/urls?hashes=one&hashes=two", "", 400, apierror.CodeWrongInput, "hashes is given more than once"},
+		{"DELETE", "/v3/urls?tags=none", "", 404, apierror.CodeTagNotFound, "none"},
+		{"DELETE", "/v3/stats?tags=~none", "", 404, apierror.CodeTagNotFound, "none"},
+		{"DELETE", "/v3/urls?tags=t&hashes=one", "", 400, apierror.CodeWrongInput, "either"},
+		{"PATCH", "/v3/urls?tags=t&hashes=one", `{"urls":[{}]}`, 400, apierror.CodeWrongInput, "either"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{},{}]}`, 400, apierror.CodeWrongInput, "one item"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[]}`, 400, apierror.CodeMissingInput, "urls"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"long_url":"https://example.com/"}]}`, 400, apierror.CodeWrongInput, "can be edited"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"custom_hash":"x"}]}`, 400, apierror.CodeWrongInput, "can be edited"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"tags":["+x"]}]}`, 400, apierror.CodeWrongInput, "can be edited"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"expiration_date":"soon"}]}`, 400, apierror.CodeInvalidDate, "YYYY"},
+		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"max_clicks":-1}]}`, 400, apierror.CodeWrongInput, "max_clicks"},
+		{"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, apierror.CodeWrongInput, "must be 1, true, account, 0 or false"},
+		{"DELETE", "/v3/urls/one?hashes=two", "", 400, apierror.CodeWrongInput, "leave out"},
+		{"PATCH", "/v3/urls/one?tags=t", `{"urls":[{}]}`, 400, apierror.CodeWrongInput, "leave out"},
 
-		{"PATCH", "/v3/urls?hashes=one", `{"urls":[{},{}]}`, 400, codeWrongInput, "one item"},
-		{"PATCH", "/v3/urls", `{"urls":[{"note":"x"}]}`, 400, codeMissingInput, "hashes"},
-		{"PATCH", "/v3/urls?hashes=one", `{"urls":[]}`, 400, codeMissingInput, "urls"},
-		{"PATCH", "/v3/urls?hashes=one", "", 400, codeMissingInput, "urls"},
-		{"DELETE", "/v3/urls", "", 400, codeMissingInput, "hashes"},
-		{"DELETE", "/v3/stats", "", 400, codeMissingInput, "hashes"},
-		{"DELETE", "/v3/urls?hashes=%2C", "", 400, codeMissingInput, "no hash"},
-		{"DELETE", "/v3/urls?hashes=one,a.b", "", 400, codeInvalidHash, "a.b"},
-		{"GET", "/v3/urls?hashes=one,%00", "", 400, codeInvalidHash, "1 to 25"},
+		{"PATCH", "/v3/urls?hashes=one", `{"urls":[{},{}]}`, 400, apierror.CodeWrongInput, "one item"},
+		{"PATCH", "/v3/urls", `{"urls":[{"note":"x"}]}`, 400, apierror.CodeMissingInput, "hashes"},
+		{"PATCH", "/v3/urls?hashes=one", `{"urls":[]}`, 400, apierror.CodeMissingInput, "urls"},
+		{"PATCH", "/v3/urls?hashes=one", "", 400, apierror.CodeMissingInput, "urls"},
+		{"DELETE", "/v3/urls", "", 400, apierror.CodeMissingInput, "hashes"},
+		{"DELETE", "/v3/stats", "", 400, apierror.CodeMissingInput, "hashes"},
+		{"DELETE", "/v3/urls?hashes=%2C", "", 400, apierror.CodeMissingInput, "no hash"},
+		{"DELETE", "/v3/urls?hashes=one,a.b", "", 400, apierror.CodeInvalidHash, "a.b"},
+		{"GET", "/v3/urls?hashes=one,%00", "", 400, apierror.CodeInvalidHash, "1 to 25"},
 
-		{"GET", "/v3/urls/a%20b", "", 400, codeInvalidHash, "1 to 25"},
-		{"GET", "/v3/urls/a%2Fb", "", 400, codeInvalidHash, "1 to 25"},
-		{"GET", "/v3/urls/%00", "", 400, codeInvalidHash, "1 to 25"},
-		{"GET", "/v3/urls/" + strings.Repeat("a", 26), "", 400, codeInvalidHash, "1 to 25"},
-		{"PATCH", "/v3/urls/%FF", `{"urls":[{}]}`, 400, codeInvalidHash, "1 to 25"},
-		{"DELETE", "/v3/urls/a.b", "", 400, codeInvalidHash, "1 to 25"},
-		{"GET", "/v3/stats/a.b", "", 400, codeInvalidHash, "1 to 25"},
-		{"GET", "/v3/urls/none", "", 404, codeURLNotFound, ""},
-		{"PATCH", "/v3/urls/none", `{"urls":[{"note":"x"}]}`, 404, codeURLNotFound, ""},
-		{"DELETE", "/v3/urls/none", "", 404, codeURLNotFound, ""},
-		{"GET", "/v3/stats/none", "", 404, codeURLNotFound, ""},
-		{"DELETE", "/v3/urls/one", "", 403, codeAccessDenied, "protected"},
-		{"DELETE", "/v3/tags/none", "", 404, codeTagNotFound, ""},
-		{"PATCH", "/v3/tags/%00", `{"label":"x"}`, 404, codeTagNotFound, ""},
-		{"POST", "/v3/tags", `{"label":""}`, 400, codeInvalidLabel, "1 to 50"},
-		{"POST", "/v3/tags", `{"label":"` + strings.Repeat("é", 51) + `"}`, 400, codeInvalidLabel, "1 to 50"},
-		{"POST", "/v3/tags", `{"label":"visited"}`, 400, codeInvalidLabel, "meaning"},
-		{"POST", "/v3/tags", `{"label":"a&b"}`, 400, codeInvalidLabel, "letters"},
+		{"GET", "/v3/urls/a%20b", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/a%2Fb", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/%00", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/" + strings.Repeat("a", 26), "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"PATCH", "/v3/urls/%FF", `{"urls":[{}]}`, 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"DELETE", "/v3/urls/a.b", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"GET", "/v3/stats/a.b", "", 400, apierror.CodeInvalidHash, "1 to 25"},
+		{"GET", "/v3/urls/none", "", 404, apierror.CodeURLNotFound, ""},
+		{"PATCH", "/v3/urls/none", `{"urls":[{"note":"x"}]}`, 404, apierror.CodeURLNotFound, ""},
+		{"DELETE", "/v3/urls/none", "", 404, apierror.CodeURLNotFound, ""},
+		{"GET", "/v3/stats/none", "", 404, apierror.CodeURLNotFound, ""},
+		{"DELETE", "/v3/urls/one", "", 403, apierror.CodeAccessDenied, "protected"},
+		{"DELETE", "/v3/tags/none", "", 404, apierror.CodeTagNotFound, ""},
+		{"PATCH", "/v3/tags/%00", `{"label":"x"}`, 404, apierror.CodeTagNotFound, ""},
+		{"POST", "/v3/tags", `{"label":""}`, 400, apierror.CodeInvalidLabel, "1 to 50"},
+		{"POST", "/v3/tags", `{"label":"` + strings.Repeat("é", 51) + `"}`, 400, apierror.CodeInvalidLabel, "1 to 50"},
+		{"POST", "/v3/tags", `{"label":"visited"}`, 400, apierror.CodeInvalidLabel, "meaning"},
+		{"POST", "/v3/tags", `{"label":"a&b"}`, 400, apierror.CodeInvalidLabel, "letters"},
 	}
 	for _, tc := range cases {
 		name := tc.method + " " + tc.path + " " + tc.body
@@ -152,10 +154,10 @@ func TestRefusals(t *testing.T) {
 			a := c.call(tc.method, tc.path, tc.body)
 			a.is(tc.status, tc.want)
 			a.has(tc.details)
-			if tc.want == codeMethodNotSupported {
+			if tc.want == apierror.CodeMethodNotSupported {
 				equal(t, "Allow", a.header.Get("Allow"), tc.details)
 			}
-			if len(a.Error.Details) > 4*maxDetails {
+			if len(a.Error.Details) > 4*detailsLength {
 				t.Errorf("details have %d bytes", len(a.Error.Details))
 			}
 		})
@@ -177,7 +179,7 @@ func TestAuthentication(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.fresh.Wait(withPatience(t), projectionAccounts, deactivated.Position.Commit); err != nil {
+	if err := s.fresh.Wait(withPatience(t), projections.Accounts, deactivated.Position.Commit); err != nil {
 		t.Fatal(err)
 	}
 	basic := func(credentials string) with {
@@ -186,22 +188,22 @@ func TestAuthentication(t *testing.T) {
 	cases := map[string]struct {
 		with   with
 		status int
-		want   code
+		want   apierror.Code
 	}{
-		"none":             {func(*http.Request) {}, 400, codeInvalidKey},
-		"bearer":           {header("Authorization", "Bearer "+c.key), 400, codeInvalidKey},
-		"no base64":        {header("Authorization", "Basic *"), 400, codeInvalidKey},
-		"no colon":         {basic("alice"), 400, codeInvalidKey},
-		"unknown user":     {basic("bob:" + c.key), 400, codeInvalidUsername},
-		"other spelling":   {basic("Alice:" + c.key), 400, codeInvalidUsername},
-		"empty user":       {basic(":" + c.key), 400, codeInvalidUsername},
-		"no text":          {basic("\xff\xfe:" + c.key), 400, codeInvalidUsername},
-		"NUL":              {basic("al\x00ice:" + c.key), 400, codeInvalidUsername},
-		"empty key":        {basic("alice:"), 400, codeInvalidKey},
-		"another's key":    {basic("alice:" + gone.key), 400, codeInvalidKey},
-		"inactive":         {basic("gone:" + gone.key), 403, codeAccessDenied},
-		"inactive, no key": {basic("gone:x"), 400, codeInvalidKey},
-		"right":            {basic("alice:" + c.key), 200, codeOK},
+		"none":             {func(*http.Request) {}, 400, apierror.CodeInvalidKey},
+		"bearer":           {header("Authorization", "Bearer "+c.key), 400, apierror.CodeInvalidKey},
+		"no base64":        {header("Authorization", "Basic *"), 400, apierror.CodeInvalidKey},
+		"no colon":         {basic("alice"), 400, apierror.CodeInvalidKey},
+		"unknown user":     {basic("bob:" + c.key), 400, apierror.CodeInvalidUsername},
+		"other spelling":   {basic("Alice:" + c.key), 400, apierror.CodeInvalidUsername},
+		"empty user":       {basic(":" + c.key), 400, apierror.CodeInvalidUsername},
+		"no text":          {basic("\xff\xfe:" + c.key), 400, apierror.CodeInvalidUsername},
+		"NUL":              {basic("al\x00ice:" + c.key), 400, apierror.CodeInvalidUsername},
+		"empty key":        {basic("alice:"), 400, apierror.CodeInvalidKey},
+		"another's key":    {basic("alice:" + gone.key), 400, apierror.CodeInvalidKey},
+		"inactive":         {basic("gone:" + gone.key), 403, apierror.CodeAccessDenied},
+		"inactive, no key": {basic("gone:x"), 400, apierror.CodeInvalidKey},
+		"right":            {basic("alice:" + c.key), 200, apierror.CodeOK},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -275,7 +277,7 @@ func TestOptionsAndHead(t *testing.T) {
 		"/v3/urls/": "DELETE, GET, HEAD, OPTIONS, PATCH, POST", "/v3/urls/one": "DELETE, GET, HEAD, OPTIONS, PATCH",
 	} {
 		a := do("OPTIONS", path)
-		a.is(200, codeOK)
+		a.is(200, apierror.CodeOK)
 		equal(t, "Allow", a.header.Get("Allow"), allow)
 	}
 	for path, status := range map[string]int{"/v3/urls": 200, "/v3/urls/one/": 200, "/v3/urls/none": 404, "/one": 302, "/none": 404, "/one/qr.png": 200} {
@@ -307,7 +309,7 @@ func TestOutages(t *testing.T) {
 		t.Helper()
 		for _, call := range calls {
 			a := c.call(call[0], call[1], call[2], header("X-Request-Id", "outage"), header("Accept", "application/json"))
-			a.is(http.StatusServiceUnavailable, codeUnknown)
+			a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 			for _, cause := range []string{"event", "127.0.0.1", "rpc", "sql", "pool"} {
 				if strings.Contains(a.body, cause) {
@@ -331,7 +333,7 @@ func TestOutages(t *testing.T) {
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`) // redirects have to look it up again
 	s.db.Pool.Close()
 	for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account", "/one", "/one/qr.png"} {
-		c.call("GET", path, "", header("Accept", "application/json")).is(http.StatusServiceUnavailable, codeUnknown)
+		c.call("GET", path, "", header("Accept", "application/json")).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	}
 }
 
@@ -342,7 +344,7 @@ func TestPanics(t *testing.T) {
 	})
 	c := s.client(t, "alice")
 	a := c.call("POST", "/v3/tags", `{"label":"x"}`, header("X-Request-Id", "panic-1"))
-	a.is(http.StatusInternalServerError, codeUnknown)
+	a.is(http.StatusInternalServerError, apierror.CodeUnknown)
 	if strings.Contains(a.body, "boom") || strings.Contains(a.body, "goroutine") {
 		t.Errorf("the client learns of the panic: %s", a.body)
 	}

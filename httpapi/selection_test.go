@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 // hashes returns the hashes of an answer, in its order.
@@ -67,11 +69,11 @@ func TestEditSelection(t *testing.T) {
 	bob.createAll("hers")
 
 	same := c.call("PATCH", "/v3/urls?hashes=a,none,b,hers,a", `{"urls":[{"note":"same","tags":["+t"],"hash":"c"}]}`)
-	same.is(http.StatusOK, codeOK)
+	same.is(http.StatusOK, apierror.CodeOK)
 	equal(t, "order", same.hashes(), "a,none,b,hers")
-	same.URLs[0].failed(t, codeOK, "")
-	same.URLs[1].failed(t, codeURLNotFound, "none")
-	same.URLs[3].failed(t, codeURLNotFound, "hers")
+	same.URLs[0].failed(t, apierror.CodeOK, "")
+	same.URLs[1].failed(t, apierror.CodeURLNotFound, "none")
+	same.URLs[3].failed(t, apierror.CodeURLNotFound, "hers")
 	if same.Page != nil {
 		t.Error("an edit answers with a page")
 	}
@@ -85,15 +87,15 @@ func TestEditSelection(t *testing.T) {
 	each := c.call("PATCH", "/v3/urls", `{"urls":[
 		{"hash":"a","note":"1"},{"hash":"b","expiration_date":"2030-01-01","tags":["-T"]},{"note":"2"},{"hash":"a b","note":"3"},
 		{"hash":"a","tags":["-none"]},{"hash":"a","long_url":"x:y"},{"hash":"a","note":"last"},{"hash":"none"},{"hash":"c"}]}`)
-	each.is(http.StatusOK, codeOK)
+	each.is(http.StatusOK, apierror.CodeOK)
 	equal(t, "first note", each.URLs[0].Note, "1")
 	equal(t, "tags", len(each.URLs[1].Tags), 0)
-	each.URLs[2].failed(t, codeMissingInput, "hash is missing")
-	each.URLs[3].failed(t, codeInvalidHash, "1 to 25")
-	each.URLs[4].failed(t, codeTagNotFound, "none")
-	each.URLs[5].failed(t, codeURLNotAllowed, "")
+	each.URLs[2].failed(t, apierror.CodeMissingInput, "hash is missing")
+	each.URLs[3].failed(t, apierror.CodeInvalidHash, "1 to 25")
+	each.URLs[4].failed(t, apierror.CodeTagNotFound, "none")
+	each.URLs[5].failed(t, apierror.CodeURLNotAllowed, "")
 	equal(t, "failed hash", each.URLs[5].Hash, "a")
-	each.URLs[7].failed(t, codeURLNotFound, "none")
+	each.URLs[7].failed(t, apierror.CodeURLNotFound, "none")
 	equal(t, "unchanged", each.URLs[8].Hash, "c")
 	equal(t, "a", c.read("a").Note, "last")
 	equal(t, "expiration_date", *c.read("b").ExpirationDate, "2030-01-01")
@@ -111,8 +113,8 @@ func TestItemsMeetInTheirOrder(t *testing.T) {
 	// Each item finds what those before it left.
 	renamed := c.call("PATCH", "/v3/urls", `{"urls":[{"hash":"a","custom_hash":"b"},{"hash":"b","custom_hash":"c"},
 		{"hash":"a","custom_hash":"b"},{"hash":"c","note":"was b"},{"hash":"b","note":"was a"}]}`)
-	renamed.is(http.StatusOK, codeOK)
-	renamed.URLs[0].failed(t, codeHashUnavailable, "in use")
+	renamed.is(http.StatusOK, apierror.CodeOK)
+	renamed.URLs[0].failed(t, apierror.CodeHashUnavailable, "in use")
 	equal(t, "order", renamed.hashes(), "a,c,b,c,b")
 	equal(t, "b", *c.read("b").LongURL+" "+c.read("b").Note, "https://example.com/a was a")
 	equal(t, "c", *c.read("c").LongURL+" "+c.read("c").Note, "https://example.com/b was b")
@@ -122,14 +124,14 @@ func TestItemsMeetInTheirOrder(t *testing.T) {
 		items = append(items, `{"long_url":"https://example.com/`+strconv.Itoa(i)+`","custom_hash":"same"}`)
 	}
 	created := c.call("POST", "/v3/urls", `{"urls":[`+strings.Join(items, ",")+`]}`)
-	created.is(http.StatusOK, codeOK)
+	created.is(http.StatusOK, apierror.CodeOK)
 	equal(t, "first", created.URLs[0].Hash, "same")
 	for _, item := range created.URLs[1:] {
-		item.failed(t, codeHashUnavailable, "in use")
+		item.failed(t, apierror.CodeHashUnavailable, "in use")
 	}
 	both := c.call("PATCH", "/v3/urls?hashes=b,c", `{"urls":[{"custom_hash":"one-for-both"}]}`)
 	equal(t, "renamed", both.URLs[0].Hash, "one-for-both")
-	both.URLs[1].failed(t, codeHashUnavailable, "in use")
+	both.URLs[1].failed(t, apierror.CodeHashUnavailable, "in use")
 }
 
 func TestDeleteSelection(t *testing.T) {
@@ -170,7 +172,7 @@ func TestResetStats(t *testing.T) {
 	visit("a", "a", "b", "c")
 	equal(t, "before", stats("a"), "2 1 1")
 
-	bob.call("DELETE", "/v3/stats/a", "").is(http.StatusNotFound, codeURLNotFound)
+	bob.call("DELETE", "/v3/stats/a", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	bob.must("DELETE", "/v3/stats?hashes=a,b", "")
 	equal(t, "after another account's reset", stats("a"), "2 1 1")
 
@@ -186,7 +188,7 @@ func TestResetStats(t *testing.T) {
 	equal(t, "a", stats("a"), "0 0 0")
 	equal(t, "b", stats("b"), "0 0 0")
 	equal(t, "c", stats("c"), "1 1 1")
-	c.call("DELETE", "/v3/stats/none", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call("DELETE", "/v3/stats/none", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }
 
 // A list above the group limit changes nothing, not even its first URLs.
@@ -206,7 +208,7 @@ func TestGroupLimitComesFirst(t *testing.T) {
 		{"DELETE", "/v3/stats?hashes=" + many(51), ""},
 	} {
 		a := c.call(call[0], call[1], call[2])
-		a.is(http.StatusBadRequest, codeBatchLimit)
+		a.is(http.StatusBadRequest, apierror.CodeBatchLimit)
 		a.has("50 URLs")
 	}
 	if got := c.read("h0"); got.Note != "" || got.TotalClicks != 1 {

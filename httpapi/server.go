@@ -1,197 +1,28 @@
 package httpapi
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"log/slog"
 	"net/http"
-	"net/netip"
-	"net/url"
-	"slices"
-	"strings"
-	"time"
 
 	"github.com/rs/cors"
 	"github.com/uptrace/bunrouter"
-	"go.opentelemetry.io/otel/trace"
 
-	"linkledger/commands"
-	"linkledger/commands/audit"
-	"linkledger/commands/clicklimit"
-	"linkledger/commands/clicks"
-	"linkledger/commands/domain"
-	"linkledger/commands/metering"
-	"linkledger/queries"
-	"linkledger/queries/cache"
-	"linkledger/queries/linklist"
+	"linkledger/httpapi/openapi"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/router"
+	"linkledger/httpapi/shortlink"
+	v3 "linkledger/httpapi/v3"
 )
-
-// minKey is the least length of Config.VisitorKey: below, addresses could be found by trying keys.
-const minKey = 16 // bytes
-
-// Config of the public listener. Zero values of the optional fields mean their defaults.
-type Config struct {
-	// API and Redirects say what is served: the API under /v3, the short links at the root, or both.
-	API       bool
-	Redirects bool
-
-	Commands *commands.Handler // for the API
-	// Histories are for the API.
-	Histories *audit.Reader
-	Queries   *queries.DB
-	Lists     *linklist.Reader // for the API
-	Accounts  *cache.Accounts  // for the API
-	Targets   *cache.Redirects // for redirects
-	// Allowances are for redirects to links with a limit.
-	Allowances *clicklimit.Limiter
-	Clicks     *clicks.Recorder // for redirects; its Run goes on until the last request is answered
-	Calls      *metering.Meter  // for the API, likewise
-	// Plans are the limits of accounts by the names of their plans; the others have none.
-	Plans map[string]domain.Plan
-	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with progress.ErrUnowned.
-	// For the API.
-	Wait func(ctx context.Context, projection string, position uint64) error
-	// Demand is Wait for what the projector may hold back. For the API.
-	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns when a projection has what others are known to have, or with the error of ctx. For the API.
-	Overtake func(ctx context.Context, projection string, others ...string) error
-
-	// BaseURL is scheme://host[:port] of the short links. Empty: that of the request.
-	BaseURL string
-	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers, which are never stored
-	// themselves. At least 16 bytes, the same on all nodes.
-	VisitorKey []byte
-	// FormerVisitorKey is the key before, while visitors are to be known under both; nil: none.
-	FormerVisitorKey []byte
-	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
-	TrustedProxies []netip.Prefix
-	// Origins are those whose pages may call the API: exact ones, or AnyOrigin alone. Empty: none but the service's own.
-	Origins []string
-	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks carry none. For redirects.
-	Country func(netip.Addr) string
-
-	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
-	RequestTimeout time.Duration // most a request takes once it has been read; 0: 10 s
-	// OperationTimeout is the most that a change of all URLs with certain tags takes; 0: 10 min.
-	OperationTimeout time.Duration
-	BodyLimit        int64 // bytes; 0: 1 MiB
-	GroupLimit       int   // items of one batch; 0: 50
-	PageSize         int   // URLs of a list without limit; 0: 50
-	MaxPageSize      int   // URLs of a list at most; 0: 1000
-	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
-
-	// Observe learns of each request that was answered: its method ("other" for an unknown one), the pattern of its route
-	// (empty if it has none), the status and how long it took. It must not block; may be nil.
-	Observe func(method, route string, status int, took time.Duration)
-
-	// LoginRefused learns of each call of the API that was refused for its credentials, and of the reason, one of a few
-	// words. It must not block; may be nil.
-	LoginRefused func(reason string)
-
-	// Tracer of requests; nil: they are not traced.
-	Tracer trace.Tracer
-	// LogRequests says which requests are logged once they are answered; empty: LogAPI.
-	LogRequests RequestLog
-
-	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil discards
-}
-
-// RequestLog says which requests are logged.
-type RequestLog string
-
-// The kinds of requests that are logged.
-const (
-	LogNone RequestLog = "none"
-	LogAPI  RequestLog = "api" // calls of the API
-	LogAll  RequestLog = "all" // those and the visits of short links
-)
-
-func (cfg *Config) setDefaults() {
-	setDefault(&cfg.LogRequests, LogAPI)
-	setDefault(&cfg.WaitTimeout, time.Second)
-	setDefault(&cfg.RequestTimeout, 10*time.Second)
-	setDefault(&cfg.OperationTimeout, 10*time.Minute)
-	setDefault(&cfg.BodyLimit, 1<<20)
-	setDefault(&cfg.GroupLimit, 50)
-	setDefault(&cfg.PageSize, 50)
-	setDefault(&cfg.MaxPageSize, 1000)
-	setDefault(&cfg.RedirectStatus, http.StatusFound)
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Observe == nil {
-		cfg.Observe = func(string, string, int, time.Duration) {}
-	}
-	if cfg.LoginRefused == nil {
-		cfg.LoginRefused = func(string) {}
-	}
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
-	}
-}
-
-func setDefault[T comparable](field *T, value T) {
-	var zero T
-	if *field == zero {
-		*field = value
-	}
-}
-
-func (cfg *Config) check() error {
-	switch {
-	case !cfg.API && !cfg.Redirects:
-		return errors.New("neither the API nor redirects are to be served")
-	case cfg.Queries == nil:
-		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
-		return errors.New("the API needs commands, lists, accounts, a meter of calls and a way to wait for the read models")
-	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
-		return errors.New("redirects need targets, allowances and a recorder of clicks")
-	case len(cfg.VisitorKey) < minKey, cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < minKey:
-		return fmt.Errorf("a visitor key has less than %d bytes", minKey)
-	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
-		return errors.New("a timeout or limit is negative")
-	case cfg.MaxPageSize < cfg.PageSize:
-		return fmt.Errorf("the page size %d exceeds the largest one, %d", cfg.PageSize, cfg.MaxPageSize)
-	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
-		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
-	}
-	if err := CheckOrigins(cfg.Origins); err != nil {
-		return fmt.Errorf("origins: %w", err)
-	}
-	return checkBaseURL(cfg.BaseURL)
-}
-
-func checkBaseURL(base string) error {
-	if base == "" {
-		return nil
-	}
-	parsed, err := url.Parse(base)
-	if err != nil {
-		return fmt.Errorf("base URL: %w", err)
-	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" || base != parsed.Scheme+"://"+parsed.Host || !validHost(parsed.Host) {
-		return fmt.Errorf("base URL %q is not of the form http://host or https://host", base)
-	}
-	return nil
-}
 
 // server serves the public listener.
 type server struct {
-	cfg      Config
-	logins   *logins
-	loginLog *loginLog
-	turns    *turns
-	agents   agents
-
-	pseudonyms *pseudonyms       // by the visitor key
-	former     *pseudonyms       // by the former visitor key; nil: none
-	origins    *cors.Cors        // of pages that may call the API; nil: none
-	anyOrigin  *cors.Cors        // of pages that may read its description
-	api        *bunrouter.Router // nil: not served
-	short      *bunrouter.Router // nil: not served
+	cfg       Config
+	origins   *cors.Cors        // of pages that may call the API; nil: none
+	anyOrigin *cors.Cors        // of pages that may read its description
+	v3        *v3.API           // nil: not served
+	api       *bunrouter.Router // nil: not served
+	short     *bunrouter.Router // nil: not served
 }
 
 // New returns the handler of the public listener. Its error says what is wrong with the configuration.
@@ -200,127 +31,46 @@ func New(cfg Config) (http.Handler, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("HTTP API: %w", err)
 	}
-	known, err := newAgents()
-	if err != nil {
-		return nil, fmt.Errorf("HTTP API: %w", err)
-	}
-	s := &server{cfg: cfg, agents: known, logins: newLogins(), loginLog: newLoginLog(), turns: newTurns(), pseudonyms: newPseudonyms(cfg.VisitorKey)}
-	if cfg.FormerVisitorKey != nil {
-		s.former = newPseudonyms(cfg.FormerVisitorKey)
-	}
+	s := &server{cfg: cfg}
+	current := peer.NewPseudonyms(cfg.VisitorKey)
 	if cfg.API {
-		docs, err := readDocs()
+		docs, err := openapi.Routes()
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
 		s.origins, s.anyOrigin = newOrigins(cfg.Origins), newOrigins([]string{AnyOrigin})
-		s.api = newRouter(append(s.apiRoutes(), docRoutes(docs)...), s.apiOptions)
+		s.v3 = cfg.newAPI(current)
+		s.api = router.New(append(s.v3.Routes(), docs...), v3.Options)
 	}
 	if cfg.Redirects {
-		s.short = newRouter(s.shortRoutes(), s.shortOptions)
+		visits, err := cfg.newVisits(current)
+		if err != nil {
+			return nil, fmt.Errorf("HTTP API: %w", err)
+		}
+		s.short = router.New(visits.Routes(), redirect.Options)
 	}
 	return s, nil
 }
 
-// route is what answers one method of one path. A route for GET answers HEAD too.
-type route struct {
-	method, path string
-	handler      bunrouter.HandlerFunc
+func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
+	return v3.New(v3.Config{
+		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists, Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls,
+		Plans: cfg.Plans, Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, WaitTimeout: cfg.WaitTimeout,
+		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
+		OperationTimeout: cfg.OperationTimeout, BodyLimit: cfg.BodyLimit, GroupLimit: cfg.GroupLimit,
+		PageSize: cfg.PageSize, MaxPageSize: cfg.MaxPageSize, RedirectStatus: cfg.RedirectStatus,
+		LoginRefused: cfg.LoginRefused, Now: cfg.Now, Logger: cfg.Logger,
+	})
 }
 
-func (s *server) apiRoutes() []route {
-	return []route{
-		{http.MethodGet, "/v3/account", s.endpointAt(s.readAccount)},
-		{http.MethodGet, "/v3/domains", s.endpoint(s.listDomains)},
-
-		{http.MethodPost, "/v3/urls", s.endpoint(s.createURLs)},
-		{http.MethodGet, "/v3/urls", s.endpointAt(s.listURLs)},
-		{http.MethodPatch, "/v3/urls", s.endpoint(s.editURLs)},
-		{http.MethodDelete, "/v3/urls", s.endpoint(s.deleteURLs)},
-		{http.MethodGet, "/v3/urls/:hash", s.endpointAt(s.readURL)},
-		{http.MethodPatch, "/v3/urls/:hash", s.endpoint(s.editURL)},
-		{http.MethodDelete, "/v3/urls/:hash", s.endpoint(s.deleteURL)},
-		{http.MethodGet, "/v3/urls/:hash/dimensions", s.endpoint(s.readDimensions)},
-		{http.MethodGet, "/v3/urls/:hash/history", s.endpoint(s.readHistory)},
-		{http.MethodPost, "/v3/urls/:hash/restore", s.endpoint(s.restoreURL)},
-		{http.MethodPost, "/v3/batches/:id/undo", s.endpoint(s.undoBatch)},
-
-		{http.MethodDelete, "/v3/stats", s.endpoint(s.resetSelectedStats)},
-		{http.MethodGet, "/v3/stats/:hash", s.endpoint(s.readStats)},
-		{http.MethodDelete, "/v3/stats/:hash", s.endpoint(s.resetStats)},
-
-		{http.MethodGet, "/v3/tags", s.endpoint(s.listTags)},
-		{http.MethodPost, "/v3/tags", s.endpoint(s.createTag)},
-		{http.MethodPatch, "/v3/tags/:label", s.endpoint(s.renameTag)},
-		{http.MethodDelete, "/v3/tags/:label", s.endpoint(s.deleteTag)},
+func (cfg *Config) newVisits(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
+	var former *peer.Pseudonyms
+	if cfg.FormerVisitorKey != nil {
+		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
-}
-
-// docRoutes need no credentials.
-func docRoutes(docs bunrouter.HandlerFunc) []route {
-	return []route{
-		{http.MethodGet, descriptionPath, readDescription},
-		{http.MethodGet, "/v3/docs", docs},
-	}
-}
-
-func (s *server) shortRoutes() []route {
-	return []route{
-		{http.MethodGet, "/:hash", s.redirect},
-		{http.MethodGet, "/:hash/qr.png", s.qrImage},
-	}
-}
-
-// newRouter builds a router that answers unknown paths and methods with the errors of this package. options returns
-// what answers OPTIONS with a value of Allow.
-func newRouter(routes []route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
-	allow := make(map[string]string)
-	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
-		w.Header().Set("Allow", allow[r.Route()])
-		return &apiError{code: codeMethodNotSupported, details: "Supported are " + allow[r.Route()]}
-	}
-	router := bunrouter.New(
-		bunrouter.WithNotFoundHandler(func(http.ResponseWriter, bunrouter.Request) error {
-			return &apiError{code: codeInvalidResource}
-		}),
-		bunrouter.WithMethodNotAllowedHandler(notAllowed),
-	)
-	methods := make(map[string][]string)
-	for _, r := range routes {
-		router.Handle(r.method, r.path, r.handler)
-		methods[r.path] = append(methods[r.path], r.method)
-		if r.method == http.MethodGet {
-			router.HEAD(r.path, r.handler)
-			methods[r.path] = append(methods[r.path], http.MethodHead)
-		}
-	}
-	for path, supported := range methods {
-		supported = append(supported, http.MethodOptions)
-		slices.Sort(supported)
-		allow[path] = strings.Join(supported, ", ")
-		router.OPTIONS(path, options(allow[path]))
-		// Where a path goes on behind a parameter, the router takes another method for another path.
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
-			if !slices.Contains(supported, method) {
-				router.Handle(method, path, notAllowed)
-			}
-		}
-	}
-	return router
-}
-
-// apiOptions answers in JSON like everything under /v3.
-func (s *server) apiOptions(allow string) bunrouter.HandlerFunc {
-	return func(w http.ResponseWriter, _ bunrouter.Request) error {
-		w.Header().Set("Allow", allow)
-		return writeJSON(w, http.StatusOK, succeeded())
-	}
-}
-
-func (s *server) shortOptions(allow string) bunrouter.HandlerFunc {
-	return func(w http.ResponseWriter, _ bunrouter.Request) error {
-		w.Header().Set("Allow", allow)
-		w.WriteHeader(http.StatusNoContent)
-		return nil
-	}
+	return redirect.New(redirect.Config{
+		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors, Former: former,
+		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortlink.Base(cfg.BaseURL), Status: cfg.RedirectStatus,
+		Timeout: cfg.RequestTimeout, Now: cfg.Now,
+	})
 }

@@ -34,6 +34,9 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/shortlink"
 	"linkledger/internal/pgserver/postgrestest"
 	"linkledger/projections"
 	"linkledger/projections/engine"
@@ -58,6 +61,15 @@ const patience = time.Minute
 const (
 	shortHost = "sho.rt"
 	noon      = "2026-05-14T12:00:00Z"
+)
+
+// What the service promises to those who ask too much.
+const (
+	loginsWithReason  = 20   // bad logins in a row that are answered with their reason
+	tagsOfOneCall     = 1000 // different ones at most
+	detailsLength     = 300  // code points at most
+	operationsWaiting = 16   // of one account
+	operationPortion  = 25   // URLs that an operation changes at a time
 )
 
 func withPatience(t testing.TB) context.Context {
@@ -110,7 +122,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	streams := streams.New(streams.Config{Store: s.store, Now: clock})
 	s.logins = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: ReservedHashes(),
+		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
@@ -128,7 +140,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Histories: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db), Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
+		API: true, Redirects: true, Commands: s.commands, Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db), Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
 		Allowances: clicklimit.New(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
@@ -216,38 +228,59 @@ type answer struct {
 	header http.Header
 	body   string
 
-	Error   requestError               `json:"error"`
-	Version string                     `json:"version"`
+	response.Envelope
 	URLs    []item                     `json:"urls"`
-	Page    *page                      `json:"page"`
-	Stats   []statsRecord              `json:"stats"`
-	Tags    []tagRecord                `json:"tags"`
+	Page    *response.Page             `json:"page"`
+	Stats   []shownStats               `json:"stats"`
+	Tags    []shownTag                 `json:"tags"`
 	Account map[string]json.RawMessage `json:"account"`
+}
+
+// shownStats are the clicks of a URL.
+type shownStats struct {
+	Hash         string              `json:"hash"`
+	TotalClicks  int64               `json:"total_clicks"`
+	UniqueClicks int64               `json:"unique_clicks"`
+	DailyClicks  map[string]shownDay `json:"daily_clicks"`
+}
+
+type shownDay struct {
+	Total  int64 `json:"total"`
+	Unique int64 `json:"unique"`
+}
+
+type shownTag struct {
+	Label string `json:"label"`
+}
+
+type shownCounter struct {
+	Count int64 `json:"count"`
+	Limit int64 `json:"limit"`
 }
 
 // item is a record or a failed item.
 type item struct {
-	Hash                 string            `json:"hash"`
-	LongURL              *string           `json:"long_url"`
-	CustomHash           *string           `json:"custom_hash"`
-	ShortURL             string            `json:"short_url"`
-	ShortURLWithProtocol string            `json:"short_url_with_protocol"`
-	TotalClicks          int64             `json:"total_clicks"`
-	UniqueClicks         int64             `json:"unique_clicks"`
-	LastVisit            *string           `json:"last_visit"`
-	Visited              bool              `json:"visited"`
-	EmailStats           bool              `json:"email_stats"`
-	Protected            bool              `json:"protected"`
-	Ping                 bool              `json:"ping"`
-	Archived             bool              `json:"archived"`
-	Note                 string            `json:"note"`
-	ExpirationDate       *string           `json:"expiration_date"`
-	MaxClicks            int64             `json:"max_clicks"`
-	Tags                 []string          `json:"tags"`
-	CreatedAt            string            `json:"created_at"`
-	ModifiedAt           string            `json:"modified_at"`
-	Links                map[string]string `json:"links"`
-	Error                *itemError        `json:"error"`
+	Hash                 string              `json:"hash"`
+	LongURL              *string             `json:"long_url"`
+	CustomHash           *string             `json:"custom_hash"`
+	ShortURL             string              `json:"short_url"`
+	ShortURLWithProtocol string              `json:"short_url_with_protocol"`
+	TotalClicks          int64               `json:"total_clicks"`
+	UniqueClicks         int64               `json:"unique_clicks"`
+	LastVisit            *string             `json:"last_visit"`
+	Visited              bool                `json:"visited"`
+	EmailStats           bool                `json:"email_stats"`
+	Protected            bool                `json:"protected"`
+	Ping                 bool                `json:"ping"`
+	Archived             bool                `json:"archived"`
+	Note                 string              `json:"note"`
+	ExpirationDate       *string             `json:"expiration_date"`
+	MaxClicks            int64               `json:"max_clicks"`
+	Tags                 []string            `json:"tags"`
+	CreatedAt            string              `json:"created_at"`
+	ModifiedAt           string              `json:"modified_at"`
+	Links                map[string]string   `json:"links"`
+	Error                *response.ItemError `json:"error"`
 }
 
 // with changes a request before it is sent.
@@ -275,9 +308,9 @@ func (c *client) call(method, path, body string, changes ...with) *answer {
 func (c *client) must(method, path, body string, changes ...with) *answer {
 	c.t.Helper()
 	a := c.call(method, path, body, changes...)
-	a.is(http.StatusOK, codeOK)
+	a.is(http.StatusOK, apierror.CodeOK)
 	for i, item := range a.URLs {
-		if item.Error != nil && item.Error.Code != codeOK {
+		if item.Error != nil && item.Error.Code != apierror.CodeOK {
 			c.t.Fatalf("%s %s: item %d: %+v", method, path, i, *item.Error)
 		}
 	}
@@ -338,9 +371,9 @@ func answerOf(t testing.TB, response *http.Response) *answer {
 }
 
 // is demands a status and a code in an envelope.
-func (a *answer) is(status int, want code) {
+func (a *answer) is(status int, want apierror.Code) {
 	a.t.Helper()
-	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != answers[want].message {
+	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != want.Message() {
 		a.t.Fatalf("answered %d %s; want %d and code %d", a.status, a.body, status, want)
 	}
 }
@@ -354,9 +387,9 @@ func (a *answer) has(details string) {
 }
 
 // failed demands a code of an item.
-func (i item) failed(t testing.TB, want code, details string) {
+func (i item) failed(t testing.TB, want apierror.Code, details string) {
 	t.Helper()
-	if i.Error == nil || i.Error.Code != want || i.Error.Message != answers[want].message || !strings.Contains(i.Error.Details, details) {
+	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.Message() || !strings.Contains(i.Error.Details, details) {
 		t.Errorf("item is %+v with error %+v; want code %d and details with %q", i, i.Error, want, details)
 	}
 }
@@ -450,9 +483,9 @@ func batch(n int) string {
 func newStackless() Config {
 	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // never asked
 	return Config{
-		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Histories: audit.New(nil, nil, nil), Queries: queries.New(nil), Lists: linklist.New(nil),
+		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil), Queries: queries.New(nil), Lists: linklist.New(nil),
 		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: clicklimit.New(nil, nil),
 		Clicks: clicks.New(clicks.Config{}), Calls: metering.New(metering.Config{}), Wait: progress.NewWaiter(nil).Wait,
-		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, minKey),
+		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, 16),
 	}
 }

@@ -13,6 +13,9 @@ import (
 
 	"linkledger/events"
 	"linkledger/events/eventstore"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
 )
 
 // snapshot is everything that an account can read about its links.
@@ -71,7 +74,7 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		of := func(hash string) *answer {
 			a := bob.call(call[0], strings.ReplaceAll(call[1], "HASH", hash), strings.ReplaceAll(call[2], "HASH", hash))
 			a.body = strings.ReplaceAll(a.body, hash, "HASH")
-			for _, name := range []string{headerRequestID, "Content-Length", "X-Event-Position", headerBatchID} {
+			for _, name := range []string{request.HeaderID, "Content-Length", "X-Event-Position", response.HeaderBatchID} {
 				a.header.Del(name)
 			}
 			return a
@@ -97,9 +100,9 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	bob.must("PATCH", "/v3/urls?tags=visited|~visited", `{"urls":[{"note":"x"}]}`)
 	for _, hash := range hers {
 		taken := bob.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.org/","custom_hash":"`+hash+`"}]}`)
-		taken.URLs[0].failed(t, codeHashUnavailable, "already in use")
+		taken.URLs[0].failed(t, apierror.CodeHashUnavailable, "already in use")
 		renamed := bob.call("PATCH", "/v3/urls/mine", `{"urls":[{"custom_hash":"`+hash+`"}]}`)
-		renamed.URLs[0].failed(t, codeHashUnavailable, "already in use")
+		renamed.URLs[0].failed(t, apierror.CodeHashUnavailable, "already in use")
 		equal(t, "details", renamed.URLs[0].Error.Details, taken.URLs[0].Error.Details)
 	}
 	if own := bob.must("POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/live"}]}`).URLs[0]; slices.Contains(hers, own.Hash) {
@@ -134,5 +137,5 @@ func TestTakenOverHashTellsNoAccount(t *testing.T) {
 	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) || strings.Contains(bobs.body, "her-key") {
 		t.Errorf("told are\n%s\nand\n%s", alices.body, bobs.body)
 	}
-	alice.call("GET", "/v3/urls/late", "").is(http.StatusNotFound, codeURLNotFound)
+	alice.call("GET", "/v3/urls/late", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }

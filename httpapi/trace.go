@@ -8,32 +8,34 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"linkledger/httpapi/request"
 )
 
 // beginTrace begins the span of a request, within the trace that the request's headers name, if they do.
-func (s *server) beginTrace(e *exchange) trace.Span {
-	ctx := propagation.TraceContext{}.Extract(e.request.Context(), propagation.HeaderCarrier(e.request.Header))
+func (s *server) beginTrace(c *request.Context) trace.Span {
+	ctx := propagation.TraceContext{}.Extract(c.Request.Context(), propagation.HeaderCarrier(c.Request.Header))
 	ctx, span := s.cfg.Tracer.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
-	e.request = e.request.WithContext(ctx)
+	c.Request = c.Request.WithContext(ctx)
 	return span
 }
 
 // endTrace names the span by what the request turned out to be.
-func (s *server) endTrace(e *exchange, span trace.Span) {
+func (s *server) endTrace(c *request.Context, span trace.Span) {
 	defer span.End()
 	if !span.IsRecording() {
 		return
 	}
-	method := knownMethod(e.request.Method)
-	span.SetName(strings.TrimSpace(method + " " + e.route))
+	method := c.KnownMethod()
+	span.SetName(strings.TrimSpace(method + " " + c.Route))
 	span.SetAttributes(
 		attribute.String("http.request.method", method),
-		attribute.String("http.route", e.route),
-		attribute.Int("http.response.status_code", e.status),
-		attribute.String("linkledger.request", e.id),
-		attribute.String("linkledger.account", e.account.Username),
+		attribute.String("http.route", c.Route),
+		attribute.Int("http.response.status_code", c.Status),
+		attribute.String("linkledger.request", c.ID),
+		attribute.String("linkledger.account", c.Account.Username),
 	)
-	if e.status >= http.StatusInternalServerError {
-		span.SetStatus(codes.Error, http.StatusText(e.status))
+	if c.Status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(c.Status))
 	}
 }

@@ -9,10 +9,12 @@ import (
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"linkledger/httpapi/request"
 )
 
-// visits are requests of each kind, with the name of the span and the status that they get.
-var visits = []struct{ method, path, span, status string }{
+// tracedVisits are requests of each kind, with the name of the span and the status that they get.
+var tracedVisits = []struct{ method, path, span, status string }{
 	{http.MethodGet, "/no.hash", "GET /:hash", "404"},
 	{http.MethodGet, "/v3/account", "GET /v3/account", "400"},
 	{"BREW", "/a/b/c", "other", "404"},
@@ -20,7 +22,7 @@ var visits = []struct{ method, path, span, status string }{
 
 func traced(r *http.Request) {
 	r.Header.Set("Traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	r.Header.Set(headerRequestID, "traced")
+	r.Header.Set(request.HeaderID, "traced")
 }
 
 // Each request is a span that is named by what it turned out to be, in the trace that its headers name.
@@ -33,7 +35,7 @@ func TestRequestsAreTraced(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, visit := range visits {
+	for i, visit := range tracedVisits {
 		send(t, handler, visit.method, visit.path, "", traced)
 		if len(spans.Ended()) != i+1 {
 			t.Fatalf("%d spans of %d requests", len(spans.Ended()), i+1)
@@ -59,7 +61,7 @@ func TestRequestLog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, visit := range visits {
+		for _, visit := range tracedVisits {
 			send(t, handler, visit.method, visit.path, "", traced)
 		}
 		equal(t, "logged with "+string(kind), strings.Count(log.String(), "msg=request "), want)

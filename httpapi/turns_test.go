@@ -9,6 +9,10 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
+	"linkledger/projections"
 )
 
 // gate holds back the first that waits for the read models of links, from when it is closed until it is opened.
@@ -23,7 +27,7 @@ func newGate() *gate { return &gate{arrived: make(chan struct{}), open: make(cha
 func (g *gate) adjust(cfg *Config) {
 	wait := cfg.Wait
 	cfg.Wait = func(ctx context.Context, projection string, position uint64) error {
-		if projection == projectionLinks && g.closed.CompareAndSwap(true, false) {
+		if projection == projections.Links && g.closed.CompareAndSwap(true, false) {
 			close(g.arrived)
 			<-g.open
 		}
@@ -34,13 +38,9 @@ func (g *gate) adjust(cfg *Config) {
 // waiting returns when that many operations of an account are under way or wait.
 func (s *stack) waiting(t testing.TB, c *client, n int) {
 	t.Helper()
-	turns := s.handler.(*server).turns
+	api := s.handler.(*server).v3
 	for ctx := withPatience(t); ; {
-		turns.mu.Lock()
-		q := turns.queues[uuid.MustParse(c.id)]
-		reached := q == nil && n == 0 || q != nil && q.n == n
-		turns.mu.Unlock()
-		if reached {
+		if api.Operations(uuid.MustParse(c.id)) == n {
 			return
 		}
 		if ctx.Err() != nil {
@@ -56,7 +56,7 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	g := newGate()
 	s := newStack(t, g.adjust)
 	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(headerBatchID)
+	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(response.HeaderBatchID)
 	bob.create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
 	operations := [][3]string{
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`},
@@ -69,16 +69,16 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	var calls sync.WaitGroup
 	calls.Go(func() { c.must("PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"first"}]}`) })
 	<-g.arrived
-	for i := range maxWaiting {
+	for i := range operationsWaiting {
 		calls.Go(func() {
 			do := operations[i%2]
 			c.must(do[0], do[1], do[2])
 		})
 	}
-	s.waiting(t, c, 1+maxWaiting)
+	s.waiting(t, c, 1+operationsWaiting)
 	for _, do := range operations {
 		a := c.call(do[0], do[1], do[2])
-		a.is(http.StatusTooManyRequests, codeCallLimit)
+		a.is(http.StatusTooManyRequests, apierror.CodeCallLimit)
 		equal(t, "Retry-After", a.header.Get("Retry-After"), "10")
 	}
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"archived":true}]}`)
@@ -119,7 +119,7 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 	equal(t, "errors in the log", len(s.log.matching("level=ERROR")), 0)
 }
 
-// No more than a portion is in the log before the read models show it, or else the writes of others waited behind all of it.
+// No more than a operationPortion is in the log before the read models show it, or else the writes of others waited behind all of it.
 func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -127,7 +127,7 @@ func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	c := s.client(t, "alice")
 	item := `,{"long_url":"https://example.com/","tags":["t"]}`
 	for range 4 {
-		c.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, portion)[1:]+`]}`)
+		c.must("POST", "/v3/urls", `{"urls":[`+strings.Repeat(item, operationPortion)[1:]+`]}`)
 	}
 	g.closed.Store(true)
 	done := make(chan struct{})
@@ -137,8 +137,8 @@ func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	}()
 	<-g.arrived
 	s.caughtUp(t)
-	equal(t, "changed before the read models show the first portion", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, portion)
+	equal(t, "changed before the read models show the first operationPortion", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, operationPortion)
 	close(g.open)
 	<-done
-	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*portion)
+	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*operationPortion)
 }

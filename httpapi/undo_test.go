@@ -6,21 +6,30 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/response"
 )
+
+type shownUndo struct {
+	Batch   string `json:"batch"`
+	Undone  int    `json:"undone"`
+	Refused int    `json:"refused"`
+}
 
 // undone is an answer about an undone batch.
 type undone struct {
 	*answer
 
-	undo undoRecord
+	undo shownUndo
 }
 
 func (c *client) undo(batch string) undone {
 	c.t.Helper()
 	a := c.call(http.MethodPost, "/v3/batches/"+batch+"/undo", "")
-	a.is(http.StatusOK, codeOK)
+	a.is(http.StatusOK, apierror.CodeOK)
 	var body struct {
-		Undo undoRecord `json:"undo"`
+		Undo shownUndo `json:"undo"`
 	}
 	if err := json.Unmarshal([]byte(a.body), &body); err != nil {
 		c.t.Fatal(err)
@@ -37,7 +46,7 @@ func TestRestore(t *testing.T) {
 	send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", "Firefox"))
 	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"note":"second","long_url":"https://example.com/2"}]}`)
 	c.must(http.MethodDelete, "/v3/urls/one", "")
-	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	equal(t, "visit of a deleted one", send(t, s.handler, http.MethodGet, "/one", "").status, http.StatusGone)
 
 	back := c.must(http.MethodPost, "/v3/urls/one/restore", "").URLs[0]
@@ -56,12 +65,12 @@ func TestRestore(t *testing.T) {
 	equal(t, "tags", strings.Join(first.Tags, " "), "red")
 	equal(t, "clicks", first.TotalClicks, 2)
 
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":99}`).is(http.StatusBadRequest, codeWrongInput)
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"revision":0}`).is(http.StatusBadRequest, codeWrongInput)
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(http.StatusBadRequest, codeWrongInput)
-	c.call(http.MethodPost, "/v3/urls/none/restore", "").is(http.StatusNotFound, codeURLNotFound)
-	c.call(http.MethodPost, "/v3/urls/n.n/restore", "").is(http.StatusBadRequest, codeInvalidHash)
-	s.client(t, "stranger").call(http.MethodPost, "/v3/urls/one/restore", "").is(http.StatusNotFound, codeURLNotFound)
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":99}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"revision":0}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/none/restore", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	c.call(http.MethodPost, "/v3/urls/n.n/restore", "").is(http.StatusBadRequest, apierror.CodeInvalidHash)
+	s.client(t, "stranger").call(http.MethodPost, "/v3/urls/one/restore", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }
 
 func (c *client) counter(name string) int64 {
@@ -71,7 +80,7 @@ func (c *client) counter(name string) int64 {
 
 func (a *answer) counter(name string) int64 {
 	a.t.Helper()
-	var counters map[string]counterRecord
+	var counters map[string]shownCounter
 	if err := json.Unmarshal(a.Account["counters"], &counters); err != nil {
 		a.t.Fatal(err)
 	}
@@ -93,12 +102,12 @@ func TestUndoTaggedEdit(t *testing.T) {
 	c.must(http.MethodDelete, "/v3/urls/"+links[1].Hash, "")
 
 	for range 2 {
-		undo := c.undo(edit.header.Get(headerBatchID))
+		undo := c.undo(edit.header.Get(response.HeaderBatchID))
 		equal(t, "undone", undo.undo.Undone, 548)
 		equal(t, "refused", undo.undo.Refused, 2)
 		fields := make(map[string]string)
 		for _, refused := range undo.URLs {
-			refused.failed(t, codeIncorrectURL, "changed since")
+			refused.failed(t, apierror.CodeIncorrectURL, "changed since")
 			fields[refused.Hash] = strings.Join(refused.Error.Fields, " ")
 		}
 		equal(t, "field of the edited one", fields[links[0].Hash], "note")
@@ -122,13 +131,13 @@ func TestUndoStatsReset(t *testing.T) {
 	stats := c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
 	equal(t, "after the reset", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{2, 2})
 	for range 2 {
-		equal(t, "undone", c.undo(reset.header.Get(headerBatchID)).undo.Undone, 1)
+		equal(t, "undone", c.undo(reset.header.Get(response.HeaderBatchID)).undo.Undone, 1)
 		stats = c.must(http.MethodGet, "/v3/stats/one", "").Stats[0]
 		equal(t, "all", [2]int64{stats.TotalClicks, stats.UniqueClicks}, [2]int64{4, 3})
-		equal(t, "of the day", stats.DailyClicks["2026-05-14"], dayRecord{Total: 4, Unique: 3})
+		equal(t, "of the day", stats.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 3})
 	}
-	equal(t, "creation undone", c.undo(created.header.Get(headerBatchID)).undo.Undone, 1)
-	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, codeURLNotFound)
+	equal(t, "creation undone", c.undo(created.header.Get(response.HeaderBatchID)).undo.Undone, 1)
+	c.call(http.MethodGet, "/v3/urls/one", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }
 
 func TestUndoRefuses(t *testing.T) {
@@ -136,12 +145,12 @@ func TestUndoRefuses(t *testing.T) {
 	s := newStack(t)
 	created := s.client(t, "demo").must(http.MethodPost, "/v3/urls", batch(1))
 	stranger := s.client(t, "stranger")
-	for id, want := range map[string]code{
-		created.header.Get(headerBatchID):      codeURLNotFound,
-		"00000000-0000-0000-0000-000000000000": codeURLNotFound,
-		strconv.Itoa(1):                        codeWrongInput,
+	for id, want := range map[string]apierror.Code{
+		created.header.Get(response.HeaderBatchID): apierror.CodeURLNotFound,
+		"00000000-0000-0000-0000-000000000000":     apierror.CodeURLNotFound,
+		strconv.Itoa(1):                            apierror.CodeWrongInput,
 	} {
-		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(answers[want].status, want)
+		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(want.Status(), want)
 	}
-	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(http.StatusMethodNotAllowed, codeMethodNotSupported)
+	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
 }

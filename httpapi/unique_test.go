@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"linkledger/httpapi/apierror"
 )
 
 func TestDisableLongURLDuplicates(t *testing.T) {
@@ -14,7 +16,7 @@ func TestDisableLongURLDuplicates(t *testing.T) {
 	unique := func(c *client, flag, fields string) item {
 		t.Helper()
 		a := c.call("POST", "/v3/urls?disable_long_url_duplicates="+flag, `{"urls":[{`+fields+`}]}`)
-		a.is(http.StatusOK, codeOK)
+		a.is(http.StatusOK, apierror.CodeOK)
 		return a.URLs[0]
 	}
 	total := func(want int64) {
@@ -38,7 +40,7 @@ func TestDisableLongURLDuplicates(t *testing.T) {
 		equal(t, "hash", got.Hash, oldest.Hash)
 		equal(t, "kept", got.Note+" "+strings.Join(got.Tags, ","), "first t")
 		equal(t, "clicks", got.TotalClicks, 1)
-		got.failed(t, codeOK, "")
+		got.failed(t, apierror.CodeOK, "")
 	}
 	total(4)
 	if hers := unique(bob, "1", one); hers.Hash == oldest.Hash {
@@ -49,9 +51,9 @@ func TestDisableLongURLDuplicates(t *testing.T) {
 	total(5)
 	equal(t, "same long URL", unique(c, "1", one+`,"custom_hash":"mine"`).Hash, "mine")
 	refused := unique(c, "1", two+`,"custom_hash":"mine"`)
-	refused.failed(t, codeHashUnavailable, "in use")
+	refused.failed(t, apierror.CodeHashUnavailable, "in use")
 	equal(t, "echo", *refused.LongURL+" "+*refused.CustomHash, "https://example.com/2 mine")
-	unique(bob, "1", one+`,"custom_hash":"mine"`).failed(t, codeHashUnavailable, "in use")
+	unique(bob, "1", one+`,"custom_hash":"mine"`).failed(t, apierror.CodeHashUnavailable, "in use")
 	total(5)
 
 	// A link that was edited to lead there exists as well, one that no longer does not.

@@ -16,33 +16,6 @@ const (
 	firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
 )
 
-func TestAgents(t *testing.T) {
-	t.Parallel()
-	known, err := newAgents()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for header, want := range map[string]agent{
-		iPhone:  {browser: "Safari", os: "iOS", device: "mobile"},
-		firefox: {browser: "Firefox", os: "Linux", device: "desktop"},
-		"Mozilla/5.0 (iPad; CPU OS 16_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/16.0 Safari/604.1": {
-			browser: "Safari", os: "iOS", device: "tablet",
-		},
-		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":  {bot: true},
-		"facebookexternalhit/1.1 (+http://www.facebook.com/externalhit_uatext.php)": {bot: true},
-		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)":                {bot: true},
-		"WhatsApp/2.23.20.0": {bot: true},
-		"curl/8.0":           {},
-		"Mallory's name/1":   {}, // what is not on the lists is not stored
-		"":                   {},
-		strings.Repeat("x", 20_000) + "Googlebot": {},
-	} {
-		for range 2 { // read, and remembered
-			equal(t, header, *known.read(header), want)
-		}
-	}
-}
-
 func TestWhoIsNotCounted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -162,42 +135,5 @@ func TestRotatedVisitorKey(t *testing.T) {
 		equal(t, "status", a.status, http.StatusFound)
 		stats := c.must("GET", "/v3/stats/one", "").Stats[0]
 		equal(t, "unique clicks after "+visit.visitor, stats.UniqueClicks, visit.unique)
-	}
-}
-
-func TestReferrerHost(t *testing.T) {
-	t.Parallel()
-	for referrer, want := range map[string]string{
-		"https://News.Example.COM:8443/a?secret=1": "news.example.com", "https://example.com.": "example.com", "": "",
-		"android-app://com.example": "com.example", "nonsense": "", "https://a b/": "", "https://[2001:db8::1]/": "2001:db8::1",
-		"https://" + strings.Repeat("a", 300) + ".com/": "",
-	} {
-		equal(t, referrer, referrerHost(http.Header{"Referer": {referrer}}), want)
-	}
-	equal(t, "none", referrerHost(http.Header{}), "")
-}
-
-func TestClientAddress(t *testing.T) {
-	t.Parallel()
-	trusting := &server{cfg: Config{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")}}}
-	for _, test := range []struct {
-		server    *server
-		remote    string
-		forwarded []string
-		want      string
-	}{
-		{&server{}, "10.0.0.1:80", []string{"192.0.2.7"}, "10.0.0.1"},
-		{trusting, "192.0.2.1:80", []string{"192.0.2.7"}, "192.0.2.1"}, // anybody can send the header
-		{trusting, "10.0.0.1:80", nil, "10.0.0.1"},
-		{trusting, "10.0.0.1:80", []string{"192.0.2.7"}, "192.0.2.7"},
-		{trusting, "[::ffff:10.0.0.1]:80", []string{"192.0.2.7:4711"}, "192.0.2.7"},
-		{trusting, "10.0.0.1:80", []string{"203.0.113.9, 192.0.2.7 , 10.2.3.4"}, "192.0.2.7"},
-		{trusting, "10.0.0.1:80", []string{"203.0.113.9", "192.0.2.7", "[fd00::7]:80"}, "192.0.2.7"},
-		{trusting, "10.0.0.1:80", []string{"192.0.2.7, unknown"}, "10.0.0.1"},
-		{trusting, "10.0.0.1:80", []string{"10.0.0.3, 10.0.0.2"}, "10.0.0.3"},
-		{trusting, "10.0.0.1:80", []string{strings.Repeat("10.0.0.9,", 10_000)}, "10.0.0.1"},
-	} {
-		r := &http.Request{RemoteAddr: test.remote, Header: http.Header{"X-Forwarded-For": test.forwarded}}
-		equal(t, test.remote+" "+strings.Join(test.forwarded, "|")[:min(60, len(strings.Join(test.forwarded, "|")))], test.server.clientAddress(r), test.want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"linkledger/projections"
 )
 
 // Calls whose answers depend on clicks wait for those of the node, once; the others wait for nothing that they do not show.
@@ -26,7 +28,7 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
 	s.visit(t, "GET", "/one")
 	s.at(t, "2026-05-15T12:00:00Z")
-	links, dimensions, none := map[string]int{projectionLinks: 1}, map[string]int{projectionDimensions: 1}, map[string]int{}
+	links, dimensions, none := map[string]int{projections.Links: 1}, map[string]int{projections.Dimensions: 1}, map[string]int{}
 	for _, tc := range []struct {
 		method, path, body string
 		want               map[string]int
@@ -98,7 +100,7 @@ func TestLogLinesAreBounded(t *testing.T) {
 		for _, path := range []string{"/v3/urls", "/v3/" + long, "/v3/urls?order_by=" + long, "/one"} {
 			for _, method := range []string{"GET", "POST", long} {
 				a := c.call(method, path, `{"urls":[{"hash":"`+long+`"}],"label":"`+long+`"}`, changes...)
-				if len(a.Error.Details) > 4*maxDetails {
+				if len(a.Error.Details) > 4*detailsLength {
 					t.Errorf("%s: %.5s %.20s is answered with %d bytes of details", name, method, path, len(a.Error.Details))
 				}
 			}

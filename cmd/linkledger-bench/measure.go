@@ -19,6 +19,7 @@ import (
 type measureCommand struct {
 	Program string   `help:"The linkledger to measure." default:"./linkledger" type:"path"`
 	Output  string   `help:"File for the report." default:"bench.json"`
+	Results string   `help:"Markdown file whose part between the markers is replaced by the report, unless --short or --only is given." placeholder:"FILE"`
 	Compare string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
 	Folder  string   `help:"Where the data lies meanwhile, some GB: choose a disk like that of production." default:"." type:"path"`
 	Runs    int      `help:"Runs, of which the medians are told." default:"3"`
@@ -75,6 +76,11 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 	if err := after.Save(c.Output); err != nil {
 		return err
 	}
+	if c.Results != "" && !c.Short && len(c.Only) == len(parts) {
+		if err := after.WriteResults(c.Results); err != nil {
+			return err
+		}
+	}
 	if err := after.Print(p.stdout); err != nil || before == nil {
 		return err
 	}
@@ -89,6 +95,9 @@ func dataFolder(within string) (string, error) {
 	}
 	return folder, os.Chmod(folder, 0o755) //nolint:gosec // the folders within keep their own secrets
 }
+
+// parts are the names of what can be measured.
+var parts = []string{"appends", "rebuild", "lists", "redirects", "creates", "outage"}
 
 // measure fills in the report.
 func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {

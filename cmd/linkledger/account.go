@@ -11,18 +11,18 @@ import (
 type accountCommand struct {
 	Create     accountCreate     `cmd:"" help:"Open an account and print its id and API key."`
 	List       accountList       `cmd:"" help:"List all accounts."`
-	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key of an account; the old one is void."`
-	Deactivate accountDeactivate `cmd:"" help:"Bar an account from the API and stop its links."`
+	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key of an account. The old key stops working."`
+	Deactivate accountDeactivate `cmd:"" help:"Close the API to an account and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
-	Edit       accountEdit       `cmd:"" help:"Move an account to another plan, or have it expire on another day."`
-	Erase      accountErase      `cmd:"" help:"End an account for ever, and make its notes unreadable."`
+	Edit       accountEdit       `cmd:"" help:"Change the plan or the last day of an account."`
+	Erase      accountErase      `cmd:"" help:"Close an account for ever and make its notes unreadable."`
 	Show       accountShow       `cmd:"" help:"Show an account and what it has used."`
 }
 
 type accountCreate struct {
 	operatorFlags
 	Username string `help:"User name: 1 to 64 of a-z 0-9 . _ -" required:""`
-	Plan     string `help:"Plan of the account, see serve --plans." default:"free"`
+	Plan     string `help:"Plan of the account. See serve --plans." default:"free"`
 }
 
 // Run implements the command.
@@ -63,8 +63,8 @@ func (c *accountReactivate) Run(ctx context.Context, p *process) error {
 type accountEdit struct {
 	operatorFlags
 	Username string  `help:"User name of the account." required:""`
-	Plan     *string `help:"Name of the plan, see serve --plans."`
-	Expires  *string `help:"Last day of the account, YYYY-MM-DD, UTC; empty: it never expires." placeholder:"DATE"`
+	Plan     *string `help:"Plan of the account. See serve --plans."`
+	Expires  *string `help:"Last day of the account, YYYY-MM-DD, in UTC. Empty: it never expires." placeholder:"DATE"`
 }
 
 // Run implements the command.

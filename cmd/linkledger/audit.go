@@ -14,29 +14,29 @@ import (
 
 // auditCommand reads the log for auditors, and changes links back to what they were.
 type auditCommand struct {
-	History auditHistory `cmd:"" help:"Tell everything that happened to a hash and to the links that ever lived under it."`
-	At      auditAt      `cmd:"" help:"Tell where a hash led at a moment, and how its link was set."`
+	History auditHistory `cmd:"" help:"Show everything that happened to a hash and to the links that ever used it."`
+	At      auditAt      `cmd:"" help:"Show where a hash led at a time, and the settings of its link."`
 	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
 
 	Key         auditKey         `cmd:"" help:"Make a key that signs heads of the log, and print its public half."`
-	Checkpoint  auditCheckpoint  `cmd:"" help:"Print the signed head of the log: keep it elsewhere."`
-	Prove       auditProve       `cmd:"" help:"Print a proof of each event of a link, and that the log goes on from older heads."`
-	VerifyProof auditVerifyProof `cmd:"" help:"Verify a file of proofs by the public key; no installation is needed."`
-	Verify      auditVerify      `cmd:"" help:"Read the whole log, and tell the first event that is not as the tree and the signed heads have it."`
+	Checkpoint  auditCheckpoint  `cmd:"" help:"Print the signed head of the log. Keep it elsewhere."`
+	Prove       auditProve       `cmd:"" help:"Print a proof of each event of a link, and a proof that the log continues older heads."`
+	VerifyProof auditVerifyProof `cmd:"" help:"Verify a file of proofs with the public key. No installation is needed."`
+	Verify      auditVerify      `cmd:"" help:"Read the whole log and report the first event that differs from the tree and the signed heads."`
 
-	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or make a link as it was in an earlier version."`
-	Undo    auditUndo    `cmd:"" help:"Undo all that one call of the API changed, but for links that were changed since."`
+	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or return a link to an earlier version."`
+	Undo    auditUndo    `cmd:"" help:"Undo all that one API call changed, except links that were changed since."`
 
-	ImportCheck auditImportCheck `cmd:"" help:"Check a file of export against its manifest; no installation is needed."`
+	ImportCheck auditImportCheck `cmd:"" help:"Check an exported file against its manifest. No installation is needed."`
 }
 
 // auditHistory tells the history of a hash.
 type auditHistory struct {
 	installation.Installation
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
-	Account string `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
-	Clicks  bool   `help:"Tell every click in place of the clicks of each day; this reads the log from the first claim of the hash on."`
-	Format  string `help:"table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
+	Account string `help:"User name or id of an account. Only its links are shown." placeholder:"NAME"`
+	Clicks  bool   `help:"Show each click instead of one count a day. This reads the log from the first claim of the hash on."`
+	Format  string `help:"Output format: table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
 }
 
 // Run implements the command.
@@ -50,8 +50,8 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 type auditAt struct {
 	operatorFlags
 	Hash    string  `arg:"" help:"Hash of a link at that time."`
-	Time    instant `help:"The moment: RFC 3339, or the beginning of a day, UTC." placeholder:"TIME" required:""`
-	Account string  `help:"User name or id of an account: tell of its links alone." placeholder:"NAME"`
+	Time    instant `help:"Time in RFC 3339, or a day, which means its beginning in UTC." placeholder:"TIME" required:""`
+	Account string  `help:"User name or id of an account. Only its links are shown." placeholder:"NAME"`
 }
 
 // Run implements the command.
@@ -62,8 +62,8 @@ func (c *auditAt) Run(ctx context.Context, p *process) error {
 // auditRestore brings a link back.
 type auditRestore struct {
 	operatorFlags
-	Hash     string `arg:"" help:"Hash of the link, or the one that it had when it was deleted."`
-	Revision *int64 `help:"Of an event in the stream of the link, as history tells it: the link becomes as it was right after that event. Without it a deleted link lives again." placeholder:"N"`
+	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`
+	Revision *int64 `help:"Revision of an event in the link's stream, as audit history shows it. The link becomes as it was right after that event. Without it a deleted link is restored." placeholder:"N"`
 }
 
 // Run implements the command.
@@ -74,7 +74,7 @@ func (c *auditRestore) Run(ctx context.Context, p *process) error {
 // auditUndo undoes a batch.
 type auditUndo struct {
 	operatorFlags
-	Batch string `arg:"" help:"Id of a batch, as history tells it."`
+	Batch string `arg:"" help:"Id of a batch, as audit history shows it."`
 }
 
 // Run implements the command.
@@ -89,12 +89,12 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 // auditExport writes the stored events to a file.
 type auditExport struct {
 	installation.Installation
-	Account string  `help:"User name or id of an account: export its links, hashes, tags and settings alone, without clicks." placeholder:"NAME"`
-	From    instant `help:"Export what was recorded at this time or later: RFC 3339, or a day, UTC." placeholder:"TIME"`
-	To      instant `help:"Export what was recorded before this time." placeholder:"TIME"`
-	Format  string  `help:"ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
-	Output  string  `help:"File to write; it must not exist. By default standard output." placeholder:"FILE"`
-	Resume  string  `help:"Go on with a file whose export was interrupted; what it exports stands in it." placeholder:"FILE"`
+	Account string  `help:"User name or id of an account. Only its links, hashes, tags and settings are exported, without clicks." placeholder:"NAME"`
+	From    instant `help:"Export events that were recorded at this time or later: RFC 3339, or a day in UTC." placeholder:"TIME"`
+	To      instant `help:"Export events that were recorded before this time." placeholder:"TIME"`
+	Format  string  `help:"Output format: ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
+	Output  string  `help:"File to write. It must not exist. By default standard output." placeholder:"FILE"`
+	Resume  string  `help:"File of an interrupted export to continue. The file itself says what it exports." placeholder:"FILE"`
 }
 
 // Run implements the command.
@@ -106,7 +106,7 @@ func (c *auditExport) Run(ctx context.Context, p *process) error {
 
 // auditImportCheck checks a file that export wrote.
 type auditImportCheck struct {
-	File string `arg:"" help:"File that export wrote." type:"existingfile"`
+	File string `arg:"" help:"File that audit export wrote." type:"existingfile"`
 }
 
 // Run implements the command.

@@ -10,8 +10,8 @@ import (
 
 // auditKey makes a key that signs heads.
 type auditKey struct {
-	File string `arg:"" help:"File to write the private key to; it must not exist."`
-	Name string `help:"Name of the key, which heads carry: the host of the short links, for instance." default:"linkledger"`
+	File string `arg:"" help:"File to write the private key to. It must not exist."`
+	Name string `help:"Name of the key, which appears in heads, such as the host of the short links." default:"linkledger"`
 }
 
 // Run implements the command.
@@ -21,7 +21,7 @@ func (c *auditKey) Run(p *process) error {
 
 // signing is the key that signs heads.
 type signing struct {
-	SigningKey secret.Text `help:"Private key that signs heads, as audit key makes it: best given as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
+	SigningKey secret.Text `help:"Private key that signs heads, from audit key. Give it as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
 }
 
 // trusted is the key that heads are believed by.
@@ -45,9 +45,9 @@ type auditProve struct {
 	installation.Installation
 	signing
 	trusted
-	Hash       string   `arg:"" optional:"" help:"Hash of a link: prove the events of all links that ever lived under it, without clicks."`
-	Checkpoint string   `help:"File with the head that the proofs rest on, the last one in it. By default a new one is signed." placeholder:"FILE" type:"existingfile"`
-	Since      []string `help:"Files with older heads: prove that the log goes on from them." placeholder:"FILE" type:"existingfile"`
+	Hash       string   `arg:"" optional:"" help:"Hash of a link. The events of all links that ever used it are proved, without clicks."`
+	Checkpoint string   `help:"File of signed heads. The proofs rest on the last one. By default a new head is signed." placeholder:"FILE" type:"existingfile"`
+	Since      []string `help:"Files of older heads. The proofs show that the log continues them." placeholder:"FILE" type:"existingfile"`
 }
 
 // Run implements the command.
@@ -60,7 +60,7 @@ func (c *auditProve) Run(ctx context.Context, p *process) error {
 // auditVerifyProof verifies a file of proofs.
 type auditVerifyProof struct {
 	trusted
-	File string `arg:"" help:"File that prove has printed." type:"existingfile"`
+	File string `arg:"" help:"File that audit prove printed." type:"existingfile"`
 }
 
 // Run implements the command.
@@ -72,7 +72,7 @@ func (c *auditVerifyProof) Run(p *process) error {
 type auditVerify struct {
 	operatorFlags
 	trusted
-	Checkpoint []string `help:"Files with signed heads that were kept elsewhere, one or more in each." placeholder:"FILE" type:"existingfile"`
+	Checkpoint []string `help:"Files of signed heads that were kept elsewhere, with one or more heads each." placeholder:"FILE" type:"existingfile"`
 }
 
 // Run implements the command.

@@ -10,8 +10,8 @@ import (
 
 // commandLine is everything that can be given to the program.
 type commandLine struct {
-	LogLevel  slog.Level       `help:"Least level of the log: debug, info, warn or error." default:"info"`
-	LogFormat string           `help:"Form of the log: text for people, json for programs." default:"text" enum:"text,json"`
+	LogLevel  slog.Level       `help:"Lowest level that is logged: debug, info, warn or error." default:"info"`
+	LogFormat string           `help:"Format of the log: text for people, json for programs." default:"text" enum:"text,json"`
 	Version   kong.VersionFlag `help:"Print the version and exit."`
 
 	Dev        devCommand        `cmd:"" help:"Run everything in one process: event store, private PostgreSQL, API, redirects and projections."`
@@ -19,8 +19,8 @@ type commandLine struct {
 	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
 	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
 
-	Projections projectionsCommand `cmd:"" help:"Watch and steer the projections."`
-	Audit       auditCommand       `cmd:"" help:"Tell what happened, when, and by whom."`
+	Projections projectionsCommand `cmd:"" help:"Show and operate the projections."`
+	Audit       auditCommand       `cmd:"" help:"Show what happened, when, and who caused it."`
 	Config      configCommand      `cmd:"" passthrough:"" help:"Print the configuration of a command, without its secrets, and check it."`
 	Health      healthCommand      `cmd:"" help:"Ask a service on this machine whether it is ready."`
 }

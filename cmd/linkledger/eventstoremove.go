@@ -11,7 +11,7 @@ import (
 // eventstoreCopy moves an installation to another event store.
 type eventstoreCopy struct {
 	From secret.Connection `help:"Event store to read from." placeholder:"esdb://HOST:2113?tls=false" validate:"required,startswith=esdb,encoded"`
-	To   secret.Connection `help:"Event store to copy into: empty, or with what an earlier copy has brought." placeholder:"esdb://HOST:2113?tls=false" validate:"required,startswith=esdb,encoded"`
+	To   secret.Connection `help:"Event store to copy into. It is empty or has the events of an earlier copy." placeholder:"esdb://HOST:2113?tls=false" validate:"required,startswith=esdb,encoded"`
 	JSON bool              `help:"Print JSON."`
 }
 

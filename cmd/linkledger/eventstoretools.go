@@ -12,7 +12,7 @@ import (
 
 // storeFolder names the data folder of an event store, which may be running.
 type storeFolder struct {
-	Dir  string `arg:"" help:"Data folder of the event store; of linkledger dev, its data folder with /events."`
+	Dir  string `arg:"" help:"Data folder of the event store. With linkledger dev it is the folder events in --data."`
 	JSON bool   `help:"Print JSON."`
 }
 
@@ -53,7 +53,7 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 // eventstoreBackup copies a store.
 type eventstoreBackup struct {
 	storeFolder
-	To string `arg:"" help:"Folder to create, with the copy; a store can run on it."`
+	To string `arg:"" help:"Folder to create for the copy. A store can run on it."`
 }
 
 // Run implements the command.

@@ -11,13 +11,13 @@ import (
 // projectionsCommand watches and steers the projections of a running installation.
 type projectionsCommand struct {
 	List        projectionsList        `cmd:"" help:"List the projections and their generations."`
-	Status      projectionsStatus      `cmd:"" help:"Show how far each projection is, and who keeps it up to date."`
-	Pause       projectionsPause       `cmd:"" help:"Keep a projection where it is until it is resumed."`
-	Resume      projectionsResume      `cmd:"" help:"End a pause, or have a stopped projection try again at once."`
-	Verify      projectionsVerify      `cmd:"" help:"Replay the log and compare the tables that serve with it, row by row."`
-	Rebuild     projectionsRebuild     `cmd:"" help:"Build the next generation beside the one that serves, and have it take over."`
-	Rollback    projectionsRollback    `cmd:"" help:"Have the generation before serve again, at once."`
-	Prune       projectionsPrune       `cmd:"" help:"Remove the generations that do not serve."`
+	Status      projectionsStatus      `cmd:"" help:"Show how far each projection is, and which process owns it."`
+	Pause       projectionsPause       `cmd:"" help:"Stop the updates of a projection until it is resumed."`
+	Resume      projectionsResume      `cmd:"" help:"End a pause, or let a stopped projection try again at once."`
+	Verify      projectionsVerify      `cmd:"" help:"Replay the log and compare the result with the tables that serve, row by row."`
+	Rebuild     projectionsRebuild     `cmd:"" help:"Build the next generation beside the one that serves, and switch readers to it."`
+	Rollback    projectionsRollback    `cmd:"" help:"Switch readers back to the previous generation."`
+	Prune       projectionsPrune       `cmd:"" help:"Delete the generations that do not serve."`
 	DeadLetters projectionsDeadLetters `cmd:"" help:"List, retry or discard the events that were set aside."`
 }
 
@@ -32,8 +32,8 @@ func (c *projectionsList) Run(ctx context.Context, p *process) error {
 
 type projectionsStatus struct {
 	operatorFlags
-	Watch    bool          `help:"Show it again and again until Ctrl-C."`
-	Interval time.Duration `help:"How often --watch shows it." default:"1s"`
+	Watch    bool          `help:"Repeat the output until Ctrl-C."`
+	Interval time.Duration `help:"Time between two outputs of --watch." default:"1s"`
 }
 
 // Run implements the command.
@@ -97,7 +97,7 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 
 type projectionsRebuild struct {
 	someProjections
-	Connections int `default:"10" help:"Most PostgreSQL connections that all builds together hold, 8 to 100."`
+	Connections int `default:"10" help:"Largest number of PostgreSQL connections that all builds hold together, 8 to 100."`
 }
 
 // Run implements the command.
@@ -137,8 +137,8 @@ func (c *projectionsPrune) Run(ctx context.Context, p *process) error {
 
 type projectionsDeadLetters struct {
 	List    deadLettersList    `cmd:"" default:"withargs" help:"List the events that were set aside."`
-	Retry   deadLettersRetry   `cmd:"" help:"Apply them after all, in the order of the log, all or none."`
-	Discard deadLettersDiscard `cmd:"" help:"Remove them: the read model stays without their effect."`
+	Retry   deadLettersRetry   `cmd:"" help:"Apply these events in the order of the log, all or none."`
+	Discard deadLettersDiscard `cmd:"" help:"Delete these events from the list without applying them."`
 }
 
 type deadLettersList struct {
@@ -155,7 +155,7 @@ func (c *deadLettersList) Run(ctx context.Context, p *process) error {
 type letterFlags struct {
 	operatorFlags
 	Name   string `arg:"" help:"Name of the projection."`
-	Stream string `help:"Only those of this stream." placeholder:"STREAM"`
+	Stream string `help:"Only the events of this stream." placeholder:"STREAM"`
 }
 
 func (c *letterFlags) selection() maintenance.DeadLetterSelection {

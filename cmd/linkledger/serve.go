@@ -19,8 +19,8 @@ type serveCommand struct {
 	config.Redirecting
 	config.Projecting
 	config.Backends
-	CORSOrigins config.Origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser: exact ones such as https://app.example.com, or * for all. By default none." placeholder:"ORIGINS" validate:"origins"`
-	Roles       []config.Role  `help:"What this process does: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
+	CORSOrigins config.Origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, or * for all. They are compared exactly. By default none." placeholder:"ORIGINS" validate:"origins"`
+	Roles       []config.Role  `help:"Parts of the service that this process runs: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
 }
 
 // Run implements the command.

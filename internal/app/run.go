@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"linkledger/httpapi"
+	"linkledger/httpapi/shortlink"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
 	"linkledger/internal/httpserver"
@@ -139,7 +139,7 @@ func within(stop func() error) error {
 // serve answers what comes to the public address.
 func (s *Service) serve(ctx context.Context, fail context.CancelCauseFunc, public net.Listener) error {
 	if s.has(config.RoleRedirect) {
-		return httpserver.ServeFast(ctx, fail, s.handler, httpapi.IsShort, public, s.logger)
+		return httpserver.ServeFast(ctx, fail, s.handler, shortlink.IsPath, public, s.logger)
 	}
 	return httpserver.Serve(ctx, fail, s.handler, public, s.logger)
 }

@@ -26,6 +26,7 @@ import (
 	"linkledger/commands/streams"
 	"linkledger/events/eventstore"
 	"linkledger/httpapi"
+	"linkledger/httpapi/shortlink"
 	"linkledger/internal/admin"
 	"linkledger/internal/config"
 	"linkledger/internal/telemetry"
@@ -157,7 +158,7 @@ func (s *Service) wire(ctx context.Context) error {
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: written, Logger: s.logger,
 		Destinations:   destination.Rules{ShortHosts: shortHosts, Blocked: blocked},
-		ReservedHashes: httpapi.ReservedHashes(),
+		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
@@ -181,7 +182,7 @@ func (s *Service) wire(ctx context.Context) error {
 	})
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
-		Commands: s.commands, Histories: audit.New(written, s.Store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects, Clicks: s.clicks, Calls: s.calls,
+		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries, Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects, Clicks: s.clicks, Calls: s.calls,
 		Wait: s.Waiter.WaitOwned, Demand: s.Waiter.Demand, Overtake: s.Waiter.Overtake, WaitTimeout: cfg.WaitTimeout,
 		Plans: cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		Allowances: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies, Country: country,

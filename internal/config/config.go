@@ -26,13 +26,13 @@ import (
 type Serving struct {
 	Listen       string        `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
 	AdminListen  string        `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
-	Traces       bool          `help:"Send traces by OTLP over gRPC, as OpenTelemetry's own variables of the environment say, such as OTEL_EXPORTER_OTLP_ENDPOINT."`
-	LogRequests  string        `help:"Requests that are logged when they are answered: none, api, or all, which has the short links too." default:"api" validate:"oneof=none api all"`
+	Traces       bool          `help:"Send traces by OTLP over gRPC. OpenTelemetry's environment variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, say where."`
+	LogRequests  string        `help:"Requests that are logged: none, api, or all. With all, visits of short links are logged too." default:"api" validate:"oneof=none api all"`
 	Profiling    bool          `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
-	BlockedHosts string        `help:"File of hosts that no new link may lead to, one per line; read again when it changes." placeholder:"FILE"`
-	Plans        Plans         `help:"What accounts may use, by their plans: NAME:urls=N,month-urls=N,day-calls=N, plans with a ; between them. What is not named has no limit." placeholder:"PLANS"`
-	DrainDelay   time.Duration `help:"How long the service goes on when it was told to stop and is no longer ready, for load balancers that take a while to notice." default:"0s" validate:"min=0s,max=10m"`
-	BaseURL      string        `help:"Where short links live, such as https://sho.rt; by default the host a request asks for." placeholder:"URL" validate:"omitempty,base_url"`
+	BlockedHosts string        `help:"File of hosts that no new link may lead to, one per line. The service reads it again when it changes." placeholder:"FILE"`
+	Plans        Plans         `help:"Limits of the accounts of each plan: NAME:urls=N,month-urls=N,day-calls=N, with a ; between plans. What is not named has no limit." placeholder:"PLANS"`
+	DrainDelay   time.Duration `help:"How long the service keeps serving after the signal to stop, while /health/ready already fails, so that load balancers notice." default:"0s" validate:"min=0s,max=10m"`
+	BaseURL      string        `help:"Address of the short links, such as https://sho.rt. By default the host of the request." placeholder:"URL" validate:"omitempty,base_url"`
 }
 
 // Backends tell where a running installation keeps its data.
@@ -44,8 +44,8 @@ type Backends struct {
 
 // Sealing is how notes are encrypted.
 type Sealing struct {
-	MasterKey       secret.Text `help:"Key that protects the keys under which notes lie in the log: 32 bytes in base64, as openssl rand -base64 32 makes it. Best given as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored as they are." placeholder:"KEY" validate:"omitempty,master_key"`
-	FormerMasterKey secret.Text `help:"Master key before: what it protects the service puts under the new one when it starts." placeholder:"KEY" validate:"omitempty,master_key,nefield=MasterKey"`
+	MasterKey       secret.Text `help:"Key that encrypts the accounts' keys, under which the log stores notes: 32 bytes in base64, as openssl rand -base64 32 prints them. Give it as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in plain text." placeholder:"KEY" validate:"omitempty,master_key"`
+	FormerMasterKey secret.Text `help:"Previous master key. The service encrypts the accounts' keys under the new one when it starts." placeholder:"KEY" validate:"omitempty,master_key,nefield=MasterKey"`
 }
 
 // Keys returns the master key with the one before; nil: there is none.
@@ -68,14 +68,14 @@ func (s Sealing) Keys() (*readmodel.MasterKey, error) {
 
 // Redirecting is how short links are answered.
 type Redirecting struct {
-	CacheSize        uint64         `help:"Memory for the targets of short links, in MiB." default:"32" validate:"min=1,max=65536"`
-	Spool            string         `help:"Folder that keeps the clicks while the event store is slow or away; a local disk, of this process alone. By default ./data/spool, in dev the folder spool of its data." placeholder:"DIR"`
-	SpoolSize        int64          `help:"Most that the spool takes on the disk, in MiB." default:"1024" validate:"min=1,max=1048576"`
+	CacheSize        uint64         `help:"Memory for the cache of redirects, in MiB." default:"32" validate:"min=1,max=65536"`
+	Spool            string         `help:"Folder that keeps clicks while the event store is slow or away, on a local disk. Each process needs one of its own. By default ./data/spool; in dev the folder spool in --data." placeholder:"DIR"`
+	SpoolSize        int64          `help:"Largest size of the spool, in MiB." default:"1024" validate:"min=1,max=1048576"`
 	ClickPatience    time.Duration  `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
-	VisitorKey       string         `help:"Name of the key of the hashes that stand for visitors. Another name is another key, which is drawn at its first use." default:"visitor" validate:"key_name"`
-	FormerVisitorKey string         `help:"Name of the key before, as long as visitors are to be known under both." placeholder:"NAME" validate:"omitempty,key_name,nefield=VisitorKey"`
-	Countries        string         `help:"File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that tells the countries of visitors; read again when it changes." placeholder:"FILE"`
-	TrustedProxies   []netip.Prefix `help:"Networks of the proxies whose X-Forwarded-For tells where a visitor comes from, such as 10.0.0.0/8." placeholder:"CIDR"`
+	VisitorKey       string         `help:"Name of the key that hashes visitors. A key is generated when its name is first used." default:"visitor" validate:"key_name"`
+	FormerVisitorKey string         `help:"Previous visitor key. Set it during a rotation so that visitors keep their identity." placeholder:"NAME" validate:"omitempty,key_name,nefield=VisitorKey"`
+	Countries        string         `help:"File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that maps addresses to countries. The service reads it again when it changes." placeholder:"FILE"`
+	TrustedProxies   []netip.Prefix `help:"Networks of the proxies whose X-Forwarded-For header is believed, such as 10.0.0.0/8." placeholder:"CIDR"`
 }
 
 // WithSpool returns the configuration with a folder for the spool, where none was given.
@@ -88,9 +88,9 @@ func (r Redirecting) WithSpool(spool string) Redirecting {
 
 // Projecting is how the read models are kept and waited for.
 type Projecting struct {
-	PoisonEvents projector.Policy `help:"What becomes of an event that a projection can't apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
-	ReadyMaxLag  time.Duration    `help:"Not ready while a projection lags behind the log by more than this." default:"30s" validate:"min=1s"`
-	WaitTimeout  time.Duration    `help:"Most that a call waits for the read models to show what was written; then it is answered without." default:"1s" validate:"min=1ms,max=8s"`
+	PoisonEvents projector.Policy `help:"What a projection does at an event that it cannot apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
+	ReadyMaxLag  time.Duration    `help:"Largest lag of a projection behind the log with which /health/ready succeeds." default:"30s" validate:"min=1s"`
+	WaitTimeout  time.Duration    `help:"Longest time, up to 8s, that a call waits for the read models to show what was written. After that the call is answered without." default:"1s" validate:"min=1ms,max=8s"`
 }
 
 // Role is a part of the service that a process takes on.

@@ -4,5 +4,5 @@ package apiclient
 
 // After a change of the description: go generate ./httpapi/internal/apiclient
 
-//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config oapi-codegen.yaml ../../openapi.json
-//go:generate sh -c "sha256sum < ../../openapi.json > openapi.sha256"
+//go:generate go run github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2 -config oapi-codegen.yaml ../../openapi/openapi.json
+//go:generate sh -c "sha256sum < ../../openapi/openapi.json > openapi.sha256"

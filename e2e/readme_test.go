@@ -1,0 +1,37 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var readmeBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
+
+// The commands of the README's tour do what the README says, one after the other.
+func TestReadmeTour(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile("../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(t.TempDir(), "data")
+	d := startDev(t, folder)
+	script := "export KEY=" + d.key + " LINKLEDGER_DATA=" + folder + "\n"
+	for _, block := range readmeBlock.FindAllStringSubmatch(string(readme), -1) {
+		script += block[1]
+	}
+	script = strings.NewReplacer("http://127.0.0.1:8080", d.base, "./linkledger ", program+" ").Replace(script)
+	out := shell(t, script)
+	for _, want := range []string{
+		`"hash":"pg"`, "Location: https://www.postgresql.org/docs/", `"total_clicks":1`, `"tags":["docs","manual"]`,
+		"url.restored.v1", "root hash", "lag events", "serving: true", "0 different",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in\n%s", want, out)
+		}
+	}
+	d.interrupt()
+}

@@ -1,0 +1,129 @@
+// Package decode reads what a call carries: its parameters, and its body as JSON or as a form. What
+// cannot be read is refused in words for the client.
+package decode
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"unicode/utf8"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+)
+
+// Body returns the payload of a request of so many bytes at most, whatever its encoding. Without a body it is empty.
+func Body(c *request.Context, limit int64) (Object, error) {
+	body, err := decodeBody(c, limit)
+	c.Payload = body.Values
+	return body, err
+}
+
+func decodeBody(c *request.Context, limit int64) (Object, error) {
+	data, err := readAll(c, limit)
+	if err != nil {
+		return Object{}, err
+	}
+	contentType := c.Request.Header.Get("Content-Type")
+	if contentType == "" {
+		contentType = "application/json"
+	}
+	mediaType, params, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return Object{}, apierror.WrongInput("The Content-Type header cannot be read")
+	}
+	form := mediaType == "application/x-www-form-urlencoded" || mediaType == "multipart/form-data"
+	if form && c.SentMethod != http.MethodPost {
+		return Object{}, apierror.WrongInput("A %s body needs a POST request, with the header X-HTTP-Method-Override: %s", mediaType, c.SentMethod)
+	}
+	switch mediaType {
+	case "application/json":
+		return JSON(data)
+	case "application/x-www-form-urlencoded":
+		return Form(data)
+	case "multipart/form-data":
+		return Multipart(data, params["boundary"])
+	}
+	return Object{}, apierror.WrongInput("The content type %q is not supported, use application/json", mediaType)
+}
+
+// readAll reads the body within its limit.
+func readAll(c *request.Context, limit int64) ([]byte, error) {
+	tooLarge := &apierror.Error{Code: apierror.CodeBodyTooLarge, Details: "A body may have " + apierror.Count(limit, "byte")}
+	if c.Request.ContentLength > limit {
+		return nil, tooLarge
+	}
+	data, err := io.ReadAll(http.MaxBytesReader(c.ResponseWriter, c.Request.Body, limit))
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return nil, tooLarge
+	}
+	if err != nil {
+		return nil, apierror.WrongInput("The body ended early")
+	}
+	return data, nil
+}
+
+// JSON reads a JSON object.
+func JSON(data []byte) (Object, error) {
+	if len(bytes.TrimSpace(data)) == 0 {
+		return Object{}, nil
+	}
+	if !utf8.Valid(data) {
+		return Object{}, apierror.WrongInput("The body is not UTF-8")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	var value any
+	if err := decoder.Decode(&value); err != nil {
+		return Object{}, apierror.WrongInput("The body is not JSON: %v", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return Object{}, apierror.WrongInput("The body goes on after its JSON value")
+	}
+	values, ok := value.(map[string]any)
+	if !ok {
+		return Object{}, apierror.WrongInput("The body must be a JSON object")
+	}
+	return Object{Values: values}, nil
+}
+
+// Form reads a form whose keys may have brackets.
+func Form(data []byte) (Object, error) {
+	values, err := url.ParseQuery(string(data))
+	if err != nil {
+		return Object{}, apierror.WrongInput("The form cannot be read, percent-encode its names and values")
+	}
+	return nest(values)
+}
+
+// Multipart reads a multipart form without files.
+func Multipart(data []byte, boundary string) (Object, error) {
+	unreadable := apierror.WrongInput("The multipart form cannot be read")
+	if boundary == "" {
+		return Object{}, unreadable
+	}
+	reader := multipart.NewReader(bytes.NewReader(data), boundary)
+	values := make(url.Values)
+	for {
+		part, err := reader.NextPart()
+		if err == io.EOF { //nolint:errorlint // wrapped it means that the last boundary is missing
+			return nest(values)
+		}
+		if err != nil {
+			return Object{}, unreadable
+		}
+		if part.FileName() != "" {
+			return Object{}, apierror.WrongInput("The form field %q is a file, send its value", part.FormName())
+		}
+		value, err := io.ReadAll(part)
+		if err != nil {
+			return Object{}, unreadable
+		}
+		values.Add(part.FormName(), string(value))
+	}
+}

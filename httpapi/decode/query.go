@@ -1,0 +1,70 @@
+package decode
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+)
+
+// Query returns the parameters of a call.
+func Query(c *request.Context) (url.Values, error) {
+	query, err := url.ParseQuery(tidied(c.Request.URL.RawQuery))
+	if err != nil {
+		return nil, apierror.WrongInput("The query string cannot be read, percent-encode its values")
+	}
+	return query, nil
+}
+
+// Number reads a parameter that is a number. One that is larger than any list is as good as the largest.
+func Number(query url.Values, name string, into *int) error {
+	text := query.Get(name)
+	if text == "" {
+		return nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return apierror.WrongInput("%s must be a number, not %q", name, text)
+	}
+	*into = n
+	return nil
+}
+
+// Date reads a parameter that is a calendar date, if it is given.
+func Date(query url.Values, name string, into *time.Time) error {
+	text := query.Get(name)
+	if text == "" {
+		return nil
+	}
+	var err error
+	if *into, err = time.Parse(time.DateOnly, text); err != nil || into.Year() < 1 { // PostgreSQL has no year 0
+		return &apierror.Error{Code: apierror.CodeInvalidDate, Details: name + " must be a calendar date in the form YYYY-MM-DD"}
+	}
+	return nil
+}
+
+// tidied makes a query string one that net/url reads as its client meant it. Clients of this API leave the operators ;
+// and & of tag expressions as they are. Some use jQuery with the settings of their last call, which puts the JSON body of
+// that call behind the parameters of a GET.
+func tidied(raw string) string {
+	var kept []string
+	inTags := false
+	for part := range strings.SplitSeq(strings.ReplaceAll(raw, ";", "%3B"), "&") {
+		name, _, parameter := strings.Cut(part, "=")
+		switch {
+		case strings.HasPrefix(part, "{"): // no expression has a brace
+			return strings.Join(kept, "&")
+		case parameter:
+			name, err := url.QueryUnescape(name)
+			inTags = err == nil && name == "tags"
+			kept = append(kept, part)
+		case inTags && part != "":
+			kept[len(kept)-1] += "%26" + part
+		}
+	}
+	return strings.Join(kept, "&")
+}

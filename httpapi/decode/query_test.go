@@ -1,0 +1,29 @@
+package decode
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestTidiedQueries(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		"":                        "",
+		"hashes=a,b&limit=1":      "hashes=a,b&limit=1",
+		"tags=a;b":                "tags=a%3Bb",
+		"tags=a&~b&limit=1":       "tags=a%26~b&limit=1",
+		"t%61gs=a&b":              "t%61gs=a%26b",
+		"tags=a&&b&":              "tags=a%26b",
+		"limit=1&tags=a&b&c":      "limit=1&tags=a%26b%26c",
+		"tags=a&limit=1&b":        "tags=a&limit=1", // no part of the expression
+		"b&tags=a":                "tags=a",
+		`tags=a&{"x":"&tags=b"}`:  "tags=a",
+		`{"x":"&tags=b"}&limit=1`: "",
+		"search=a&b":              "search=a",
+		strings.Repeat("&", 100):  "",
+	} {
+		if got := tidied(raw); got != want {
+			t.Errorf("%s is %v; want %v", raw, got, want)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+// Package openapi serves the description of the API, for programs as it is and for people as a
+// page.
+package openapi
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/httpapi/router"
+)
+
+// description is the OpenAPI description of all that is served.
+//
+//go:embed openapi.json
+var description []byte
+
+// Source returns the description as it is served.
+func Source() []byte { return bytes.Clone(description) }
+
+// Root is where the paths of the description lie, but for those that say otherwise.
+const Root = "/v3"
+
+// Path is where the description is served, to the pages of every origin.
+const Path = Root + "/openapi.json"
+
+// Routes returns the routes of the description and of its page. They need no credentials.
+func Routes() ([]router.Route, error) {
+	docs, err := readDocs()
+	if err != nil {
+		return nil, err
+	}
+	return []router.Route{
+		router.Get(Path, readDescription),
+		router.Get("/v3/docs", docs),
+	}, nil
+}
+
+// readDescription serves the description as it is.
+func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {
+	return writeDocument(w, "application/json; charset=utf-8", description)
+}
+
+// readDocs returns what serves the description as a page.
+func readDocs() (bunrouter.HandlerFunc, error) {
+	page, err := renderDocs(description)
+	if err != nil {
+		return nil, fmt.Errorf("page of the API's description: %w", err)
+	}
+	return func(w http.ResponseWriter, _ bunrouter.Request) error {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		return writeDocument(w, "text/html; charset=utf-8", page)
+	}, nil
+}
+
+func writeDocument(w http.ResponseWriter, contentType string, document []byte) error {
+	header := w.Header()
+	header.Set("Cache-Control", "public, max-age=300")
+	header.Set("Content-Type", contentType)
+	header.Set("Content-Length", strconv.Itoa(len(document)))
+	w.WriteHeader(http.StatusOK)
+	_, _ = w.Write(document) // who is gone needs no documents
+	return nil
+}

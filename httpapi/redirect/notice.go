@@ -1,0 +1,95 @@
+package redirect
+
+import (
+	"bytes"
+	"html/template"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+)
+
+// notice is the page for visitors whose link does not work.
+var notice = template.Must(template.New("notice").Parse(`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>{{.Title}}</title>
+<style>
+body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 32rem; margin: 20vh auto 0; padding: 0 1rem; }
+h1 { font-size: 1.5rem; }
+small { color: #666; }
+@media (prefers-color-scheme: dark) { body { color: #ddd; background: #161616; } small { color: #999; } }
+</style>
+</head>
+<body>
+<h1>{{.Title}}</h1>
+<p>{{.Text}}</p>
+{{with .Request}}<p><small>Request {{.}}</small></p>
+{{end}}</body>
+</html>
+`))
+
+// WriteFailure answers a visitor of a short link: in JSON where that is asked for, else with a page.
+func WriteFailure(c *request.Context, f apierror.Failure) {
+	header := c.Header()
+	header.Set("Vary", "Accept")
+	if prefersJSON(c.Request.Header.Values("Accept")) {
+		response.WriteFailure(c, f)
+		return
+	}
+	content := struct{ Title, Text, Request string }{Title: http.StatusText(f.Status), Text: f.Details}
+	if content.Text == "" {
+		content.Text = f.Code.Message()
+	}
+	if f.Status >= http.StatusInternalServerError {
+		content.Request = c.ID
+	}
+	if f.Status == http.StatusServiceUnavailable {
+		header.Set("Retry-After", response.RetryAfter(f))
+	}
+	var page bytes.Buffer
+	_ = notice.Execute(&page, content) // three strings into a template that is parsed; a buffer takes everything
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(page.Len()))
+	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	c.WriteHeader(f.Status)
+	_, _ = c.Write(page.Bytes()) // who is gone needs no page
+}
+
+// prefersJSON tells whether JSON is asked for by name, and wanted more than HTML.
+func prefersJSON(accept []string) bool {
+	json, html := 0.0, 0.0
+	for _, entry := range strings.Split(strings.Join(accept, ","), ",") {
+		mediaType, params, _ := strings.Cut(entry, ";")
+		weight := quality(params)
+		switch strings.ToLower(strings.TrimSpace(mediaType)) {
+		case "application/json":
+			json = max(json, weight)
+		case "text/html":
+			html = max(html, weight)
+		}
+	}
+	return json > html
+}
+
+// quality returns the weight of an entry of Accept, 1 where it gives none.
+func quality(params string) float64 {
+	for param := range strings.SplitSeq(params, ";") {
+		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")
+		if strings.EqualFold(name, "q") {
+			weight, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return 0
+			}
+			return weight
+		}
+	}
+	return 1
+}

@@ -1,0 +1,66 @@
+package redirect
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"linkledger/commands/clicks"
+	"linkledger/httpapi/shortlink"
+	"linkledger/queries"
+)
+
+// click returns the visit of a link, as it is recorded.
+func (h *Handler) click(r *http.Request, target queries.Redirect, now time.Time) clicks.Click {
+	from, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
+	visitor := client + "\n" + r.UserAgent()
+	click := clicks.Click{
+		URLID: target.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor), At: now.Truncate(time.Microsecond),
+		Bot: from.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
+		Browser: from.browser, OS: from.os, Device: from.device, Country: h.country(client),
+	}
+	if h.cfg.Former != nil {
+		click.Former = h.cfg.Former.Of(visitor)
+	}
+	return click
+}
+
+// country returns the country of an address, as far as it is known.
+func (h *Handler) country(client string) string {
+	if h.cfg.Country == nil {
+		return ""
+	}
+	address, err := netip.ParseAddr(client)
+	if err != nil {
+		return ""
+	}
+	return h.cfg.Country(address)
+}
+
+// isPrefetch tells of requests for a page that nobody may ever look at.
+func isPrefetch(header http.Header) bool {
+	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
+		for _, value := range header[name] {
+			value = strings.ToLower(value)
+			if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") || strings.Contains(value, "preview") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// referrerHost returns the host of the page that a visitor comes from, in lower case; empty: unknown.
+func referrerHost(header http.Header) string {
+	values := header["Referer"]
+	if len(values) == 0 {
+		return ""
+	}
+	page, err := url.Parse(values[0])
+	if err != nil || !shortlink.ValidHost(page.Host) {
+		return ""
+	}
+	return strings.ToLower(strings.TrimSuffix(page.Hostname(), "."))
+}

@@ -1,0 +1,77 @@
+// Package router maps paths and methods to handlers. Unknown ones get the errors of the API, and
+// every path answers OPTIONS.
+package router
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/httpapi/apierror"
+)
+
+// Route is what answers one method of one path.
+type Route struct {
+	Method, Path string
+	handler      bunrouter.HandlerFunc
+}
+
+// Get is a route for GET, which answers HEAD too.
+func Get(path string, handler bunrouter.HandlerFunc) Route {
+	return Route{Method: http.MethodGet, Path: path, handler: handler}
+}
+
+// Post is a route for POST.
+func Post(path string, handler bunrouter.HandlerFunc) Route {
+	return Route{Method: http.MethodPost, Path: path, handler: handler}
+}
+
+// Patch is a route for PATCH.
+func Patch(path string, handler bunrouter.HandlerFunc) Route {
+	return Route{Method: http.MethodPatch, Path: path, handler: handler}
+}
+
+// Delete is a route for DELETE.
+func Delete(path string, handler bunrouter.HandlerFunc) Route {
+	return Route{Method: http.MethodDelete, Path: path, handler: handler}
+}
+
+// New builds a router that answers unknown paths and methods with the errors of the API. options returns
+// what answers OPTIONS with a value of Allow.
+func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
+	allow := make(map[string]string)
+	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
+		w.Header().Set("Allow", allow[r.Route()])
+		return &apierror.Error{Code: apierror.CodeMethodNotSupported, Details: "Supported are " + allow[r.Route()]}
+	}
+	router := bunrouter.New(
+		bunrouter.WithNotFoundHandler(func(http.ResponseWriter, bunrouter.Request) error {
+			return &apierror.Error{Code: apierror.CodeInvalidResource}
+		}),
+		bunrouter.WithMethodNotAllowedHandler(notAllowed),
+	)
+	methods := make(map[string][]string)
+	for _, r := range routes {
+		router.Handle(r.Method, r.Path, r.handler)
+		methods[r.Path] = append(methods[r.Path], r.Method)
+		if r.Method == http.MethodGet {
+			router.HEAD(r.Path, r.handler)
+			methods[r.Path] = append(methods[r.Path], http.MethodHead)
+		}
+	}
+	for path, supported := range methods {
+		supported = append(supported, http.MethodOptions)
+		slices.Sort(supported)
+		allow[path] = strings.Join(supported, ", ")
+		router.OPTIONS(path, options(allow[path]))
+		// Where a path goes on behind a parameter, the router takes another method for another path.
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			if !slices.Contains(supported, method) {
+				router.Handle(method, path, notAllowed)
+			}
+		}
+	}
+	return router
+}

@@ -1,0 +1,117 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/uptrace/bunrouter"
+
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/redirect"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/router"
+	"linkledger/httpapi/shortlink"
+)
+
+// ServeHTTP implements http.Handler.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := time.Now()
+	c := request.New(w, r)
+	if s.cfg.Tracer != nil {
+		span := s.beginTrace(c)
+		r = c.Request
+		defer s.endTrace(c, span)
+	}
+	call := false // of the API
+	defer func() { s.observe(c, call, start) }()
+	header := w.Header()
+	header[request.HeaderID] = []string{c.ID}
+	header["X-Content-Type-Options"] = []string{"nosniff"}
+
+	path, known := router.Canonical(r.URL)
+	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
+		call = true
+		if !s.shareAnswer(c, path.Path) {
+			s.serveClient(c, path, known)
+		}
+		return
+	}
+	// What a redirect waits for has deadlines of its own, and there are many of them.
+	if path != r.URL {
+		c.Request = r.WithContext(r.Context())
+		c.Request.URL = path
+	}
+	defer s.recoverPanic(c, redirect.WriteFailure)
+	if err := s.serve(s.short, c, known); err != nil {
+		redirect.WriteFailure(c, response.Report(c, s.cfg.Logger, err))
+	}
+}
+
+// serveClient answers a call of the API within the request's deadline.
+func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
+	ctx := c.Context()
+	c.Left = ctx.Done()
+	if c.SentMethod != http.MethodGet && c.SentMethod != http.MethodHead {
+		ctx = context.WithoutCancel(ctx) // a write that has begun is finished
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
+	defer cancel()
+	c.Request = c.Request.WithContext(ctx)
+	c.Request.URL = path
+	c.OverrideMethod()
+	defer s.recoverPanic(c, writeClientFailure)
+	if err := s.serve(s.api, c, known); err != nil {
+		writeClientFailure(c, response.Report(c, s.cfg.Logger, err))
+	}
+}
+
+func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool) error {
+	if s.cfg.BaseURL == "" && !shortlink.ValidHost(c.Request.Host) {
+		return &apierror.Error{Code: apierror.CodeWrongInput, Details: "The Host header does not name a host"}
+	}
+	if routes == nil || !known {
+		return &apierror.Error{Code: apierror.CodeInvalidResource}
+	}
+	return routes.ServeHTTPError(c, c.Request)
+}
+
+// recoverPanic answers a request whose handler panicked. What cannot be answered any more breaks the connection off, so
+// that nobody takes half an answer for a whole one.
+func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, apierror.Failure)) {
+	value := recover()
+	if value == nil {
+		return
+	}
+	if value == http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
+		panic(value)
+	}
+	f := response.ReportPanic(c, s.cfg.Logger, value)
+	if c.Status != 0 {
+		panic(http.ErrAbortHandler)
+	}
+	answer(c, f)
+}
+
+// observe tells of a request, in words of a bounded vocabulary.
+func (s *server) observe(c *request.Context, call bool, start time.Time) {
+	took := time.Since(start)
+	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)
+	if s.cfg.LogRequests == LogAll || s.cfg.LogRequests == LogAPI && call {
+		s.logRequest(c, took)
+	}
+}
+
+func (s *server) logRequest(c *request.Context, took time.Duration) {
+	s.cfg.Logger.InfoContext(c.Context(), "request",
+		slog.String("method", c.KnownMethod()), slog.String("route", c.Route), slog.Int("status", c.Status),
+		slog.Duration("duration", took), slog.String("request", c.ID), slog.String("account", c.Account.Username))
+}
+
+// writeClientFailure answers a client of the API.
+func writeClientFailure(c *request.Context, f apierror.Failure) { response.WriteFailure(c, f) }

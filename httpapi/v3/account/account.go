@@ -1,0 +1,118 @@
+// Package account answers calls about the account that asks, and counts its calls.
+package account
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"time"
+
+	"linkledger/commands/domain"
+	"linkledger/commands/metering"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/asof"
+	"linkledger/queries"
+)
+
+const (
+	// never is the last day of accounts that have none: the contract wants a date.
+	never    = "9999-12-31"
+	endOfDay = " 23:59:59"
+)
+
+// Handler answers calls about the account that asks, and counts its calls.
+type Handler struct {
+	Queries *queries.DB
+	Calls   *metering.Meter
+	Plans   map[string]domain.Plan // by name
+	AsOf    asof.Reader
+}
+
+type accountAnswer struct {
+	response.Envelope
+	Account accountRecord `json:"account"`
+	Past    *asof.Past    `json:"past,omitempty"`
+}
+
+type accountRecord struct {
+	UserID         string                   `json:"user_id"`
+	Username       string                   `json:"username"`
+	CustomDomain   string                   `json:"custom_domain"`
+	ExpirationDate string                   `json:"account_expiration_date"`
+	Plan           string                   `json:"subscription_plan"`
+	Counters       map[string]counterRecord `json:"counters"`
+}
+
+type counterRecord struct {
+	Count int64 `json:"count"`
+	Limit int64 `json:"limit"` // 0: none
+}
+
+// Read answers with the account, now or at a moment.
+func (h *Handler) Read(c *request.Context) (any, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	at, err := h.AsOf.Time(c, query)
+	if err != nil {
+		return nil, err
+	}
+	if !at.IsZero() {
+		return h.readAccountAt(c, at)
+	}
+	counters, err := h.Queries.AccountCounters(c.Context(), c.Account.ID, h.AsOf.Now())
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	answer := h.accountAnswer(c.Account, counters)
+	answer.Account.Counters["today_api_calls"] = counterRecord{
+		Count: h.Calls.Today(c.Context(), c.Account.ID.String()), Limit: h.plan(c).DayCalls,
+	}
+	return answer, nil
+}
+
+// readAccountAt answers with the account as it was. How many calls it had made that day is known of today alone.
+func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
+	account, counters, err := h.Queries.AccountAt(c.Context(), c.Account.ID, at)
+	if errors.Is(err, queries.ErrNotFound) {
+		return nil, &apierror.Error{Code: apierror.CodeInvalidDate, Details: "The account was opened on " + c.Account.CreatedAt.Format(time.RFC3339)}
+	}
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	answer := h.accountAnswer(account, counters)
+	answer.Past = asof.PastOf(at)
+	return answer, nil
+}
+
+func (h *Handler) accountAnswer(account queries.Account, counters queries.Counters) accountAnswer {
+	plan := h.Plans[account.Plan]
+	return accountAnswer{Envelope: response.Succeeded(), Account: accountRecord{
+		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,
+		ExpirationDate: cmp.Or(account.ExpirationDate, never) + endOfDay,
+		Counters: map[string]counterRecord{
+			"urls":       {Count: counters.URLs, Limit: plan.URLs},
+			"month_urls": {Count: counters.MonthURLs, Limit: plan.MonthURLs},
+		},
+	}}
+}
+
+// plan is what the account that asks may use.
+func (h *Handler) plan(c *request.Context) domain.Plan { return h.Plans[c.Account.Plan] }
+
+// Meter counts an API call, or refuses it when the day's calls are used.
+func (h *Handler) Meter(c *request.Context) error {
+	limit := h.plan(c).DayCalls
+	if h.Calls.Count(c.Account.ID.String(), limit) {
+		return nil
+	}
+	now := h.AsOf.Now().UTC()
+	return &apierror.Error{
+		Code: apierror.CodeCallLimit, Details: fmt.Sprintf("The account's %d API calls of this day are used, more follow at 00:00 UTC", limit),
+		RetryAfter: now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
+	}
+}

@@ -1,0 +1,83 @@
+package bulk
+
+import (
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/record"
+)
+
+// undoAnswer answers a call that undid a batch.
+type undoAnswer struct {
+	response.Envelope
+	Undo undoRecord      `json:"undo"`
+	URLs []record.Failed `json:"urls"` // that were left as they are, as many as a page of a list may have
+}
+
+type undoRecord struct {
+	Batch   string `json:"batch"`
+	Undone  int    `json:"undone"` // URLs that are as they were before the batch
+	Refused int    `json:"refused"`
+}
+
+// Undo undoes what a call changed. What interrupts it leaves the first URLs undone and the others not; the same
+// call again does the rest.
+func (b *Changes) Undo(c *request.Context) (any, error) {
+	batch, err := uuid.Parse(c.Param("id"))
+	if err != nil {
+		return nil, apierror.WrongInput("The id of a batch is a UUID, not %q", c.Param("id"))
+	}
+	r, err := b.cfg.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	op, end, err := b.begin(c)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	answer := undoAnswer{Envelope: response.Succeeded(), Undo: undoRecord{Batch: batch.String()}, URLs: []record.Failed{}}
+	for after := uuid.Nil; ; {
+		ids, err := b.cfg.Queries.BatchLinks(c.Context(), c.Account.ID, batch, after, portion)
+		if err != nil {
+			return nil, apierror.Unavailable(err)
+		}
+		if len(ids) == 0 {
+			break
+		}
+		after = ids[len(ids)-1]
+		texts := make([]string, len(ids))
+		for i, id := range ids {
+			texts[i] = id.String()
+		}
+		outcomes := b.cfg.Commands.UndoBatch(c.Context(), r, batch.String(), texts)
+		if err := op.changed(outcomes); err != nil {
+			return nil, err
+		}
+		b.addUndone(&answer, outcomes)
+	}
+	if answer.Undo.Undone+answer.Undo.Refused == 0 {
+		return nil, &apierror.Error{Code: apierror.CodeURLNotFound, Details: "There is no URL of this account that a batch with this id changed"}
+	}
+	b.cfg.Waiter.Settle(c, op.last)
+	return answer, nil
+}
+
+func (b *Changes) addUndone(answer *undoAnswer, outcomes []commands.URLOutcome) {
+	for _, outcome := range outcomes {
+		if outcome.Err == nil {
+			answer.Undo.Undone++
+			continue
+		}
+		answer.Undo.Refused++
+		if len(answer.URLs) < b.cfg.MaxFailed {
+			refused, _ := apierror.Refusal(outcome.Err) // others have interrupted
+			answer.URLs = append(answer.URLs, record.Failed{
+				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL, Error: response.NewItemError(refused),
+			})
+		}
+	}
+}

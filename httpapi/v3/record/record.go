@@ -1,0 +1,139 @@
+// Package record has URLs in the form in which the API shows them.
+package record
+
+import (
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/queries"
+)
+
+// URL is a URL as the API shows it.
+type URL struct {
+	Hash                 string              `json:"hash"`
+	LongURL              string              `json:"long_url"`
+	ShortURL             string              `json:"short_url"`
+	ShortURLWithProtocol string              `json:"short_url_with_protocol"`
+	TotalClicks          int64               `json:"total_clicks"`
+	UniqueClicks         int64               `json:"unique_clicks"`
+	LastVisit            *response.Timestamp `json:"last_visit"`
+	Visited              bool                `json:"visited"`
+	EmailStats           bool                `json:"email_stats"`
+	Protected            bool                `json:"protected"`
+	Ping                 bool                `json:"ping"`
+	Archived             bool                `json:"archived"`
+	Note                 string              `json:"note"`
+	ExpirationDate       *string             `json:"expiration_date"`
+	MaxClicks            int64               `json:"max_clicks"`
+	Tags                 []string            `json:"tags"`
+	CreatedAt            response.Timestamp  `json:"created_at"`
+	ModifiedAt           response.Timestamp  `json:"modified_at"`
+	Links                links               `json:"links"`
+	Error                *response.ItemError `json:"error,omitempty"` // of creations and edits
+}
+
+type links struct {
+	QRSmall string `json:"qr_small"`
+	QRBig   string `json:"qr_big"`
+}
+
+// Failed is an item of a batch that was refused.
+type Failed struct {
+	Hash       string              `json:"hash,omitempty"` // of the URL to edit
+	LongURL    *string             `json:"long_url"`
+	CustomHash *string             `json:"custom_hash"`
+	Error      *response.ItemError `json:"error"`
+}
+
+// Builder makes the records of URLs.
+type Builder struct {
+	Base    shortlink.Base
+	Queries *queries.DB
+	Waiter  *catchup.Waiter
+	Logger  *slog.Logger
+}
+
+// Of returns the record of a URL that the read models have.
+func (b *Builder) Of(c *request.Context, link queries.Link) URL {
+	base := b.Base.Of(c.Request)
+	short := base + "/" + link.Hash
+	_, host, _ := strings.Cut(base, "://")
+	r := URL{
+		Hash: link.Hash, LongURL: link.LongURL, ShortURL: host + "/" + link.Hash, ShortURLWithProtocol: short,
+		TotalClicks: link.TotalClicks, UniqueClicks: link.UniqueClicks, LastVisit: (*response.Timestamp)(link.LastVisit),
+		Visited: link.Visited, EmailStats: link.EmailStats, Protected: link.Protected, Ping: link.Ping,
+		Archived: link.Archived, Note: link.Note, MaxClicks: link.MaxClicks, Tags: link.Tags,
+		CreatedAt: response.Timestamp(link.CreatedAt), ModifiedAt: response.Timestamp(link.ModifiedAt),
+		Links: links{
+			QRSmall: short + shortlink.QRPath + "?size=" + shortlink.QRSmall,
+			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
+		},
+	}
+	if link.ExpirationDate != "" {
+		r.ExpirationDate = &link.ExpirationDate
+	}
+	if r.Tags == nil {
+		r.Tags = []string{}
+	}
+	return r
+}
+
+// Written returns the record of a URL that a command made or changed.
+func (b *Builder) Written(c *request.Context, link queries.Link) URL {
+	r := b.Of(c, link)
+	r.Error = response.NewItemError(apierror.Failure{})
+	return r
+}
+
+// LinkOf returns the link as its command left it. The write side counts no clicks.
+func LinkOf(outcome commands.URLOutcome) queries.Link {
+	u := outcome.URL
+	return queries.Link{
+		Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, EmailStats: u.EmailStats, Ping: u.Ping, Protected: u.Protected,
+		Archived: u.Archived, ExpirationDate: u.ExpirationDate, MaxClicks: u.MaxClicks, Tags: outcome.Labels,
+		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt,
+	}
+}
+
+// Counted returns the links of the outcomes with the clicks that the read model has for them. Everything else is
+// as the commands left it, also where the read model lags behind. Without the read model the clicks are missing: the
+// write is done, and its client must learn so.
+func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
+	links := make([]queries.Link, len(outcomes))
+	ids := make([]uuid.UUID, 0, len(outcomes))
+	for i, outcome := range outcomes {
+		links[i] = LinkOf(outcome)
+		if id, err := uuid.Parse(outcome.URL.ID); err == nil {
+			links[i].ID = id
+			ids = append(ids, id)
+		}
+	}
+	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }) {
+		b.Waiter.AwaitClicks(c, catchup.Links) // they may be newer than what such a write has waited for
+	}
+	seen, err := b.Queries.LinksByID(c.Context(), ids)
+	if err != nil {
+		b.Logger.WarnContext(c.Context(), "write answered without its clicks", slog.String("request", c.ID), slog.Any("error", err))
+	}
+	for i, outcome := range outcomes {
+		known, ok := seen[links[i].ID]
+		if !ok {
+			continue
+		}
+		links[i].TotalClicks, links[i].UniqueClicks = known.TotalClicks, known.UniqueClicks
+		links[i].LastVisit, links[i].Visited = known.LastVisit, known.Visited
+		if outcome.Labels == nil { // a repeated creation may know no more than ids
+			links[i].Tags = known.Tags
+		}
+	}
+	return links
+}

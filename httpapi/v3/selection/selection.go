@@ -1,0 +1,108 @@
+// Package selection reads what a call means by its path and its parameters: which URLs, and which
+// page of a list.
+package selection
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"linkledger/commands/hashes"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/queries/tagexpr"
+)
+
+// URLs is the URLs that a call means by its parameters.
+type URLs struct {
+	Hashes []string      // each once; nil: not given
+	Tags   *tagexpr.Expr // nil: not given
+}
+
+// Read reads the parameters hashes and tags.
+func Read(query url.Values, limit int) (URLs, error) {
+	var chosen URLs
+	var err error
+	for _, name := range []string{"hashes", "tags"} {
+		if len(query[name]) > 1 { // half of a selection would be another
+			return URLs{}, apierror.WrongInput("%s is given more than once", name)
+		}
+	}
+	if chosen.Hashes, err = readHashes(query.Get("hashes"), limit); err != nil {
+		return URLs{}, err
+	}
+	if expression := query.Get("tags"); expression != "" {
+		if chosen.Tags, err = tagexpr.Parse(expression); err != nil {
+			return URLs{}, apierror.WrongInput("tags cannot be read %v", err)
+		}
+	}
+	return chosen, nil
+}
+
+// readHashes reads a list of hashes with commas between them.
+func readHashes(list string, limit int) ([]string, error) {
+	if list == "" {
+		return nil, nil
+	}
+	chosen := []string{}
+	for hash := range strings.SplitSeq(list, ",") {
+		hash = strings.TrimSpace(hash)
+		if hash == "" || slices.Contains(chosen, hash) {
+			continue
+		}
+		if len(chosen) == limit { // before anything is looked at, however long the list
+			return nil, TooMany(limit, "more")
+		}
+		chosen = append(chosen, hash)
+	}
+	if len(chosen) == 0 {
+		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "hashes names no hash"}
+	}
+	for _, hash := range chosen {
+		if !hashes.Valid(hash) {
+			return nil, invalidHash(hash)
+		}
+	}
+	return chosen, nil
+}
+
+// ForChange returns the URLs that a call changes. Unlike a list, it does not combine hashes and tags.
+func ForChange(c *request.Context, limit int) (URLs, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return URLs{}, err
+	}
+	chosen, err := Read(query, limit)
+	if err == nil && chosen.Hashes != nil && chosen.Tags != nil {
+		err = apierror.WrongInput("Give either hashes or tags")
+	}
+	return chosen, err
+}
+
+// TooMany refuses a call that carries more URLs than it may.
+func TooMany(limit int, got string) error {
+	return &apierror.Error{Code: apierror.CodeBatchLimit, Details: fmt.Sprintf(
+		"One call may carry %s, not %s", apierror.Count(int64(limit), "URL"), got)}
+}
+
+func invalidHash(hash string) error {
+	return &apierror.Error{Code: apierror.CodeInvalidHash, Details: fmt.Sprintf("A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -, not %q", hash)}
+}
+
+// PathHash returns the hash that a path names. Selections by parameters have no place beside it.
+func PathHash(c *request.Context) (string, error) {
+	hash := c.Param("hash")
+	if !hashes.Valid(hash) {
+		return "", invalidHash(hash)
+	}
+	query, err := decode.Query(c)
+	if err != nil {
+		return "", err
+	}
+	if query.Get("hashes") != "" || query.Get("tags") != "" {
+		return "", apierror.WrongInput("The path names one URL already, leave out hashes and tags")
+	}
+	return hash, nil
+}

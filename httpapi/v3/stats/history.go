@@ -1,0 +1,92 @@
+package stats
+
+import (
+	"github.com/google/uuid"
+
+	"linkledger/commands/audit"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/selection"
+)
+
+// maxHistoryLinks bounds how many links that lived under one hash are followed for one call.
+const maxHistoryLinks = 100
+
+// historyAnswer answers calls about the history of a hash.
+type historyAnswer struct {
+	response.Envelope
+	History historyRecord `json:"history"`
+	Page    response.Page `json:"page"` // of the events
+}
+
+type historyRecord struct {
+	audit.History
+
+	Links []lifeRecord `json:"links"`
+}
+
+// lifeRecord is the outline of one link.
+type lifeRecord struct {
+	audit.LinkLife
+
+	DailyClicks map[string]dayRecord `json:"daily_clicks"` // since the last reset
+}
+
+// History answers with a page of what happened to a hash and to the account's links that ever lived under it.
+func (h *Handler) History(c *request.Context) (any, error) {
+	hash, err := selection.PathHash(c)
+	if err != nil {
+		return nil, err
+	}
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	list, err := h.Pages.Read(query)
+	if err != nil {
+		return nil, err
+	}
+	history, err := h.Audit.History(c.Context(), audit.HistoryQuery{
+		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset, Limit: list.Limit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	lives, err := h.lives(c, history.Links)
+	if err != nil {
+		return nil, err
+	}
+	return historyAnswer{
+		Envelope: response.Succeeded(), History: historyRecord{History: history, Links: lives},
+		Page: response.Page{ResultsCount: len(history.Entries), TotalCount: int64(history.Total), Offset: list.Offset},
+	}, nil
+}
+
+// lives returns the outlines of links with their clicks.
+func (h *Handler) lives(c *request.Context, links []audit.LinkLife) ([]lifeRecord, error) {
+	ids := make([]uuid.UUID, len(links))
+	for i, link := range links {
+		var err error
+		if ids[i], err = uuid.Parse(link.ID); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) > 0 {
+		h.Waiter.AwaitClicks(c, catchup.Links)
+	}
+	clicks, err := h.Queries.DailyClicks(c.Context(), ids)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	lives := make([]lifeRecord, len(links))
+	for i, link := range links {
+		lives[i] = lifeRecord{LinkLife: link, DailyClicks: make(map[string]dayRecord)}
+		for _, day := range clicks[ids[i]] {
+			lives[i].DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
+		}
+	}
+	return lives, nil
+}

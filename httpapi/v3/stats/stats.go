@@ -1,0 +1,74 @@
+// Package stats answers calls about what happened to URLs: clicks by day and by what they tell of
+// visitors, and the history.
+package stats
+
+import (
+	"linkledger/commands"
+	"linkledger/commands/audit"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/bulk"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/selection"
+	"linkledger/queries"
+)
+
+// Handler answers calls about what happened to URLs.
+type Handler struct {
+	Commands *commands.Handler
+	Audit    *audit.Reader
+	Queries  *queries.DB
+	Changes  *bulk.Changes
+	Waiter   *catchup.Waiter
+	Pages    selection.PageSizes
+}
+
+// statsAnswer answers calls about clicks.
+type statsAnswer struct {
+	response.Envelope
+	Stats []statsRecord `json:"stats"`
+}
+
+type statsRecord struct {
+	Hash         string               `json:"hash"`
+	TotalClicks  int64                `json:"total_clicks"`
+	UniqueClicks int64                `json:"unique_clicks"`
+	DailyClicks  map[string]dayRecord `json:"daily_clicks"` // by day, YYYY-MM-DD, UTC; days without clicks are left out
+}
+
+type dayRecord struct {
+	Total  int64 `json:"total"`
+	Unique int64 `json:"unique"`
+}
+
+// Read answers with the clicks on a URL, by day.
+func (h *Handler) Read(c *request.Context) (any, error) {
+	hash, err := selection.PathHash(c)
+	if err != nil {
+		return nil, err
+	}
+	h.Waiter.AwaitClicks(c, catchup.Links)
+	stats, err := h.Queries.StatsByHash(c.Context(), c.Account.ID, hash)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	r := statsRecord{
+		Hash: stats.Hash, TotalClicks: stats.TotalClicks, UniqueClicks: stats.UniqueClicks,
+		DailyClicks: make(map[string]dayRecord, len(stats.Daily)),
+	}
+	for _, day := range stats.Daily {
+		r.DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
+	}
+	return statsAnswer{Envelope: response.Succeeded(), Stats: []statsRecord{r}}, nil
+}
+
+// ResetOne makes the clicks on the URL that the path names count from zero.
+func (h *Handler) ResetOne(c *request.Context) (any, error) {
+	return h.Changes.One(c, h.Commands.ResetStats)
+}
+
+// Reset makes the clicks on the URLs that the parameters select count from zero.
+func (h *Handler) Reset(c *request.Context) (any, error) {
+	return h.Changes.All(c, h.Commands.ResetStats)
+}

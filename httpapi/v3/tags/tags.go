@@ -1,0 +1,112 @@
+// Package tags answers calls about the tags of an account.
+package tags
+
+import (
+	"linkledger/commands"
+	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/write"
+	"linkledger/queries"
+)
+
+// Handler answers calls about tags.
+type Handler struct {
+	Commands  *commands.Handler
+	Queries   *queries.DB
+	Requests  *write.Requests
+	Waiter    *catchup.Waiter
+	BodyLimit int64 // bytes
+}
+
+// tagsAnswer answers calls about tags.
+type tagsAnswer struct {
+	response.Envelope
+	Tags []tagRecord `json:"tags"`
+}
+
+type tagRecord struct {
+	Label string `json:"label"`
+}
+
+// tagPayload is the body of calls that write a tag.
+type tagPayload struct {
+	Label *string `name:"label" validate:"required"`
+}
+
+// List answers with all tags of the account.
+func (h *Handler) List(c *request.Context) (any, error) {
+	tags, err := h.Queries.Tags(c.Context(), c.Account.ID)
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	answer := tagsAnswer{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
+	for i, tag := range tags {
+		answer.Tags[i] = tagRecord{Label: tag.Label}
+	}
+	return answer, nil
+}
+
+// Create creates a tag.
+func (h *Handler) Create(c *request.Context) (any, error) {
+	label, r, err := h.readTag(c)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := h.Commands.CreateTag(c.Context(), r, label)
+	if err != nil {
+		return nil, err
+	}
+	return h.writtenTag(c, outcome), nil
+}
+
+// Rename renames the tag that the path names.
+func (h *Handler) Rename(c *request.Context) (any, error) {
+	label, r, err := h.readTag(c)
+	if err != nil {
+		return nil, err
+	}
+	outcome, err := h.Commands.RenameTag(c.Context(), r, c.Param("label"), label)
+	if err != nil {
+		return nil, err
+	}
+	return h.writtenTag(c, outcome), nil
+}
+
+// Delete deletes the tag that the path names.
+func (h *Handler) Delete(c *request.Context) (any, error) {
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	position, err := h.Commands.DeleteTag(c.Context(), r, c.Param("label"))
+	if err != nil {
+		return nil, err
+	}
+	h.Waiter.Settle(c, catchup.Written{Tags: position.Commit})
+	return response.Succeeded(), nil
+}
+
+func (h *Handler) readTag(c *request.Context) (string, domain.Request, error) {
+	body, err := decode.Body(c, h.BodyLimit)
+	if err != nil {
+		return "", domain.Request{}, err
+	}
+	payload := tagPayload{Label: body.Text("label")}
+	if body.Err != nil {
+		return "", domain.Request{}, body.Err
+	}
+	if err := decode.Check(payload, body.Path); err != nil {
+		return "", domain.Request{}, err
+	}
+	r, err := h.Requests.Begin(c)
+	return *payload.Label, r, err
+}
+
+func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsAnswer {
+	h.Waiter.Settle(c, catchup.Written{Tags: outcome.Position.Commit})
+	return tagsAnswer{Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
+}

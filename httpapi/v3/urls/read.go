@@ -1,0 +1,127 @@
+package urls
+
+import (
+	"cmp"
+	"errors"
+	"strings"
+	"time"
+
+	"linkledger/commands/audit"
+	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/asof"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/selection"
+	"linkledger/queries"
+	"linkledger/queries/linklist"
+)
+
+// orders are the values of order_by.
+var orders = map[string]linklist.Order{
+	"created": linklist.NewestFirst, "modified": linklist.ModifiedFirst, "clicks": linklist.ClicksFirst, "hash": linklist.ByHash,
+}
+
+// listQuery reads the parameters of a list.
+func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return linklist.Query{}, err
+	}
+	chosen, err := selection.Read(query, h.Limits.Items)
+	if err != nil {
+		return linklist.Query{}, err
+	}
+	order, reverse := strings.CutPrefix(cmp.Or(query.Get("order_by"), "created"), "-")
+	sorting, known := orders[order]
+	if !known {
+		return linklist.Query{}, apierror.WrongInput("order_by must be created, modified, clicks or hash, with a - before it to reverse, not %q", order)
+	}
+	list, err := h.Pages.Read(query)
+	if err != nil {
+		return linklist.Query{}, err
+	}
+	at, err := h.AsOf.Time(c, query)
+	if err != nil {
+		return linklist.Query{}, err
+	}
+	return linklist.Query{
+		At: at, Account: c.Account.ID, Hashes: chosen.Hashes, Search: query.Get("search"), Tags: chosen.Tags,
+		Order: sorting, Reverse: reverse, Offset: list.Offset, Limit: list.Limit,
+	}, nil
+}
+
+// List answers with a page of the URLs that the parameters select.
+func (h *Handler) List(c *request.Context) (any, error) {
+	list, err := h.listQuery(c)
+	if err != nil {
+		return nil, err
+	}
+	h.awaitClicksUntil(c, list.At)
+	found, err := h.Lists.Links(c.Context(), list)
+	if errors.Is(err, linklist.ErrNoPast) {
+		return nil, apierror.WrongInput("With at, URLs can be neither ordered by clicks nor chosen by visited")
+	}
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	answer := urlsAnswer{
+		Envelope: response.Succeeded(), URLs: make([]any, len(found.Links)),
+		Page: &response.Page{ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset},
+		Past: asof.PastOf(list.At),
+	}
+	for i, link := range found.Links {
+		answer.URLs[i] = h.Records.Of(c, link)
+	}
+	return answer, nil
+}
+
+// Read answers with the URL that the path names, now or at a moment.
+func (h *Handler) Read(c *request.Context) (any, error) {
+	hash, err := selection.PathHash(c)
+	if err != nil {
+		return nil, err
+	}
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	at, err := h.AsOf.Time(c, query)
+	if err != nil {
+		return nil, err
+	}
+	h.awaitClicksUntil(c, at)
+	var link queries.Link
+	if at.IsZero() {
+		link, err = h.Queries.LinkByHash(c.Context(), c.Account.ID, hash)
+	} else {
+		link, err = h.Queries.LinkAt(c.Context(), c.Account.ID, hash, at)
+		if errors.Is(err, queries.ErrNotFound) {
+			return nil, h.gone(c, hash, at)
+		}
+	}
+	if err != nil {
+		return nil, apierror.Unavailable(err)
+	}
+	return urlsAnswer{
+		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)}, Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
+	}, nil
+}
+
+// awaitClicksUntil waits for the clicks of this node where those of a moment may be among them; zero: now.
+func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
+	if at.IsZero() || asof.ClicksUntil(at).After(h.AsOf.Now()) {
+		h.Waiter.AwaitClicks(c, catchup.Links)
+	}
+}
+
+// gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log knows alone.
+func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
+	_, err := h.Audit.LinkAsOf(c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()})
+	if apierror.RefusedAs(err, domain.URLNotFound) {
+		return err
+	}
+	return queries.ErrNotFound // which is so also where the log can't be asked
+}

@@ -1,0 +1,43 @@
+package urls
+
+import (
+	"linkledger/commands"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/selection"
+)
+
+// Restore undoes the deletion of the URL that the path names, or makes it as it was in an earlier version.
+func (h *Handler) Restore(c *request.Context) (any, error) {
+	hash, err := selection.PathHash(c)
+	if err != nil {
+		return nil, err
+	}
+	body, err := decode.Body(c, h.Limits.Body)
+	if err != nil {
+		return nil, err
+	}
+	for name := range body.Values {
+		if name != "version" { // a version that is misspelled would undo a deletion instead
+			return nil, apierror.WrongInput("A restore takes a version, not %q", name)
+		}
+	}
+	restore := commands.RestoreURL{Hash: hash, Version: body.Integer("version")}
+	if body.Err != nil {
+		return nil, body.Err
+	}
+	r, err := h.Requests.Begin(c)
+	if err != nil {
+		return nil, err
+	}
+	outcome := h.Commands.RestoreURL(c.Context(), r, restore)
+	if outcome.Err != nil {
+		return nil, outcome.Err
+	}
+	h.Waiter.Settle(c, catchup.Written{URLs: outcome.Position.Commit})
+	link := h.Records.Counted(c, []commands.URLOutcome{outcome})[0]
+	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
+}

@@ -1,0 +1,59 @@
+// Package urls answers calls about URLs: it creates, lists, reads, edits, deletes and restores
+// them.
+package urls
+
+import (
+	"log/slog"
+
+	"linkledger/commands"
+	"linkledger/commands/audit"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/v3/asof"
+	"linkledger/httpapi/v3/bulk"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/payload"
+	"linkledger/httpapi/v3/record"
+	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/write"
+	"linkledger/queries"
+	"linkledger/queries/linklist"
+)
+
+// Handler answers calls about URLs.
+type Handler struct {
+	Commands *commands.Handler
+	Audit    *audit.Reader
+	Queries  *queries.DB
+	Lists    *linklist.Reader
+	Requests *write.Requests
+	Changes  *bulk.Changes
+	Records  *record.Builder
+	Waiter   *catchup.Waiter
+	AsOf     asof.Reader
+
+	Limits payload.Limits
+	Pages  selection.PageSizes
+	Logger *slog.Logger
+}
+
+// urlsAnswer answers all calls about URLs.
+type urlsAnswer struct {
+	response.Envelope
+	URLs []any          `json:"urls"` // record.URL or record.Failed
+	Page *response.Page `json:"page,omitempty"`
+	Past *asof.Past     `json:"past,omitempty"`
+}
+
+// writtenURLs answers a call that wrote URLs, each item with its record or its error.
+func (h *Handler) writtenURLs(c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link) urlsAnswer {
+	answer := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
+	for i, item := range items {
+		if item.Err != nil {
+			answer.URLs[i] = payloads[i].Failed(response.NewItemError(response.Report(c, h.Logger, item.Err)))
+			continue
+		}
+		answer.URLs[i] = h.Records.Written(c, links[i])
+	}
+	return answer
+}

@@ -1,0 +1,120 @@
+// Package v3 is version 3 of the REST API: its routes, what every call passes before it is
+// answered, and the wiring of the packages below, each of which answers calls about one thing.
+package v3
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/commands/audit"
+	"linkledger/commands/clicks"
+	"linkledger/commands/domain"
+	"linkledger/commands/metering"
+	"linkledger/httpapi/auth"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/shortlink"
+	"linkledger/httpapi/v3/account"
+	"linkledger/httpapi/v3/asof"
+	"linkledger/httpapi/v3/bulk"
+	"linkledger/httpapi/v3/catchup"
+	"linkledger/httpapi/v3/payload"
+	"linkledger/httpapi/v3/record"
+	"linkledger/httpapi/v3/selection"
+	"linkledger/httpapi/v3/stats"
+	"linkledger/httpapi/v3/tags"
+	"linkledger/httpapi/v3/urls"
+	"linkledger/httpapi/v3/write"
+	"linkledger/queries"
+	"linkledger/queries/cache"
+	"linkledger/queries/linklist"
+)
+
+// Config of the API. All fields are required, but for Plans and Base.
+type Config struct {
+	Commands *commands.Handler
+	Audit    *audit.Reader
+	Queries  *queries.DB
+	Lists    *linklist.Reader
+	Accounts *cache.Accounts
+	Clicks   *clicks.Recorder // of this node; nil: none
+	Calls    *metering.Meter
+	Plans    map[string]domain.Plan // by name
+
+	// Wait, Demand and Overtake wait for the read models, see catchup.Waiter.
+	Wait        func(ctx context.Context, projection string, position uint64) error
+	Demand      func(ctx context.Context, projection string, position uint64) error
+	Overtake    func(ctx context.Context, projection string, others ...string) error
+	WaitTimeout time.Duration
+
+	Pseudonyms *peer.Pseudonyms // of the addresses of callers
+	Proxies    peer.Proxies
+	Base       shortlink.Base
+
+	OperationTimeout time.Duration // of a change of any number of URLs
+	BodyLimit        int64         // bytes
+	GroupLimit       int           // items of one batch
+	PageSize         int           // of a list without limit
+	MaxPageSize      int
+	RedirectStatus   int
+
+	// LoginRefused learns why a call was refused for its credentials, in one of a few words.
+	LoginRefused func(reason string)
+
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// API answers the calls of the API.
+type API struct {
+	auth    *auth.Authenticator
+	account *account.Handler
+	changes *bulk.Changes
+	domains *domainHandler
+	stats   *stats.Handler
+	tags    *tags.Handler
+	urls    *urls.Handler
+}
+
+// New returns the API.
+func New(cfg Config) *API {
+	waiter := &catchup.Waiter{
+		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
+	}
+	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}
+	requests := &write.Requests{
+		Commands: cfg.Commands, Plans: cfg.Plans, Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies, Base: cfg.Base,
+	}
+	pages := selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}
+	changes := bulk.New(bulk.Config{
+		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Waiter: waiter,
+		Timeout: cfg.OperationTimeout, MaxHashes: cfg.GroupLimit, MaxFailed: cfg.MaxPageSize,
+	})
+	return &API{
+		auth: auth.New(auth.Config{
+			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
+		}),
+		account: &account.Handler{Queries: cfg.Queries, Calls: cfg.Calls, Plans: cfg.Plans, AsOf: asOf},
+		changes: changes,
+		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
+		stats: &stats.Handler{
+			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Changes: changes, Waiter: waiter, Pages: pages,
+		},
+		tags: &tags.Handler{
+			Commands: cfg.Commands, Queries: cfg.Queries, Requests: requests, Waiter: waiter, BodyLimit: cfg.BodyLimit,
+		},
+		urls: &urls.Handler{
+			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Changes: changes,
+			Records: &record.Builder{Base: cfg.Base, Queries: cfg.Queries, Waiter: waiter, Logger: cfg.Logger},
+			Waiter:  waiter, AsOf: asOf, Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit}, Pages: pages,
+			Logger: cfg.Logger,
+		},
+	}
+}
+
+// Operations returns how many changes of any number of URLs an account has under way or waiting on
+// this node.
+func (a *API) Operations(account uuid.UUID) int { return a.changes.Operations(account) }

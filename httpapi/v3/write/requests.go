@@ -1,0 +1,85 @@
+// Package write has what all calls that write share: the request that goes with their commands,
+// which a repeated call finds again, and the verdict on the outcomes of a batch.
+package write
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+
+	"github.com/google/uuid"
+
+	"linkledger/commands"
+	"linkledger/commands/destination"
+	"linkledger/commands/domain"
+	"linkledger/httpapi/apierror"
+	"linkledger/httpapi/decode"
+	"linkledger/httpapi/peer"
+	"linkledger/httpapi/request"
+	"linkledger/httpapi/response"
+	"linkledger/httpapi/shortlink"
+)
+
+// idempotencyKeys are the values of Idempotency-Key: 1 to 255 visible ASCII characters.
+var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
+
+// Requests makes the requests that go with commands.
+type Requests struct {
+	Commands   *commands.Handler
+	Plans      map[string]domain.Plan // by name
+	Pseudonyms *peer.Pseudonyms       // of the addresses of callers
+	Proxies    peer.Proxies
+	Base       shortlink.Base
+}
+
+// Begin returns what goes with the commands of a call, and tells the client by which id they can be undone. It is called
+// when the body has been read. Calls of one account that carry the same Idempotency-Key are the same command, and have to
+// be the same call.
+func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
+	r := domain.Request{
+		Account: c.Account.ID.String(),
+		Key:     c.Account.KeyID,
+		Address: q.Pseudonyms.Of(q.Proxies.ClientAddress(c.Request)),
+		ID:      c.ID,
+		Command: uuid.New(),
+		Plan:    q.Plans[c.Account.Plan],
+	}
+	if q.Base == "" {
+		// A host that no link can lead to makes no loop.
+		r.ShortHost, _ = destination.ShortHost(q.Base.Of(c.Request))
+	}
+	key := c.Request.Header.Get(request.HeaderIdempotencyKey)
+	if key != "" {
+		if !idempotencyKeys.MatchString(key) {
+			return domain.Request{}, apierror.WrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
+		}
+		r.Command = uuid.NewSHA1(c.Account.ID, []byte(c.Request.Method+"\n"+c.Request.URL.Path+"\n"+key))
+		r.Repeated = true
+	}
+	r.Batch = r.Command.String()
+	if r.Repeated {
+		content, err := contentOf(c)
+		if err != nil {
+			return domain.Request{}, err
+		}
+		if err := q.Commands.KeyCall(c.Context(), r, key, content); err != nil {
+			return domain.Request{}, err
+		}
+	}
+	c.Header().Set(response.HeaderBatchID, r.Batch)
+	return r, nil
+}
+
+// contentOf is what makes two calls the same: method, path, parameters, and the payload in whatever encoding its client
+// repeats it. A multipart body has another boundary each time.
+func contentOf(c *request.Context) ([]byte, error) {
+	query, err := decode.Query(c)
+	if err != nil {
+		return nil, err
+	}
+	content, err := json.Marshal([]any{c.Request.Method, c.Request.URL.Path, query.Encode(), c.Payload})
+	if err != nil {
+		return nil, fmt.Errorf("content of the call: %w", err)
+	}
+	return content, nil
+}
