@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A record at a moment is what the changes up to then, as history tells them, add up to: for random lives, at the time
-// of every event.
+// A record at a moment is what the changes up to then, as history tells them, add up to: for random
+// lives, at the time of every event.
 func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
@@ -64,7 +64,8 @@ func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 			}
 			u := found.Link
 			was := map[string]any{
-				"hash": u.Hash, "long_url": u.LongURL, "note": u.Note, "max_clicks": u.MaxClicks, "protected": u.Protected,
+				"hash": u.Hash, "long_url": u.LongURL, "note": u.Note, "max_clicks": u.MaxClicks,
+				"protected":       u.Protected,
 				"expiration_date": audit.Date(u.ExpirationDate), "tags": found.Labels,
 			}
 			if !reflect.DeepEqual(was, sum) {
@@ -85,33 +86,45 @@ func TestURLAt(t *testing.T) {
 	}
 	when := func(link, eventType string) time.Time {
 		history := s.history(t, audit.HistoryQuery{Hash: "one"})
-		i := slices.IndexFunc(history.Entries, func(e audit.Entry) bool { return e.Link == link && e.Type == eventType })
+		i := slices.IndexFunc(
+			history.Entries, func(e audit.Entry) bool { return e.Link == link && e.Type == eventType },
+		)
 		return history.Entries[i].Time
 	}
 	created, renamed := when(first.ID, "url.created.v1"), when(first.ID, "url.renamed.v1")
 	again, deleted := when(second.ID, "url.created.v1"), when(second.ID, "url.deleted.v1")
 	for at, want := range map[time.Time]audit.AsOf{
-		created: {Link: first, Since: created, Until: renamed}, renamed.Add(-1): {Link: first, Since: created, Until: renamed},
-		again: {Link: second, Since: again, Until: deleted},
+		created:         {Link: first, Since: created, Until: renamed},
+		renamed.Add(-1): {Link: first, Since: created, Until: renamed},
+		again:           {Link: second, Since: again, Until: deleted},
 	} {
 		got, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "one", Time: at, Account: "a"})
-		if err != nil || got.Link.ID != want.Link.ID || got.Link.LongURL != want.Link.LongURL || !got.Since.Equal(want.Since) || !got.Until.Equal(want.Until) {
+		if err != nil || got.Link.ID != want.Link.ID || got.Link.LongURL != want.Link.LongURL ||
+			!got.Since.Equal(want.Since) || !got.Until.Equal(want.Until) {
 			t.Errorf("at %s: %+v, %v; want %+v", at, got, err, want)
 		}
 	}
-	if now, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "two", Time: deleted.AddDate(1, 0, 0)}); err != nil || now.Link.ID != first.ID || !now.Until.IsZero() {
+	if now, err := s.LinkAsOf(ctx, audit.AsOfQuery{Hash: "two", Time: deleted.AddDate(1, 0, 0)}); err != nil ||
+		now.Link.ID != first.ID || !now.Until.IsZero() {
 		t.Errorf("now: %+v, %v", now, err)
 	}
 	for _, missing := range []struct {
 		query audit.AsOfQuery
 		want  string
 	}{
-		{audit.AsOfQuery{Hash: "one", Time: created.Add(-time.Second)}, `No URL had lived under the hash "one" by then`},
+		{
+			audit.AsOfQuery{Hash: "one", Time: created.Add(-time.Second)},
+			`No URL had lived under the hash "one" by then`,
+		},
 		{audit.AsOfQuery{Hash: "one", Time: renamed}, `The URL had moved from the hash "one" to "two"`},
-		{audit.AsOfQuery{Hash: "one", Time: deleted}, `The URL with the hash "one" had been deleted on ` + s.clock.Format(time.RFC3339)},
+		{
+			audit.AsOfQuery{Hash: "one", Time: deleted},
+			`The URL with the hash "one" had been deleted on ` + s.clock.Format(time.RFC3339),
+		},
 		{audit.AsOfQuery{Hash: "one", Time: created, Account: "b"}, `No URL had lived under the hash "one" by then`},
 	} {
-		if _, err := s.LinkAsOf(ctx, missing.query); domain.KindOf(err) != domain.URLNotFound || err.Error() != missing.want {
+		if _, err := s.LinkAsOf(ctx, missing.query); domain.KindOf(err) != domain.URLNotFound ||
+			err.Error() != missing.want {
 			t.Errorf("%+v: %v", missing.query, err)
 		}
 	}

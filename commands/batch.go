@@ -29,10 +29,14 @@ func ByHash(hashes ...string) []Ref {
 func (r Ref) key() string { return r.Hash + r.ID }
 
 // eachURL carries out the same about several links.
-func (h *Handler) eachURL(r domain.Request, refs []Ref, do func(r domain.Request, ref Ref) (URLOutcome, error)) []URLOutcome {
+func (h *Handler) eachURL(
+	r domain.Request, refs []Ref, do func(r domain.Request, ref Ref) (URLOutcome, error),
+) []URLOutcome {
 	outcomes := make([]URLOutcome, len(refs))
 	batch.Run(len(refs), func(i int) []string { return []string{refs[i].key()} }, func(i int) {
-		outcome, err := eventstore.Retry(func() (URLOutcome, error) { return do(r.Item(i), refs[i]) })
+		outcome, err := eventstore.Retry(
+			func() (URLOutcome, error) { return do(r.Item(i), refs[i]) },
+		)
 		outcome.Err = err
 		outcomes[i] = outcome
 	})
@@ -40,7 +44,10 @@ func (h *Handler) eachURL(r domain.Request, refs []Ref, do func(r domain.Request
 }
 
 // changeURL appends what decide makes of a link.
-func (h *Handler) changeURL(ctx context.Context, r domain.Request, ref Ref, decide func(domain.Link) ([]events.Event, error)) (URLOutcome, error) {
+func (h *Handler) changeURL(
+	ctx context.Context, r domain.Request, ref Ref,
+	decide func(domain.Link) ([]events.Event, error),
+) (URLOutcome, error) {
 	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
@@ -55,12 +62,18 @@ func (h *Handler) changeURL(ctx context.Context, r domain.Request, ref Ref, deci
 	return h.commit(ctx, r, url, loaded, changes)
 }
 
-// commit appends the changes of a link that was loaded. A hash that the link leaves by them is released.
-func (h *Handler) commit(ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, changes []events.Event) (URLOutcome, error) {
+// commit appends the changes of a link that was loaded. A hash that the link leaves by them is
+// released.
+func (h *Handler) commit(
+	ctx context.Context, r domain.Request, url domain.Link, loaded streams.History,
+	changes []events.Event,
+) (URLOutcome, error) {
 	if len(changes) == 0 {
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
 	}
-	appended, err := h.streams.Append(ctx, r, events.StreamURL+url.ID, loaded.Revision(), changes...)
+	appended, err := h.streams.Append(
+		ctx, r, events.StreamURL+url.ID, loaded.Revision(), changes...,
+	)
 	if err != nil {
 		return URLOutcome{}, err
 	}

@@ -14,20 +14,29 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// taggedLink stores an account with tags, of which a link under the hash "one" has the first, and returns the link's id.
+// taggedLink stores an account with tags, of which a link under the hash "one" has the first, and
+// returns the link's id.
 func taggedLink(t testing.TB, store *eventstore.Store, inAccount, onLink int) string {
 	t.Helper()
 	ids := make([]string, inAccount)
 	created := make([]events.Event, inAccount)
 	for i := range ids {
 		ids[i] = uuid.NewString()
-		created[i] = events.TagCreated{TagID: ids[i], Account: "a", Label: "tag " + strconv.Itoa(i), At: commandstest.At}
+		created[i] = events.TagCreated{
+			TagID: ids[i], Account: "a", Label: "tag " + strconv.Itoa(i), At: commandstest.At,
+		}
 	}
 	commandstest.AppendAll(t, store, events.StreamTags+"a", eventstore.NoStream, created...)
 	id := uuid.NewString()
-	commandstest.AppendAll(t, store, events.StreamHash+"one", eventstore.NoStream, events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: commandstest.At})
+	commandstest.AppendAll(
+		t, store, events.StreamHash+"one", eventstore.NoStream,
+		events.HashClaimed{Hash: "one", URLID: id, Account: "a", At: commandstest.At},
+	)
 	commandstest.AppendAll(t, store, events.StreamURL+id, eventstore.NoStream,
-		events.URLCreated{URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: commandstest.At})
+		events.URLCreated{
+			URLID: id, Account: "a", Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink],
+			At: commandstest.At,
+		})
 	return id
 }
 
@@ -40,7 +49,9 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 				id := taggedLink(b, s.store, tags, tags/4)
 				retargeted := make([]events.Event, changes)
 				for i := range retargeted {
-					retargeted[i] = events.URLRetargeted{LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At}
+					retargeted[i] = events.URLRetargeted{
+						LongURL: "https://example.com/" + strconv.Itoa(i), At: commandstest.At,
+					}
 				}
 				commandstest.AppendAll(b, s.store, events.StreamURL+id, 0, retargeted...)
 				for b.Loop() {

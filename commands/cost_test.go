@@ -13,7 +13,8 @@ import (
 	"linkledger/events"
 )
 
-// asked is a context that counts how often it is asked whether it has ended, and ends at one of these times.
+// asked is a context that counts how often it is asked whether it has ended, and ends at one of
+// these times.
 type asked struct {
 	context.Context
 
@@ -37,8 +38,8 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// What walks through events looks at its context for each of them, and does no more when the context has ended, wherever
-// that happens.
+// What walks through events looks at its context for each of them, and does no more when the
+// context has ended, wherever that happens.
 func TestLongReadsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -72,7 +73,9 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 			return s.RestoreURL(ctx, request("a"), RestoreURL{Hash: "one"}).Err
 		}},
 		"edit": {events: changes, do: func(ctx context.Context, s *stack) error {
-			return s.EditURLs(ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}}).Items[0].Err
+			return s.EditURLs(
+				ctx, request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: []string{"-tag 200"}}},
+			).Items[0].Err
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {

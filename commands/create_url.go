@@ -25,10 +25,11 @@ type CreateURL struct {
 	MaxClicks      int64
 	Tags           []string // labels; missing tags are created
 
-	// Unique asks for the account's link to LongURL: it is created only where there is none, and with CustomHash where
-	// that hash is free.
+	// Unique asks for the account's link to LongURL: it is created only where there is none, and
+	// with CustomHash where that hash is free.
 	Unique bool
-	// Known are ids of links of the account that led to LongURL when last seen, for Unique. They are looked at again.
+	// Known are ids of links of the account that led to LongURL when last seen, for Unique. They
+	// are looked at again.
 	Known []string
 }
 
@@ -37,8 +38,9 @@ type URLOutcome struct {
 	URL      domain.Link
 	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
-	Changed  bool  // by this call; false: the link was so already, perhaps by the call that this one repeats
-	Err      error // an *Error, or why the command could not be carried out
+	// by this call; false: the link was so already, perhaps by the call that this one repeats
+	Changed bool
+	Err     error // an *Error, or why the command could not be carried out
 }
 
 // URLsOutcome is what became of a batch: one outcome per item, in their order.
@@ -47,7 +49,8 @@ type URLsOutcome struct {
 	Tags  eventstore.Position // of the account's tags, as far as the batch touched them
 }
 
-// CreateURLs creates links, each for itself and concurrently. Of two items with the same custom hash the first wins.
+// CreateURLs creates links, each for itself and concurrently. Of two items with the same custom
+// hash the first wins.
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
@@ -119,7 +122,10 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 	return domain.CheckTagCount(item.Tags)
 }
 
-func (h *Handler) createURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *linkquota.Reservation) URLOutcome {
+func (h *Handler) createURL(
+	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
+	room *linkquota.Reservation,
+) URLOutcome {
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
@@ -137,9 +143,12 @@ func (h *Handler) createURL(ctx context.Context, r domain.Request, item CreateUR
 	return outcome
 }
 
-// tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link itself, is
-// ErrWrongRevision.
-func (h *Handler) tryCreateURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *linkquota.Reservation) (URLOutcome, error) {
+// tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link
+// itself, is ErrWrongRevision.
+func (h *Handler) tryCreateURL(
+	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
+	room *linkquota.Reservation,
+) (URLOutcome, error) {
 	id, earlier, err := h.newURL(ctx, r)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
@@ -154,7 +163,10 @@ func (h *Handler) tryCreateURL(ctx context.Context, r domain.Request, item Creat
 }
 
 // createWithID takes room and claims a hash for a new link, and creates it.
-func (h *Handler) createWithID(ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags, room *linkquota.Reservation) (URLOutcome, error) {
+func (h *Handler) createWithID(
+	ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags,
+	room *linkquota.Reservation,
+) (URLOutcome, error) {
 	at, err := room.Take(ctx, id, h.streams.Now())
 	if err != nil {
 		return URLOutcome{}, err
@@ -171,19 +183,26 @@ func (h *Handler) createWithID(ctx context.Context, r domain.Request, id string,
 		return URLOutcome{}, err
 	}
 	created := events.URLCreated{
-		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim), //nolint:gosec // a claim's revision is not negative
+		//nolint:gosec // a claim's revision is not negative
+		URLID: id, Account: r.Account, Hash: hash, ClaimRevision: uint64(claim),
 		LongURL: item.LongURL, Note: domain.TrimNote(item.Note), EmailStats: item.EmailStats,
-		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.IDs(item.Tags), At: at,
+		ExpirationDate: item.ExpirationDate, MaxClicks: item.MaxClicks, Tags: tags.IDs(item.Tags),
+		At: at,
 	}
-	appended, err := h.streams.Append(ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created)
+	appended, err := h.streams.Append(
+		ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created,
+	)
 	room.Used(err)
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	return URLOutcome{URL: domain.FoldLink([]events.Event{created}), Position: appended.Position, Changed: true}, nil
+	return URLOutcome{
+		URL: domain.FoldLink([]events.Event{created}), Position: appended.Position, Changed: true,
+	}, nil
 }
 
-// newURL returns the id for a new link, or the link that an earlier try of the same command has made.
+// newURL returns the id for a new link, or the link that an earlier try of the same command has
+// made.
 func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutcome, error) {
 	if !r.Repeated {
 		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
@@ -194,7 +213,8 @@ func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutc
 
 // derivedURL is newURL for a command whose tries share the id.
 func (h *Handler) derivedURL(
-	ctx context.Context, r domain.Request, load func(context.Context, string) (streams.History, error),
+	ctx context.Context, r domain.Request,
+	load func(context.Context, string) (streams.History, error),
 ) (string, URLOutcome, error) {
 	for attempt := range byte(eventstore.MaxAttempts) {
 		id := uuid.NewSHA1(r.Command, []byte{'u', attempt}).String()

@@ -29,9 +29,13 @@ type cutStack struct {
 func newCutStack(t *testing.T) *cutStack {
 	t.Helper()
 	server := eventstoretest.Serve(t)
-	s := &cutStack{stack: &stack{store: eventstoretest.Open(t, server.URL()), clock: commandstest.At}, url: server.URL()}
+	s := &cutStack{
+		stack: &stack{store: eventstoretest.Open(t, server.URL()), clock: commandstest.At}, url: server.URL(),
+	}
 	now := func() time.Time { return s.clock }
-	quotas := linkquota.New(linkquota.Config{Store: s.store, Now: now, Existing: (&limitedNodes{store: s.store}).existing})
+	quotas := linkquota.New(
+		linkquota.Config{Store: s.store, Now: now, Existing: (&limitedNodes{store: s.store}).existing},
+	)
 	s.build(Config{Quotas: quotas}, nil)
 	r := request("a")
 	s.link = s.create(t, r, CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: []string{"x"}})
@@ -82,7 +86,9 @@ func tellingOf(t *testing.T, s *cutStack) error {
 // taking has another account take the hash, long after it was claimed.
 func taking(t *testing.T, s *cutStack) error {
 	s.clock = s.clock.Add(time.Hour)
-	return s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.org/", CustomHash: "one"}}).Items[0].Err
+	return s.CreateURLs(
+		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.org/", CustomHash: "one"}},
+	).Items[0].Err
 }
 
 func finding(t *testing.T, s *cutStack) error {
@@ -105,7 +111,8 @@ func opening(t *testing.T, s *cutStack) error {
 	return err
 }
 
-// TestCutHistories cuts each kind of stream in every way. No command takes what is left for the whole.
+// TestCutHistories cuts each kind of stream in every way. No command takes what is left for the
+// whole.
 func TestCutHistories(t *testing.T) {
 	t.Parallel()
 	for family, tc := range map[string]struct {
@@ -207,13 +214,14 @@ func TestCutUsername(t *testing.T) {
 	}
 }
 
-// TestCutCounters cuts the streams whose last event says all. While it can be read, limits hold exactly; else nothing is
-// granted.
+// TestCutCounters cuts the streams whose last event says all. While it can be read, limits hold
+// exactly; else nothing is granted.
 func TestCutCounters(t *testing.T) {
 	t.Parallel()
 	for family, tc := range map[string]struct {
 		stream func(s *cutStack) string
-		use    func(t *testing.T, s *cutStack) error // an error that is no refusal by a limit: refused, and at most twice granted
+		// an error that is no refusal by a limit: refused, and at most twice granted
+		use func(t *testing.T, s *cutStack) error
 	}{
 		"allowance": {
 			func(s *cutStack) string { return events.StreamAllowance + s.link.ID },
@@ -234,7 +242,9 @@ func TestCutCounters(t *testing.T) {
 			func(*cutStack) string { return events.StreamQuota + "a" },
 			func(t *testing.T, s *cutStack) error {
 				t.Helper()
-				quotas := linkquota.New(linkquota.Config{Store: s.store, Existing: (&limitedNodes{store: s.store}).existing})
+				quotas := linkquota.New(
+					linkquota.Config{Store: s.store, Existing: (&limitedNodes{store: s.store}).existing},
+				)
 				node := NewHandler(Config{Streams: streams.New(streams.Config{Store: s.store}), Quotas: quotas})
 				r := request("a")
 				r.Plan = domain.Plan{URLs: 3} // with the link that there is
@@ -253,7 +263,8 @@ func TestCutCounters(t *testing.T) {
 				}
 				cut.Apply(t, s.url, tc.stream(s))
 				err := tc.use(t, s)
-				if want := domain.KindOf(err) == domain.URLLimitReached; want == cut.Hides || cut.Hides && !errors.Is(err, ErrCut) {
+				if want := domain.KindOf(err) == domain.URLLimitReached; want == cut.Hides ||
+					cut.Hides && !errors.Is(err, ErrCut) {
 					t.Errorf("use of a limit: %v", err)
 				}
 			})
@@ -261,8 +272,8 @@ func TestCutCounters(t *testing.T) {
 	}
 }
 
-// TestRepeatedCreationOfDeletedStream repeats a creation whose stream was deleted: the event store takes its append for the
-// first one, yet it is no success.
+// TestRepeatedCreationOfDeletedStream repeats a creation whose stream was deleted: the event store
+// takes its append for the first one, yet it is no success.
 func TestRepeatedCreationOfDeletedStream(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -275,7 +286,10 @@ func TestRepeatedCreationOfDeletedStream(t *testing.T) {
 			for _, unique := range []bool{false, true} {
 				r := request("a")
 				r.Command, r.Repeated = uuid.New(), true
-				item := CreateURL{LongURL: "https://example.com/r", CustomHash: "r" + map[bool]string{true: "u"}[unique], Unique: unique}
+				item := CreateURL{
+					LongURL: "https://example.com/r", CustomHash: "r" + map[bool]string{true: "u"}[unique],
+					Unique: unique,
+				}
 				created := s.create(t, r, item)
 				cut.Apply(t, s.url, events.StreamURL+created.ID)
 				if again := s.CreateURLs(t.Context(), r, []CreateURL{item}).Items[0]; !errors.Is(again.Err, ErrCut) {

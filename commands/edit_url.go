@@ -35,7 +35,8 @@ func (e EditURL) keys() []string {
 	return []string{e.key(), *e.CustomHash}
 }
 
-// EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their order.
+// EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their
+// order.
 func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
 	attach := make([][]string, len(edits))
@@ -77,12 +78,16 @@ func (o URLsOutcome) failed(err error) URLsOutcome {
 	return o
 }
 
-func (h *Handler) editURL(ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags) URLOutcome {
+func (h *Handler) editURL(
+	ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags,
+) URLOutcome {
 	change, err := h.changeOf(edit, tags)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
-	outcome, err := eventstore.Retry(func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) })
+	outcome, err := eventstore.Retry(
+		func() (URLOutcome, error) { return h.tryEditURL(ctx, r, edit.Ref, change, tags) },
+	)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -129,10 +134,12 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// changeOf returns the change that an edit asks for. The tags to attach are among the account's by now.
+// changeOf returns the change that an edit asks for. The tags to attach are among the account's by
+// now.
 func (h *Handler) changeOf(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
 	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: events.URLSettingsChanged{
-		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected, Archived: edit.Archived,
+		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected,
+		Archived:       edit.Archived,
 		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
 	}}
 	if edit.Note != nil {
@@ -144,14 +151,18 @@ func (h *Handler) changeOf(edit EditURL, tags domain.Tags) (domain.LinkChange, e
 	for _, label := range detach {
 		tag, ok := tags.ByLabel(label)
 		if !ok {
-			return domain.LinkChange{}, domain.Refuse(domain.TagNotFound, "There is no tag %q", label)
+			return domain.LinkChange{}, domain.Refuse(
+				domain.TagNotFound, "There is no tag %q", label,
+			)
 		}
 		change.Detach = append(change.Detach, tag.ID)
 	}
 	return change, nil
 }
 
-func (h *Handler) tryEditURL(ctx context.Context, r domain.Request, ref Ref, change domain.LinkChange, tags domain.Tags) (URLOutcome, error) {
+func (h *Handler) tryEditURL(
+	ctx context.Context, r domain.Request, ref Ref, change domain.LinkChange, tags domain.Tags,
+) (URLOutcome, error) {
 	url, loaded, err := h.find(ctx, r, ref)
 	if err != nil {
 		return URLOutcome{}, err
@@ -163,7 +174,9 @@ func (h *Handler) tryEditURL(ctx context.Context, r domain.Request, ref Ref, cha
 		return URLOutcome{}, err
 	}
 	if change.Hash != nil && *change.Hash != url.Hash {
-		if change.Claim, err = h.hashes.Claim(ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash)); err != nil {
+		if change.Claim, err = h.hashes.Claim(
+			ctx, r, *change.Hash, url.ID, url.SpentRevision(*change.Hash),
+		); err != nil {
 			return URLOutcome{}, err
 		}
 	}
@@ -171,7 +184,9 @@ func (h *Handler) tryEditURL(ctx context.Context, r domain.Request, ref Ref, cha
 }
 
 // find loads a live link of the account.
-func (h *Handler) find(ctx context.Context, r domain.Request, ref Ref) (domain.Link, streams.History, error) {
+func (h *Handler) find(
+	ctx context.Context, r domain.Request, ref Ref,
+) (domain.Link, streams.History, error) {
 	if ref.ID == "" {
 		return h.urlByHash(ctx, r, ref.Hash)
 	}
@@ -183,15 +198,22 @@ func (h *Handler) find(ctx context.Context, r domain.Request, ref Ref) (domain.L
 	if url.Account == r.Account && (url.Live() || loaded.Has(r.Command, events.StreamURL+ref.ID)) {
 		return url, loaded, nil
 	}
-	return domain.Link{}, streams.History{}, domain.Refuse(domain.URLNotFound, "There is no URL with the id %q", ref.ID)
+	return domain.Link{}, streams.History{}, domain.Refuse(
+		domain.URLNotFound, "There is no URL with the id %q", ref.ID,
+	)
 }
 
-// urlByHash loads the live link under a hash of the account, by way of the hash's own stream. A link that left the hash
-// by this very command is found too, so that a repeated command finds what it did.
-func (h *Handler) urlByHash(ctx context.Context, r domain.Request, hash string) (domain.Link, streams.History, error) {
+// urlByHash loads the live link under a hash of the account, by way of the hash's own stream. A
+// link that left the hash by this very command is found too, so that a repeated command finds what
+// it did.
+func (h *Handler) urlByHash(
+	ctx context.Context, r domain.Request, hash string,
+) (domain.Link, streams.History, error) {
 	missing := domain.Refuse(domain.URLNotFound, "There is no URL with the hash %q", hash)
 	if !hashes.Valid(hash) {
-		return domain.Link{}, streams.History{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return domain.Link{}, streams.History{}, domain.Refuse(
+			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
+		)
 	}
 	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {

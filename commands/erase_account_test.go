@@ -54,7 +54,8 @@ func (d *drawer) EraseAccountKey(_ context.Context, account string) error {
 	return nil
 }
 
-// sealing returns a stack whose notes are sealed, another one on the same log that remembers no key, and an account.
+// sealing returns a stack whose notes are sealed, another one on the same log that remembers no
+// key, and an account.
 func sealing(t *testing.T) (s, fresh *stack, keys *drawer, account string) {
 	t.Helper()
 	keys = &drawer{keys: make(map[string][]byte)}
@@ -71,19 +72,24 @@ func TestEraseAccount(t *testing.T) {
 	t.Parallel()
 	s, fresh, keys, account := sealing(t)
 	plain := newStackOn(s)
-	plain.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "never sealed"})
+	plain.create(
+		t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "never sealed"},
+	)
 	if _, err := s.edit(t, request(account), "one", EditURL{Note: new("first")}); err != nil {
 		t.Fatal(err)
 	}
 	edit := ownBatch(account)
-	if url, err := s.edit(t, edit, "one", EditURL{Note: new("second")}); err != nil || url.Note != "second" || url.NoteErased() {
+	if url, err := s.edit(t, edit, "one", EditURL{Note: new("second")}); err != nil || url.Note != "second" ||
+		url.NoteErased() {
 		t.Fatalf("edited to %+v, %v", url, err)
 	}
-	if loaded, err := s.store.Load(t.Context(), s.streamOf(t, "one")); err != nil || bytes.Contains(loaded[2].Data, []byte("second")) {
+	if loaded, err := s.store.Load(t.Context(), s.streamOf(t, "one")); err != nil ||
+		bytes.Contains(loaded[2].Data, []byte("second")) {
 		t.Fatalf("stored as %s, %v", loaded[2].Data, err)
 	}
 	wantTold(t, fresh.history(t, audit.HistoryQuery{Hash: "one"}).Entries[1:],
-		`url.created.v1 by "`+account+`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> never sealed`,
+		`url.created.v1 by "`+account+
+			`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> never sealed`,
 		`url.settings_changed.v1 by "`+account+`" note: never sealed -> first`,
 		`url.settings_changed.v1 by "`+account+`" note: first -> second`)
 
@@ -99,14 +105,16 @@ func TestEraseAccount(t *testing.T) {
 	if key, ok := keys.keys[account]; key != nil || !ok {
 		t.Error("the key is still there")
 	}
-	if outcome, err := s.RotateKey(t.Context(), request(""), "erin"); domain.KindOf(err) != domain.AccountGone || outcome.Key != "" {
+	if outcome, err := s.RotateKey(t.Context(), request(""), "erin"); domain.KindOf(err) != domain.AccountGone ||
+		outcome.Key != "" {
 		t.Errorf("an erased account has a new key: %+v, %v", outcome, err)
 	}
 	s.wantTypes(t, events.StreamAccount+account, "account.opened.v1", "account.erased.v1")
 	for name, s := range map[string]*stack{"who remembers the key": s, "who does not": fresh} {
 		entries := s.history(t, audit.HistoryQuery{Hash: "one", Account: account}).Entries[1:]
 		wantTold(t, entries,
-			`url.created.v1 by "`+account+`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> erased`,
+			`url.created.v1 by "`+account+
+				`" hash: <nil> -> one long_url: <nil> -> https://example.com/1 note: <nil> -> erased`,
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`,
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`)
 		if changes := entries[0].Changes; changes[1].Erased || !changes[2].Erased || !entries[2].Changes[0].Erased {
@@ -118,7 +126,9 @@ func TestEraseAccount(t *testing.T) {
 		}
 	}
 	fresh = s.again(Config{}, keys) // which remembers no key
-	if _, err := fresh.edit(t, request(account), "one", EditURL{Note: new("too late")}); domain.KindOf(err) != domain.AccountGone {
+	if _, err := fresh.edit(
+		t, request(account), "one", EditURL{Note: new("too late")},
+	); domain.KindOf(err) != domain.AccountGone {
 		t.Errorf("a note that comes later: %v", err)
 	}
 }
@@ -128,9 +138,13 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 	t.Parallel()
 	s, fresh, _, account := sealing(t)
 	plain := newStackOn(s)
-	plain.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "never sealed"})
+	plain.create(
+		t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "never sealed"},
+	)
 	edit := ownBatch(account)
-	if _, err := s.edit(t, edit, "one", EditURL{Note: new("sealed"), LongURL: new("https://example.com/2")}); err != nil {
+	if _, err := s.edit(
+		t, edit, "one", EditURL{Note: new("sealed"), LongURL: new("https://example.com/2")},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Erase(t.Context(), request(""), "erin"); err != nil {
@@ -142,10 +156,14 @@ func TestRestoreWithoutErasedNotes(t *testing.T) {
 	if outcome.Err != nil || outcome.URL.LongURL != "https://example.com/1" {
 		t.Fatalf("restored: %+v", outcome)
 	}
-	s.wantTypes(t, s.streamOf(t, "one"), "url.created.v1", "url.retargeted.v1", "url.settings_changed.v1", "url.retargeted.v1")
+	s.wantTypes(
+		t, s.streamOf(t, "one"), "url.created.v1", "url.retargeted.v1", "url.settings_changed.v1", "url.retargeted.v1",
+	)
 	undoing := ownBatch("")
 	undoing.Operator = true
-	if outcome := fresh.UndoBatch(t.Context(), undoing, operator.Batch, []string{outcome.URL.ID})[0]; outcome.Err != nil ||
+	if outcome := fresh.UndoBatch(
+		t.Context(), undoing, operator.Batch, []string{outcome.URL.ID},
+	)[0]; outcome.Err != nil ||
 		outcome.URL.LongURL != "https://example.com/2" {
 		t.Fatalf("undone: %+v", outcome)
 	}
@@ -167,7 +185,9 @@ func TestSealedNoteNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	s, fresh, keys, account := sealing(t)
 	s.create(t, request(account), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n"})
-	if _, err := newStackOn(s).History(t.Context(), audit.HistoryQuery{Hash: "one"}); !errors.Is(err, streams.ErrNoKeys) {
+	if _, err := newStackOn(s).History(
+		t.Context(), audit.HistoryQuery{Hash: "one"},
+	); !errors.Is(err, streams.ErrNoKeys) {
 		t.Errorf("without keys: %v", err)
 	}
 	delete(keys.keys, account)

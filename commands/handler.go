@@ -34,5 +34,7 @@ func NewHandler(cfg Config) *Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Handler{cfg: cfg, streams: cfg.Streams, hashes: hashes.New(cfg.Streams, cfg.ReservedHashes)}
+	return &Handler{
+		cfg: cfg, streams: cfg.Streams, hashes: hashes.New(cfg.Streams, cfg.ReservedHashes),
+	}
 }

@@ -58,7 +58,9 @@ func (s *stack) build(cfg Config, keys streams.NoteKeys) *stack {
 }
 
 func request(account string) domain.Request {
-	return domain.Request{Account: account, ID: "request", Batch: "batch", Key: "key", Address: "address", Command: uuid.New()}
+	return domain.Request{
+		Account: account, ID: "request", Batch: "batch", Key: "key", Address: "address", Command: uuid.New(),
+	}
 }
 
 func (s *stack) create(t *testing.T, r domain.Request, item CreateURL) domain.Link {
@@ -103,7 +105,10 @@ func TestCreateURLs(t *testing.T) {
 	outcome := s.CreateURLs(t.Context(), request("a"), []CreateURL{
 		{LongURL: "https://example.com/1", Tags: []string{"Red", "red", "blue"}},
 		{LongURL: "nonsense"},
-		{LongURL: "https://example.com/3", CustomHash: "mine", Note: "0123456789012345678901234-", MaxClicks: 5, ExpirationDate: "2027-01-01"},
+		{
+			LongURL: "https://example.com/3", CustomHash: "mine", Note: "0123456789012345678901234-", MaxClicks: 5,
+			ExpirationDate: "2027-01-01",
+		},
 	})
 	first, second, third := outcome.Items[0], outcome.Items[1], outcome.Items[2]
 	if first.Err != nil || !slices.Equal(first.Labels, []string{"Red", "blue"}) || !hashes.Valid(first.URL.Hash) {
@@ -112,7 +117,8 @@ func TestCreateURLs(t *testing.T) {
 	if domain.KindOf(second.Err) != domain.InvalidURL {
 		t.Errorf("second: %+v", second)
 	}
-	if third.Err != nil || third.URL.Hash != "mine" || third.URL.Note != "0123456789012345678901234" || third.URL.MaxClicks != 5 {
+	if third.Err != nil || third.URL.Hash != "mine" || third.URL.Note != "0123456789012345678901234" ||
+		third.URL.MaxClicks != 5 {
 		t.Errorf("third: %+v", third)
 	}
 	if outcome.Tags.Commit == 0 || !first.Position.After(outcome.Tags) {
@@ -129,7 +135,9 @@ func TestOneWinnerPerHash(t *testing.T) {
 	errs := make([]error, 64)
 	commandstest.Together(len(errs), func(i int) {
 		account := fmt.Sprintf("account-%d", i%4)
-		errs[i] = s.CreateURLs(t.Context(), request(account), []CreateURL{{LongURL: "https://example.com", CustomHash: "same"}}).Items[0].Err
+		errs[i] = s.CreateURLs(
+			t.Context(), request(account), []CreateURL{{LongURL: "https://example.com", CustomHash: "same"}},
+		).Items[0].Err
 	})
 	winners := 0
 	for _, err := range errs {
@@ -192,7 +200,9 @@ func TestEditAndDelete(t *testing.T) {
 	s := newStack(t)
 	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "one", Tags: []string{"x"}})
 
-	if _, err := s.edit(t, request("b"), "one", EditURL{Note: commandstest.Ptr("n")}); domain.KindOf(err) != domain.URLNotFound {
+	if _, err := s.edit(
+		t, request("b"), "one", EditURL{Note: commandstest.Ptr("n")},
+	); domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("another account: %v", err)
 	}
 	if _, err := s.edit(t, request("a"), "none", EditURL{}); domain.KindOf(err) != domain.URLNotFound {
@@ -201,10 +211,15 @@ func TestEditAndDelete(t *testing.T) {
 	if _, err := s.edit(t, request("a"), "no hash", EditURL{}); domain.KindOf(err) != domain.InvalidHash {
 		t.Errorf("impossible: %v", err)
 	}
-	if _, err := s.edit(t, request("a"), "one", EditURL{Tags: []string{"-y"}}); domain.KindOf(err) != domain.TagNotFound {
+	if _, err := s.edit(
+		t, request("a"), "one", EditURL{Tags: []string{"-y"}},
+	); domain.KindOf(err) != domain.TagNotFound {
 		t.Errorf("unknown tag: %v", err)
 	}
-	edited, err := s.edit(t, request("a"), "one", EditURL{CustomHash: commandstest.Ptr("two"), Tags: []string{"-x", "+y"}, Protected: commandstest.Ptr(true)})
+	edited, err := s.edit(
+		t, request("a"), "one",
+		EditURL{CustomHash: commandstest.Ptr("two"), Tags: []string{"-x", "+y"}, Protected: commandstest.Ptr(true)},
+	)
 	if err != nil || edited.Hash != "two" || len(edited.Tags) != 1 || edited.Tags[0] == url.Tags[0] {
 		t.Errorf("edited: %+v, %v", edited, err)
 	}
@@ -223,7 +238,9 @@ func TestEditAndDelete(t *testing.T) {
 	if err := s.DeleteURLs(t.Context(), request("a"), ByHash("two"))[0].Err; domain.KindOf(err) != domain.URLNotFound {
 		t.Errorf("deleted: %v", err)
 	}
-	taken := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}}).Items[0].Err
+	taken := s.CreateURLs(
+		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}},
+	).Items[0].Err
 	if domain.KindOf(taken) != domain.HashUnavailable {
 		t.Errorf("a deleted hash went to another account: %v", taken)
 	}
@@ -235,15 +252,21 @@ func TestBatches(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	for _, hash := range []string{"one", "two"} {
-		s.create(t, request("a"), CreateURL{LongURL: "https://example.com/" + hash, CustomHash: hash, Tags: []string{"x"}})
+		s.create(
+			t, request("a"), CreateURL{LongURL: "https://example.com/" + hash, CustomHash: hash, Tags: []string{"x"}},
+		)
 	}
 	edited := s.EditURLs(t.Context(), request("a"), []EditURL{
-		{Ref: Ref{Hash: "one"}, Tags: []string{"-x", "+y"}}, {Ref: Ref{Hash: "two"}, Tags: []string{"+a/b"}}, {Ref: Ref{Hash: "none"}}, {Ref: Ref{Hash: "one"}, Tags: []string{"x"}},
+		{Ref: Ref{Hash: "one"}, Tags: []string{"-x", "+y"}},
+		{Ref: Ref{Hash: "two"}, Tags: []string{"+a/b"}},
+		{Ref: Ref{Hash: "none"}},
+		{Ref: Ref{Hash: "one"}, Tags: []string{"x"}},
 	})
 	if got := edited.Items[3].Labels; edited.Items[0].Err != nil || !slices.Equal(got, []string{"y", "x"}) {
 		t.Errorf("edited: %+v", edited.Items)
 	}
-	if domain.KindOf(edited.Items[1].Err) != domain.InvalidLabel || domain.KindOf(edited.Items[2].Err) != domain.URLNotFound || edited.Tags.Commit == 0 {
+	if domain.KindOf(edited.Items[1].Err) != domain.InvalidLabel ||
+		domain.KindOf(edited.Items[2].Err) != domain.URLNotFound || edited.Tags.Commit == 0 {
 		t.Errorf("refused: %+v", edited)
 	}
 	reset, refs := request("a"), ByHash("one", "none", "two")
@@ -253,7 +276,10 @@ func TestBatches(t *testing.T) {
 			t.Errorf("reset: %+v", outcomes)
 		}
 	}
-	s.wantTypes(t, "url-"+edited.Items[0].URL.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1", "url.stats_reset.v1")
+	s.wantTypes(
+		t, "url-"+edited.Items[0].URL.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1", "url.tagged.v1",
+		"url.stats_reset.v1",
+	)
 	deleted := s.DeleteURLs(t.Context(), request("a"), ByHash("one", "two", "one"))
 	if deleted[0].Err != nil || deleted[1].Err != nil || domain.KindOf(deleted[2].Err) != domain.URLNotFound {
 		t.Errorf("deleted: %+v", deleted)
@@ -270,7 +296,9 @@ func TestRenameAndBack(t *testing.T) {
 			t.Fatalf("%s to %s: %v", from, to, err)
 		}
 	}
-	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1")
+	s.wantTypes(
+		t, "url-"+url.ID, "url.created.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1", "url.renamed.v1",
+	)
 }
 
 func TestCommandsAreRepeatable(t *testing.T) {
@@ -278,12 +306,15 @@ func TestCommandsAreRepeatable(t *testing.T) {
 	s := newStack(t)
 	create := request("a")
 	create.Repeated = true
-	items := []CreateURL{{LongURL: "https://example.com/1"}, {LongURL: "https://example.com/2", CustomHash: "two", Tags: []string{"x"}}}
+	items := []CreateURL{
+		{LongURL: "https://example.com/1"}, {LongURL: "https://example.com/2", CustomHash: "two", Tags: []string{"x"}},
+	}
 	outcomes := make([]URLsOutcome, 16)
 	commandstest.Together(len(outcomes), func(i int) { outcomes[i] = s.CreateURLs(t.Context(), create, items) })
 	for _, outcome := range outcomes {
 		for j, item := range outcome.Items {
-			if item.Err != nil || item.URL.ID != outcomes[0].Items[j].URL.ID || item.URL.Hash != outcomes[0].Items[j].URL.Hash ||
+			if item.Err != nil || item.URL.ID != outcomes[0].Items[j].URL.ID ||
+				item.URL.Hash != outcomes[0].Items[j].URL.Hash ||
 				item.Position != outcomes[0].Items[j].Position {
 				t.Errorf("item %d: %+v, first %+v", j, item, outcomes[0].Items[j])
 			}
@@ -292,7 +323,8 @@ func TestCommandsAreRepeatable(t *testing.T) {
 
 	edit := request("a")
 	for range 3 {
-		if url, err := s.edit(t, edit, "two", EditURL{CustomHash: commandstest.Ptr("three")}); err != nil || url.Hash != "three" {
+		if url, err := s.edit(t, edit, "two", EditURL{CustomHash: commandstest.Ptr("three")}); err != nil ||
+			url.Hash != "three" {
 			t.Errorf("repeated edit: %+v, %v", url, err)
 		}
 	}
@@ -313,12 +345,14 @@ func (s *stack) claimOnly(t *testing.T, account, hash, urlID string) {
 	}
 }
 
-// A claim that the link has left may be somebody else's by the time it comes back: only a new claim tells.
+// A claim that the link has left may be somebody else's by the time it comes back: only a new claim
+// tells.
 func TestSpentClaimIsNotReused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.claimOnly(t, "a", "one", "url")
-	if again, err := s.hashes.Claim(t.Context(), request("a"), "one", "url", eventstore.NoStream); err != nil || again != 0 {
+	if again, err := s.hashes.Claim(t.Context(), request("a"), "one", "url", eventstore.NoStream); err != nil ||
+		again != 0 {
 		t.Errorf("not spent: claim at %d, want 0, %v", again, err)
 	}
 	if next, err := s.hashes.Claim(t.Context(), request("a"), "one", "url", 0); err != nil || next != 1 {
@@ -326,15 +360,17 @@ func TestSpentClaimIsNotReused(t *testing.T) {
 	}
 }
 
-// A process that dies between the claim and the link leaves an orphan, which others may take over after a minute. When
-// it was not dead but slow, its link must not come after all.
+// A process that dies between the claim and the link leaves an orphan, which others may take over
+// after a minute. When it was not dead but slow, its link must not come after all.
 func TestOrphanedClaimIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	late := uuid.NewString()
 	s.claimOnly(t, "a", "orphan", late)
 	create := func() error {
-		return s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "orphan"}}).Items[0].Err
+		return s.CreateURLs(
+			t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "orphan"}},
+		).Items[0].Err
 	}
 	if err := create(); domain.KindOf(err) != domain.HashUnavailable {
 		t.Fatalf("within the minute: %v", err)
@@ -343,7 +379,9 @@ func TestOrphanedClaimIsTakenOver(t *testing.T) {
 	if err := create(); err != nil {
 		t.Fatalf("after the minute: %v", err)
 	}
-	_, err := s.streams.Append(t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, commandstest.Created())
+	_, err := s.streams.Append(
+		t.Context(), request("a"), events.StreamURL+late, eventstore.NoStream, commandstest.Created(),
+	)
 	if err == nil {
 		t.Error("the late link was created: its hash has two owners")
 	}
@@ -357,12 +395,15 @@ func TestOrphanedRenameIsTakenOver(t *testing.T) {
 	s.clock = s.clock.Add(hashes.ClaimTimeout)
 	s.create(t, request("b"), CreateURL{LongURL: "https://example.com", CustomHash: "to"})
 	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.claim_abandoned.v1")
-	if _, err := s.edit(t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")}); domain.KindOf(err) != domain.HashUnavailable {
+	if _, err := s.edit(
+		t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")},
+	); domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("the rename went on with an abandoned claim: %v", err)
 	}
 }
 
-// The release is the last step of a deletion. A crash before it leaves the hash to its account all the same.
+// The release is the last step of a deletion. A crash before it leaves the hash to its account all
+// the same.
 func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -372,7 +413,9 @@ func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(time.Hour)
-	other := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "gone"}}).Items[0].Err
+	other := s.CreateURLs(
+		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "gone"}},
+	).Items[0].Err
 	if domain.KindOf(other) != domain.HashUnavailable {
 		t.Errorf("another account: %v", other)
 	}
@@ -396,10 +439,13 @@ func TestTags(t *testing.T) {
 	if _, err := s.CreateTag(t.Context(), request("a"), "other"); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.RenameTag(t.Context(), request("a"), "other", "straße 1"); domain.KindOf(err) != domain.InvalidLabel {
+	if _, err := s.RenameTag(
+		t.Context(), request("a"), "other", "straße 1",
+	); domain.KindOf(err) != domain.InvalidLabel {
 		t.Errorf("onto another's label: %v", err)
 	}
-	if renamed, err := s.RenameTag(t.Context(), request("a"), "OTHER", "Other"); err != nil || renamed.Tag.Label != "Other" {
+	if renamed, err := s.RenameTag(t.Context(), request("a"), "OTHER", "Other"); err != nil ||
+		renamed.Tag.Label != "Other" {
 		t.Errorf("another spelling: %+v, %v", renamed, err)
 	}
 	if _, err := s.DeleteTag(t.Context(), request("a"), "other"); err != nil {
@@ -427,7 +473,8 @@ func TestAccounts(t *testing.T) {
 		}
 	}
 	rotated, err := s.RotateKey(ctx, request(""), "demo")
-	if err != nil || accounts.SameKey(accounts.HashKey(opened.Key), rotated.Account.KeyHash) || !accounts.SameKey(accounts.HashKey(rotated.Key), rotated.Account.KeyHash) {
+	if err != nil || accounts.SameKey(accounts.HashKey(opened.Key), rotated.Account.KeyHash) ||
+		!accounts.SameKey(accounts.HashKey(rotated.Key), rotated.Account.KeyHash) {
 		t.Errorf("rotated: %+v, %v", rotated, err)
 	}
 	for range 2 {
@@ -438,18 +485,24 @@ func TestAccounts(t *testing.T) {
 	if changed, err := s.Reactivate(ctx, request(""), "demo"); err != nil || !changed.Account.Active {
 		t.Errorf("reactivated: %+v, %v", changed, err)
 	}
-	if changed, err := s.Edit(ctx, request(""), "demo", accounts.Change{Plan: new("pro")}); err != nil || changed.Account.Plan != "pro" {
+	if changed, err := s.Edit(ctx, request(""), "demo", accounts.Change{Plan: new("pro")}); err != nil ||
+		changed.Account.Plan != "pro" {
 		t.Errorf("plan: %+v, %v", changed, err)
 	}
 	for _, day := range []string{"2027-12-31", "2027-12-31", ""} {
-		if changed, err := s.Edit(ctx, request(""), "demo", accounts.Change{ExpirationDate: &day}); err != nil || changed.Account.ExpirationDate != day || changed.Account.Plan != "pro" {
+		if changed, err := s.Edit(ctx, request(""), "demo", accounts.Change{ExpirationDate: &day}); err != nil ||
+			changed.Account.ExpirationDate != day || changed.Account.Plan != "pro" {
 			t.Errorf("another expiration date: %+v, %v", changed, err)
 		}
 	}
-	if _, err := s.Edit(ctx, request(""), "demo", accounts.Change{ExpirationDate: new("tomorrow")}); domain.KindOf(err) != domain.InvalidDate {
+	if _, err := s.Edit(
+		ctx, request(""), "demo", accounts.Change{ExpirationDate: new("tomorrow")},
+	); domain.KindOf(err) != domain.InvalidDate {
 		t.Errorf("a date that is none: %v", err)
 	}
-	if _, err := s.Edit(ctx, request(""), "nobody", accounts.Change{Plan: new("pro")}); domain.KindOf(err) != domain.AccountNotFound {
+	if _, err := s.Edit(
+		ctx, request(""), "nobody", accounts.Change{Plan: new("pro")},
+	); domain.KindOf(err) != domain.AccountNotFound {
 		t.Errorf("unknown: %v", err)
 	}
 	s.wantTypes(t, "account-"+opened.Account.ID, "account.opened.v1", "account.key_rotated.v1",

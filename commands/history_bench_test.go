@@ -27,7 +27,9 @@ func BenchmarkHistory(b *testing.B) {
 	}
 	r := request("a")
 	r.Command = uuid.New()
-	if _, err := s.streams.Append(b.Context(), r, events.StreamURL+created.URL.ID, eventstore.Revision(0), changes...); err != nil {
+	if _, err := s.streams.Append(
+		b.Context(), r, events.StreamURL+created.URL.ID, eventstore.Revision(0), changes...,
+	); err != nil {
 		b.Fatal(err)
 	}
 	for b.Loop() {

@@ -66,7 +66,8 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	url := s.create(t, request("a"), CreateURL{
-		LongURL: "https://example.com/1", CustomHash: "one", Note: "first", EmailStats: true, MaxClicks: 3, Tags: []string{"red"},
+		LongURL: "https://example.com/1", CustomHash: "one", Note: "first", EmailStats: true, MaxClicks: 3,
+		Tags: []string{"red"},
 	})
 	s.mustEdit(t, "one", EditURL{LongURL: new("https://example.com/2")})
 	s.mustEdit(t, "one", EditURL{
@@ -117,7 +118,9 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 	hour := func(n int) time.Time { return commandstest.At.Add(time.Duration(n) * time.Hour) }
 	want := []audit.LinkLife{{
 		ID: url.ID, Account: "a", CreatedAt: commandstest.At, DeletedAt: hour(6),
-		Tenures: []audit.Tenure{{Hash: "one", From: commandstest.At, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)}},
+		Tenures: []audit.Tenure{
+			{Hash: "one", From: commandstest.At, Until: hour(5)}, {Hash: "two", From: hour(5), Until: hour(6)},
+		},
 	}}
 	if !reflect.DeepEqual(history.Links, want) {
 		t.Errorf("links %+v, want %+v", history.Links, want)
@@ -128,8 +131,10 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 			t.Errorf("entry %+v", e)
 		}
 	}
-	// From the link's last hash the same life is found; only the claims are those of the other hash.
-	if last := s.history(t, audit.HistoryQuery{Hash: "two"}); !reflect.DeepEqual(last.Links, want) || len(last.Entries) != len(history.Entries) {
+	// From the link's last hash the same life is found; only the claims are those of the other
+	// hash.
+	if last := s.history(t, audit.HistoryQuery{Hash: "two"}); !reflect.DeepEqual(last.Links, want) ||
+		len(last.Entries) != len(history.Entries) {
 		t.Errorf("by its last hash: %+v", last)
 	}
 }
@@ -146,18 +151,23 @@ func TestHistoryFollowsFormerOwners(t *testing.T) {
 	if len(history.Links) != 2 || history.Links[0].ID != first.ID || history.Links[1].ID != second.ID {
 		t.Fatalf("links %+v", history.Links)
 	}
-	if last := history.Entries[len(history.Entries)-1]; last.Link != first.ID || last.Type != "url.settings_changed.v1" {
+	if last := history.Entries[len(history.Entries)-1]; last.Link != first.ID ||
+		last.Type != "url.settings_changed.v1" {
 		t.Errorf("the last event is %+v", last)
 	}
-	if !slices.IsSortedFunc(history.Entries, func(a, b audit.Entry) int { return cmp.Compare(a.Position.Commit, b.Position.Commit) }) {
+	if !slices.IsSortedFunc(
+		history.Entries, func(a, b audit.Entry) int { return cmp.Compare(a.Position.Commit, b.Position.Commit) },
+	) {
 		t.Error("not in the order of the log")
 	}
-	if last := s.history(t, audit.HistoryQuery{Hash: "one", MaxLinks: 1}); last.MoreLinks != 1 || len(last.Links) != 1 || last.Links[0].ID != second.ID {
+	if last := s.history(t, audit.HistoryQuery{Hash: "one", MaxLinks: 1}); last.MoreLinks != 1 ||
+		len(last.Links) != 1 || last.Links[0].ID != second.ID {
 		t.Errorf("one link at most: %+v", last)
 	}
 }
 
-// A hash can change accounts where a claim was never followed by its link. Neither account learns of the other.
+// A hash can change accounts where a claim was never followed by its link. Neither account learns
+// of the other.
 func TestHistoryKeepsAccountsApart(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
@@ -172,7 +182,8 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 	wantTold(
 		t, ofA.Entries, `hash.claimed.v1 by "a" claimed_by: <nil> -> `+late, `url.claim_abandoned.v1 by "foreign"`,
 	)
-	if abandoned := ofA.Entries[1]; abandoned.Actor != (audit.Actor{Kind: audit.ByForeign}) || abandoned.Request != "" || abandoned.Batch != "" {
+	if abandoned := ofA.Entries[1]; abandoned.Actor != (audit.Actor{Kind: audit.ByForeign}) ||
+		abandoned.Request != "" || abandoned.Batch != "" {
 		t.Errorf("told of another account: %+v", abandoned)
 	}
 	if len(ofA.Links) != 0 {
@@ -183,10 +194,13 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 		t, ofB.Entries, `hash.claimed.v1 by "b" claimed_by: <nil> -> `+url.ID,
 		`url.created.v1 by "b" hash: <nil> -> one long_url: <nil> -> https://example.com`,
 	)
-	if all := s.history(t, audit.HistoryQuery{Hash: "one"}); len(all.Entries) != 4 || all.Entries[1].Actor.Account != "b" {
+	if all := s.history(t, audit.HistoryQuery{Hash: "one"}); len(all.Entries) != 4 ||
+		all.Entries[1].Actor.Account != "b" {
 		t.Errorf("to an operator: %v", told(all.Entries))
 	}
-	for hash, want := range map[string]domain.Kind{"one": domain.URLNotFound, "none": domain.URLNotFound, "n o n e": domain.InvalidHash} {
+	for hash, want := range map[string]domain.Kind{
+		"one": domain.URLNotFound, "none": domain.URLNotFound, "n o n e": domain.InvalidHash,
+	} {
 		if _, err := s.History(ctx, audit.HistoryQuery{Hash: hash, Account: "c"}); domain.KindOf(err) != want {
 			t.Errorf("history of %q to a stranger: %v", hash, err)
 		}

@@ -46,7 +46,9 @@ func newLimitedNodes(t *testing.T, n int) *limitedNodes {
 		store := eventstoretest.Open(t, l.server.URL())
 		now := func() time.Time { return *l.clock.Load() }
 		quotas := linkquota.New(linkquota.Config{Store: store, Now: now, Existing: l.existing})
-		l.nodes = append(l.nodes, NewHandler(Config{Streams: streams.New(streams.Config{Store: store, Now: now}), Quotas: quotas}))
+		l.nodes = append(
+			l.nodes, NewHandler(Config{Streams: streams.New(streams.Config{Store: store, Now: now}), Quotas: quotas}),
+		)
 	}
 	return l
 }
@@ -67,7 +69,9 @@ func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (lin
 	if err != nil {
 		return linkquota.Existing{}, err
 	}
-	err = l.store.ReadLog(ctx, eventstore.Position{Commit: l.known.Commit, Prepare: l.known.Prepare}, head, func(batch []eventstore.Recorded) error {
+	err = l.store.ReadLog(ctx, eventstore.Position{
+		Commit: l.known.Commit, Prepare: l.known.Prepare,
+	}, head, func(batch []eventstore.Recorded) error {
 		for _, r := range batch {
 			if r.IsSystem() {
 				continue
@@ -118,12 +122,15 @@ func (l *limitedNodes) live(t *testing.T) int64 {
 	return existing.Created - existing.Deleted
 }
 
-// 64 clients of two nodes create up to the limit, in batches, with items that fail and links that are deleted.
+// 64 clients of two nodes create up to the limit, in batches, with items that fail and links that
+// are deleted.
 func TestQuotasRace(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
 	plan := domain.Plan{URLs: 150}
-	l.nodes[0].CreateURLs(t.Context(), request("other"), []CreateURL{{LongURL: "https://example.com/", CustomHash: "taken"}})
+	l.nodes[0].CreateURLs(
+		t.Context(), request("other"), []CreateURL{{LongURL: "https://example.com/", CustomHash: "taken"}},
+	)
 	var refused atomic.Int64
 	commandstest.Together(64, func(client int) {
 		node := l.nodes[client%2]
@@ -168,7 +175,8 @@ func TestQuotasRace(t *testing.T) {
 	}
 }
 
-// The room of a node that was killed comes back after a minute, once; a link that it had created keeps its room.
+// The room of a node that was killed comes back after a minute, once; a link that it had created
+// keeps its room.
 func TestQuotasOfAKilledNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -189,7 +197,8 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	made := commandstest.Created()
 	made.URLID, made.Account, made.At = "made", "a", reservedAt[1]
 	write := eventstore.Write{
-		Stream: events.StreamURL + "made", Expected: eventstore.NoStream, Command: request("").Command, Events: []events.Event{made},
+		Stream: events.StreamURL + "made", Expected: eventstore.NoStream, Command: request("").Command,
+		Events: []events.Event{made},
 	}
 	if _, err := l.store.Append(t.Context(), write); err != nil {
 		t.Fatal(err)
@@ -220,7 +229,9 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	if deleted := node.DeleteURLs(t.Context(), limited(plan), ByHash(old.Hash))[0]; deleted.Err != nil {
 		t.Fatal(deleted.Err)
 	}
-	if got := domain.KindOf(node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != domain.URLLimitReached {
+	if got := domain.KindOf(
+		node.CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err,
+	); got != domain.URLLimitReached {
 		t.Errorf("with a read model that stands still: %v", got)
 	}
 	l.stale.Store(5)
@@ -282,7 +293,9 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 			t.Errorf("one command made %v", hashes)
 		}
 	}
-	if got := domain.KindOf(l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err); got != domain.URLLimitReached || l.live(t) != 4 {
+	if got := domain.KindOf(
+		l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err,
+	); got != domain.URLLimitReached || l.live(t) != 4 {
 		t.Errorf("%d links, and one more is %v", l.live(t), got)
 	}
 }

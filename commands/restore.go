@@ -14,24 +14,28 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// maxRestorable bounds how many links are looked at that lived under the hash of a link to restore: the last ones.
+// maxRestorable bounds how many links are looked at that lived under the hash of a link to restore:
+// the last ones.
 const maxRestorable = 100
 
 // RestoreURL names a link by the hash that it lives under, or lived under when it was deleted.
 type RestoreURL struct {
 	Hash string
-	// Version is a revision of the link's stream: the link becomes as it was right after that event. Nil undoes its
-	// deletion.
+	// Version is a revision of the link's stream: the link becomes as it was right after that
+	// event. Nil undoes its deletion.
 	Version *int64
 }
 
-// RestoreURL brings a link of the account back: its destination, settings, hash and tags, but not its clicks. Tags that
-// were deleted since stay deleted. What the link is like already makes no event, so a restoration may be repeated. It
-// refuses with URLNotFound, InvalidHash, InvalidValue for a version that there is not or in which the link is deleted,
-// HashUnavailable where another link has the hash by now, URLLimitReached where a deleted link has no room, and InvalidURL
-// and URLNotAllowed where the destination is no longer allowed.
+// RestoreURL brings a link of the account back: its destination, settings, hash and tags, but not
+// its clicks. Tags that were deleted since stay deleted. What the link is like already makes no
+// event, so a restoration may be repeated. It refuses with URLNotFound, InvalidHash, InvalidValue
+// for a version that there is not or in which the link is deleted, HashUnavailable where another
+// link has the hash by now, URLLimitReached where a deleted link has no room, and InvalidURL and
+// URLNotAllowed where the destination is no longer allowed.
 func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) URLOutcome {
-	outcome, err := eventstore.Retry(func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) })
+	outcome, err := eventstore.Retry(
+		func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) },
+	)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -43,7 +47,9 @@ func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore Rest
 	return outcome
 }
 
-func (h *Handler) tryRestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) (URLOutcome, error) {
+func (h *Handler) tryRestoreURL(
+	ctx context.Context, r domain.Request, restore RestoreURL,
+) (URLOutcome, error) {
 	lives, err := h.livesUnder(ctx, r, restore.Hash)
 	if err != nil {
 		return URLOutcome{}, err
@@ -66,11 +72,15 @@ func (h *Handler) tryRestoreURL(ctx context.Context, r domain.Request, restore R
 	return h.bringBack(ctx, r, url, loaded, was)
 }
 
-// livesUnder loads the links of the account that live under a hash, or lived under it when they were deleted, in the
-// reverse order of their last claims.
-func (h *Handler) livesUnder(ctx context.Context, r domain.Request, hash string) ([]streams.History, error) {
+// livesUnder loads the links of the account that live under a hash, or lived under it when they
+// were deleted, in the reverse order of their last claims.
+func (h *Handler) livesUnder(
+	ctx context.Context, r domain.Request, hash string,
+) ([]streams.History, error) {
 	if !hashes.Valid(hash) {
-		return nil, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return nil, domain.Refuse(
+			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
+		)
 	}
 	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {
@@ -88,17 +98,21 @@ func (h *Handler) livesUnder(ctx context.Context, r domain.Request, hash string)
 		}
 	}
 	if len(lives) == 0 {
-		return nil, domain.Refuse(domain.URLNotFound, "No URL has the hash %q, or had it when it was deleted", hash)
+		return nil, domain.Refuse(
+			domain.URLNotFound, "No URL has the hash %q, or had it when it was deleted", hash,
+		)
 	}
 	return lives, nil
 }
 
 func wasRestored(l streams.History) bool {
-	return slices.ContainsFunc(l.Events, func(e events.Event) bool { _, ok := e.(events.URLRestored); return ok })
+	return slices.ContainsFunc(
+		l.Events, func(e events.Event) bool { _, ok := e.(events.URLRestored); return ok },
+	)
 }
 
-// versionOf returns a link as it was right after an event of its stream; nil means the last one, as if it had not deleted
-// the link.
+// versionOf returns a link as it was right after an event of its stream; nil means the last one, as
+// if it had not deleted the link.
 func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	if revision == nil {
 		url := domain.FoldLink(l.Events)
@@ -107,17 +121,24 @@ func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	}
 	last := int64(l.Revision())
 	if *revision < 0 || *revision > last {
-		return domain.Link{}, domain.Refuse(domain.InvalidValue, "The URL has the versions 0 to %d, not %d", last, *revision)
+		return domain.Link{}, domain.Refuse(
+			domain.InvalidValue, "The URL has the versions 0 to %d, not %d", last, *revision,
+		)
 	}
 	url := domain.FoldLink(l.Events[:*revision+1])
 	if !url.Live() {
-		return domain.Link{}, domain.Refuse(domain.InvalidValue, "In version %d the URL is deleted, choose another one", *revision)
+		return domain.Link{}, domain.Refuse(
+			domain.InvalidValue, "In version %d the URL is deleted, choose another one", *revision,
+		)
 	}
 	return url, nil
 }
 
 // bringBack makes a link as it was, with further events if there are any.
-func (h *Handler) bringBack(ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, was domain.Link, further ...events.Event) (URLOutcome, error) {
+func (h *Handler) bringBack(
+	ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, was domain.Link,
+	further ...events.Event,
+) (URLOutcome, error) {
 	if url.Deleted || was.LongURL != url.LongURL {
 		if err := h.cfg.Destinations.Check(was.LongURL, r.ShortHost); err != nil {
 			return URLOutcome{}, err

@@ -51,7 +51,10 @@ type fatalf interface {
 func TestRestoreDeleted(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"red"}, MaxClicks: 5})
+	made := s.create(
+		t, request("a"),
+		CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"red"}, MaxClicks: 5},
+	)
 	s.mustDelete(t, "one")
 	if _, err := s.edit(t, request("a"), "one", EditURL{Note: new("x")}); domain.KindOf(err) != domain.URLNotFound {
 		t.Fatalf("edit of a deleted link: %v", err)
@@ -66,7 +69,9 @@ func TestRestoreDeleted(t *testing.T) {
 	s.wantTypes(t, "url-"+made.ID, "url.created.v1", "url.deleted.v1", "url.restored.v1")
 	s.wantTypes(t, "hash-one", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
 	s.mustEdit(t, "one", EditURL{Note: new("lives")})
-	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
+	if err := s.CreateURLs(
+		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}},
+	).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("the hash of a restored link, for another account: %v", err)
 	}
 	life := s.history(t, audit.HistoryQuery{Hash: "one"}).Links[0]
@@ -105,7 +110,9 @@ func TestRestoreRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if err := s.RestoreURL(t.Context(), request("b"), RestoreURL{Hash: "blocked"}).Err; domain.KindOf(err) != domain.URLNotFound {
+	if err := s.RestoreURL(t.Context(), request("b"), RestoreURL{Hash: "blocked"}).Err; domain.KindOf(
+		err,
+	) != domain.URLNotFound {
 		t.Errorf("by another account: %v", err)
 	}
 	s.mustDelete(t, "one")
@@ -118,7 +125,9 @@ func TestRestoreRefuses(t *testing.T) {
 	if url, err := s.restore(t, "one", nil); err != nil || url.LongURL != "https://example.com/1" {
 		t.Errorf("after room was made: %+v, %v", url, err)
 	}
-	if moment, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: s.clock.AddDate(100, 0, 0)}); err != nil || moment.Link.LongURL != "https://example.com/1" {
+	if moment, err := s.LinkAsOf(
+		t.Context(), audit.AsOfQuery{Hash: "one", Time: s.clock.AddDate(100, 0, 0)},
+	); err != nil || moment.Link.LongURL != "https://example.com/1" {
 		t.Errorf("now the hash leads to %+v, %v", moment.Link, err)
 	}
 }
@@ -130,7 +139,8 @@ func TestRestoreByOperator(t *testing.T) {
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one"})
 	s.mustDelete(t, "one")
 	r := domain.Request{Operator: true, Command: uuid.New()}
-	if outcome := s.RestoreURL(t.Context(), r, RestoreURL{Hash: "one"}); outcome.Err != nil || outcome.URL.Account != "a" {
+	if outcome := s.RestoreURL(t.Context(), r, RestoreURL{Hash: "one"}); outcome.Err != nil ||
+		outcome.URL.Account != "a" {
 		t.Fatalf("restored: %+v", outcome)
 	}
 	entries := s.history(t, audit.HistoryQuery{Hash: "one"}).Entries
@@ -142,7 +152,8 @@ func TestRestoreByOperator(t *testing.T) {
 	s.mustEdit(t, "one", EditURL{Note: new("still of its account")})
 }
 
-// A hash that an account's links have left stays with the account, also where a later claim of it was never used.
+// A hash that an account's links have left stays with the account, also where a later claim of it
+// was never used.
 func TestHashStaysWithItsAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -152,7 +163,9 @@ func TestHashStaysWithItsAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.clock = s.clock.Add(2 * hashes.ClaimTimeout)
-	if err := s.CreateURLs(t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}}).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
+	if err := s.CreateURLs(
+		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "one"}},
+	).Items[0].Err; domain.KindOf(err) != domain.HashUnavailable {
 		t.Errorf("another account: %v", err)
 	}
 	if _, err := s.restore(t, "one", nil); err != nil {
@@ -160,14 +173,16 @@ func TestHashStaysWithItsAccount(t *testing.T) {
 	}
 }
 
-// Whatever has happened to a link, restored to a version it is as a fold of its stream to that version has it, and to do
-// so again makes no event.
+// Whatever has happened to a link, restored to a version it is as a fold of its stream to that
+// version has it, and to do so again makes no event.
 func TestRestoredIsTheVersion(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		hash := "h" + uuid.NewString()[:12]
-		made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a", "b"}})
+		made := s.create(
+			t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a", "b"}},
+		)
 		for i := range rapid.IntRange(0, 8).Draw(rt, "changes") {
 			number := strconv.Itoa(i)
 			var edit EditURL
@@ -175,7 +190,9 @@ func TestRestoredIsTheVersion(t *testing.T) {
 			case 0:
 				edit.LongURL, edit.Note = new("https://example.com/"+number), new(number)
 			case 1:
-				edit.ExpirationDate, edit.Archived, edit.Ping = new("2027-01-0"+strconv.Itoa(i+1)), new(i%2 == 0), new(i%3 == 0)
+				edit.ExpirationDate, edit.Archived, edit.Ping = new(
+					"2027-01-0"+strconv.Itoa(i+1),
+				), new(i%2 == 0), new(i%3 == 0)
 			case 2:
 				edit.Tags = []string{"-a", "+c"}
 			case 3:

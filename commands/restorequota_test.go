@@ -11,8 +11,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Restorations and creations on two nodes compete for the room of deleted links: all of it is used, and not more. What
-// was refused can be restored when there is room again, however many links the month had.
+// Restorations and creations on two nodes compete for the room of deleted links: all of it is used,
+// and not more. What was refused can be restored when there is room again, however many links the
+// month had.
 func TestRestoredLinksTakeRoom(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -66,7 +67,8 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 	}
 }
 
-// The room for a restoration on a node that was killed comes back after a minute, and then the restoration can't come.
+// The room for a restoration on a node that was killed comes back after a minute, and then the
+// restoration can't come.
 func TestRoomOfALateRestoration(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)

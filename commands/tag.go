@@ -16,7 +16,9 @@ type TagOutcome struct {
 }
 
 // CreateTag creates a tag, or finds the one that has the label. It refuses with InvalidLabel.
-func (h *Handler) CreateTag(ctx context.Context, r domain.Request, label string) (TagOutcome, error) {
+func (h *Handler) CreateTag(
+	ctx context.Context, r domain.Request, label string,
+) (TagOutcome, error) {
 	tags, refused, position, err := h.ensureTags(ctx, r, [][]string{{label}})
 	if err := cmp.Or(err, refused[0]); err != nil {
 		return TagOutcome{}, err
@@ -26,8 +28,13 @@ func (h *Handler) CreateTag(ctx context.Context, r domain.Request, label string)
 }
 
 // RenameTag gives a tag another label. It refuses with TagNotFound and InvalidLabel.
-func (h *Handler) RenameTag(ctx context.Context, r domain.Request, label, to string) (TagOutcome, error) {
-	tags, position, err := h.changeTags(ctx, r, func(t domain.Tags) ([]events.Event, error) { return t.Rename(label, to, h.streams.Now()) })
+func (h *Handler) RenameTag(
+	ctx context.Context, r domain.Request, label, to string,
+) (TagOutcome, error) {
+	tags, position, err := h.changeTags(
+		ctx, r,
+		func(t domain.Tags) ([]events.Event, error) { return t.Rename(label, to, h.streams.Now()) },
+	)
 	if err != nil {
 		return TagOutcome{}, err
 	}
@@ -36,25 +43,37 @@ func (h *Handler) RenameTag(ctx context.Context, r domain.Request, label, to str
 }
 
 // DeleteTag removes a tag from the account and so from all its links. It refuses with TagNotFound.
-func (h *Handler) DeleteTag(ctx context.Context, r domain.Request, label string) (eventstore.Position, error) {
-	_, position, err := h.changeTags(ctx, r, func(t domain.Tags) ([]events.Event, error) { return t.Delete(label, h.streams.Now()) })
+func (h *Handler) DeleteTag(
+	ctx context.Context, r domain.Request, label string,
+) (eventstore.Position, error) {
+	_, position, err := h.changeTags(
+		ctx, r,
+		func(t domain.Tags) ([]events.Event, error) { return t.Delete(label, h.streams.Now()) },
+	)
 	return position, err
 }
 
-// ensureTags creates the tags that the items of a batch name and that are missing. An item whose tags the account has no room
-// for is refused, and none of its tags is created; what refused it is at its index.
-func (h *Handler) ensureTags(ctx context.Context, r domain.Request, items [][]string) (domain.Tags, []error, eventstore.Position, error) {
+// ensureTags creates the tags that the items of a batch name and that are missing. An item whose
+// tags the account has no room for is refused, and none of its tags is created; what refused it is
+// at its index.
+func (h *Handler) ensureTags(
+	ctx context.Context, r domain.Request, items [][]string,
+) (domain.Tags, []error, eventstore.Position, error) {
 	refused := make([]error, len(items))
-	tags, position, err := h.changeTags(ctx, r, func(t domain.Tags) (created []events.Event, err error) {
+	tags, position, err := h.changeTags(ctx, r, func(
+		t domain.Tags,
+	) (created []events.Event, err error) {
 		created, refused = t.Create(r.Account, items, r.Command, h.streams.Now())
 		return created, nil
 	})
 	return tags, refused, position, err
 }
 
-// changeTags appends what decide makes of the account's tags, and returns them as they are afterwards. Where the command was
-// carried out before, nothing is appended, whatever is decided.
-func (h *Handler) changeTags(ctx context.Context, r domain.Request, decide func(domain.Tags) ([]events.Event, error)) (domain.Tags, eventstore.Position, error) {
+// changeTags appends what decide makes of the account's tags, and returns them as they are
+// afterwards. Where the command was carried out before, nothing is appended, whatever is decided.
+func (h *Handler) changeTags(
+	ctx context.Context, r domain.Request, decide func(domain.Tags) ([]events.Event, error),
+) (domain.Tags, eventstore.Position, error) {
 	stream := events.StreamTags + r.Account
 	var position eventstore.Position
 	tags, err := eventstore.Retry(func() (domain.Tags, error) {

@@ -52,7 +52,10 @@ func TestNewLinkHasAtMost100Tags(t *testing.T) {
 func TestLinkGetsAtMost100Tags(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags-1)})
+	s.create(
+		t, request("a"),
+		CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags-1)},
+	)
 	edit := func(tags ...string) (domain.Link, error) { return s.edit(t, request("a"), "one", EditURL{Tags: tags}) }
 	if _, err := edit("+full"); err != nil {
 		t.Fatal(err)
@@ -81,7 +84,10 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 func TestDeletedTagsTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags)})
+	url := s.create(
+		t, request("a"),
+		CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags)},
+	)
 	for _, label := range labels("t", 10) {
 		if _, err := s.DeleteTag(t.Context(), request("a"), label); err != nil {
 			t.Fatal(err)
@@ -89,7 +95,9 @@ func TestDeletedTagsTakeNoRoom(t *testing.T) {
 	}
 	_, err := s.edit(t, request("a"), "one", EditURL{Tags: labels("new ", 11)})
 	wantTooMany(t, err, linkIsFull)
-	outcome := s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: labels("new ", 10)}}).Items[0]
+	outcome := s.EditURLs(
+		t.Context(), request("a"), []EditURL{{Ref: Ref{Hash: "one"}, Tags: labels("new ", 10)}},
+	).Items[0]
 	if outcome.Err != nil || len(outcome.Labels) != domain.MaxLinkTags || len(outcome.URL.Tags) != domain.MaxLinkTags {
 		t.Errorf("%d labels of %d tags, %v", len(outcome.Labels), len(outcome.URL.Tags), outcome.Err)
 	}
@@ -113,7 +121,8 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 		t.Errorf("a note: %v", err)
 	}
 	r := ownBatch("a")
-	if url, err := s.edit(t, r, "one", EditURL{Tags: []string{"-tag 0", "-tag 1"}}); err != nil || len(url.Tags) != 148 {
+	if url, err := s.edit(t, r, "one", EditURL{Tags: []string{"-tag 0", "-tag 1"}}); err != nil ||
+		len(url.Tags) != 148 {
 		t.Errorf("without two of them: %d tags, %v", len(url.Tags), err)
 	}
 	if outcome := s.undo(t, r.Batch, id); outcome.Err != nil || len(outcome.URL.Tags) != 150 {
@@ -123,7 +132,9 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, version := range []*int64{nil, new(int64(0))} {
-		if outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one", Version: version}); outcome.Err != nil || len(outcome.Labels) != 150 {
+		if outcome := s.RestoreURL(
+			t.Context(), request("a"), RestoreURL{Hash: "one", Version: version},
+		); outcome.Err != nil || len(outcome.Labels) != 150 {
 			t.Errorf("restored: %d labels, %v", len(outcome.Labels), outcome.Err)
 		}
 	}
@@ -133,7 +144,10 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 func TestUndoKeepsToTheBound(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags)})
+	url := s.create(
+		t, request("a"),
+		CreateURL{LongURL: "https://example.com/", CustomHash: "one", Tags: labels("t", domain.MaxLinkTags)},
+	)
 	r := ownBatch("a")
 	if _, err := s.edit(t, r, "one", EditURL{Tags: []string{"-t0"}}); err != nil {
 		t.Fatal(err)
@@ -214,7 +228,10 @@ func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
 	if made.Load() != 3 {
 		t.Errorf("%d tags were created in the room of 3", made.Load())
 	}
-	url := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: "two", Tags: labels("tag ", domain.MaxLinkTags-5)})
+	url := s.create(
+		t, request("a"),
+		CreateURL{LongURL: "https://example.com/", CustomHash: "two", Tags: labels("tag ", domain.MaxLinkTags-5)},
+	)
 	commandstest.Together(8, func(i int) {
 		_, err := s.edit(t, request("a"), "two", EditURL{Tags: []string{fmt.Sprintf("+tag %d", 200+i)}})
 		if err == nil {

@@ -10,20 +10,30 @@ import (
 	"linkledger/events"
 )
 
-// UndoBatch undoes what one call changed of the links with these ids, each for itself and concurrently: links that it
-// created are deleted, those that it deleted live again under their hashes, fields and tags get the values from before,
-// and the clicks from before a stats reset count again. A link of which something was changed since, by another call, is
-// left as it is and refused with URLChanged and the fields; what is as it was before the batch makes no event, so undoing
-// may be repeated. It also refuses as DeleteURLs and RestoreURL do.
-func (h *Handler) UndoBatch(ctx context.Context, r domain.Request, batch string, ids []string) []URLOutcome {
+// UndoBatch undoes what one call changed of the links with these ids, each for itself and
+// concurrently: links that it created are deleted, those that it deleted live again under their
+// hashes, fields and tags get the values from before, and the clicks from before a stats reset
+// count again. A link of which something was changed since, by another call, is left as it is and
+// refused with URLChanged and the fields; what is as it was before the batch makes no event, so
+// undoing may be repeated. It also refuses as DeleteURLs and RestoreURL do.
+func (h *Handler) UndoBatch(
+	ctx context.Context, r domain.Request, batch string, ids []string,
+) []URLOutcome {
 	refs := make([]Ref, len(ids))
 	for i, id := range ids {
 		refs[i].ID = id
 	}
-	return h.eachURL(r, refs, func(r domain.Request, ref Ref) (URLOutcome, error) { return h.tryUndo(ctx, r, ref.ID, batch) })
+	return h.eachURL(
+		r, refs,
+		func(r domain.Request, ref Ref) (URLOutcome, error) {
+			return h.tryUndo(ctx, r, ref.ID, batch)
+		},
+	)
 }
 
-func (h *Handler) tryUndo(ctx context.Context, r domain.Request, id, batch string) (URLOutcome, error) {
+func (h *Handler) tryUndo(
+	ctx context.Context, r domain.Request, id, batch string,
+) (URLOutcome, error) {
 	loaded, err := h.streams.Load(ctx, events.StreamURL+id)
 	if err != nil {
 		return URLOutcome{}, err
@@ -49,7 +59,9 @@ func (h *Handler) tryUndo(ctx context.Context, r domain.Request, id, batch strin
 	return outcome, err
 }
 
-func (h *Handler) undo(ctx context.Context, r domain.Request, loaded streams.History, changes *domain.BatchChanges) (URLOutcome, error) {
+func (h *Handler) undo(
+	ctx context.Context, r domain.Request, loaded streams.History, changes *domain.BatchChanges,
+) (URLOutcome, error) {
 	url := changes.Link
 	was, resets, err := changes.Undo()
 	switch {
@@ -66,13 +78,16 @@ func (h *Handler) undo(ctx context.Context, r domain.Request, loaded streams.His
 	}
 	restored := make([]events.Event, len(resets))
 	for i, reset := range resets {
-		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: h.streams.Now()} //nolint:gosec // the revision of a stored event is not negative
+		//nolint:gosec // the revision of a stored event is not negative
+		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: h.streams.Now()}
 	}
 	return h.bringBack(ctx, r, url, loaded, was, restored...)
 }
 
 // changesOf folds a link's stream.
-func changesOf(ctx context.Context, loaded streams.History, batch string) (*domain.BatchChanges, error) {
+func changesOf(
+	ctx context.Context, loaded streams.History, batch string,
+) (*domain.BatchChanges, error) {
 	changes := domain.NewBatchChanges()
 	for i, r := range loaded.Recorded {
 		if err := ctx.Err(); err != nil {

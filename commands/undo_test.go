@@ -39,8 +39,8 @@ func (s *stack) mustLoad(t *testing.T, id string) (domain.Link, eventstore.Revis
 	return domain.FoldLink(loaded.Events), loaded.Revision()
 }
 
-// Every kind of change is undone, leaves the link as it was, is not undone twice, and can be done again by undoing the
-// undoing.
+// Every kind of change is undone, leaves the link as it was, is not undone twice, and can be done
+// again by undoing the undoing.
 func TestUndoEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *stack, r domain.Request) error{
@@ -63,12 +63,19 @@ func TestUndoEveryKindOfChange(t *testing.T) {
 			_, err := s.edit(t, r, "one", EditURL{Tags: []string{"-a", "+d"}})
 			return err
 		},
-		"deletion": func(s *stack, r domain.Request) error { return s.DeleteURLs(t.Context(), r, ByHash("one"))[0].Err },
+		"deletion": func(s *stack, r domain.Request) error {
+			return s.DeleteURLs(t.Context(), r, ByHash("one"))[0].Err
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newStack(t)
-			made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"a", "b", "c"}})
+			made := s.create(
+				t, request("a"),
+				CreateURL{
+					LongURL: "https://example.com/1", CustomHash: "one", Note: "n", Tags: []string{"a", "b", "c"},
+				},
+			)
 			r := ownBatch("a")
 			if err := change(s, r); err != nil {
 				t.Fatal(err)
@@ -151,10 +158,13 @@ func TestUndoDeletionOfGivenHash(t *testing.T) {
 	s.DeleteURLs(t.Context(), r, ByHash("one"))
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com/2", CustomHash: "one"})
 	outcome := s.undo(t, r.Batch, first.ID)
-	if refused, ok := errors.AsType[*domain.Error](outcome.Err); !ok || refused.Kind != domain.HashUnavailable || !slices.Equal(refused.Fields, []string{"hash"}) {
+	if refused, ok := errors.AsType[*domain.Error](outcome.Err); !ok || refused.Kind != domain.HashUnavailable ||
+		!slices.Equal(refused.Fields, []string{"hash"}) {
 		t.Errorf("undone: %+v", outcome)
 	}
-	if outcome := s.UndoBatch(t.Context(), ownBatch("b"), r.Batch, []string{first.ID})[0]; domain.KindOf(outcome.Err) != domain.URLNotFound {
+	if outcome := s.UndoBatch(t.Context(), ownBatch("b"), r.Batch, []string{first.ID})[0]; domain.KindOf(
+		outcome.Err,
+	) != domain.URLNotFound {
 		t.Errorf("by another account: %+v", outcome)
 	}
 }
@@ -188,20 +198,27 @@ func TestUndoStatsReset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []events.Event{events.URLStatsRestored{Reset: 2, At: s.clock}, events.URLStatsRestored{Reset: 1, At: s.clock}}
+	want := []events.Event{
+		events.URLStatsRestored{Reset: 2, At: s.clock}, events.URLStatsRestored{Reset: 1, At: s.clock},
+	}
 	if !reflect.DeepEqual(loaded.Events[3:], want) {
 		t.Errorf("undone by %+v", loaded.Events[3:])
 	}
 }
 
-// Of 50 links that a batch changed, two were changed since: those are told, with their fields, and 48 are as they were.
+// Of 50 links that a batch changed, two were changed since: those are told, with their fields, and
+// 48 are as they were.
 func TestUndoBatchOf50(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	creates, edits, ids := make([]CreateURL, 50), make([]EditURL, 50), make([]string, 50)
 	for i := range creates {
-		creates[i] = CreateURL{LongURL: "https://example.com/", CustomHash: "h" + strconv.Itoa(i), Tags: []string{"old"}}
-		edits[i] = EditURL{Ref: Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"}, Archived: new(true)}
+		creates[i] = CreateURL{
+			LongURL: "https://example.com/", CustomHash: "h" + strconv.Itoa(i), Tags: []string{"old"},
+		}
+		edits[i] = EditURL{
+			Ref: Ref{Hash: creates[i].CustomHash}, Note: new("new"), Tags: []string{"-old"}, Archived: new(true),
+		}
 	}
 	before := s.CreateURLs(t.Context(), ownBatch("a"), creates)
 	for i, outcome := range before.Items {
@@ -235,14 +252,17 @@ func TestUndoBatchOf50(t *testing.T) {
 	}
 }
 
-// Random calls change a link. Undoing one of them either leaves the link as it was before but for what later calls
-// changed, or refuses with a field that a later call changed, and then makes no event.
+// Random calls change a link. Undoing one of them either leaves the link as it was before but for
+// what later calls changed, or refuses with a field that a later call changed, and then makes no
+// event.
 func TestUndoOfAnyCall(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		hash := "h" + uuid.NewString()[:12]
-		made := s.create(t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}})
+		made := s.create(
+			t, request("a"), CreateURL{LongURL: "https://example.com/", CustomHash: hash, Tags: []string{"a"}},
+		)
 		var batches []string
 		states := []map[string]any{domain.FieldsOf(made)}
 		for range rapid.IntRange(1, 6).Draw(rt, "calls") {

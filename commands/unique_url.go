@@ -19,10 +19,12 @@ import (
 )
 
 const (
-	// creationPatience is how long a claimed long URL or hash waits for a link that is about to be returned instead of a
-	// new one. To give up early is safe: the late creation fails and finds the link that took its place.
+	// creationPatience is how long a claimed long URL or hash waits for a link that is about to be
+	// returned instead of a new one. To give up early is safe: the late creation fails and finds
+	// the link that took its place.
 	creationPatience = 2 * time.Second
-	// creationPoll is how often the link is looked for meanwhile. MaxAttempts of it are more than creationPatience.
+	// creationPoll is how often the link is looked for meanwhile. MaxAttempts of it are more than
+	// creationPatience.
 	creationPoll = 25 * time.Millisecond
 )
 
@@ -50,14 +52,19 @@ func (m *linksMade) to(longURL string) []string {
 	return m.ids[longURL]
 }
 
-// tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash it creates a link
-// where the hash is free, and returns the one that has the hash where it leads to the same long URL.
-func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags, room *linkquota.Reservation) (URLOutcome, error) {
+// tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash
+// it creates a link where the hash is free, and returns the one that has the hash where it leads to
+// the same long URL.
+func (h *Handler) tryCreateUniqueURL(
+	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
+	room *linkquota.Reservation,
+) (URLOutcome, error) {
 	load := h.streams.LoadToAppend // nothing can have been deleted that no earlier call has made
 	if r.Repeated {
 		load = h.streams.Load
 	}
-	id, earlier, err := h.derivedURL(ctx, r, load) // every try goes on with the id that the first one claimed the long URL for
+	// every try goes on with the id that the first one claimed the long URL for
+	id, earlier, err := h.derivedURL(ctx, r, load)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
@@ -67,7 +74,9 @@ func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item
 			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
 		}
 		if linkquota.IsRefused(err) {
-			if found, missing := h.linkUnder(ctx, r, item.CustomHash, item.LongURL); missing == nil {
+			if found, missing := h.linkUnder(
+				ctx, r, item.CustomHash, item.LongURL,
+			); missing == nil {
 				return found, nil
 			}
 		}
@@ -80,9 +89,11 @@ func (h *Handler) tryCreateUniqueURL(ctx context.Context, r domain.Request, item
 	return h.createWithID(ctx, r, id, item, tags, room)
 }
 
-// linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While that link is only about
-// to come, or has gone meanwhile, the outcome is ErrWrongRevision.
-func (h *Handler) linkUnder(ctx context.Context, r domain.Request, hash, longURL string) (URLOutcome, error) {
+// linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While
+// that link is only about to come, or has gone meanwhile, the outcome is ErrWrongRevision.
+func (h *Handler) linkUnder(
+	ctx context.Context, r domain.Request, hash, longURL string,
+) (URLOutcome, error) {
 	claims, err := h.streams.Load(ctx, events.StreamHash+hash)
 	if err != nil {
 		return URLOutcome{}, err
@@ -99,7 +110,8 @@ func (h *Handler) linkUnder(ctx context.Context, r domain.Request, hash, longURL
 	switch {
 	case url.Live() && url.Hash == hash && url.LongURL == longURL:
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
-	case url.Live() && url.Hash == hash, h.streams.Now().Sub(claim.At) > creationPatience && !url.Deleted:
+	case url.Live() && url.Hash == hash, h.streams.Now().Sub(claim.At) > creationPatience &&
+		!url.Deleted:
 		return URLOutcome{}, hashes.ErrTaken
 	}
 	if err := pause(ctx); err != nil {
@@ -108,9 +120,11 @@ func (h *Handler) linkUnder(ctx context.Context, r domain.Request, hash, longURL
 	return URLOutcome{}, eventstore.ErrWrongRevision
 }
 
-// claimLongURL returns the account's link to the long URL. If there is none it claims the long URL for the link that is
-// about to be created, which has room from then on, and returns nothing.
-func (h *Handler) claimLongURL(ctx context.Context, r domain.Request, id string, item CreateURL, room *linkquota.Reservation) (URLOutcome, error) {
+// claimLongURL returns the account's link to the long URL. If there is none it claims the long URL
+// for the link that is about to be created, which has room from then on, and returns nothing.
+func (h *Handler) claimLongURL(
+	ctx context.Context, r domain.Request, id string, item CreateURL, room *linkquota.Reservation,
+) (URLOutcome, error) {
 	sum := sha256.Sum256([]byte(item.LongURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
 	r.Command = uuid.NewSHA1(r.Command, []byte(id)) // for another link, it is another claim
@@ -135,14 +149,17 @@ func (h *Handler) claimLongURL(ctx context.Context, r domain.Request, id string,
 				continue
 			}
 		}
-		if found, err := h.firstTo(ctx, r, item.LongURL, item.Known); err != nil || found.URL.ID != "" {
+		if found, err := h.firstTo(ctx, r, item.LongURL, item.Known); err != nil ||
+			found.URL.ID != "" {
 			return found, err
 		}
 		if _, err := room.Take(ctx, id, h.streams.Now()); err != nil {
 			return URLOutcome{}, err
 		}
 		_, err = h.streams.Append(ctx, r, stream, claims.Revision(),
-			events.LongURLClaimed{LongURL: item.LongURL, URLID: id, Account: r.Account, At: h.streams.Now()})
+			events.LongURLClaimed{
+				LongURL: item.LongURL, URLID: id, Account: r.Account, At: h.streams.Now(),
+			})
 		if !errors.Is(err, eventstore.ErrWrongRevision) {
 			return URLOutcome{}, err
 		}
@@ -158,9 +175,12 @@ func lastClaim(claims []events.Event) events.LongURLClaimed {
 	return events.LongURLClaimed{}
 }
 
-// holderOfLongURL returns the link that claimed a long URL, or whether the long URL is free because that link leads
-// elsewhere, is deleted, or never came. A link that never came is kept from coming first.
-func (h *Handler) holderOfLongURL(ctx context.Context, r domain.Request, claim events.LongURLClaimed) (found URLOutcome, free bool, err error) {
+// holderOfLongURL returns the link that claimed a long URL, or whether the long URL is free because
+// that link leads elsewhere, is deleted, or never came. A link that never came is kept from coming
+// first.
+func (h *Handler) holderOfLongURL(
+	ctx context.Context, r domain.Request, claim events.LongURLClaimed,
+) (found URLOutcome, free bool, err error) {
 	stream := events.StreamURL + claim.URLID
 	loaded, err := h.streams.Load(ctx, stream)
 	if err != nil {
@@ -175,7 +195,9 @@ func (h *Handler) holderOfLongURL(ctx context.Context, r domain.Request, claim e
 	case h.streams.Now().Sub(claim.At) <= creationPatience:
 		return URLOutcome{}, false, nil
 	}
-	_, err = h.streams.Append(ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: h.streams.Now()})
+	_, err = h.streams.Append(
+		ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: h.streams.Now()},
+	)
 	if errors.Is(err, eventstore.ErrWrongRevision) { // it came, or somebody else abandoned it
 		return URLOutcome{}, false, nil
 	}
@@ -183,13 +205,16 @@ func (h *Handler) holderOfLongURL(ctx context.Context, r domain.Request, claim e
 }
 
 // firstTo returns the first of the links that is the account's and leads to the long URL.
-func (h *Handler) firstTo(ctx context.Context, r domain.Request, longURL string, ids []string) (URLOutcome, error) {
+func (h *Handler) firstTo(
+	ctx context.Context, r domain.Request, longURL string, ids []string,
+) (URLOutcome, error) {
 	for _, id := range ids {
 		loaded, err := h.streams.Load(ctx, events.StreamURL+id)
 		if err != nil {
 			return URLOutcome{}, err
 		}
-		if url := domain.FoldLink(loaded.Events); url.Live() && url.Account == r.Account && url.LongURL == longURL {
+		if url := domain.FoldLink(loaded.Events); url.Live() && url.Account == r.Account &&
+			url.LongURL == longURL {
 			return URLOutcome{URL: url, Position: loaded.Position()}, nil
 		}
 	}

@@ -75,7 +75,9 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 	if second.ID == first.ID {
 		t.Fatal("a deleted link was returned")
 	}
-	if _, err := s.edit(t, request("a"), second.Hash, EditURL{LongURL: commandstest.Ptr("https://example.com/moved")}); err != nil {
+	if _, err := s.edit(
+		t, request("a"), second.Hash, EditURL{LongURL: commandstest.Ptr("https://example.com/moved")},
+	); err != nil {
 		t.Fatal(err)
 	}
 	third := s.mustUnique(t, "a", "", first.ID, second.ID)
@@ -135,7 +137,8 @@ func TestOneLinkPerLongURL(t *testing.T) {
 	}
 }
 
-// A process that dies between the claim and the link leaves an orphan; when it was slow, its link must not come after all.
+// A process that dies between the claim and the link leaves an orphan; when it was slow, its link
+// must not come after all.
 func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -164,7 +167,10 @@ func TestAbandonedCommandIsRepeated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.streams.Append(t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream, events.CreationAbandoned{At: commandstest.At}); err != nil {
+	if _, err := s.streams.Append(
+		t.Context(), request("a"), events.StreamURL+id, eventstore.NoStream,
+		events.CreationAbandoned{At: commandstest.At},
+	); err != nil {
 		t.Fatal(err)
 	}
 	var first string

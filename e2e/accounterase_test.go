@@ -30,7 +30,9 @@ func tablesWith(t *testing.T, folder, text string) []string {
 	}
 	for _, table := range all {
 		var found bool
-		if err := db.NewRaw("SELECT EXISTS (SELECT FROM "+table+" AS r WHERE position(lower(?) IN lower(r::text)) > 0)", text).
+		if err := db.NewRaw(
+			"SELECT EXISTS (SELECT FROM "+table+" AS r WHERE position(lower(?) IN lower(r::text)) > 0)", text,
+		).
 			Scan(t.Context(), &found); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +43,8 @@ func tablesWith(t *testing.T, folder, text string) []string {
 	return with
 }
 
-// analyze has the planner learn of all tables of a database, as autovacuum does in time, and removes dead rows.
+// analyze has the planner learn of all tables of a database, as autovacuum does in time, and
+// removes dead rows.
 func analyze(t *testing.T, folder string) {
 	t.Helper()
 	if _, err := openRunning(t, folder).ExecContext(t.Context(), "VACUUM (ANALYZE)"); err != nil {
@@ -49,8 +52,8 @@ func analyze(t *testing.T, folder string) {
 	}
 }
 
-// statisticsWith returns the tables and indexes of a database of whose values the planner knows one with a text. Values of
-// type bytea are written in hexadecimal digits.
+// statisticsWith returns the tables and indexes of a database of whose values the planner knows one
+// with a text. Values of type bytea are written in hexadecimal digits.
 func statisticsWith(t *testing.T, folder, text string) []string {
 	t.Helper()
 	var with []string
@@ -61,7 +64,8 @@ func statisticsWith(t *testing.T, folder, text string) []string {
 			UNION ALL SELECT statistics_name, lower(concat(most_common_vals, histogram_bounds, most_common_elems)) FROM pg_stats_ext_exprs)
 		SELECT DISTINCT relation FROM known
 		WHERE position(lower(?0) IN vals) > 0 OR position(encode(convert_to(lower(?0), 'UTF8'), 'hex') IN vals) > 0
-			OR position(encode(convert_to(?0, 'UTF8'), 'hex') IN vals) > 0`, text).Scan(t.Context(), &with); err != nil {
+			OR position(encode(convert_to(?0, 'UTF8'), 'hex') IN vals) > 0`,
+		text).Scan(t.Context(), &with); err != nil {
 		t.Fatal(err)
 	}
 	return with
@@ -96,9 +100,16 @@ func openErin(t *testing.T, d *dev, folder string) erin {
 	}
 	e := erin{d, folder, opened.APIKey, opened.ID}
 	for _, call := range [][3]string{
-		{"POST", "/urls", `{"urls":[{"long_url":"https://example.com/erin","custom_hash":"erins","note":"` + erinsSecret + ` 1"}]}`},
+		{
+			"POST", "/urls",
+			`{"urls":[{"long_url":"https://example.com/erin","custom_hash":"erins","note":"` + erinsSecret + ` 1"}]}`,
+		},
 		{"PATCH", "/urls/erins", `{"urls":[{"note":"` + erinsSecret + ` 2"}]}`},
-		{"POST", "/urls", `{"urls":[{"long_url":"https://example.com/gone","custom_hash":"erins-gone","note":"` + erinsSecret + ` 3"}]}`},
+		{
+			"POST", "/urls",
+			`{"urls":[{"long_url":"https://example.com/gone","custom_hash":"erins-gone","note":"` + erinsSecret +
+				` 3"}]}`,
+		},
 		{"DELETE", "/urls/erins-gone", ""},
 	} {
 		if _, err := callAs(t.Context(), d.base, "erin", e.key, call[0], call[1], call[2]); err != nil {
@@ -122,17 +133,23 @@ func (e erin) wantGone() {
 		{"audit", "history", "erins", "--account", "erin", "--format", "csv"},
 		{"audit", "at", "erins", "--time", time.Now().UTC().Format(time.RFC3339Nano)},
 	} {
-		if out := operator(e.t, e.folder, args...); strings.Contains(out, erinsSecret) || !strings.Contains(out, "erased") || strings.Contains(out, `"erased"`) {
+		if out := operator(e.t, e.folder, args...); strings.Contains(out, erinsSecret) ||
+			!strings.Contains(out, "erased") || strings.Contains(out, `"erased"`) {
 			e.t.Errorf("%v says\n%s", args, out)
 		}
 	}
-	if out := operator(e.t, e.folder, "audit", "history", "erins", "--format", "ndjson"); !strings.Contains(out, `{"field":"note","before":"erased","after":"erased","erased":true}`) {
+	if out := operator(
+		e.t, e.folder, "audit", "history", "erins", "--format", "ndjson",
+	); !strings.Contains(out, `{"field":"note","before":"erased","after":"erased","erased":true}`) {
 		e.t.Errorf("history says\n%s", out)
 	}
 	operator(e.t, e.folder, "projections", "verify", "--all")
 	operator(e.t, e.folder, "audit", "verify")
-	for _, path := range []string{"/urls?search=secret", "/urls/erins", "/urls/erins/history", "/urls/erins?at=2026-01-01", "/account"} {
-		if _, err := callAs(e.t.Context(), e.base, "erin", e.key, "GET", path, ""); err == nil || !strings.Contains(err.Error(), "1217") {
+	for _, path := range []string{
+		"/urls?search=secret", "/urls/erins", "/urls/erins/history", "/urls/erins?at=2026-01-01", "/account",
+	} {
+		if _, err := callAs(e.t.Context(), e.base, "erin", e.key, "GET", path, ""); err == nil ||
+			!strings.Contains(err.Error(), "1217") {
 			e.t.Errorf("GET %s: %v", path, err)
 		}
 	}
@@ -141,13 +158,16 @@ func (e erin) wantGone() {
 	}
 }
 
-// An account is erased, and all read models are built anew: nothing of its notes is found anywhere, and the log proves to be
-// what it was.
+// An account is erased, and all read models are built anew: nothing of its notes is found anywhere,
+// and the log proves to be what it was.
 func TestEraseAccount(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","note":"a note that stays"}]}`)
+	d.call(
+		"POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"kept","note":"a note that stays"}]}`,
+	)
 	e := openErin(t, d, folder)
 	if tables := tablesWith(t, folder, erinsSecret); len(tables) == 0 {
 		t.Fatal("no table has the notes")
@@ -169,7 +189,9 @@ func TestEraseAccount(t *testing.T) {
 	operator(t, folder, "projections", "rebuild", "--all")
 	e.wantGone()
 	after := exported(t, folder)
-	if lines := bytes.Split(before, []byte("\n")); !bytes.HasPrefix(after[bytes.IndexByte(after, '\n')+1:], bytes.Join(lines[1:len(lines)-2], []byte("\n"))) {
+	if lines := bytes.Split(
+		before, []byte("\n"),
+	); !bytes.HasPrefix(after[bytes.IndexByte(after, '\n')+1:], bytes.Join(lines[1:len(lines)-2], []byte("\n"))) {
 		t.Error("events of the log have changed")
 	}
 	if bytes.Contains(after, []byte(erinsSecret)) || bytes.Contains(after, []byte("a note that stays")) {
@@ -195,7 +217,8 @@ func exported(t *testing.T, folder string) []byte {
 	return log
 }
 
-// Whoever was killed between the event and the deletion of the key leaves the rest to the projections, and to the next call.
+// Whoever was killed between the event and the deletion of the key leaves the rest to the
+// projections, and to the next call.
 func TestErasureIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -209,13 +232,16 @@ func TestErasureIsCarriedOn(t *testing.T) {
 	}
 	defer store.Close()
 	if _, err := store.Append(t.Context(), eventstore.Write{
-		Stream: events.StreamAccount + e.id, Expected: 0, Command: uuid.New(), Events: []events.Event{events.AccountErased{At: time.Now().UTC()}},
+		Stream: events.StreamAccount + e.id, Expected: 0, Command: uuid.New(),
+		Events: []events.Event{events.AccountErased{At: time.Now().UTC()}},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	db := openRunning(t, folder)
 	hasKey := func() (has bool) {
-		if err := db.NewRaw("SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", e.id).
+		if err := db.NewRaw(
+			"SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE account_id = ? AND wrapped IS NOT NULL)", e.id,
+		).
 			Scan(t.Context(), &has); err != nil {
 			t.Fatal(err)
 		}
@@ -225,7 +251,9 @@ func TestErasureIsCarriedOn(t *testing.T) {
 		t.Fatal("the key is gone before anybody has come to the erasure")
 	}
 	operator(t, folder, "projections", "resume", "history")
-	awaitProjection(t, folder, "history", func(p projectionStatus) bool { return p.LagEvents == 0 && p.State == "live" })
+	awaitProjection(
+		t, folder, "history", func(p projectionStatus) bool { return p.LagEvents == 0 && p.State == "live" },
+	)
 	if hasKey() {
 		t.Error("a projection has come to the erasure, and the key is there")
 	}
@@ -247,8 +275,11 @@ func TestWrongMasterKey(t *testing.T) {
 		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--spool", t.TempDir(),
 	}
 	for name, test := range map[string]struct{ environment, want string }{
-		"none":  {"", "notes are encrypted here: give the master key, with --master-key (LINKLEDGER_MASTER_KEY)"},
-		"other": {"c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBieXRlcyE=", "wrapped by another master key: give that one, with --master-key"},
+		"none": {"", "notes are encrypted here: give the master key, with --master-key (LINKLEDGER_MASTER_KEY)"},
+		"other": {
+			"c2l4dGVlbiBieXRlcyBhbmQgc2l4dGVlbiBieXRlcyE=",
+			"wrapped by another master key: give that one, with --master-key",
+		},
 		"short": {"c2hvcnQ=", "give 32 bytes in base64"},
 	} {
 		var environment map[string]string

@@ -88,7 +88,8 @@ func TestHealthAndMetrics(t *testing.T) {
 	d.interrupt()
 }
 
-// A service is not ready while a projection that its readers see is paused, or stands before an event.
+// A service is not ready while a projection that its readers see is paused, or stands before an
+// event.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -139,7 +140,9 @@ func TestNotReadyForLag(t *testing.T) {
 		}
 	}
 	signal(syscall.SIGSTOP)
-	if _, err := call(t.Context(), base, i.key, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`); err != nil {
+	if _, err := call(
+		t.Context(), base, i.key, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`,
+	); err != nil {
 		t.Fatal(err)
 	}
 	awaitReady(t, admin, http.StatusServiceUnavailable, "lags by")
@@ -148,8 +151,8 @@ func TestNotReadyForLag(t *testing.T) {
 	awaitReady(t, admin, http.StatusOK, "ok")
 }
 
-// TestNotReadyNamesThePart takes away the event store, then the database: the readiness names each, and nothing that only
-// depends on it.
+// TestNotReadyNamesThePart takes away the event store, then the database: the readiness names each,
+// and nothing that only depends on it.
 func TestNotReadyNamesThePart(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -181,13 +184,18 @@ func TestNotReadyNamesThePart(t *testing.T) {
 	awaitReady(t, i.admin, http.StatusOK, `"spool":"empty"`)
 }
 
-// TestNotReadyWithInvalidCheckpoint moves a checkpoint to where the log has no event: the readiness says so and what to do.
+// TestNotReadyWithInvalidCheckpoint moves a checkpoint to where the log has no event: the readiness
+// says so and what to do.
 func TestNotReadyWithInvalidCheckpoint(t *testing.T) {
 	t.Parallel()
 	i := install(t)
 	i.service.kill()
 	database := i.connectTo(i.database.DSN())
-	i.exec(database, "UPDATE linkledger.generations SET commit_pos = commit_pos + 1000000, prepare_pos = prepare_pos + 1000000 WHERE name = 'tree'")
+	i.exec(
+		database,
+		"UPDATE linkledger.generations SET commit_pos = commit_pos + 1000000, prepare_pos = prepare_pos + 1000000 "+
+			"WHERE name = 'tree'",
+	)
 	i.startService()
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, `"projection tree":"misplaced`)
 	_, body := scrape(t, i.admin+"/health/ready")

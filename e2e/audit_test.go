@@ -32,20 +32,28 @@ func TestAuditHistory(t *testing.T) {
 		} `json:"links"`
 		Events []audit.Entry `json:"events"`
 	}
-	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told); err != nil {
+	if err := json.Unmarshal(
+		[]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told,
+	); err != nil {
 		t.Fatal(err)
 	}
-	if len(told.Links) != 1 || len(told.Links[0].Hashes) != 2 || len(told.Links[0].DailyClicks) != 1 || len(told.Events) != 5 {
+	if len(told.Links) != 1 || len(told.Links[0].Hashes) != 2 || len(told.Links[0].DailyClicks) != 1 ||
+		len(told.Events) != 5 {
 		t.Errorf("json: %+v", told)
 	}
 	table := operator(t, folder, "audit", "history", "one", "--account", demoUser)
-	for _, want := range []string{"one from ", "two from ", ` note: "" -> "=1+1\u001b[2J"` + "\n", ` hash: "one" -> "two"` + "\n", " total_clicks: null -> 1\n"} {
+	for _, want := range []string{
+		"one from ", "two from ", ` note: "" -> "=1+1\u001b[2J"` + "\n", ` hash: "one" -> "two"` + "\n",
+		" total_clicks: null -> 1\n",
+	} {
 		if !strings.Contains(table, want) {
 			t.Errorf("no %s in the table\n%s", want, table)
 		}
 	}
 	for _, e := range told.Events[:len(told.Events)-1] { // each batch has several events
-		if above := "by " + demoUser + ", key " + e.Actor.Key + ", batch " + e.Batch + "\n"; strings.Count(table, above) != 1 {
+		if above := "by " + demoUser + ", key " + e.Actor.Key + ", batch " + e.Batch + "\n"; strings.Count(
+			table, above,
+		) != 1 {
 			t.Errorf("%q stands in the table %d times\n%s", above, strings.Count(table, above), table)
 		}
 		if strings.Count(table, e.Batch) != 1 {
@@ -61,18 +69,24 @@ func TestAuditHistory(t *testing.T) {
 	if !strings.Contains(clicks, "\nby visitors\n") || !strings.Contains(clicks, " visitor ") {
 		t.Errorf("no click in the table\n%s", clicks)
 	}
-	rows, err := csv.NewReader(strings.NewReader(operator(t, folder, "audit", "history", "two", "--format", "csv", "--clicks"))).ReadAll()
+	rows, err := csv.NewReader(
+		strings.NewReader(operator(t, folder, "audit", "history", "two", "--format", "csv", "--clicks")),
+	).ReadAll()
 	if err != nil || len(rows) < 6 || rows[0][14] != "field" || rows[0][11] != "visitor" ||
 		rows[len(rows)-1][5] != "clicks.recorded.v1" || rows[len(rows)-1][11] == "" {
 		t.Errorf("csv: %v, %v", rows, err)
 	}
-	lines := strings.Split(strings.TrimSpace(operator(t, folder, "audit", "history", "two", "--format", "ndjson")), "\n")
+	lines := strings.Split(
+		strings.TrimSpace(operator(t, folder, "audit", "history", "two", "--format", "ndjson")), "\n",
+	)
 	if len(lines) != 5 || slices.ContainsFunc(lines, func(line string) bool { return !json.Valid([]byte(line)) }) {
 		t.Errorf("ndjson: %v", lines)
 	}
 	var was linkAt
 	before := told.Links[0].Hashes[1].From.Add(-time.Millisecond).Format(time.RFC3339Nano)
-	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "at", "one", "--time", before, "--json")), &was); err != nil {
+	if err := json.Unmarshal(
+		[]byte(operator(t, folder, "audit", "at", "one", "--time", before, "--json")), &was,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if was.LongURL != "https://example.com/" || was.Note != "" || was.Until.IsZero() {
@@ -82,11 +96,14 @@ func TestAuditHistory(t *testing.T) {
 		t.Errorf("now:\n%s", now)
 	}
 	gone := exec.CommandContext(t.Context(), program, "audit", "at", "one", "--time", "9999-01-01", "--data", folder)
-	if out, err := gone.CombinedOutput(); err == nil || !strings.Contains(string(out), `had moved from the hash "one" to "two"`) {
+	if out, err := gone.CombinedOutput(); err == nil ||
+		!strings.Contains(string(out), `had moved from the hash "one" to "two"`) {
 		t.Errorf("a hash that was left: %v\n%s", err, out)
 	}
 	for _, wrong := range [][]string{{"none"}, {"n.n"}, {"one", "--account", "nobody"}, {"one", "--format", "xml"}} {
-		command := exec.CommandContext(t.Context(), program, append([]string{"audit", "history", "--data", folder}, wrong...)...)
+		command := exec.CommandContext(
+			t.Context(), program, append([]string{"audit", "history", "--data", folder}, wrong...)...,
+		)
 		if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != exitUsage {
 			t.Errorf("%v: %v\n%s", wrong, err, out)
 		}
@@ -97,13 +114,18 @@ func TestAuditRestoreAndUndo(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"},{"long_url":"https://example.com/","custom_hash":"two"}]}`)
+	d.call(
+		"POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"one"},{"long_url":"https://example.com/","custom_hash":"two"}]}`,
+	)
 	d.call("PATCH", "/urls?hashes=one,two", `{"urls":[{"note":"changed"}]}`)
 	d.call("PATCH", "/urls/two", `{"urls":[{"note":"changed since"}]}`)
 	var told struct {
 		Events []audit.Entry `json:"events"`
 	}
-	if err := json.Unmarshal([]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told); err != nil {
+	if err := json.Unmarshal(
+		[]byte(operator(t, folder, "audit", "history", "one", "--format", "json")), &told,
+	); err != nil {
 		t.Fatal(err)
 	}
 	edit := told.Events[len(told.Events)-1]
@@ -115,25 +137,37 @@ func TestAuditRestoreAndUndo(t *testing.T) {
 		undone.Refused[0].Hash != "two" || !slices.Equal(undone.Refused[0].Fields, []string{"note"}) {
 		t.Fatalf("undo: %v\n%s", err, out)
 	}
-	if redone := operator(t, folder, "audit", "undo", undone.By); !strings.Contains(redone, "1 links are as they were, by batch ") {
+	if redone := operator(
+		t, folder, "audit", "undo", undone.By,
+	); !strings.Contains(redone, "1 links are as they were, by batch ") {
 		t.Errorf("undo of the undo:\n%s", redone)
 	}
-	if again := operator(t, folder, "audit", "undo", undone.By); again != "1 links are as they were, and were so already\n" {
+	if again := operator(
+		t, folder, "audit", "undo", undone.By,
+	); again != "1 links are as they were, and were so already\n" {
 		t.Errorf("the same again:\n%s", again)
 	}
 	d.call("DELETE", "/urls/one", "")
-	if restored := operator(t, folder, "audit", "restore", "one", "--revision", "0"); !strings.Contains(restored, "https://example.com/") {
+	if restored := operator(
+		t, folder, "audit", "restore", "one", "--revision", "0",
+	); !strings.Contains(restored, "https://example.com/") {
 		t.Errorf("restore:\n%s", restored)
 	}
 	if redirected, err := visit(t.Context(), d.base, "one", "Firefox"); err != nil || !redirected {
 		t.Errorf("visit: %v, %v", redirected, err)
 	}
-	if by := operator(t, folder, "audit", "history", "one", "--format", "ndjson"); !strings.Contains(by, `"type":"url.restored.v1"`) ||
+	if by := operator(
+		t, folder, "audit", "history", "one", "--format", "ndjson",
+	); !strings.Contains(by, `"type":"url.restored.v1"`) ||
 		!strings.Contains(by, `"kind":"operator"`) {
 		t.Errorf("history:\n%s", by)
 	}
-	for _, wrong := range [][]string{{"restore", "none"}, {"restore", "one", "--revision", "99"}, {"undo", "x"}, {"undo", undone.Refused[0].ID}} {
-		command := exec.CommandContext(t.Context(), program, append(append([]string{"audit"}, wrong...), "--data", folder)...)
+	for _, wrong := range [][]string{
+		{"restore", "none"}, {"restore", "one", "--revision", "99"}, {"undo", "x"}, {"undo", undone.Refused[0].ID},
+	} {
+		command := exec.CommandContext(
+			t.Context(), program, append(append([]string{"audit"}, wrong...), "--data", folder)...,
+		)
 		if out, err := command.CombinedOutput(); command.ProcessState.ExitCode() != exitUsage {
 			t.Errorf("%v: %v\n%s", wrong, err, out)
 		}
@@ -182,18 +216,25 @@ func TestAuditExport(t *testing.T) {
 		if resumed, err := os.ReadFile(name); err != nil || string(resumed) != string(whole) {
 			t.Errorf("resumed to another file, %v\n%s", err, resumed)
 		}
-		if err := os.WriteFile(name, []byte(strings.Replace(string(whole), "example.com", "example.net", 1)), 0o600); err != nil {
+		if err := os.WriteFile(
+			name, []byte(strings.Replace(string(whole), "example.com", "example.net", 1)), 0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 		if out := refused("import-check", name); !strings.Contains(out, "an event was changed") {
 			t.Errorf("check a changed file: %s", out)
 		}
 	}
-	of := operator(t, folder, "audit", "export", "--account", demoUser, "--from", "2026-01-01", "--to", "9999-01-01T00:00:00Z")
-	if !strings.Contains(of, `"url.created.v1"`) || !strings.Contains(of, `"root":`) || strings.Contains(of, "root hash") {
+	of := operator(
+		t, folder, "audit", "export", "--account", demoUser, "--from", "2026-01-01", "--to", "9999-01-01T00:00:00Z",
+	)
+	if !strings.Contains(of, `"url.created.v1"`) || !strings.Contains(of, `"root":`) ||
+		strings.Contains(of, "root hash") {
 		t.Errorf("to standard output:\n%s", of)
 	}
-	if out := refused("export", "--data", folder, "--from", "2026-01-02", "--to", "2026-01-02"); !strings.Contains(out, "must be later") {
+	if out := refused(
+		"export", "--data", folder, "--from", "2026-01-02", "--to", "2026-01-02",
+	); !strings.Contains(out, "must be later") {
 		t.Errorf("no range: %s", out)
 	}
 	if out := refused("export", "--data", folder, "--from", "9999-01-01"); !strings.Contains(out, "in the future") {
@@ -202,7 +243,9 @@ func TestAuditExport(t *testing.T) {
 	if out := refused("export", "--data", folder, "--from", "yesterday"); !strings.Contains(out, "2026-01-31") {
 		t.Errorf("no time: %s", out)
 	}
-	if out := refused("export", "--data", folder, "--resume", "x", "--account", "demo"); !strings.Contains(out, "leave out") {
+	if out := refused(
+		"export", "--data", folder, "--resume", "x", "--account", "demo",
+	); !strings.Contains(out, "leave out") {
 		t.Errorf("resume something else: %s", out)
 	}
 }

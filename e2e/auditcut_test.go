@@ -15,8 +15,9 @@ import (
 	"linkledger/events/proof"
 )
 
-// Somebody who can write to the event store cuts links and hashes in every way. No command and no call shows what is left as the
-// whole, the audit names each stream, the log still proves all events, and everybody else goes on.
+// Somebody who can write to the event store cuts links and hashes in every way. No command and no
+// call shows what is left as the whole, the audit names each stream, the log still proves all
+// events, and everybody else goes on.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -39,7 +40,10 @@ func TestCutStreams(t *testing.T) {
 		}
 	}
 	i.cutLink("whole", "")
-	if answer, err := call(t.Context(), i.base, i.key, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"other"}]}`); err != nil {
+	if answer, err := call(
+		t.Context(), i.base, i.key, "POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"other"}]}`,
+	); err != nil {
 		t.Fatalf("another link: %v, %v", answer, err)
 	}
 
@@ -49,7 +53,10 @@ func TestCutStreams(t *testing.T) {
 		t.Fatalf("verify: %d, %v, %s%s", code, err, out, log)
 	}
 	for _, stream := range cut {
-		if !slices.ContainsFunc(found.Cuts, func(c cutStream) bool { return c.Stream == stream && c.Readable != c.Log }) {
+		if !slices.ContainsFunc(found.Cuts, func(c cutStream) bool {
+			return c.Stream == stream &&
+				c.Readable != c.Log
+		}) {
 			t.Errorf("verify does not name %s: %s", stream, out)
 		}
 	}
@@ -65,7 +72,9 @@ func TestCutStreams(t *testing.T) {
 			if way.Name == "soft delete" && family == events.StreamHash {
 				want++ // the claim that was stored, and refused for where it came to lie
 			}
-			out, log, code := i.operate("audit", "prove", fmt.Sprintf("%s%d", family, n), "--public-key", public, signing)
+			out, log, code := i.operate(
+				"audit", "prove", fmt.Sprintf("%s%d", family, n), "--public-key", public, signing,
+			)
 			proven, err := proof.Check(strings.NewReader(out), public)
 			if code != exitFailed || err != nil || len(proven.Events) != want || !strings.Contains(log, "was cut") {
 				t.Errorf("prove %s%d: %d, %d events, %v, %s", family, n, code, len(proven.Events), err, log)
@@ -83,7 +92,8 @@ func (i *installation) operate(args ...string) (stdout, stderr string, code int)
 	return command(i.t, append(args, i.backends()...)...)
 }
 
-// cutLink makes a link that left its hash and came back, and returns the name of its stream, or of its hash's.
+// cutLink makes a link that left its hash and came back, and returns the name of its stream, or of
+// its hash's.
 func (i *installation) cutLink(hash, family string) string {
 	i.t.Helper()
 	body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":%q}]}`, hash)
@@ -131,7 +141,8 @@ func (i *installation) refusesCut(way, hash string) {
 		if closed := response.Body.Close(); err != nil || closed != nil {
 			i.t.Fatal(err, closed)
 		}
-		if taken := c[0] == "POST" && strings.HasPrefix(hash, events.StreamURL); taken { // the hash is still known to be taken
+		// the hash is still known to be taken
+		if taken := c[0] == "POST" && strings.HasPrefix(hash, events.StreamURL); taken {
 			if answer.Error.Code == 0 && response.StatusCode == http.StatusOK {
 				i.t.Errorf("%s: %s %s took the hash", way, c[0], c[1])
 			}
@@ -139,7 +150,9 @@ func (i *installation) refusesCut(way, hash string) {
 			i.t.Errorf("%s of %s: %s %s: %d, %d", way, hash, c[0], c[1], response.StatusCode, answer.Error.Code)
 		}
 	}
-	for _, args := range [][]string{{"history", hash}, {"at", hash, "--time", "9999-01-01"}, {"restore", hash, "--revision", "0"}} {
+	for _, args := range [][]string{
+		{"history", hash}, {"at", hash, "--time", "9999-01-01"}, {"restore", hash, "--revision", "0"},
+	} {
 		out, log, code := i.operate(append([]string{"audit"}, args...)...)
 		if code != exitFailed || out != "" || !strings.Contains(log, "was cut in the event store") {
 			i.t.Errorf("%s: audit %v: %d, %s%s", way, args, code, out, log)

@@ -16,8 +16,8 @@ import (
 	"linkledger/events/proof"
 )
 
-// An auditor keeps heads elsewhere, and finds what somebody alters who owns the machine: the event store's files first, then
-// the tree in PostgreSQL too.
+// An auditor keeps heads elsewhere, and finds what somebody alters who owns the machine: the event
+// store's files first, then the tree in PostgreSQL too.
 func TestAuditProof(t *testing.T) {
 	t.Parallel()
 	folder, kept := filepath.Join(t.TempDir(), "data"), t.TempDir()
@@ -29,7 +29,10 @@ func TestAuditProof(t *testing.T) {
 	}
 	signing := "--signing-key=" + strings.TrimSpace(string(key))
 	d := startDev(t, folder)
-	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"},{"long_url":"https://example.org/","custom_hash":"two"}]}`)
+	d.call(
+		"POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"one"},{"long_url":"https://example.org/","custom_hash":"two"}]}`,
+	)
 	first := operator(t, folder, "audit", "checkpoint", signing)
 	d.call("PATCH", "/urls/one", `{"urls":[{"note":"edited","custom_hash":"uno"}]}`)
 	d.interrupt() // lest the log tell of the calls a little later
@@ -43,16 +46,21 @@ func TestAuditProof(t *testing.T) {
 
 	write(t, proofs, operator(t, folder, "audit", "prove", "one", signing, "--since", heads, "--public-key", public))
 	told := must(t, "audit", "verify-proof", proofs, "--public-key", public)
-	if strings.Count(told, "goes on from the head of") != 2 || !strings.Contains(told, "url.renamed.v1") || !strings.Contains(told, "hash.claimed.v1") {
+	if strings.Count(told, "goes on from the head of") != 2 || !strings.Contains(told, "url.renamed.v1") ||
+		!strings.Contains(told, "hash.claimed.v1") {
 		t.Errorf("proofs:\n%s", told)
 	}
 	write(t, proofs, operator(t, folder, "audit", "prove", "two", "--checkpoint", heads, "--public-key", public))
 	must(t, "audit", "verify-proof", proofs, "--public-key", public)
-	if sound := operator(t, folder, "audit", "verify", "--checkpoint", heads, "--public-key", public); !strings.Contains(sound, "signed heads that fit: 2") {
+	if sound := operator(
+		t, folder, "audit", "verify", "--checkpoint", heads, "--public-key", public,
+	); !strings.Contains(sound, "signed heads that fit: 2") {
 		t.Errorf("verify: %s", sound)
 	}
 	export := filepath.Join(kept, "log")
-	if root := lastWord(operator(t, folder, "audit", "export", "--output", export)); !strings.Contains(operator(t, folder, "audit", "verify"), root) {
+	if root := lastWord(
+		operator(t, folder, "audit", "export", "--output", export),
+	); !strings.Contains(operator(t, folder, "audit", "verify"), root) {
 		t.Errorf("the export has another root hash, %s", root)
 	}
 
@@ -87,7 +95,9 @@ func TestAuditProof(t *testing.T) {
 			t.Errorf("%+v: %d, %s%s, want %d", c, code, out, log, at)
 		}
 	}
-	if _, log, code := command(t, "audit", "prove", "two", "--checkpoint", heads, "--public-key", public, "--data", folder); code != exitFailed ||
+	if _, log, code := command(
+		t, "audit", "prove", "two", "--checkpoint", heads, "--public-key", public, "--data", folder,
+	); code != exitFailed ||
 		!strings.Contains(log, "was altered") {
 		t.Errorf("a proof of an altered log: %d, %s", code, log)
 	}
@@ -106,16 +116,20 @@ func TestAuditProofRefusals(t *testing.T) {
 		"no head that":      {"verify", "--checkpoint", file, "--public-key", public},
 		"has printed":       {"verify", "--checkpoint", file, "--public-key", "x"},
 	} {
-		if _, log, code := command(t, append([]string{"audit"}, args...)...); code != exitUsage || !strings.Contains(log, want) {
+		if _, log, code := command(t, append([]string{"audit"}, args...)...); code != exitUsage ||
+			!strings.Contains(log, want) {
 			t.Errorf("%v: %d, %s", args, code, log)
 		}
 	}
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
-	if _, log, code := command(t, "audit", "checkpoint", "--data", folder); code != exitUsage || !strings.Contains(log, "linkledger audit key FILE") {
+	if _, log, code := command(t, "audit", "checkpoint", "--data", folder); code != exitUsage ||
+		!strings.Contains(log, "linkledger audit key FILE") {
 		t.Errorf("without a key: %d, %s", code, log)
 	}
-	if _, log, code := command(t, "audit", "checkpoint", "--data", folder, "--signing-key", "secret-of-mine"); code != exitUsage || strings.Contains(log, "secret-of-mine") {
+	if _, log, code := command(
+		t, "audit", "checkpoint", "--data", folder, "--signing-key", "secret-of-mine",
+	); code != exitUsage || strings.Contains(log, "secret-of-mine") {
 		t.Errorf("with a wrong key: %d, %s", code, log)
 	}
 	private, err := os.ReadFile(file)
@@ -164,8 +178,9 @@ func lastWord(text string) string {
 	return words[len(words)-1]
 }
 
-// alterStored alters the one event of a stopped event store that has some bytes, as somebody does who owns the machine and
-// knows the format: the store finds nothing wrong. It returns the event's position.
+// alterStored alters the one event of a stopped event store that has some bytes, as somebody does
+// who owns the machine and knows the format: the store finds nothing wrong. It returns the event's
+// position.
 func alterStored(t *testing.T, folder, bytesBefore, bytesAfter string) (position uint64) {
 	t.Helper()
 	db, err := pebble.Open(folder, &pebble.Options{FormatMajorVersion: pebble.FormatNewest})
@@ -177,7 +192,8 @@ func alterStored(t *testing.T, folder, bytesBefore, bytesAfter string) (position
 		t.Fatal(err)
 	}
 	for events.First(); events.Valid(); events.Next() {
-		if !bytes.Contains(events.Value(), []byte(bytesBefore)) || !bytes.Contains(events.Value(), []byte("url.created.v1")) {
+		if !bytes.Contains(events.Value(), []byte(bytesBefore)) ||
+			!bytes.Contains(events.Value(), []byte("url.created.v1")) {
 			continue
 		}
 		altered := bytes.Replace(events.Value(), []byte(bytesBefore), []byte(bytesAfter), 1)

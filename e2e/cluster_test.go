@@ -18,7 +18,9 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-var clusterRounds = flag.Int("cluster-rounds", 1, "how many installations TestCluster sets up and puts through all faults; make cluster does 10")
+var clusterRounds = flag.Int(
+	"cluster-rounds", 1, "how many installations TestCluster sets up and puts through all faults; make cluster does 10",
+)
 
 // fleet is an installation of three services, of which each role has two, under load.
 type fleet struct {
@@ -35,16 +37,18 @@ func startFleet(t *testing.T, older string) *fleet {
 	f.add(clusterRoles[1])
 	f.add(clusterRoles[2])
 	f.clients = &clients{
-		t: t, key: f.key, api: []string{f.nodes[0].base, f.nodes[2].base}, redirect: []string{f.nodes[1].base, f.nodes[2].base},
-		ledger: ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
-		notes:  map[string]string{}, deleted: map[string]bool{},
+		t: t, key: f.key, api: []string{f.nodes[0].base, f.nodes[2].base},
+		redirect: []string{f.nodes[1].base, f.nodes[2].base},
+		ledger:   ledger{created: map[string]string{}, clicked: map[string]int{}, unknown: map[string]int{}},
+		notes:    map[string]string{}, deleted: map[string]bool{},
 	}
 	return f
 }
 
-// Three services with different roles, the event store and PostgreSQL are killed and paused in turn under load, and a
-// version with other tables is rolled through. Clients whose node is away repeat their call at another one. At the end no
-// write and no click is lost or there twice, the counters are what the log adds up to, and every read model is verified.
+// Three services with different roles, the event store and PostgreSQL are killed and paused in turn
+// under load, and a version with other tables is rolled through. Clients whose node is away repeat
+// their call at another one. At the end no write and no click is lost or there twice, the counters
+// are what the log adds up to, and every read model is verified.
 func TestCluster(t *testing.T) {
 	t.Parallel()
 	older := olderProgram(t)
@@ -62,8 +66,8 @@ func TestCluster(t *testing.T) {
 	}
 }
 
-// faults kills and pauses everything once. A projection waits some seconds for the lease of an owner that is away: so the
-// owner is killed, and the next one paused, or the other way round.
+// faults kills and pauses everything once. A projection waits some seconds for the lease of an
+// owner that is away: so the owner is killed, and the next one paused, or the other way round.
 func (f *fleet) faults(pauseFirst bool) {
 	f.t.Helper()
 	for _, fault := range []struct {
@@ -83,7 +87,10 @@ func (f *fleet) faults(pauseFirst bool) {
 	f.gone("event store paused", store(syscall.SIGSTOP), store(syscall.SIGCONT))
 	f.gone("PostgreSQL killed", f.killDatabase, f.startDatabase)
 	paused := f.databaseProcesses()
-	f.gone("PostgreSQL paused", func() { f.send(syscall.SIGSTOP, paused...) }, func() { f.send(syscall.SIGCONT, paused...) })
+	f.gone(
+		"PostgreSQL paused", func() { f.send(syscall.SIGSTOP, paused...) },
+		func() { f.send(syscall.SIGCONT, paused...) },
+	)
 }
 
 // away takes a node away until the clients have noticed and another node does what it did.
@@ -99,7 +106,8 @@ func (f *fleet) away(how string, n int, leave, comeBack func()) {
 	}, comeBack)
 }
 
-// gone takes something away until the clients have noticed, and waits until the service goes on without harm.
+// gone takes something away until the clients have noticed, and waits until the service goes on
+// without harm.
 func (f *fleet) gone(what string, leave, comeBack func()) {
 	f.t.Helper()
 	before := f.clients.turnedTo.Load()
@@ -203,7 +211,9 @@ func (f *fleet) compareCounters() {
 	}
 	f.eventually("the tables have all of the log", func() bool {
 		overviews, err := projections.Overviews(f.t.Context(), f.db, log)
-		return err == nil && !slices.ContainsFunc(overviews, func(o status.Overview) bool { return o.Serving && o.LagEvents > 0 })
+		return err == nil && !slices.ContainsFunc(
+			overviews, func(o status.Overview) bool { return o.Serving && o.LagEvents > 0 },
+		)
 	})
 	urls, clicks := 0, make(map[string]int)
 	if err := log.ReadLog(f.t.Context(), eventstore.Position{}, head, func(batch []eventstore.Recorded) error {

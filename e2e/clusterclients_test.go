@@ -21,7 +21,8 @@ const (
 	clientPause = 10 * time.Millisecond
 )
 
-// clients keep several nodes busy. Each goes to another node where a call fails or takes too long, until it is answered.
+// clients keep several nodes busy. Each goes to another node where a call fails or takes too long,
+// until it is answered.
 type clients struct {
 	t   *testing.T
 	key string // of the account
@@ -59,7 +60,10 @@ func (c *clients) keepBusy() (stop func()) {
 // write creates two links, edits one, and deletes some.
 func (c *clients) write(worker, i int) {
 	long, note := fmt.Sprintf("https://example.com/%d/%d", worker, i), fmt.Sprint("note ", i)
-	hashes := c.call("POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":%q,"tags":["w%d"]},{"long_url":%q}]}`, long+"/a", worker, long+"/b"))
+	hashes := c.call(
+		"POST", "/urls",
+		fmt.Sprintf(`{"urls":[{"long_url":%q,"tags":["w%d"]},{"long_url":%q}]}`, long+"/a", worker, long+"/b"),
+	)
 	if len(hashes) != 2 {
 		return // told already
 	}
@@ -81,7 +85,8 @@ func (c *clients) note(what func()) {
 	what()
 }
 
-// call makes a call under an Idempotency-Key until all of it is answered, and returns the hashes of the answer.
+// call makes a call under an Idempotency-Key until all of it is answered, and returns the hashes of
+// the answer.
 func (c *clients) call(method, path, body string) (hashes []string) {
 	key := uuid.NewString()
 	c.insist(c.api, method, func(ctx context.Context, base string) error {
@@ -108,7 +113,8 @@ func (c *clients) call(method, path, body string) (hashes []string) {
 	return hashes
 }
 
-// visit follows one of the links. Who comes before a node knows the link, or after its end, goes away.
+// visit follows one of the links. Who comes before a node knows the link, or after its end, goes
+// away.
 func (c *clients) visit(worker, i int) {
 	hash := ""
 	c.note(func() {

@@ -18,7 +18,8 @@ import (
 // ours is the image of the program.
 const ours = "linkledger:local"
 
-// eachCompose runs a test of each Compose file, as Compose reads it where nothing is set in the environment.
+// eachCompose runs a test of each Compose file, as Compose reads it where nothing is set in the
+// environment.
 func eachCompose(t *testing.T, test func(t *testing.T, project *types.Project)) {
 	t.Helper()
 	for _, file := range composeFiles(t) {
@@ -83,7 +84,9 @@ func stores(project *types.Project) types.Services {
 func drawSecrets(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "secrets")
-	if out, err := exec.CommandContext(t.Context(), "sh", filepath.Join(dockerFolder, "secrets.sh"), folder).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), "sh", filepath.Join(dockerFolder, "secrets.sh"), folder,
+	).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return folder
@@ -100,15 +103,19 @@ func readSecret(t *testing.T, folder, name string) string {
 
 var secretName = regexp.MustCompile(`(?i)PASSWORD|SECRET|TOKEN|MASTER_KEY|EVENTSTORE$|DATABASE$`)
 
-// Secrets are files that are mounted where they are used, and stay out of the environment, of git and of the image.
+// Secrets are files that are mounted where they are used, and stay out of the environment, of git
+// and of the image.
 func TestComposeSecrets(t *testing.T) {
 	t.Parallel()
 	drawn := drawSecrets(t)
 	if info, err := os.Stat(drawn); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the folder of the secrets: %v, %v", info.Mode(), err)
 	}
-	for file, line := range map[string]string{"../.gitignore": "/docker/secrets/", dockerFolder + "/Dockerfile.dockerignore": "docker/secrets"} {
-		if content, err := os.ReadFile(file); err != nil || !slices.Contains(strings.Split(string(content), "\n"), line) {
+	for file, line := range map[string]string{
+		"../.gitignore": "/docker/secrets/", dockerFolder + "/Dockerfile.dockerignore": "docker/secrets",
+	} {
+		if content, err := os.ReadFile(file); err != nil ||
+			!slices.Contains(strings.Split(string(content), "\n"), line) {
 			t.Errorf("%s does not have %s: %v", file, line, err)
 		}
 	}
@@ -127,7 +134,9 @@ func TestComposeSecrets(t *testing.T) {
 			}
 			for variable, value := range s.Environment {
 				mounted, isFile := strings.CutPrefix(*value, "/run/secrets/")
-				has := slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool { return c.Source == mounted })
+				has := slices.ContainsFunc(
+					s.Secrets, func(c types.ServiceSecretConfig) bool { return c.Source == mounted },
+				)
 				switch {
 				case isFile && !has:
 					t.Errorf("%s does not mount the secret of %s", name, variable)
@@ -147,7 +156,9 @@ func TestComposeSecrets(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if found := regexp.MustCompile(`(?i)://[^/\s]*:[^/\s]*@|\$\{\w*(PASSWORD|SECRET|KEY)\w*`).Find(content); found != nil {
+		if found := regexp.MustCompile(`(?i)://[^/\s]*:[^/\s]*@|\$\{\w*(PASSWORD|SECRET|KEY)\w*`).Find(
+			content,
+		); found != nil {
 			t.Errorf("%s has the secret %s", file, found)
 		}
 	}
@@ -165,20 +176,27 @@ func TestComposeMasterKey(t *testing.T) {
 	})
 }
 
-// The stores are reached over TLS where a password is sent, and by users that are no administrators.
+// The stores are reached over TLS where a password is sent, and by users that are no
+// administrators.
 func TestComposeConnections(t *testing.T) {
 	t.Parallel()
 	drawn := drawSecrets(t)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
 		for name, s := range programs(project, "serve") {
-			secret := func(variable string) string { return readSecret(t, drawn, filepath.Base(*s.Environment[variable])) }
+			secret := func(variable string) string {
+				return readSecret(t, drawn, filepath.Base(*s.Environment[variable]))
+			}
 			store, database := secret("LINKLEDGER_EVENTSTORE_FILE"), secret("LINKLEDGER_DATABASE_FILE")
 			if !strings.HasPrefix(store, "esdb://linkledger:") || !strings.Contains(store, "?tls=true&tlsCaFile=/") {
 				t.Errorf("%s uses the event store by %s", name, store)
 			}
 			_, authority, _ := strings.Cut(store, "tlsCaFile=")
-			mounted := slices.ContainsFunc(s.Volumes, func(v types.ServiceVolumeConfig) bool { return strings.HasPrefix(authority, v.Target+"/") }) ||
-				slices.ContainsFunc(s.Secrets, func(c types.ServiceSecretConfig) bool { return authority == "/run/secrets/"+c.Source })
+			mounted := slices.ContainsFunc(
+				s.Volumes, func(v types.ServiceVolumeConfig) bool { return strings.HasPrefix(authority, v.Target+"/") },
+			) ||
+				slices.ContainsFunc(
+					s.Secrets, func(c types.ServiceSecretConfig) bool { return authority == "/run/secrets/"+c.Source },
+				)
 			if !mounted {
 				t.Errorf("%s does not mount %s", name, authority)
 			}
@@ -187,7 +205,8 @@ func TestComposeConnections(t *testing.T) {
 			}
 		}
 		for name, s := range stores(project) {
-			if insecure := s.Environment["EVENTSTORE_INSECURE"]; insecure != nil || strings.Contains(strings.Join(s.Command, " "), "--insecure") {
+			if insecure := s.Environment["EVENTSTORE_INSECURE"]; insecure != nil ||
+				strings.Contains(strings.Join(s.Command, " "), "--insecure") {
 				t.Errorf("%s has no TLS", name)
 			}
 			if user := s.Environment["POSTGRES_USER"]; user != nil {
@@ -197,7 +216,8 @@ func TestComposeConnections(t *testing.T) {
 	})
 }
 
-// A store is in a network that has no way out, with nothing but its clients: no dashboards and no proxy.
+// A store is in a network that has no way out, with nothing but its clients: no dashboards and no
+// proxy.
 func TestComposeNetworks(t *testing.T) {
 	t.Parallel()
 	clients := regexp.MustCompile(`^linkledger\d?$|^eventstore|^postgres$|^standby$`)
@@ -228,7 +248,8 @@ func TestComposeNetworks(t *testing.T) {
 	})
 }
 
-// What is open to other machines speaks TLS. The rest is open to this machine alone, for a proxy on it.
+// What is open to other machines speaks TLS. The rest is open to this machine alone, for a proxy on
+// it.
 func TestComposePorts(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
@@ -249,7 +270,10 @@ func TestComposePorts(t *testing.T) {
 			t.Errorf("nginx has %q", listen)
 		}
 	}
-	for _, setting := range []string{"ssl_certificate /run/secrets/tls_certificate;", "ssl_certificate_key /run/secrets/tls_key;", "X-Forwarded-For $remote_addr;", "Host $http_host;"} {
+	for _, setting := range []string{
+		"ssl_certificate /run/secrets/tls_certificate;", "ssl_certificate_key /run/secrets/tls_key;",
+		"X-Forwarded-For $remote_addr;", "Host $http_host;",
+	} {
 		if !strings.Contains(string(content), setting) {
 			t.Errorf("nginx lacks %q", setting)
 		}
@@ -324,7 +348,8 @@ func TestComposeRights(t *testing.T) {
 	users := regexp.MustCompile(`^linkledger|^nginx|^postgres|^standby|^eventstore$`)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
 		for name, s := range project.Services {
-			if !slices.Equal(s.CapDrop, []string{"ALL"}) || !slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Privileged {
+			if !slices.Equal(s.CapDrop, []string{"ALL"}) ||
+				!slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Privileged {
 				t.Errorf("%s keeps rights: %v, %v", name, s.CapDrop, s.SecurityOpt)
 			}
 			if len(s.CapAdd) > 0 && name != "certificates" {
@@ -333,7 +358,8 @@ func TestComposeRights(t *testing.T) {
 			if s.ReadOnly == writable.MatchString(name) {
 				t.Errorf("%s may write everywhere: %t", name, !s.ReadOnly)
 			}
-			if users.MatchString(name) && s.Image != ours && (s.User == "" || s.User == "root" || strings.HasPrefix(s.User, "0")) {
+			if users.MatchString(name) && s.Image != ours && (s.User == "" || s.User == "root" ||
+				strings.HasPrefix(s.User, "0")) {
 				t.Errorf("%s runs as %q", name, s.User)
 			}
 			for _, volume := range s.Volumes {

@@ -19,7 +19,8 @@ import (
 	"linkledger/internal/pgserver"
 )
 
-// Each service that runs the program is configured so that it takes the environment and knows all of it.
+// Each service that runs the program is configured so that it takes the environment and knows all
+// of it.
 func TestComposeConfiguresTheProgram(t *testing.T) {
 	t.Parallel()
 	folder := drawSecrets(t)
@@ -38,8 +39,8 @@ func TestComposeConfiguresTheProgram(t *testing.T) {
 	})
 }
 
-// environmentOf is the environment of a service that runs the program, with that of the image, where the secrets are
-// mounted from a folder.
+// environmentOf is the environment of a service that runs the program, with that of the image,
+// where the secrets are mounted from a folder.
 func environmentOf(t *testing.T, s types.ServiceConfig, secrets string) map[string]string {
 	t.Helper()
 	environment := imageEnvironment(t)
@@ -57,7 +58,9 @@ func wantConfigured(t *testing.T, command string, environment map[string]string)
 		t.Errorf("%s: %v\n%s", command, err, out)
 	}
 	for name := range environment {
-		known := command == "serve" && name == "OTEL_EXPORTER_OTLP_ENDPOINT" || command == "eventstore" && ofImage(t, name)
+		known := command == "serve" && name == "OTEL_EXPORTER_OTLP_ENDPOINT" || command == "eventstore" && ofImage(
+			t, name,
+		)
 		if !known && !strings.Contains(out, "\t"+strings.TrimSuffix(name, "_FILE")+"\t") {
 			t.Errorf("%s has no %s", command, name)
 		}
@@ -71,14 +74,17 @@ func ofImage(t *testing.T, name string) bool {
 	return ok
 }
 
-// What compose.yaml sets works together: the program runs with its environment, the secrets that are drawn, and the users
-// that the scripts make, on this machine's addresses.
+// What compose.yaml sets works together: the program runs with its environment, the secrets that
+// are drawn, and the users that the scripts make, on this machine's addresses.
 func TestComposeRuns(t *testing.T) {
 	t.Parallel()
 	project := loadCompose(t, "compose.yaml")
 	secrets := drawSecrets(t)
 	data := filepath.Join(secrets, "..", "data")
-	i := &installation{t: t, folder: t.TempDir(), storeAddress: freeAddress(t), base: "http://" + freeAddress(t), admin: "http://" + freeAddress(t)}
+	i := &installation{
+		t: t, folder: t.TempDir(), storeAddress: freeAddress(t), base: "http://" + freeAddress(t),
+		admin: "http://" + freeAddress(t),
+	}
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
 	database := databaseOfService(t, i.database, secrets)
@@ -95,7 +101,9 @@ func TestComposeRuns(t *testing.T) {
 
 	rewrite := func(name string, change func(string) string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(secrets, name), []byte(change(readSecret(t, secrets, name))), 0o600); err != nil {
+		if err := os.WriteFile(
+			filepath.Join(secrets, name), []byte(change(readSecret(t, secrets, name))), 0o600,
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,20 +129,29 @@ func TestComposeRuns(t *testing.T) {
 	}
 	i.key = account.APIKey
 	i.eventually("a link is made", func() bool {
-		_, err := call(t.Context(), i.base, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","note":"sealed"}]}`)
+		_, err := call(
+			t.Context(), i.base, i.key, http.MethodPost, "/urls",
+			`{"urls":[{"long_url":"https://example.com/","custom_hash":"one","note":"sealed"}]}`,
+		)
 		return err == nil
 	})
 	if redirected, err := visit(t.Context(), i.base, "one", "agent"); err != nil || !redirected {
 		t.Errorf("redirected: %t, %v", redirected, err)
 	}
 	wantSealed(t, database)
-	if err := appendLink(t, "esdb://"+i.storeAddress+"?tls=true&tlsCaFile="+url.QueryEscape(filepath.Join(secrets, "eventstore_certificate")), time.Second); err == nil {
+	if err := appendLink(
+		t,
+		"esdb://"+i.storeAddress+"?tls=true&tlsCaFile="+url.QueryEscape(
+			filepath.Join(secrets, "eventstore_certificate"),
+		),
+		time.Second,
+	); err == nil {
 		t.Error("the event store takes events without a password")
 	}
 }
 
-// databaseOfService runs the script that makes the database and the user of the service, as the image of PostgreSQL
-// does, and returns how that user connects.
+// databaseOfService runs the script that makes the database and the user of the service, as the
+// image of PostgreSQL does, and returns how that user connects.
 func databaseOfService(t *testing.T, server *pgserver.Server, secrets string) string {
 	t.Helper()
 	dsn, err := url.Parse(server.DSN())
@@ -150,7 +167,10 @@ func databaseOfService(t *testing.T, server *pgserver.Server, secrets string) st
 	execute(t, server.DSN(), "CREATE ROLE postgres SUPERUSER LOGIN")
 	execute(t, as("postgres", "postgres"), "DROP DATABASE linkledger", "ALTER ROLE linkledger RENAME TO former")
 	script := exec.CommandContext(t.Context(), "bash", filepath.Join(dockerFolder, "postgres", "service.sh"))
-	script.Env = append(os.Environ(), "SECRETS="+secrets, "POSTGRES_USER=postgres", "POSTGRES_DB=postgres", "PGHOST="+dsn.Query().Get("host"))
+	script.Env = append(
+		os.Environ(), "SECRETS="+secrets, "POSTGRES_USER=postgres", "POSTGRES_DB=postgres",
+		"PGHOST="+dsn.Query().Get("host"),
+	)
 	if out, err := script.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -173,7 +193,8 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// wantSealed demands that the account has a key for its notes, and that the user of the service is no superuser.
+// wantSealed demands that the account has a key for its notes, and that the user of the service is
+// no superuser.
 func wantSealed(t *testing.T, dsn string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), dsn)
@@ -183,7 +204,10 @@ func wantSealed(t *testing.T, dsn string) {
 	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
 	var keys int
 	var super bool
-	if err := db.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM linkledger.account_keys), rolsuper FROM pg_roles WHERE rolname = current_user").Scan(&keys, &super); err != nil {
+	if err := db.QueryRow(
+		t.Context(),
+		"SELECT (SELECT count(*) FROM linkledger.account_keys), rolsuper FROM pg_roles WHERE rolname = current_user",
+	).Scan(&keys, &super); err != nil {
 		t.Fatal(err)
 	}
 	if keys != 1 || super {

@@ -10,7 +10,11 @@ import (
 	"time"
 )
 
-var crashRounds = flag.Int("crash-rounds", 3, "how often TestCrash and TestTakeOver kill a process, and three times as often as TestOutages and TestTakeOver go through their outages; make crash does 20")
+var crashRounds = flag.Int(
+	"crash-rounds", 3,
+	"how often TestCrash and TestTakeOver kill a process, and three times as often as TestOutages and TestTakeOver go "+
+		"through their outages; make crash does 20",
+)
 
 // ledger notes what was answered.
 type ledger struct {
@@ -65,7 +69,8 @@ func (l *ledger) check(t *testing.T, d *dev) {
 			limit <- struct{}{}
 			defer func() { <-limit }()
 			least, most, clicks := l.clicked[hash], l.clicked[hash]+l.unknown[hash], -1
-			// What lay in the spool when the process was killed is in the log a moment after the start.
+			// What lay in the spool when the process was killed is in the log a moment after the
+			// start.
 			for late := time.Now().Add(startTimeout); clicks < least && time.Now().Before(late); {
 				answer, err := call(t.Context(), d.base, d.key, "GET", "/urls/"+hash, "")
 				if err != nil {

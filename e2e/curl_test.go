@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// shell runs lines as a user would paste them into a terminal, and returns what they print. Where the machine has no
-// curl, this test binary stands in for it.
+// shell runs lines as a user would paste them into a terminal, and returns what they print. Where
+// the machine has no curl, this test binary stands in for it.
 func shell(t *testing.T, lines string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euc", strings.ReplaceAll(lines, "curl ", "curl -sS "))

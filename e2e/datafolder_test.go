@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestPlantedDataFolder starts dev on folders in which another user may have put a password or a key that he knows.
+// TestPlantedDataFolder starts dev on folders in which another user may have put a password or a
+// key that he knows.
 func TestPlantedDataFolder(t *testing.T) {
 	t.Parallel()
 	const stranger = 65534
@@ -17,15 +18,22 @@ func TestPlantedDataFolder(t *testing.T) {
 		want  string
 		root  bool // only root can plant it
 	}{
-		"writable by all": {func(folder string) error { return os.Chmod(folder, 0o777) }, "every user of the machine can write", false},
+		"writable by all": {
+			func(folder string) error { return os.Chmod(folder, 0o777) }, "every user of the machine can write", false,
+		},
 		"password": {func(folder string) error {
 			access := filepath.Join(folder, "access")
-			return errors.Join(os.Mkdir(access, 0o700), os.WriteFile(filepath.Join(access, "password"), []byte("known\n"), 0o600),
+			return errors.Join(os.Mkdir(
+				access, 0o700,
+			), os.WriteFile(filepath.Join(access, "password"), []byte("known\n"), 0o600),
 				os.Chown(access, stranger, stranger))
 		}, "belongs to another user", true},
 		"master key": {func(folder string) error {
 			key := filepath.Join(folder, "master.key")
-			return errors.Join(os.WriteFile(key, []byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"), 0o600), os.Chown(key, stranger, stranger))
+			return errors.Join(
+				os.WriteFile(key, []byte("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n"), 0o600),
+				os.Chown(key, stranger, stranger),
+			)
 		}, "belongs to another user", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -38,7 +46,8 @@ func TestPlantedDataFolder(t *testing.T) {
 				t.Fatal(err)
 			}
 			dev := exec.CommandContext(t.Context(), program, "dev", "--data="+folder,
-				"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--eventstore-listen=127.0.0.1:0", "--postgres-bin=/nowhere")
+				"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--eventstore-listen=127.0.0.1:0",
+				"--postgres-bin=/nowhere")
 			out, err := dev.CombinedOutput()
 			wantOneLine(t, out, err, test.want)
 		})

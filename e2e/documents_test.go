@@ -20,9 +20,11 @@ var (
 	documentLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	notInAnchor  = regexp.MustCompile("[^a-z0-9_ -]")
 	codeSpan     = regexp.MustCompile("`([^`\n]+)`")
-	sourcePath   = regexp.MustCompile(`^(cmd|commands|docker|docs|events|httpapi|internal|projections|queries)(/[\w.-]+)+$`)
-	qualified    = regexp.MustCompile(`^[A-Za-z]+(\.[A-Za-z]+)+$`)
-	declaration  = regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |const |var )(\w+)`)
+	sourcePath   = regexp.MustCompile(
+		`^(cmd|commands|docker|docs|events|httpapi|internal|projections|queries)(/[\w.-]+)+$`,
+	)
+	qualified   = regexp.MustCompile(`^[A-Za-z]+(\.[A-Za-z]+)+$`)
+	declaration = regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |const |var )(\w+)`)
 )
 
 // The documents name files, sections and functions that are there, and fit their widths.
@@ -38,7 +40,8 @@ func TestDocuments(t *testing.T) {
 			checkLinks(t, document, text)
 			checkWidths(t, text)
 			for _, span := range codeSpan.FindAllStringSubmatch(text, -1) {
-				if path := span[1]; sourcePath.MatchString(path) && !strings.HasPrefix(path, "docker/secrets") { // which secrets.sh makes
+				// which secrets.sh makes
+				if path := span[1]; sourcePath.MatchString(path) && !strings.HasPrefix(path, "docker/secrets") {
 					if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 						t.Errorf("there is no %s", path)
 					}
@@ -47,7 +50,8 @@ func TestDocuments(t *testing.T) {
 					continue
 				}
 				parts := strings.Split(span[1], ".")
-				if last := parts[len(parts)-1]; !declared[last] && !slices.Contains([]string{"go", "sql", "json", "md", "url"}, last) {
+				if last := parts[len(parts)-1]; !declared[last] &&
+					!slices.Contains([]string{"go", "sql", "json", "md", "url"}, last) {
 					t.Errorf("there is no %s: no declaration is called %s", span[1], last)
 				}
 			}
@@ -108,13 +112,15 @@ func sections(text string) []string {
 func checkWidths(t *testing.T, text string) {
 	t.Helper()
 	for line := range strings.Lines(text) {
-		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > maxDocumentWidth && !strings.HasPrefix(line, "|") {
+		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > maxDocumentWidth &&
+			!strings.HasPrefix(line, "|") {
 			t.Errorf("%d columns, want %d at most: %s", width, maxDocumentWidth, line)
 		}
 	}
 }
 
-// declaredNames are those of the functions, methods, types, constants and variables of all packages.
+// declaredNames are those of the functions, methods, types, constants and variables of all
+// packages.
 func declaredNames(t *testing.T, root string) map[string]bool {
 	t.Helper()
 	names := make(map[string]bool)

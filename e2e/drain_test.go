@@ -14,12 +14,16 @@ import (
 )
 
 var (
-	outageRounds = flag.Int("outage-rounds", 2, "how often TestDrain cuts the event store off; the last time the service is killed besides; make outage does 5")
+	outageRounds = flag.Int(
+		"outage-rounds", 2,
+		"how often TestDrain cuts the event store off; the last time the service is killed besides; make outage does 5",
+	)
 	outageLength = flag.Duration("outage-length", time.Second, "for how long; make outage: 20s")
 )
 
-// TestDrain cuts off an event store that is 5 ms away, under 8 visitors, and later kills the service while its spool
-// drains. Visitors are redirected throughout, and every answered click is counted, once.
+// TestDrain cuts off an event store that is 5 ms away, under 8 visitors, and later kills the
+// service while its spool drains. Visitors are redirected throughout, and every answered click is
+// counted, once.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	const links = 10
@@ -54,7 +58,8 @@ func TestDrain(t *testing.T) {
 		}
 		i.eventually("the spool is empty", func() bool { return i.metric("linkledger_spool_clicks") == 0 })
 		took := time.Since(began)
-		t.Logf("outage of %s: %.0f clicks waited; the first were in the log after %s, all and those that came meanwhile after %s",
+		t.Logf("outage of %s: %.0f clicks waited; the first were in the log after %s, all and those that came "+
+			"meanwhile after %s",
 			*outageLength, waiting, noticed.Round(time.Millisecond), took.Round(time.Millisecond))
 		i.redirectsGoOn(c)
 		c.stop()

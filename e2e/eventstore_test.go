@@ -92,7 +92,8 @@ func TestHealthOfTheStore(t *testing.T) {
 	t.Parallel()
 	s := startStore(t, filepath.Join(t.TempDir(), "events"), "--health-listen=127.0.0.1:0")
 	for method, want := range map[string]int{
-		http.MethodGet: http.StatusNoContent, http.MethodHead: http.StatusNoContent, http.MethodPost: http.StatusMethodNotAllowed,
+		http.MethodGet: http.StatusNoContent, http.MethodHead: http.StatusNoContent,
+		http.MethodPost: http.StatusMethodNotAllowed,
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), method, s.health, nil)
 		if err != nil {
@@ -175,19 +176,22 @@ func TestEventStoreTools(t *testing.T) {
 		t.Helper()
 		var stat storeStat
 		out, log, code := command(t, "eventstore", "stat", dir, "--json")
-		if err := json.Unmarshal([]byte(out), &stat); err != nil || code != 0 || stat.Running != running || stat.Events != 8 || stat.Head == 0 {
+		if err := json.Unmarshal([]byte(out), &stat); err != nil || code != 0 || stat.Running != running ||
+			stat.Events != 8 || stat.Head == 0 {
 			t.Errorf("stat of %s: %d %s%s", dir, code, out, log)
 		}
 		var checked storecheck.Report
 		out, log, code = command(t, "eventstore", "check", dir, "--json")
-		if err := json.Unmarshal([]byte(out), &checked); err != nil || code != 0 || checked.Events != 8 || checked.Problems != 0 {
+		if err := json.Unmarshal([]byte(out), &checked); err != nil || code != 0 || checked.Events != 8 ||
+			checked.Problems != 0 {
 			t.Errorf("check of %s: %d %s%s", dir, code, out, log)
 		}
 		out, log, code = command(t, "eventstore", "backup", dir, backup)
 		if code != 0 || !strings.Contains(out, backup) {
 			t.Errorf("backup of %s: %d %s%s", dir, code, out, log)
 		}
-		if out, log, code = command(t, "eventstore", "backup", dir, backup); code == 0 || strings.Count(log, "\n") != 1 {
+		if out, log, code = command(t, "eventstore", "backup", dir, backup); code == 0 ||
+			strings.Count(log, "\n") != 1 {
 			t.Errorf("backup of %s over another: %d %s%s", dir, code, out, log)
 		}
 	}
@@ -207,7 +211,8 @@ func TestEventStoreTools(t *testing.T) {
 	}
 }
 
-// What the operator can mend is told in one line, with exit code 2, and a folder that cannot be used is left as it is.
+// What the operator can mend is told in one line, with exit code 2, and a folder that cannot be
+// used is left as it is.
 func TestEventStoreRefusals(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -277,8 +282,9 @@ func writeCertificate(t *testing.T, folder string) (certificate, key string) {
 		t.Fatal(err)
 	}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(1), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true,
+		BasicConstraintsValid: true,
+		NotBefore:             time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	signed, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
 	if err != nil {
@@ -308,7 +314,8 @@ func TestEventStoreCheckFindsDamage(t *testing.T) {
 	}
 	store.interrupt()
 	backup := filepath.Join(filepath.Dir(folder), "flushed")
-	if _, log, code := command(t, "eventstore", "backup", folder, backup); code != 0 { // opening it moved the log into a table
+	// opening it moved the log into a table
+	if _, log, code := command(t, "eventstore", "backup", folder, backup); code != 0 {
 		t.Fatal(log)
 	}
 	damaged := 0

@@ -20,8 +20,9 @@ import (
 	"linkledger/projections"
 )
 
-// An installation moves to another event store: the copy is killed half way and goes on, while the service serves and
-// after. A service on the copy, with a database of its own, answers as the old one did; with the old database it refuses.
+// An installation moves to another event store: the copy is killed half way and goes on, while the
+// service serves and after. A service on the copy, with a database of its own, answers as the old
+// one did; with the old database it refuses.
 func TestMoveToAnotherEventStore(t *testing.T) {
 	t.Parallel()
 	i := install(t, "--base-url=https://sho.rt")
@@ -33,7 +34,8 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	i.killHalfWay(copying, target.url)
 	out, log, code := command(t, append(copying, "--json")...)
 	var first copiedLog
-	if err := json.Unmarshal([]byte(out), &first); err != nil || code != 0 || first.New == 0 || first.New == first.Events {
+	if err := json.Unmarshal([]byte(out), &first); err != nil || code != 0 || first.New == 0 ||
+		first.New == first.Events {
 		t.Fatalf("the copy that goes on ended with %d: %s%s", code, out, log)
 	}
 	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"the last edit"}]}`)
@@ -47,12 +49,17 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-i.service.ended
-	if out, log, code := command(t, copying...); code != 0 || !strings.Contains(out, " are the same in both: hash chain ") {
+	if out, log, code := command(t, copying...); code != 0 ||
+		!strings.Contains(out, " are the same in both: hash chain ") {
 		t.Fatalf("the last copy ended with %d: %s%s", code, out, log)
 	}
 
-	serve := []string{"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(), "--log-level=error", "--eventstore", target.url, "--database"}
-	if out, log, code := command(t, append(serve, i.database.DSN())...); code != exitUsage || !strings.Contains(log, "belongs to another log") {
+	serve := []string{
+		"serve", "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--spool", t.TempDir(), "--log-level=error",
+		"--eventstore", target.url, "--database",
+	}
+	if out, log, code := command(t, append(serve, i.database.DSN())...); code != exitUsage ||
+		!strings.Contains(log, "belongs to another log") {
 		t.Errorf("serve with the old database ended with %d: %s%s", code, out, log)
 	}
 	second := i.secondDatabase(database)
@@ -70,7 +77,8 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stats := answer["stats"].([]any)[0].(map[string]any); stats["total_clicks"] != 2.0 || stats["unique_clicks"] != 1.0 {
+	if stats := answer["stats"].([]any)[0].(map[string]any); stats["total_clicks"] != 2.0 ||
+		stats["unique_clicks"] != 1.0 {
 		t.Errorf("after another click of a known visitor: %v", stats)
 	}
 	service.kill()
@@ -80,7 +88,10 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 func (i *installation) writeHistory() {
 	i.t.Helper()
 	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
-	i.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"kept","tags":["t"]},{"long_url":"https://example.com/2","custom_hash":"old"}]}`)
+	i.call(
+		"POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/1","custom_hash":"kept","tags":["t"]},{"long_url":"https://example.com/2","custom_hash":"old"}]}`,
+	)
 	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"n","tags":["+u"]}]}`)
 	i.call("PATCH", "/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
 	i.call("DELETE", "/urls/new", "")
@@ -113,7 +124,8 @@ func ballast(t *testing.T, url string, n int) {
 	}
 	for at := range n / len(metered) {
 		_, err := store.Append(t.Context(), eventstore.Write{
-			Stream: fmt.Sprint(events.StreamUsage, "ballast-", at), Expected: eventstore.NoStream, Command: uuid.New(), Events: metered,
+			Stream: fmt.Sprint(events.StreamUsage, "ballast-", at), Expected: eventstore.NoStream, Command: uuid.New(),
+			Events: metered,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -145,14 +157,20 @@ func (i *installation) killHalfWay(copying []string, target string) {
 func (i *installation) told(base string, backends []string) map[string]any {
 	i.t.Helper()
 	told := make(map[string]any)
-	for _, path := range []string{"/urls?order_by=hash", "/urls?tags=%2Bt%26%2Bu", "/stats/kept", "/tags", "/urls/new/history"} {
+	for _, path := range []string{
+		"/urls?order_by=hash", "/urls?tags=%2Bt%26%2Bu", "/stats/kept", "/tags", "/urls/new/history",
+	} {
 		answer, err := call(i.t.Context(), base, i.key, "GET", path, "")
 		if err != nil {
 			i.t.Fatal(err)
 		}
 		told[path] = withoutPositions(answer)
 	}
-	for _, audit := range [][]string{{"history", "kept", "--format=json", "--clicks"}, {"history", "old", "--format=json"}, {"at", "kept", "--json", "--time", "2999-01-01"}} {
+	for _, audit := range [][]string{
+		{"history", "kept", "--format=json", "--clicks"},
+		{"history", "old", "--format=json"},
+		{"at", "kept", "--json", "--time", "2999-01-01"},
+	} {
 		out, log, code := command(i.t, append(append([]string{"audit"}, audit...), backends...)...)
 		var answer any
 		if err := json.Unmarshal([]byte(out), &answer); err != nil || code != 0 {
@@ -189,7 +207,9 @@ func (i *installation) secondDatabase(first *pgx.Conn) string {
 	}
 	u.Path = "/moved"
 	var key []byte
-	if err := first.QueryRow(i.t.Context(), "SELECT value FROM linkledger.secrets WHERE name = 'visitor'").Scan(&key); err != nil {
+	if err := first.QueryRow(i.t.Context(), "SELECT value FROM linkledger.secrets WHERE name = 'visitor'").Scan(
+		&key,
+	); err != nil {
 		i.t.Fatal(err)
 	}
 	moved := i.connectTo(u.String())
@@ -220,7 +240,9 @@ func (i *installation) exec(conn *pgx.Conn, statement string, args ...any) {
 func (i *installation) moved(store, database string) (*child, string) {
 	i.t.Helper()
 	base, admin := "http://"+freeAddress(i.t), "http://"+freeAddress(i.t)
-	service := startChild(i.t, program, "serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):],
+	service := startChild(i.t, program, "serve", "--listen", base[len(
+		"http://",
+	):], "--admin-listen", admin[len("http://"):],
 		"--spool", i.t.TempDir(), "--eventstore", store, "--database", database, "--base-url=https://sho.rt")
 	i.eventually("the service on the copy has caught up", func() bool {
 		out, _, code := command(i.t, "projections", "status", "--json", "--eventstore", store, "--database", database)

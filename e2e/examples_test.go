@@ -17,12 +17,16 @@ import (
 
 var changedFile = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)$`)
 
-// The worked examples, one after the other, change the program into one that goes on with what the program has stored.
+// The worked examples, one after the other, change the program into one that goes on with what the
+// program has stored.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
 	before := startDev(t, folder)
-	before.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/1","tags":["old"]},{"long_url":"https://example.com/2"}]}`)
+	before.call(
+		"POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/1","tags":["old"]},{"long_url":"https://example.com/2"}]}`,
+	)
 	before.interrupt()
 
 	changed := changedProgram(t)
@@ -36,7 +40,9 @@ func TestExamples(t *testing.T) {
 		}
 	}
 	awaitReady(t, after.admin, http.StatusOK, `"projection hosts":"ok"`)
-	if out, err := exec.CommandContext(t.Context(), changed, "projections", "verify", "--all", "--data", folder).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), changed, "projections", "verify", "--all", "--data", folder,
+	).CombinedOutput(); err != nil {
 		t.Errorf("verify: %v: %s", err, out)
 	}
 	running := findRunning(t, folder)
@@ -75,7 +81,9 @@ func changedProgram(t *testing.T) string {
 	}
 	overlay := writeOverlay(t, root, changed)
 	binary := filepath.Join(t.TempDir(), "linkledger")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage,
+	).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return binary

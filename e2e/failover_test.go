@@ -63,8 +63,8 @@ func (f *failOver) note(err error, success func()) {
 	success()
 }
 
-// The process that owns all projections is killed under load: the other node owns them long before a lease runs out,
-// answers every create meanwhile, and no read goes backwards.
+// The process that owns all projections is killed under load: the other node owns them long before
+// a lease runs out, answers every create meanwhile, and no read goes backwards.
 func TestFailOver(t *testing.T) {
 	t.Parallel()
 	p := installPair(t)
@@ -99,7 +99,8 @@ func TestFailOver(t *testing.T) {
 	p.verify("all")
 }
 
-// ownsAll waits until one node owns all projections and the other one answers, and returns the first.
+// ownsAll waits until one node owns all projections and the other one answers, and returns the
+// first.
 func (p *pair) ownsAll() (owner int) {
 	p.t.Helper()
 	p.eventually("one node owns all projections, and the other one is ready", func() bool {
@@ -118,9 +119,9 @@ func (p *pair) ownsAll() (owner int) {
 	return owner
 }
 
-// The only process is killed and started again: clicks from before are shown long before the lease of the killed
-// process has run out. While no process keeps the projections up to date, a service that serves the API alone is not
-// ready, and its writes do not wait.
+// The only process is killed and started again: clicks from before are shown long before the lease
+// of the killed process has run out. While no process keeps the projections up to date, a service
+// that serves the API alone is not ready, and its writes do not wait.
 func TestOnlyProjectorIsKilled(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -152,7 +153,9 @@ func TestOnlyProjectorIsKilled(t *testing.T) {
 	})
 	create := func() time.Duration {
 		began := time.Now()
-		if _, err := call(t.Context(), base, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`); err != nil {
+		if _, err := call(
+			t.Context(), base, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`,
+		); err != nil {
 			t.Error(err)
 		}
 		return time.Since(began)

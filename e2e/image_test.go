@@ -16,7 +16,8 @@ import (
 // largestImage bounds the image: the program and the certificates, and nothing else.
 const largestImage = 42_000_000 // bytes
 
-// The program as the image has it: small, static, telling its modules, and content with an empty root folder.
+// The program as the image has it: small, static, telling its modules, and content with an empty
+// root folder.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -35,7 +36,10 @@ func TestImage(t *testing.T) {
 	}
 	wantStatic(t, binary)
 	built, err := buildinfo.ReadFile(binary)
-	if err != nil || !slices.ContainsFunc(built.Deps, func(m *debug.Module) bool { return strings.HasPrefix(m.Path, "github.com/EventStore/") }) {
+	if err != nil ||
+		!slices.ContainsFunc(
+			built.Deps, func(m *debug.Module) bool { return strings.HasPrefix(m.Path, "github.com/EventStore/") },
+		) {
 		t.Errorf("its modules are %v, %v", built, err)
 	}
 	wantRunsAlone(t, root)
@@ -55,8 +59,8 @@ func wantStatic(t *testing.T, binary string) {
 	}
 }
 
-// wantRunsAlone runs the program as another user in a folder that is all it sees, as in the image. Where this is not
-// root, it takes a user namespace, which some machines refuse.
+// wantRunsAlone runs the program as another user in a folder that is all it sees, as in the image.
+// Where this is not root, it takes a user namespace, which some machines refuse.
 func wantRunsAlone(t *testing.T, root string) {
 	t.Helper()
 	data := filepath.Join(root, "data")

@@ -12,12 +12,17 @@ import (
 	"testing"
 )
 
-// allowedLicences are those whose code may be linked into a program under Apache-2.0, by words that only they have.
+// allowedLicences are those whose code may be linked into a program under Apache-2.0, by words that
+// only they have.
 var allowedLicences = []struct{ name, words string }{
 	{"Apache-2.0", "Apache License Version 2.0"},
 	{"MIT", "Permission is hereby granted, free of charge, to any person obtaining a copy"},
 	{"BSD", "Redistribution and use in source and binary forms, with or without modification, are permitted"},
-	{"ISC", "Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is hereby granted"},
+	{
+		"ISC",
+		"Permission to use, copy, modify, and/or distribute this software for any purpose with or without fee is " +
+			"hereby granted",
+	},
 	{"CC0-1.0", "CC0 1.0 Universal"},
 }
 

@@ -32,8 +32,8 @@ func (c *cluster) account(command, username string, args ...string) map[string]a
 	return account
 }
 
-// created returns the hashes that a batch has created, and demands that they come before the items for which there was no
-// room.
+// created returns the hashes that a batch has created, and demands that they come before the items
+// for which there was no room.
 func (c *cluster) created(answer map[string]any) (hashes []string) {
 	c.t.Helper()
 	short := false
@@ -58,8 +58,8 @@ func items(n int) string {
 	return `{"urls":[` + strings.TrimSuffix(strings.Repeat(`{"long_url":"https://example.com/"},`, n), ",") + `]}`
 }
 
-// 64 clients of two services create up to the limit, one by one, in batches, and with deletions in between: there are
-// exactly as many links as the plan allows.
+// 64 clients of two services create up to the limit, one by one, in batches, and with deletions in
+// between: there are exactly as many links as the plan allows.
 func TestLinkLimits(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "single:urls=40;batch:urls=200;month:month-urls=700")
@@ -91,7 +91,9 @@ func TestLinkLimits(t *testing.T) {
 	for client := range racers { // half of the links are deleted while others are created
 		clients.Go(func() {
 			if client%3 == 0 {
-				if _, err := call(t.Context(), c.nodes[client%2], c.key, "DELETE", "/urls/"+hashes[client/3], ""); err != nil {
+				if _, err := call(
+					t.Context(), c.nodes[client%2], c.key, "DELETE", "/urls/"+hashes[client/3], "",
+				); err != nil {
 					t.Error(err)
 				}
 			}
@@ -123,7 +125,8 @@ func TestLinkLimits(t *testing.T) {
 	}
 }
 
-// A service is killed while it creates links up to the limit: there are never more, and in the end exactly as many.
+// A service is killed while it creates links up to the limit: there are never more, and in the end
+// exactly as many.
 func TestLinkLimitsAfterAKill(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "free:urls=400")
@@ -131,7 +134,9 @@ func TestLinkLimitsAfterAKill(t *testing.T) {
 	for client := range racers / 4 {
 		clients.Go(func() {
 			for range 50 {
-				if _, err := call(t.Context(), c.nodes[client%2], c.key, "POST", "/urls", items(client%3+1)); err != nil {
+				if _, err := call(
+					t.Context(), c.nodes[client%2], c.key, "POST", "/urls", items(client%3+1),
+				); err != nil {
 					return // it was killed
 				}
 			}
@@ -153,7 +158,8 @@ func TestLinkLimitsAfterAKill(t *testing.T) {
 	})
 }
 
-// 64 clients of two services use up the calls of the day: each answered one is counted, and then both refuse.
+// 64 clients of two services use up the calls of the day: each answered one is counted, and then
+// both refuse.
 func TestCallLimits(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "free:day-calls=1000")

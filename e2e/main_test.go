@@ -79,7 +79,8 @@ func startDev(t *testing.T, folder string, flags ...string) *dev {
 	return startDevProgram(t, program, folder, flags...)
 }
 
-// removeAll removes the folder of a process that was killed. Its PostgreSQL ends by itself, and may write until then.
+// removeAll removes the folder of a process that was killed. Its PostgreSQL ends by itself, and may
+// write until then.
 func removeAll(t *testing.T, folder string) {
 	t.Helper()
 	late := time.After(startTimeout)
@@ -102,7 +103,8 @@ func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev
 	t.Helper()
 	d := &dev{t: t, ended: make(chan struct{}), output: new(bytes.Buffer)}
 	d.process = exec.Command(program, append([]string{
-		"dev", "--data", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+		"dev", "--data", folder, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen",
+		"127.0.0.1:0",
 	}, flags...)...)
 	d.process.Stderr = d.output
 	stdout, err := d.process.StdoutPipe()
@@ -204,7 +206,8 @@ func apiRequest(ctx context.Context, base, username, key, method, path, body str
 	return request, nil
 }
 
-// answerTo sends an API request and decodes the answer. One that tells of an error as a whole is an error too.
+// answerTo sends an API request and decodes the answer. One that tells of an error as a whole is an
+// error too.
 func answerTo(request *http.Request) (map[string]any, error) {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -221,7 +224,9 @@ func answerTo(request *http.Request) (map[string]any, error) {
 	return answer, nil
 }
 
-var noRedirects = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+var noRedirects = &http.Client{
+	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+}
 
 // visit follows a short link and tells whether it was redirected.
 func visit(ctx context.Context, base, hash, agent string) (bool, error) {
@@ -244,8 +249,8 @@ func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// The printed curl lines do what they say, as a user would paste them; a second start finds all data again. A taken
-// port 5432 does not matter.
+// The printed curl lines do what they say, as a user would paste them; a second start finds all
+// data again. A taken port 5432 does not matter.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	if blocker, err := net.Listen("tcp", "127.0.0.1:5432"); err == nil {
@@ -261,7 +266,9 @@ func TestTour(t *testing.T) {
 	}
 	kept := strings.ReplaceAll(lines[:strings.Index(lines, "# edit it")], "\n  ", "\n")
 	out := shell(t, kept)
-	for _, want := range []string{`"hash":"pg"`, `Location: https://www.postgresql.org/docs/`, `"total_clicks":1`, `"total_count":2`} {
+	for _, want := range []string{
+		`"hash":"pg"`, `Location: https://www.postgresql.org/docs/`, `"total_clicks":1`, `"total_count":2`,
+	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %s in\n%s", want, out)
 		}
@@ -274,7 +281,9 @@ func TestTour(t *testing.T) {
 	if stats["total_clicks"] != 1.0 {
 		t.Errorf("after the restart: %v", stats)
 	}
-	edits := strings.ReplaceAll(strings.ReplaceAll(lines[strings.Index(lines, "# edit it"):], "\n  ", "\n"), d.base, again.base)
+	edits := strings.ReplaceAll(
+		strings.ReplaceAll(lines[strings.Index(lines, "# edit it"):], "\n  ", "\n"), d.base, again.base,
+	)
 	if out := shell(t, edits); !strings.Contains(out, `"tags":["docs","manual"]`) {
 		t.Errorf("the edit answered\n%s", out)
 	}
@@ -290,7 +299,9 @@ func TestAccounts(t *testing.T) {
 	d := startDev(t, folder)
 	operator := func(args ...string) map[string]any {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), program, append(args, "--data", folder, "--json")...).CombinedOutput()
+		out, err := exec.CommandContext(
+			t.Context(), program, append(args, "--data", folder, "--json")...,
+		).CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, out)
 		}
@@ -308,13 +319,17 @@ func TestAccounts(t *testing.T) {
 	if rotated["api_key"] == opened["api_key"] {
 		t.Error("the key was not rotated")
 	}
-	if changed := operator("account", "edit", "--username", "ada", "--plan", "free", "--expires", "2999-12-31"); changed["plan"] != "free" || changed["expires"] != "2999-12-31" {
+	if changed := operator(
+		"account", "edit", "--username", "ada", "--plan", "free", "--expires", "2999-12-31",
+	); changed["plan"] != "free" || changed["expires"] != "2999-12-31" {
 		t.Errorf("edited: %v", changed)
 	}
-	if shown := operator("account", "show", "--username", "ada"); shown["expires"] != "2999-12-31" || shown["urls"] != 0.0 || shown["plan"] != "free" {
+	if shown := operator("account", "show", "--username", "ada"); shown["expires"] != "2999-12-31" ||
+		shown["urls"] != 0.0 || shown["plan"] != "free" {
 		t.Errorf("shown: %v", shown)
 	}
-	if changed := operator("account", "edit", "--username", "ada", "--expires="); changed["plan"] != "free" || changed["expires"] != "" {
+	if changed := operator("account", "edit", "--username", "ada", "--expires="); changed["plan"] != "free" ||
+		changed["expires"] != "" {
 		t.Errorf("edited again: %v", changed)
 	}
 	if changed := operator("account", "deactivate", "--username", "ada"); changed["active"] != false {
@@ -327,7 +342,9 @@ func TestAccounts(t *testing.T) {
 	if err != nil || !strings.Contains(string(list), "demo") || !strings.Contains(string(list), "ada") {
 		t.Errorf("list: %v\n%s", err, list)
 	}
-	second, err := exec.CommandContext(t.Context(), program, "account", "create", "--username", "ada", "--data", folder).CombinedOutput()
+	second, err := exec.CommandContext(
+		t.Context(), program, "account", "create", "--username", "ada", "--data", folder,
+	).CombinedOutput()
 	wantOneLine(t, second, err, `There is already an account "ada"`)
 	d.interrupt()
 }
@@ -361,31 +378,66 @@ func TestWrongConfiguration(t *testing.T) {
 		env  []string
 		want string
 	}{
-		"unknown command":     {args: []string{"fly"}, want: "linkledger --help"},
-		"unknown flag":        {args: []string{"dev", "--fast"}, want: "--fast"},
-		"no event store":      {args: []string{"serve"}, want: "--eventstore (LINKLEDGER_EVENTSTORE)"},
-		"no database":         {args: []string{"serve", "--eventstore=esdb://127.0.0.1:1?tls=false"}, want: "--database (LINKLEDGER_DATABASE)"},
-		"no such role":        {args: []string{"serve", "--eventstore=esdb://x", "--database=postgres://x", "--roles=cook"}, want: "cook"},
-		"not a store":         {args: []string{"serve", "--eventstore=http://x", "--database=postgres://x"}, want: "--eventstore"},
-		"not an address":      {args: []string{"dev", "--listen=8080"}, want: "--listen (LINKLEDGER_LISTEN)"},
-		"not an address, env": {args: []string{"dev"}, env: []string{"LINKLEDGER_ADMIN_LISTEN=here"}, want: "--admin-listen (LINKLEDGER_ADMIN_LISTEN)"},
-		"not a base URL":      {args: []string{"dev", "--base-url=sho.rt"}, want: "--base-url"},
-		"base URL with path":  {args: []string{"dev", "--base-url=https://sho.rt/x"}, want: "--base-url"},
-		"port in use":         {args: []string{"dev", "--listen=" + taken.Addr().String()}, want: "choose another with --listen (LINKLEDGER_LISTEN)"},
-		"data is a file":      {args: append([]string{"dev", "--data=" + file}, free...), want: "--data (LINKLEDGER_DATA)"},
-		"no PostgreSQL":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--postgres-bin=/nowhere"}, free...), want: "PostgreSQL"},
-		"store: data a file":  {args: []string{"eventstore", "--listen=127.0.0.1:0", "--data=" + file}, want: file},
-		"no blocked hosts":    {args: append([]string{"dev", "--data=" + t.TempDir(), "--blocked-hosts=/nowhere"}, free...), want: "--blocked-hosts"},
-		"no countries":        {args: append([]string{"dev", "--data=" + t.TempDir(), "--countries=/nowhere"}, free...), want: "--countries"},
-		"no former key":       {args: append([]string{"dev", "--data=" + t.TempDir(), "--visitor-key=b", "--former-visitor-key=a"}, free...), want: "--former-visitor-key"},
-		"the same key twice":  {args: []string{"dev", "--former-visitor-key=visitor"}, want: "--former-visitor-key"},
-		"no name of a key":    {args: []string{"dev"}, env: []string{"LINKLEDGER_VISITOR_KEY=a b"}, want: "--visitor-key"},
+		"unknown command": {args: []string{"fly"}, want: "linkledger --help"},
+		"unknown flag":    {args: []string{"dev", "--fast"}, want: "--fast"},
+		"no event store":  {args: []string{"serve"}, want: "--eventstore (LINKLEDGER_EVENTSTORE)"},
+		"no database": {
+			args: []string{"serve", "--eventstore=esdb://127.0.0.1:1?tls=false"},
+			want: "--database (LINKLEDGER_DATABASE)",
+		},
+		"no such role": {
+			args: []string{"serve", "--eventstore=esdb://x", "--database=postgres://x", "--roles=cook"}, want: "cook",
+		},
+		"not a store": {
+			args: []string{"serve", "--eventstore=http://x", "--database=postgres://x"}, want: "--eventstore",
+		},
+		"not an address": {args: []string{"dev", "--listen=8080"}, want: "--listen (LINKLEDGER_LISTEN)"},
+		"not an address, env": {
+			args: []string{"dev"}, env: []string{"LINKLEDGER_ADMIN_LISTEN=here"},
+			want: "--admin-listen (LINKLEDGER_ADMIN_LISTEN)",
+		},
+		"not a base URL":     {args: []string{"dev", "--base-url=sho.rt"}, want: "--base-url"},
+		"base URL with path": {args: []string{"dev", "--base-url=https://sho.rt/x"}, want: "--base-url"},
+		"port in use": {
+			args: []string{"dev", "--listen=" + taken.Addr().String()},
+			want: "choose another with --listen (LINKLEDGER_LISTEN)",
+		},
+		"data is a file": {
+			args: append([]string{"dev", "--data=" + file}, free...), want: "--data (LINKLEDGER_DATA)",
+		},
+		"no PostgreSQL": {
+			args: append([]string{"dev", "--data=" + t.TempDir(), "--postgres-bin=/nowhere"}, free...),
+			want: "PostgreSQL",
+		},
+		"store: data a file": {args: []string{"eventstore", "--listen=127.0.0.1:0", "--data=" + file}, want: file},
+		"no blocked hosts": {
+			args: append([]string{"dev", "--data=" + t.TempDir(), "--blocked-hosts=/nowhere"}, free...),
+			want: "--blocked-hosts",
+		},
+		"no countries": {
+			args: append([]string{"dev", "--data=" + t.TempDir(), "--countries=/nowhere"}, free...),
+			want: "--countries",
+		},
+		"no former key": {
+			args: append(
+				[]string{"dev", "--data=" + t.TempDir(), "--visitor-key=b", "--former-visitor-key=a"}, free...,
+			),
+			want: "--former-visitor-key",
+		},
+		"the same key twice": {args: []string{"dev", "--former-visitor-key=visitor"}, want: "--former-visitor-key"},
+		"no name of a key": {
+			args: []string{"dev"}, env: []string{"LINKLEDGER_VISITOR_KEY=a b"}, want: "--visitor-key",
+		},
 		"a plan without name": {args: []string{"dev", "--plans=urls=1"}, want: "--plans"},
-		"an unknown limit":    {args: []string{"dev"}, env: []string{"LINKLEDGER_PLANS=free:urls=5,links=1"}, want: "month-urls=N"},
-		"a limit of nothing":  {args: []string{"serve", "--plans=free:urls=0"}, want: "leave the limit out"},
-		"a limit twice":       {args: []string{"serve", "--plans=free:urls=1,urls=2"}, want: "each once"},
-		"a plan twice":        {args: []string{"serve", "--plans=free:urls=1;free:urls=2"}, want: "twice"},
-		"no running dev":      {args: []string{"account", "list", "--data=" + t.TempDir()}, want: "no linkledger dev runs"},
+		"an unknown limit": {
+			args: []string{"dev"}, env: []string{"LINKLEDGER_PLANS=free:urls=5,links=1"}, want: "month-urls=N",
+		},
+		"a limit of nothing": {args: []string{"serve", "--plans=free:urls=0"}, want: "leave the limit out"},
+		"a limit twice":      {args: []string{"serve", "--plans=free:urls=1,urls=2"}, want: "each once"},
+		"a plan twice":       {args: []string{"serve", "--plans=free:urls=1;free:urls=2"}, want: "twice"},
+		"no running dev": {
+			args: []string{"account", "list", "--data=" + t.TempDir()}, want: "no linkledger dev runs",
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// By default dev answers the pages of all origins. A list has the listed ones alone, and an empty one none.
+// By default dev answers the pages of all origins. A list has the listed ones alone, and an empty
+// one none.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -15,7 +16,10 @@ func TestOrigins(t *testing.T) {
 		want  map[string]string // by origin
 	}{
 		{nil, map[string]string{"https://app.example": "*", "null": "*"}},
-		{[]string{"--cors-origins=https://app.example,http://b:1"}, map[string]string{"https://app.example": "https://app.example", "http://b:1": "http://b:1", "http://b": ""}},
+		{
+			[]string{"--cors-origins=https://app.example,http://b:1"},
+			map[string]string{"https://app.example": "https://app.example", "http://b:1": "http://b:1", "http://b": ""},
+		},
 		{[]string{"--cors-origins="}, map[string]string{"https://app.example": ""}},
 	} {
 		d := startDev(t, folder, tc.flags...)

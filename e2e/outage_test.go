@@ -20,7 +20,8 @@ import (
 	"linkledger/internal/pgserver"
 )
 
-// installation is the service, its event store and its database as processes of their own, each of which can be killed.
+// installation is the service, its event store and its database as processes of their own, each of
+// which can be killed.
 type installation struct {
 	t        *testing.T
 	folder   string
@@ -32,7 +33,8 @@ type installation struct {
 
 	environment []string // of services, beside that of the test
 
-	network *eventstoretest.Proxy // between services that are started from now on and the event store; nil: there is none
+	// between services that are started from now on and the event store; nil: there is none
+	network *eventstoretest.Proxy
 
 	storeAddress, base, admin, key string
 }
@@ -76,11 +78,12 @@ func startChildIn(t *testing.T, environment []string, program string, args ...st
 // mostSaid is how much of what a process said is told where a test has failed, in bytes.
 const mostSaid = 2000
 
-// watch looks at the memory until the process ends. What the system tells afterwards includes that of the test, which the
-// process was for a moment.
+// watch looks at the memory until the process ends. What the system tells afterwards includes that
+// of the test, which the process was for a moment.
 func (c *child) watch() {
 	for {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid)) // an error means that it has ended
+		// an error means that it has ended
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", c.process.Process.Pid))
 		if _, peak, ok := strings.Cut(string(status), "VmHWM:"); ok {
 			var kB int64
 			if _, err := fmt.Sscan(peak, &kB); err == nil {
@@ -128,7 +131,9 @@ func installProgram(t *testing.T, service string, flags ...string) *installation
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
 	i.startService()
-	out, err := exec.Command(program, append([]string{"account", "create", "--username", demoUser, "--json"}, i.backends()...)...).Output()
+	out, err := exec.Command(
+		program, append([]string{"account", "create", "--username", demoUser, "--json"}, i.backends()...)...,
+	).Output()
 	var account openedAccount
 	if err == nil {
 		err = json.Unmarshal(out, &account)
@@ -142,7 +147,9 @@ func installProgram(t *testing.T, service string, flags ...string) *installation
 
 func (i *installation) startStore() {
 	i.t.Helper()
-	i.store = startChild(i.t, program, "eventstore", "--data", filepath.Join(i.folder, "events"), "--listen", i.storeAddress)
+	i.store = startChild(
+		i.t, program, "eventstore", "--data", filepath.Join(i.folder, "events"), "--listen", i.storeAddress,
+	)
 }
 
 func (i *installation) startDatabase() {
@@ -174,7 +181,10 @@ func (i *installation) startService() {
 // serve starts a service on addresses and a spool of its own.
 func (i *installation) serve(base, admin, spool string, flags ...string) *child {
 	i.t.Helper()
-	args := []string{"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):], "--spool", filepath.Join(i.folder, spool)}
+	args := []string{
+		"serve", "--listen", base[len("http://"):], "--admin-listen", admin[len("http://"):], "--spool",
+		filepath.Join(i.folder, spool),
+	}
 	service := startChildIn(i.t, i.environment, i.program, slices.Concat(args, i.backends(), flags)...)
 	i.eventually("the service answers", func() bool {
 		response, err := http.Get(admin + "/health/live")
@@ -225,7 +235,9 @@ func (i *installation) visit(links int) *crowd {
 	for worker := range 8 {
 		c.visitors.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				redirected, err := visit(context.WithoutCancel(ctx), i.base, fmt.Sprintf("link%d", n%links), fmt.Sprintf("agent %d", worker))
+				redirected, err := visit(
+					context.WithoutCancel(ctx), i.base, fmt.Sprintf("link%d", n%links), fmt.Sprintf("agent %d", worker),
+				)
 				switch {
 				case err != nil:
 					c.cutOff.Add(1)
@@ -261,8 +273,9 @@ func (i *installation) clicks() int64 {
 	return int64(total)
 }
 
-// The event store is killed under load, then PostgreSQL is stopped, then the service is killed while the event store is
-// away: visitors are redirected as long as there is a service, and every answered click is counted, once.
+// The event store is killed under load, then PostgreSQL is stopped, then the service is killed
+// while the event store is away: visitors are redirected as long as there is a service, and every
+// answered click is counted, once.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	const links = 10

@@ -48,7 +48,8 @@ func TestOperateProjections(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
 	live := awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "live" })
-	if live.LagEvents != 0 || live.LagSeconds != 0 || live.Owner == "" || live.LastError != "" || live.Generation != 1 || !live.Serving {
+	if live.LagEvents != 0 || live.LagSeconds != 0 || live.Owner == "" || live.LastError != "" ||
+		live.Generation != 1 || !live.Serving {
 		t.Errorf("a live projection is %+v", live)
 	}
 	operator(t, folder, "projections", "pause", "links")
@@ -58,7 +59,9 @@ func TestOperateProjections(t *testing.T) {
 		t.Errorf("a paused projection is %+v", paused)
 	}
 	operator(t, folder, "projections", "resume", "links")
-	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.State == "live" && v.Position > paused.Position })
+	awaitProjection(
+		t, folder, "links", func(v projectionStatus) bool { return v.State == "live" && v.Position > paused.Position },
+	)
 
 	list := operator(t, folder, "projections", "list")
 	if strings.Count(list, "\n") != 1+len(projections.Names()) || !strings.Contains(list, "links\t1\ttrue\tlive") {
@@ -70,14 +73,17 @@ func TestOperateProjections(t *testing.T) {
 	if out := operator(t, folder, "projections", "dead-letters", "retry", "links"); out != "0 events applied\n" {
 		t.Errorf("retry: %s", out)
 	}
-	out, err := exec.CommandContext(t.Context(), program, "projections", "pause", "painting", "--data", folder).CombinedOutput()
+	out, err := exec.CommandContext(
+		t.Context(), program, "projections", "pause", "painting", "--data", folder,
+	).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "projections list names them") {
 		t.Errorf("pausing what does not exist: %v, %s", err, out)
 	}
 	d.interrupt()
 }
 
-// A rebuild from another process takes over while the service runs; the generation before comes back at once.
+// A rebuild from another process takes over while the service runs; the generation before comes
+// back at once.
 func TestRebuildProjections(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -90,12 +96,17 @@ func TestRebuildProjections(t *testing.T) {
 	d.call("GET", "/urls/kept", "")
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"later"}]}`)
 	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 2 && v.State == "live" })
-	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 1 && v.State == "kept" && v.LagEvents == 0 })
+	awaitProjection(
+		t, folder, "links",
+		func(v projectionStatus) bool { return v.Generation == 1 && v.State == "kept" && v.LagEvents == 0 },
+	)
 	if out := operator(t, folder, "projections", "rollback", "links"); out != "generation 1 of links serves\n" {
 		t.Errorf("rollback says: %s", out)
 	}
 	d.call("GET", "/urls/later", "")
-	if out := operator(t, folder, "projections", "prune", "--all"); out != fmt.Sprintf("%d generations removed\n", len(projections.Names())) {
+	if out := operator(
+		t, folder, "projections", "prune", "--all",
+	); out != fmt.Sprintf("%d generations removed\n", len(projections.Names())) {
 		t.Errorf("prune says: %s", out)
 	}
 	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 1 && v.State == "live" })

@@ -46,8 +46,8 @@ func startCluster(t *testing.T, flags ...string) *cluster {
 	return c
 }
 
-// race has all clients make their call at once, half of them through each node, and returns the answers in the order of
-// the clients.
+// race has all clients make their call at once, half of them through each node, and returns the
+// answers in the order of the clients.
 func (c *cluster) race(method string, request func(client int) (path, body string)) []map[string]any {
 	c.t.Helper()
 	answers := make([]map[string]any, racers)
@@ -130,7 +130,9 @@ func TestRaces(t *testing.T) {
 	const hashTaken = 1215
 
 	won := c.winner(c.race("POST", func(client int) (string, string) {
-		return "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/hash/%d","custom_hash":"prize"}]}`, client)
+		return "/urls", fmt.Sprintf(
+			`{"urls":[{"long_url":"https://example.com/hash/%d","custom_hash":"prize"}]}`, client,
+		)
 	}), hashTaken)
 	for node := range c.nodes {
 		got, _ := first(c.must(node, "GET", "/urls/prize", ""))
@@ -154,7 +156,10 @@ func TestRaces(t *testing.T) {
 	}
 
 	for client := range racers {
-		c.must(client, "POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/rename","custom_hash":"from%d"}]}`, client))
+		c.must(
+			client, "POST", "/urls",
+			fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/rename","custom_hash":"from%d"}]}`, client),
+		)
 	}
 	won = c.winner(c.race("PATCH", func(client int) (string, string) {
 		return fmt.Sprintf("/urls/from%d", client), `{"urls":[{"custom_hash":"target"}]}`
@@ -184,12 +189,16 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// Of the visitors who come to both nodes at once, a link with a limit redirects as many as it has clicks left.
+// Of the visitors who come to both nodes at once, a link with a limit redirects as many as it has
+// clicks left.
 func TestLastClicks(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	const visitors, limit, used = 200, 30, 3
-	c.must(0, "POST", "/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":"last","max_clicks":%d}]}`, limit))
+	c.must(
+		0, "POST", "/urls",
+		fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":"last","max_clicks":%d}]}`, limit),
+	)
 	var redirected, gone atomic.Int64
 	come := func(visitor int) {
 		switch status, err := visitStatus(t.Context(), c.nodes[visitor%2], "last", fmt.Sprint("agent ", visitor)); {
@@ -221,7 +230,10 @@ func TestLastClicks(t *testing.T) {
 	close(start)
 	all.Wait()
 	if redirected.Load() != limit || gone.Load() != visitors+used-limit {
-		t.Errorf("%d visitors were redirected and %d refused, want %d and %d", redirected.Load(), gone.Load(), limit, visitors+used-limit)
+		t.Errorf(
+			"%d visitors were redirected and %d refused, want %d and %d", redirected.Load(), gone.Load(), limit,
+			visitors+used-limit,
+		)
 	}
 	http.DefaultClient.CloseIdleConnections()
 }
@@ -262,7 +274,9 @@ func (w *writes) expect(want string, ask func(node int) string) {
 	w.t.Helper()
 	for _, node := range []int{w.writer + 1, w.writer} {
 		if got := ask(node); got != want {
-			w.t.Errorf("round %d, node %d after a write through node %d: %s, want %s", w.round, node%2, w.writer%2, got, want)
+			w.t.Errorf(
+				"round %d, node %d after a write through node %d: %s, want %s", w.round, node%2, w.writer%2, got, want,
+			)
 		}
 	}
 }
@@ -278,8 +292,8 @@ func (w *writes) list(query string) func(node int) string {
 	}
 }
 
-// redirects demands of both nodes that visitors of a hash are sent on, or not: at once of the one that wrote, of the other
-// one as soon as it is notified.
+// redirects demands of both nodes that visitors of a hash are sent on, or not: at once of the one
+// that wrote, of the other one as soon as it is notified.
 func (w *writes) redirects(hash string, want bool) {
 	w.t.Helper()
 	redirected := func(node int) bool {
@@ -309,7 +323,9 @@ func (w *writes) links() {
 	}
 	w.redirects("a", true)
 	w.expect("map[count:1 limit:0]", func(node int) string {
-		return fmt.Sprint(w.must(node, "GET", "/account", "")["account"].(map[string]any)["counters"].(map[string]any)["urls"])
+		return fmt.Sprint(
+			w.must(node, "GET", "/account", "")["account"].(map[string]any)["counters"].(map[string]any)["urls"],
+		)
 	})
 	w.write("PATCH", "/urls/a", `{"urls":[{"custom_hash":"b","tags":["-t"],"archived":true}]}`)
 	w.expect("b", w.list("tags=archived"))
@@ -326,7 +342,10 @@ func (w *writes) links() {
 }
 
 func (w *writes) groups() {
-	w.write("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"a"},{"long_url":"https://example.com/","custom_hash":"b"}]}`)
+	w.write(
+		"POST", "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"a"},{"long_url":"https://example.com/","custom_hash":"b"}]}`,
+	)
 	w.write("PATCH", "/urls?hashes=a,b", `{"urls":[{"note":"by hash","tags":["+t"]}]}`)
 	w.expect("a,b", w.list("search=by%20hash"))
 	w.write("PATCH", "/urls?tags=t", `{"urls":[{"note":"by tag"}]}`)
@@ -362,7 +381,8 @@ func (w *writes) stats() {
 		if redirected, err := visit(w.t.Context(), w.nodes[w.writer%2], "a", "agent"); err != nil || !redirected {
 			w.t.Errorf("round %d: a visitor is not redirected: %v", w.round, err)
 		}
-		if got := w.of("stats", "/stats/a", "total_clicks")(w.writer); got != "1" { // the other node learns of clicks when they are counted
+		// the other node learns of clicks when they are counted
+		if got := w.of("stats", "/stats/a", "total_clicks")(w.writer); got != "1" {
 			w.t.Errorf("round %d: %s clicks, want 1", w.round, got)
 		}
 		w.write("DELETE", reset, "")

@@ -19,9 +19,12 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-var rebuildEvents = flag.Int("rebuild-events", 100_000, "how many events TestRebuildUnderLoad rebuilds; make rebuild does 1,000,000")
+var rebuildEvents = flag.Int(
+	"rebuild-events", 100_000, "how many events TestRebuildUnderLoad rebuilds; make rebuild does 1,000,000",
+)
 
-// mostMemory is what a process may take that rebuilds all projections, or serves beside that, in MB.
+// mostMemory is what a process may take that rebuilds all projections, or serves beside that, in
+// MB.
 const mostMemory = 300
 
 // fill appends the histories of links of an account of their own: a creation and nine edits each.
@@ -31,7 +34,9 @@ func (i *installation) fill(n int) (last eventstore.Position) {
 	defer store.Close()
 	now, account := time.Now(), uuid.NewString()
 	history := func(id string) []events.Event {
-		all := []events.Event{events.URLCreated{URLID: id, Account: account, Hash: "h" + id, LongURL: "https://example.com/0", At: now}}
+		all := []events.Event{
+			events.URLCreated{URLID: id, Account: account, Hash: "h" + id, LongURL: "https://example.com/0", At: now},
+		}
 		for edit := 1; edit < 10; edit++ {
 			all = append(all, events.URLRetargeted{LongURL: fmt.Sprint("https://example.com/", edit), At: now})
 		}
@@ -73,7 +78,9 @@ func (c *client) work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		n := len(c.seen)
 		if n == 0 || rand.IntN(3) == 0 {
-			body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":"%s-%d","note":"0"}]}`, c.name, n)
+			body := fmt.Sprintf(
+				`{"urls":[{"long_url":"https://example.com/","custom_hash":"%s-%d","note":"0"}]}`, c.name, n,
+			)
 			if err := c.write(ctx, "POST", "/urls", body, n, 0); err != nil {
 				return err
 			}
@@ -84,7 +91,9 @@ func (c *client) work(ctx context.Context) error {
 			return fmt.Errorf("what was read before is gone: %w", err)
 		}
 		next := c.seen[n] + 1
-		if err := c.write(ctx, "PATCH", fmt.Sprintf("/urls/%s-%d", c.name, n), fmt.Sprintf(`{"urls":[{"note":"%d"}]}`, next), n, next); err != nil {
+		if err := c.write(
+			ctx, "PATCH", fmt.Sprintf("/urls/%s-%d", c.name, n), fmt.Sprintf(`{"urls":[{"note":"%d"}]}`, next), n, next,
+		); err != nil {
 			return err
 		}
 	}
@@ -125,8 +134,8 @@ func (c *client) read(ctx context.Context, n, note int) error {
 	return nil
 }
 
-// All projections are rebuilt by a process that is killed and started again, while clients write and read: they meet no
-// error, and never an older state than they have seen.
+// All projections are rebuilt by a process that is killed and started again, while clients write
+// and read: they meet no error, and never an older state than they have seen.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -142,12 +151,17 @@ func TestRebuildUnderLoad(t *testing.T) {
 	last := i.fill(*rebuildEvents)
 	is := func(condition string, args ...any) bool {
 		var n int
-		if err := db.NewRaw("SELECT count(*) FROM linkledger.generations WHERE "+condition, args...).Scan(t.Context(), &n); err != nil {
+		if err := db.NewRaw("SELECT count(*) FROM linkledger.generations WHERE "+condition, args...).Scan(
+			t.Context(), &n,
+		); err != nil {
 			t.Fatal(err)
 		}
 		return n > 0
 	}
-	i.eventually("the service has caught up", func() bool { return is("name = 'links' AND commit_pos >= ?", int64(last.Commit)) })
+	i.eventually(
+		"the service has caught up",
+		func() bool { return is("name = 'links' AND commit_pos >= ?", int64(last.Commit)) },
+	)
 
 	ctx, stop := context.WithCancel(t.Context())
 	var clients sync.WaitGroup
@@ -166,7 +180,10 @@ func TestRebuildUnderLoad(t *testing.T) {
 	defer stop()
 	rebuild := append([]string{"projections", "rebuild", "--all"}, i.backends()...)
 	killed := startChild(t, program, rebuild...)
-	i.eventually("the links are being rebuilt", func() bool { return is("name = 'links' AND generation = 2 AND commit_pos > 0") })
+	i.eventually(
+		"the links are being rebuilt",
+		func() bool { return is("name = 'links' AND generation = 2 AND commit_pos > 0") },
+	)
 	killed.kill()
 	late := is("name = 'links' AND generation = 2 AND built")
 	if late {
@@ -188,7 +205,9 @@ func TestRebuildUnderLoad(t *testing.T) {
 		t.Error("the build of the links was not gone on with")
 	}
 	temporary := func() (n int) {
-		if err := db.NewRaw("SELECT count(*) FROM pg_class WHERE relpersistence = 't'").Scan(t.Context(), &n); err != nil {
+		if err := db.NewRaw("SELECT count(*) FROM pg_class WHERE relpersistence = 't'").Scan(
+			t.Context(), &n,
+		); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A copy of the log that was taken while the service ran is all that is needed to go on: the read models come from it.
+// A copy of the log that was taken while the service ran is all that is needed to go on: the read
+// models come from it.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	folder, restored := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")
@@ -18,7 +19,9 @@ func TestRestore(t *testing.T) {
 	if err := os.Mkdir(restored, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, log, code := command(t, "eventstore", "backup", filepath.Join(folder, "events"), filepath.Join(restored, "events")); code != 0 {
+	if out, log, code := command(
+		t, "eventstore", "backup", filepath.Join(folder, "events"), filepath.Join(restored, "events"),
+	); code != 0 {
 		t.Fatalf("backup: %s%s", out, log)
 	}
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"late"}]}`)
@@ -30,7 +33,8 @@ func TestRestore(t *testing.T) {
 	if len(urls) != 1 {
 		t.Fatalf("restored: %v", urls)
 	}
-	if kept := urls[0].(map[string]any); kept["hash"] != "kept" || kept["total_clicks"] != 1.0 || len(kept["tags"].([]any)) != 1 {
+	if kept := urls[0].(map[string]any); kept["hash"] != "kept" || kept["total_clicks"] != 1.0 ||
+		len(kept["tags"].([]any)) != 1 {
 		t.Errorf("restored: %v", kept)
 	}
 	operator(t, restored, "projections", "verify", "--all")

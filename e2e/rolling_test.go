@@ -30,20 +30,25 @@ func olderProgram(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, text := range map[string]string{older: string(tables) + "\nCREATE INDEX tags_older ON ?schema.tags (label);\n", overlay: string(replace)} {
+	for file, text := range map[string]string{
+		older: string(tables) + "\nCREATE INDEX tags_older ON ?schema.tags (label);\n", overlay: string(replace),
+	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	binary := filepath.Join(folder, "linkledger")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage,
+	).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return binary
 }
 
-// A version with tags of another shape is started beside an older one: the older serves from its own tables until the
-// newer has built its own and takes over; both go on, and the older one's tables are kept for the way back.
+// A version with tags of another shape is started beside an older one: the older serves from its
+// own tables until the newer has built its own and takes over; both go on, and the older one's
+// tables are kept for the way back.
 func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	i := installProgram(t, olderProgram(t))
@@ -61,7 +66,9 @@ func TestRollingDeploy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := reader.ExecContext(t.Context(), "SET LOCAL idle_in_transaction_session_timeout = 0; SELECT FROM linkledger.tags"); err != nil {
+	if _, err := reader.ExecContext(
+		t.Context(), "SET LOCAL idle_in_transaction_session_timeout = 0; SELECT FROM linkledger.tags",
+	); err != nil {
 		t.Fatal(err)
 	}
 

@@ -74,7 +74,10 @@ func notStarted(t *testing.T) *installation {
 // newService starts a service that need not become ready, and returns what it logs.
 func (i *installation) newService(args ...string) (*exec.Cmd, *lines) {
 	i.t.Helper()
-	own := []string{"serve", "--listen", i.base[len("http://"):], "--admin-listen", i.admin[len("http://"):], "--spool", filepath.Join(i.folder, "spool")}
+	own := []string{
+		"serve", "--listen", i.base[len("http://"):], "--admin-listen", i.admin[len("http://"):], "--spool",
+		filepath.Join(i.folder, "spool"),
+	}
 	process := exec.Command(i.program, append(own, args...)...)
 	log := logOf(i.t, process)
 	if err := process.Start(); err != nil {
@@ -136,7 +139,10 @@ func TestWrongBackends(t *testing.T) {
 	t.Cleanup(i.stopDatabase)
 	i.startStore()
 	certificate, key := writeCertificate(t, i.folder)
-	secured := startStore(t, filepath.Join(i.folder, "secured"), "--tls-certificate", certificate, "--tls-key", key, "--user", "linker", "--password", "right")
+	secured := startStore(
+		t, filepath.Join(i.folder, "secured"), "--tls-certificate", certificate, "--tls-key", key, "--user", "linker",
+		"--password", "right",
+	)
 	address, err := url.Parse(secured.url)
 	if err != nil {
 		t.Fatal(err)
@@ -166,13 +172,16 @@ func TestWrongBackends(t *testing.T) {
 	}
 }
 
-// A service that was told to stop is not ready, and serves on until load balancers have noticed. A second signal ends it.
+// A service that was told to stop is not ready, and serves on until load balancers have noticed. A
+// second signal ends it.
 func TestDrainAndSecondSignal(t *testing.T) {
 	t.Parallel()
 	i := install(t)
 	second := *i
 	second.base, second.admin, second.folder = "http://"+freeAddress(t), "http://"+freeAddress(t), t.TempDir()
-	service, log := second.newService(append(i.backends(), "--drain-delay=10m", "--log-format=json", "--log-level=debug")...)
+	service, log := second.newService(
+		append(i.backends(), "--drain-delay=10m", "--log-format=json", "--log-level=debug")...,
+	)
 	log.await(`"msg":"serving"`)
 	awaitReady(t, second.admin, http.StatusOK, "ok")
 	health := []string{"health", "--admin-listen", second.admin[len("http://"):]}
@@ -198,7 +207,8 @@ func TestDrainAndSecondSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	seconds, _ := line["duration"].(float64)
-	if line["request"] == "" || line["account"] != demoUser || line["route"] != "/v3/account" || seconds <= 0 || seconds > startTimeout.Seconds() {
+	if line["request"] == "" || line["account"] != demoUser || line["route"] != "/v3/account" || seconds <= 0 ||
+		seconds > startTimeout.Seconds() {
 		t.Errorf("the request is logged as %v", line)
 	}
 	if err := service.Process.Signal(syscall.SIGTERM); err != nil {

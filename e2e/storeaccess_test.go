@@ -34,7 +34,8 @@ func (d *dev) printedStore() string {
 	return string(out)
 }
 
-// Every user of the machine can connect to the event store of dev, but only with what lies in its data folder is he let in.
+// Every user of the machine can connect to the event store of dev, but only with what lies in its
+// data folder is he let in.
 func TestStoreOfDevNeedsPassword(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -55,7 +56,9 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 		if err := readHead(t, stranger, 300*time.Millisecond); err == nil {
 			t.Errorf("%s was let in", stranger)
 		}
-		if out, err := exec.CommandContext(t.Context(), program, "account", "rotate-key", "--username", demoUser, "--eventstore", stranger).CombinedOutput(); err == nil {
+		if out, err := exec.CommandContext(
+			t.Context(), program, "account", "rotate-key", "--username", demoUser, "--eventstore", stranger,
+		).CombinedOutput(); err == nil {
 			t.Errorf("%s has taken over the account: %s", stranger, out)
 		}
 	}
@@ -65,7 +68,9 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 	if err := readHead(t, printed, startTimeout); err != nil {
 		t.Errorf("with the printed connection string: %v", err)
 	}
-	if out, err := exec.CommandContext(t.Context(), program, "account", "show", "--username", demoUser, "--data", folder).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(
+		t.Context(), program, "account", "show", "--username", demoUser, "--data", folder,
+	).CombinedOutput(); err != nil {
 		t.Errorf("an operator command: %v\n%s", err, out)
 	}
 	wantClosed(t, folder)
@@ -127,7 +132,8 @@ func wantForeignClient(t *testing.T, connection string) {
 	}
 }
 
-// wantClosed demands that other users of the machine can neither read a file of a running dev nor connect to a socket.
+// wantClosed demands that other users of the machine can neither read a file of a running dev nor
+// connect to a socket.
 func wantClosed(t *testing.T, folder string) {
 	t.Helper()
 	found := 0
@@ -174,7 +180,8 @@ func TestStoreWithoutPasswordStaysOnLoopback(t *testing.T) {
 	certificate, key := writeCertificate(t, parent)
 	tls := []string{"--tls-certificate", certificate, "--tls-key", key}
 	for _, address := range []string{
-		"0.0.0.0:0", ":0", "[::]:0", "0:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:2113", "[2001:db8::1]:2113", "[::ffff:192.0.2.1]:2113",
+		"0.0.0.0:0", ":0", "[::]:0", "0:0", "[::ffff:0.0.0.0]:0", "192.0.2.1:2113", "[2001:db8::1]:2113",
+		"[::ffff:192.0.2.1]:2113",
 	} {
 		for _, flags := range [][]string{nil, tls} {
 			data := filepath.Join(parent, "none")
@@ -198,7 +205,9 @@ func TestStoreWithoutPasswordStaysOnLoopback(t *testing.T) {
 	if _, err := runWith(t, nil, append([]string{"config", "eventstore"}, secured...)...); err != nil {
 		t.Errorf("with TLS and a password: %v", err)
 	}
-	if _, err := runWith(t, map[string]string{"LINKLEDGER_INSECURE": "true"}, "config", "eventstore", "--listen=:0"); err != nil {
+	if _, err := runWith(
+		t, map[string]string{"LINKLEDGER_INSECURE": "true"}, "config", "eventstore", "--listen=:0",
+	); err != nil {
 		t.Errorf("with LINKLEDGER_INSECURE: %v", err)
 	}
 }
@@ -206,7 +215,10 @@ func TestStoreWithoutPasswordStaysOnLoopback(t *testing.T) {
 func TestInsecureStoreWarns(t *testing.T) {
 	t.Parallel()
 	for _, flags := range [][]string{{"--insecure", "--listen=0.0.0.0:0"}, {"--listen=127.0.0.1:0"}} {
-		store := exec.CommandContext(t.Context(), program, append([]string{"eventstore", "--data", filepath.Join(t.TempDir(), "events")}, flags...)...)
+		store := exec.CommandContext(
+			t.Context(), program,
+			append([]string{"eventstore", "--data", filepath.Join(t.TempDir(), "events")}, flags...)...,
+		)
 		log := logOf(t, store)
 		if err := store.Start(); err != nil {
 			t.Fatal(err)
@@ -221,7 +233,8 @@ func TestInsecureStoreWarns(t *testing.T) {
 	}
 }
 
-// Whatever the umask is and however the folder was made, other users can't ask for a backup, and can't read the events.
+// Whatever the umask is and however the folder was made, other users can't ask for a backup, and
+// can't read the events.
 func TestStoreFolderIsClosed(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "events")
@@ -231,7 +244,10 @@ func TestStoreFolderIsClosed(t *testing.T) {
 	if err := os.Chmod(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	store := exec.CommandContext(t.Context(), "sh", "-c", `umask 0; exec "$0" "$@"`, program, "eventstore", "--data", folder, "--listen", "127.0.0.1:0")
+	store := exec.CommandContext(
+		t.Context(), "sh", "-c", `umask 0; exec "$0" "$@"`, program, "eventstore", "--data", folder, "--listen",
+		"127.0.0.1:0",
+	)
 	log := logOf(t, store)
 	if err := store.Start(); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,9 @@ type storeLedger struct {
 }
 
 func newStoreLedger() *storeLedger {
-	return &storeLedger{acknowledged: map[uuid.UUID]eventstore.Position{}, delivered: map[uuid.UUID]eventstore.Position{}}
+	return &storeLedger{
+		acknowledged: map[uuid.UUID]eventstore.Position{}, delivered: map[uuid.UUID]eventstore.Position{},
+	}
 }
 
 // write appends to a stream of the writer's own until the store dies.
@@ -40,7 +42,9 @@ func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer
 		command := uuid.New()
 		appended, err := store.Append(ctx, eventstore.Write{
 			Stream: stream, Expected: revision, Command: command,
-			Events: []events.Event{events.URLRetargeted{LongURL: fmt.Sprintf("https://example.com/%d/%d", writer, revision)}},
+			Events: []events.Event{
+				events.URLRetargeted{LongURL: fmt.Sprintf("https://example.com/%d/%d", writer, revision)},
+			},
 		})
 		if err != nil {
 			return
@@ -120,8 +124,9 @@ func (l *storeLedger) compare(t *testing.T) {
 	}
 }
 
-// The real event store is killed under 64 writers, again and again: what was acknowledged is there, its check is clean,
-// a subscriber that goes on from its checkpoint misses nothing, and nothing that was delivered is gone.
+// The real event store is killed under 64 writers, again and again: what was acknowledged is there,
+// its check is clean, a subscriber that goes on from its checkpoint misses nothing, and nothing
+// that was delivered is gone.
 func TestEventStoreCrash(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "events")

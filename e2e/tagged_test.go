@@ -14,7 +14,9 @@ import (
 	"time"
 )
 
-var taggedLinks = flag.Int("tagged-links", 2000, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000")
+var taggedLinks = flag.Int(
+	"tagged-links", 2000, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000",
+)
 
 // total returns how many links meet an expression.
 func (d *dev) total(expression string) int {
@@ -69,7 +71,8 @@ func (d *dev) createTagged(n int, tag string) {
 	workers.Wait()
 }
 
-// change carries out a call on the tagged links and tells how long it took and the most memory that it was seen to take.
+// change carries out a call on the tagged links and tells how long it took and the most memory that
+// it was seen to take.
 func (d *dev) change(method, path, body string) {
 	d.t.Helper()
 	ctx, done := context.WithCancel(d.t.Context())
@@ -98,8 +101,8 @@ func (d *dev) change(method, path, body string) {
 	d.t.Logf("%s %s: %.1f s, %.0f MiB", method, path, took.Seconds(), <-most)
 }
 
-// killWithin carries out a call and kills the process as soon as it has begun to change the number of links that meet an
-// expression.
+// killWithin carries out a call and kills the process as soon as it has begun to change the number
+// of links that meet an expression.
 func (d *dev) killWithin(expression, method, path, body string) {
 	d.t.Helper()
 	before := d.total(expression)

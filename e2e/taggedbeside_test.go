@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// One account changes all its links by their tag, several times at once, and another one creates links meanwhile.
-// How long that takes it says with -v.
+// One account changes all its links by their tag, several times at once, and another one creates
+// links meanwhile. How long that takes it says with -v.
 func TestCreatesBesideTagged(t *testing.T) {
 	t.Parallel()
 	folder, n := filepath.Join(t.TempDir(), "data"), *taggedLinks
@@ -28,7 +28,10 @@ func TestCreatesBesideTagged(t *testing.T) {
 		var took []time.Duration
 		for i := 0; i < atLeast || ctx.Err() == nil; i++ {
 			began := time.Now()
-			if _, err := callAs(t.Context(), d.base, "other", other.APIKey, "POST", "/urls", `{"urls":[{"long_url":"https://example.com/"}]}`); err != nil {
+			if _, err := callAs(
+				t.Context(), d.base, "other", other.APIKey, "POST", "/urls",
+				`{"urls":[{"long_url":"https://example.com/"}]}`,
+			); err != nil {
 				t.Error(err)
 			}
 			took = append(took, time.Since(began))
@@ -59,7 +62,9 @@ func TestCreatesBesideTagged(t *testing.T) {
 		}
 		go func() { editors.Wait(); done() }()
 		beside := creates(ctx, 1)
-		t.Logf("beside %d edits of %d links, %.1f s: p50 %v, p95 %v, slowest %v of %d", edits, n, time.Since(began).Seconds(),
+		t.Logf("beside %d edits of %d links, %.1f s: p50 %v, p95 %v, slowest %v of %d", edits, n, time.Since(
+			began,
+		).Seconds(),
 			beside[len(beside)/2], beside[len(beside)*95/100], beside[len(beside)-1], len(beside))
 	}
 }

@@ -61,7 +61,10 @@ func newPair(t *testing.T, i *installation) *pair {
 func (p *pair) add(flags ...string) {
 	p.t.Helper()
 	n := len(p.nodes)
-	p.nodes = append(p.nodes, node{nil, "http://" + freeAddress(p.t), "http://" + freeAddress(p.t), fmt.Sprint("spool ", n+1), flags})
+	p.nodes = append(
+		p.nodes,
+		node{nil, "http://" + freeAddress(p.t), "http://" + freeAddress(p.t), fmt.Sprint("spool ", n+1), flags},
+	)
 	p.start(n)
 }
 
@@ -71,7 +74,8 @@ func (p *pair) start(n int) {
 	at.child = p.serve(at.base, at.admin, at.spool, at.flags...)
 }
 
-// keepBusy has both nodes create links and redirect visitors, whatever happens to them, until it is told to stop.
+// keepBusy has both nodes create links and redirect visitors, whatever happens to them, until it is
+// told to stop.
 func (p *pair) keepBusy() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	var workers sync.WaitGroup
@@ -112,7 +116,10 @@ func (p *pair) owned(n int) []string {
 // owner waits until all projections have owners and returns one of the nodes that own some.
 func (p *pair) owner() int {
 	p.t.Helper()
-	p.eventually("all projections have an owner", func() bool { return len(p.owned(0))+len(p.owned(1)) == len(projections.Names()) })
+	p.eventually(
+		"all projections have an owner",
+		func() bool { return len(p.owned(0))+len(p.owned(1)) == len(projections.Names()) },
+	)
 	if len(p.owned(0)) > 0 {
 		return 0
 	}
@@ -124,7 +131,9 @@ func (p *pair) takeOver(from int) time.Duration {
 	p.t.Helper()
 	began := time.Now()
 	heir := 1 - from
-	p.eventually("the other node owns all projections", func() bool { return len(p.owned(heir)) == len(projections.Names()) })
+	p.eventually(
+		"the other node owns all projections", func() bool { return len(p.owned(heir)) == len(projections.Names()) },
+	)
 	took := time.Since(began)
 	p.goesOn()
 	return took
@@ -135,7 +144,9 @@ func (p *pair) goesOn() {
 	p.t.Helper()
 	p.owner()
 	at := p.owners()[projections.Links].CommitPos
-	p.eventually("the projection of the links goes on", func() bool { return p.owners()[projections.Links].CommitPos > at })
+	p.eventually(
+		"the projection of the links goes on", func() bool { return p.owners()[projections.Links].CommitPos > at },
+	)
 }
 
 // verify demands that all projections say what the log says, while the load goes on.
@@ -158,7 +169,9 @@ func (p *pair) compare() {
 	p.eventually("the answered clicks are counted", func() bool {
 		rows = nil
 		if err := p.db.NewRaw(`SELECT hash, long_url, coalesce(total_clicks, 0) AS clicks
-			FROM linkledger.links LEFT JOIN linkledger.link_stats ON url_id = id`).Scan(p.t.Context(), &rows); err != nil {
+			FROM linkledger.links LEFT JOIN linkledger.link_stats ON url_id = id`).Scan(
+			p.t.Context(), &rows,
+		); err != nil {
 			return false
 		}
 		return !slices.ContainsFunc(rows, func(row link) bool { return row.Clicks < p.clicked[row.Hash] })
@@ -169,7 +182,8 @@ func (p *pair) compare() {
 		if long, ok := p.created[row.Hash]; ok && long != row.LongURL {
 			p.t.Errorf("%s leads to %s, was created for %s", row.Hash, row.LongURL, long)
 		}
-		if least, most := p.clicked[row.Hash], p.clicked[row.Hash]+p.unknown[row.Hash]; row.Clicks < least || row.Clicks > most {
+		if least, most := p.clicked[row.Hash], p.clicked[row.Hash]+p.unknown[row.Hash]; row.Clicks < least ||
+			row.Clicks > most {
 			p.t.Errorf("%s has %d clicks, %d were answered and %d cut off", row.Hash, row.Clicks, least, most-least)
 		}
 	}
@@ -187,9 +201,9 @@ func (p *pair) signal(n int, s syscall.Signal) {
 	}
 }
 
-// The owners of the projections are killed, suspended, stopped and deposed under load, and the event store and PostgreSQL
-// go away under them, again and again: every time somebody goes on, every projection says what the log says, and what was
-// answered is there, once.
+// The owners of the projections are killed, suspended, stopped and deposed under load, and the
+// event store and PostgreSQL go away under them, again and again: every time somebody goes on,
+// every projection says what the log says, and what was answered is there, once.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	p := installPair(t)
@@ -235,7 +249,8 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// suspend lets an owner sleep past its lease: when it wakes up, another one is in office, and it is refused.
+// suspend lets an owner sleep past its lease: when it wakes up, another one is in office, and it is
+// refused.
 func (p *pair) suspend() {
 	p.t.Helper()
 	sleeper := p.owner()
@@ -246,7 +261,10 @@ func (p *pair) suspend() {
 	p.goesOn()
 	for name, owner := range p.owners() {
 		if owner.Epoch < elected[name].Epoch {
-			p.t.Errorf("%s was owned in epoch %d when the sleeper woke up, and now in %d", name, elected[name].Epoch, owner.Epoch)
+			p.t.Errorf(
+				"%s was owned in epoch %d when the sleeper woke up, and now in %d", name, elected[name].Epoch,
+				owner.Epoch,
+			)
 		}
 	}
 	p.verify("an owner that slept past its lease")

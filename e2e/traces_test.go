@@ -24,7 +24,9 @@ type receiver struct {
 }
 
 // Export implements collector.TraceServiceServer.
-func (r *receiver) Export(_ context.Context, request *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+func (r *receiver) Export(
+	_ context.Context, request *collector.ExportTraceServiceRequest,
+) (*collector.ExportTraceServiceResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, from := range request.GetResourceSpans() {
@@ -84,26 +86,32 @@ func attributeOf(span *otlp.Span, key string) string {
 // linksTo tells whether a span has a link to another one.
 func linksTo(span, other *otlp.Span) bool {
 	for _, link := range span.GetLinks() {
-		if string(link.GetSpanId()) == string(other.GetSpanId()) && string(link.GetTraceId()) == string(other.GetTraceId()) {
+		if string(link.GetSpanId()) == string(other.GetSpanId()) &&
+			string(link.GetTraceId()) == string(other.GetTraceId()) {
 			return true
 		}
 	}
 	return false
 }
 
-// A collector receives the way of a write and of a click: from the request, in the trace that the client began, through
-// the append to the batch that folds its event.
+// A collector receives the way of a write and of a click: from the request, in the trace that the
+// client began, through the append to the batch that folds its event.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	i := install(t)
 	i.service.kill()
 	received, endpoint := startReceiver(t)
-	i.environment = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_SERVICE_NAME=shortener", "OTEL_BSP_SCHEDULE_DELAY=100"}
+	i.environment = []string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT=" + endpoint, "OTEL_SERVICE_NAME=shortener", "OTEL_BSP_SCHEDULE_DELAY=100",
+	}
 	i.flags = []string{"--traces", "--log-requests=none"}
 	i.startService()
 	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
 
-	request, err := apiRequest(t.Context(), i.base, demoUser, i.key, http.MethodPost, "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"traced"}]}`)
+	request, err := apiRequest(
+		t.Context(), i.base, demoUser, i.key, http.MethodPost, "/urls",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"traced"}]}`,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +141,8 @@ func TestTraces(t *testing.T) {
 	appended := await("the append", func(span *otlp.Span) bool {
 		return span.GetName() == "append" && strings.HasPrefix(attributeOf(span, "linkledger.stream"), "url-")
 	})
-	if string(appended.GetParentSpanId()) != string(create.GetSpanId()) || attributeOf(appended, "linkledger.correlation_id") != "traced-request" {
+	if string(appended.GetParentSpanId()) != string(create.GetSpanId()) ||
+		attributeOf(appended, "linkledger.correlation_id") != "traced-request" {
 		t.Errorf("the append %v is not within the request %v", appended, create)
 	}
 	await("the batch that folds the link", func(span *otlp.Span) bool {
@@ -141,7 +150,10 @@ func TestTraces(t *testing.T) {
 	})
 
 	clicks := await("the clicks", named("record clicks"))
-	await("the redirect of the click", func(span *otlp.Span) bool { return span.GetName() == "GET /:hash" && linksTo(clicks, span) })
+	await(
+		"the redirect of the click",
+		func(span *otlp.Span) bool { return span.GetName() == "GET /:hash" && linksTo(clicks, span) },
+	)
 	clicked := await("their append", func(span *otlp.Span) bool {
 		return span.GetName() == "append" && string(span.GetParentSpanId()) == string(clicks.GetSpanId())
 	})
@@ -158,7 +170,8 @@ func TestTraces(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-i.service.ended
-	if code := i.service.process.ProcessState.ExitCode(); code != 0 || strings.Contains(i.service.output.String(), "msg=request") {
+	if code := i.service.process.ProcessState.ExitCode(); code != 0 ||
+		strings.Contains(i.service.output.String(), "msg=request") {
 		t.Errorf("stopped with %d:\n%s", code, &i.service.output)
 	}
 }

@@ -10,13 +10,16 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// An operator verifies the projections of a running process: sound ones first, then one whose tables were changed by hand.
+// An operator verifies the projections of a running process: sound ones first, then one whose
+// tables were changed by hand.
 func TestVerifyProjections(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"right","tags":["a"]}]}`)
-	if out := operator(t, folder, "projections", "verify", "--all"); strings.Count(out, ", 0 different\n") != len(projections.Names()) {
+	if out := operator(
+		t, folder, "projections", "verify", "--all",
+	); strings.Count(out, ", 0 different\n") != len(projections.Names()) {
 		t.Errorf("verify says:\n%s", out)
 	}
 	running := findRunning(t, folder)
@@ -30,12 +33,16 @@ func TestVerifyProjections(t *testing.T) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if out := operator(t, folder, "projections", "verify", "tags", "--json"); !strings.Contains(out, `"rows":1,"different":0,"differences":[]`) {
+	if out := operator(
+		t, folder, "projections", "verify", "tags", "--json",
+	); !strings.Contains(out, `"rows":1,"different":0,"differences":[]`) {
 		t.Errorf("verify says %s", out)
 	}
 	out, log, code := command(t, "projections", "verify", "links", "--data", folder)
 	if code != exitFailed || !strings.Contains(log, "1 rows are not as the log says") ||
-		!strings.Contains(out, "  links {") || !strings.Contains(out, `"hash": "wrong"`) || !strings.Contains(out, `"hash": "right"`) {
+		!strings.Contains(out, "  links {") || !strings.Contains(out, `"hash": "wrong"`) || !strings.Contains(
+		out, `"hash": "right"`,
+	) {
 		t.Errorf("verify says, with %d:\n%s%s", code, out, log)
 	}
 	out, _, code = command(t, "projections", "verify", "links", "--json", "--data", folder)
@@ -43,11 +50,13 @@ func TestVerifyProjections(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &views); err != nil || code != exitFailed {
 		t.Fatalf("verify says, with %d: %v, %s", code, err, out)
 	}
-	if len(views) != 1 || views[0].Different != 1 || len(views[0].Differences) != 1 || views[0].Rows == 0 || views[0].Events == 0 {
+	if len(views) != 1 || views[0].Different != 1 || len(views[0].Differences) != 1 || views[0].Rows == 0 ||
+		views[0].Events == 0 {
 		t.Errorf("verify says %+v", views)
 	}
 	operator(t, folder, "projections", "rebuild", "links")
-	if out := operator(t, folder, "projections", "verify", "links"); !strings.Contains(out, "links generation 2 ") || !strings.Contains(out, " 0 different") {
+	if out := operator(t, folder, "projections", "verify", "links"); !strings.Contains(out, "links generation 2 ") ||
+		!strings.Contains(out, " 0 different") {
 		t.Errorf("after a rebuild: %s", out)
 	}
 	d.interrupt()

@@ -11,7 +11,8 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// Visitors have a country where a file tells it, and are known under a new key as long as the one before is named.
+// Visitors have a country where a file tells it, and are known under a new key as long as the one
+// before is named.
 func TestVisitors(t *testing.T) {
 	t.Parallel()
 	folder, countries := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "countries.mmdb")

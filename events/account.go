@@ -20,12 +20,13 @@ func (UsernameClaimed) EventType() string { return "username.claimed.v1" }
 
 // AccountOpened opens an account with its first API key.
 type AccountOpened struct {
-	Account  string    `json:"account"`
-	Username string    `json:"username"`
-	Plan     string    `json:"plan"`
-	KeyID    string    `json:"key_id"`
-	KeyHash  string    `json:"key_hash"` // SHA-256 of the key, hex; the key itself is stored nowhere
-	At       time.Time `json:"at"`
+	Account  string `json:"account"`
+	Username string `json:"username"`
+	Plan     string `json:"plan"`
+	KeyID    string `json:"key_id"`
+	// SHA-256 of the key, hex; the key itself is stored nowhere
+	KeyHash string    `json:"key_hash"`
+	At      time.Time `json:"at"`
 }
 
 // EventType implements Event.
@@ -75,8 +76,9 @@ type AccountReactivated struct {
 // EventType implements Event.
 func (AccountReactivated) EventType() string { return "account.reactivated.v1" }
 
-// AccountErased ends an account for ever: its notes can't be read any more, in this and all other events, and nobody uses
-// it again. Its links go on. The key of its notes is deleted after this event.
+// AccountErased ends an account for ever: its notes can't be read any more, in this and all other
+// events, and nobody uses it again. Its links go on. The key of its notes is deleted after this
+// event.
 type AccountErased struct {
 	At time.Time `json:"at"`
 }

@@ -2,7 +2,8 @@ package events
 
 import "time"
 
-// StreamClicks prefixes the streams of clicks: clicks-<day>-<node>. A stream has one writer, the node.
+// StreamClicks prefixes the streams of clicks: clicks-<day>-<node>. A stream has one writer, the
+// node.
 const StreamClicks = "clicks-"
 
 // ClicksRecorded carries the clicks that one node collected into one append, of any links.
@@ -17,11 +18,13 @@ func (ClicksRecorded) EventType() string { return "clicks.recorded.v1" }
 type Click struct {
 	URLID   string `json:"url"`
 	Visitor string `json:"visitor"` // keyed hash of address and user agent; neither is stored
-	// Former is that hash under the key before, while the keys are rotated: whoever has either is the same visitor.
+	// Former is that hash under the key before, while the keys are rotated: whoever has either is
+	// the same visitor.
 	Former string    `json:"former,omitempty"`
 	At     time.Time `json:"at"`
 
-	// Bot marks visits of crawlers, of previews and of browsers that fetch ahead. They are not counted.
+	// Bot marks visits of crawlers, of previews and of browsers that fetch ahead. They are not
+	// counted.
 	Bot      bool   `json:"bot,omitempty"`
 	Referrer string `json:"referrer,omitempty"` // host of the page with the link
 	Browser  string `json:"browser,omitempty"`  // name without version, of a fixed list

@@ -6,11 +6,12 @@ import (
 	"unsafe"
 )
 
-// Clicks are most of a log. What the functions of this file write is what encoding/json writes, to the byte, and what they
-// read is what it reads, each several times as fast; where one of them is false, encoding/json has to do it.
+// Clicks are most of a log. What the functions of this file write is what encoding/json writes, to
+// the byte, and what they read is what it reads, each several times as fast; where one of them is
+// false, encoding/json has to do it.
 
-// appendClicks appends the stored body of an event. It is false for one with texts that have to be escaped, or with times
-// that are not UTC.
+// appendClicks appends the stored body of an event. It is false for one with texts that have to be
+// escaped, or with times that are not UTC.
 func appendClicks(body []byte, e ClicksRecorded) ([]byte, bool) {
 	if len(e.Clicks) == 0 {
 		return nil, false
@@ -20,7 +21,9 @@ func appendClicks(body []byte, e ClicksRecorded) ([]byte, bool) {
 		if c.At.Location() != time.UTC || c.At.Year() < 0 || c.At.Year() > 9999 {
 			return nil, false
 		}
-		for _, text := range [...]string{c.URLID, c.Visitor, c.Former, c.Referrer, c.Browser, c.OS, c.Device, c.Country} {
+		for _, text := range [...]string{
+			c.URLID, c.Visitor, c.Former, c.Referrer, c.Browser, c.OS, c.Device, c.Country,
+		} {
 			if !isPlain(text) {
 				return nil, false
 			}
@@ -61,9 +64,11 @@ func isPlain(text string) bool {
 	return true
 }
 
-// readClicks reads what appendClicks has written. The texts lie in the body: many clicks wait in memory to be counted.
+// readClicks reads what appendClicks has written. The texts lie in the body: many clicks wait in
+// memory to be counted.
 func readClicks(body []byte) (ClicksRecorded, bool) {
-	r := clickReader{rest: unsafe.String(unsafe.SliceData(body), len(body))} //nolint:gosec // see Decode
+	//nolint:gosec // see Decode
+	r := clickReader{rest: unsafe.String(unsafe.SliceData(body), len(body))}
 	if !r.take(`{"clicks":[`) {
 		return ClicksRecorded{}, false
 	}

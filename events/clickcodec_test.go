@@ -17,7 +17,9 @@ func drawClick(t *rapid.T) Click {
 	if rapid.IntRange(0, 3).Draw(t, "plain") > 0 {
 		text = rapid.StringMatching(`[ -~]{0,9}`)
 	}
-	at := time.Unix(rapid.Int64Range(-1<<36, 1<<38).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds"))
+	at := time.Unix(
+		rapid.Int64Range(-1<<36, 1<<38).Draw(t, "seconds"), rapid.Int64Range(0, 999_999_999).Draw(t, "nanoseconds"),
+	)
 	if rapid.IntRange(0, 9).Draw(t, "zone") > 0 {
 		at = at.UTC()
 	}
@@ -116,8 +118,11 @@ func BenchmarkClicks(b *testing.B) {
 			encode func(Event) ([]byte, error)
 			decode func(string, []byte) (Event, error)
 		}{
-			"own":  {Encode, Decode},
-			"json": {func(e Event) ([]byte, error) { return json.Marshal(e) }, func(_ string, b []byte) (Event, error) { return decode[ClicksRecorded](b) }},
+			"own": {Encode, Decode},
+			"json": {
+				func(e Event) ([]byte, error) { return json.Marshal(e) },
+				func(_ string, b []byte) (Event, error) { return decode[ClicksRecorded](b) },
+			},
 		} {
 			b.Run("encode/"+name+"/"+codec, func(b *testing.B) {
 				for b.Loop() {

@@ -6,8 +6,9 @@ import (
 	"fmt"
 )
 
-// ErrUnknownType means that a stored event has a type this program does not know: it was written by a newer version,
-// or not by Linkledger. Skipping it would silently change the history, so callers stop.
+// ErrUnknownType means that a stored event has a type this program does not know: it was written by
+// a newer version, or not by Linkledger. Skipping it would silently change the history, so callers
+// stop.
 var ErrUnknownType = errors.New("unknown event type")
 
 // clickSize is about what a click takes in the log, in bytes.
@@ -76,12 +77,16 @@ func Encode(e Event) ([]byte, error) {
 	return body, nil
 }
 
-// Decode turns a stored event back into its struct (a value, never a pointer). Its texts may lie in the body, which must not
-// change any more. A type that this program does not know is ErrUnknownType.
+// Decode turns a stored event back into its struct (a value, never a pointer). Its texts may lie in
+// the body, which must not change any more. A type that this program does not know is
+// ErrUnknownType.
 func Decode(eventType string, body []byte) (Event, error) {
 	dec, ok := decoders[eventType]
 	if !ok {
-		return nil, fmt.Errorf("%w %q: it was written by a newer version, upgrade this program", ErrUnknownType, eventType)
+		return nil, fmt.Errorf(
+			"%w %q: it was written by a newer version, upgrade this program", ErrUnknownType,
+			eventType,
+		)
 	}
 	e, err := dec(body)
 	if err != nil {

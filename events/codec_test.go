@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The golden files are the promise that every body ever stored decodes for ever. A file is added with a new event
-// version, or with new fields behind a plus sign, and never edited.
+// The golden files are the promise that every body ever stored decodes for ever. A file is added
+// with a new event version, or with new fields behind a plus sign, and never edited.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")

@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// StreamHash prefixes the stream of one hash's life: hash-<hash>. Its first append demands that no such stream exists,
-// so a hash has one owner without asking any read model.
+// StreamHash prefixes the stream of one hash's life: hash-<hash>. Its first append demands that no
+// such stream exists, so a hash has one owner without asking any read model.
 const StreamHash = "hash-"
 
 // HashClaimed reserves a hash for a link that is about to be created or renamed.

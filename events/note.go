@@ -9,8 +9,9 @@ import (
 // Erased stands where a note was whose account has been erased.
 const Erased = "erased"
 
-// SealedNote is the note of a link under the key of its account, by AES-256-GCM. The account, the stream that it lies in
-// and that it is a note are bound to it: it can't be read at another place. Without the key nobody reads it ever.
+// SealedNote is the note of a link under the key of its account, by AES-256-GCM. The account, the
+// stream that it lies in and that it is a note are bound to it: it can't be read at another place.
+// Without the key nobody reads it ever.
 type SealedNote struct {
 	Account string `json:"account"` // whose key it is, an id
 	Box     []byte `json:"box"`     // nonce of 12 bytes, note, tag of 16 bytes
@@ -38,14 +39,15 @@ func NewNoteKey(secret []byte) (*NoteKey, error) {
 }
 
 func (k *NoteKey) seal(note, account, stream string) *SealedNote {
-	box := k.aead.Seal(nil, nil, []byte(note), boundTo(account, stream)) //nolint:gosec // it draws the nonce itself
+	//nolint:gosec // it draws the nonce itself
+	box := k.aead.Seal(nil, nil, []byte(note), boundTo(account, stream))
 	return &SealedNote{Account: account, Box: box}
 }
 
 func boundTo(account, stream string) []byte { return []byte("note\n" + account + "\n" + stream) }
 
-// SealNote returns an event whose note is under the key of an account, to be stored in a stream. Events without a note, or
-// with an empty one, are returned as they are.
+// SealNote returns an event whose note is under the key of an account, to be stored in a stream.
+// Events without a note, or with an empty one, are returned as they are.
 func SealNote(e Event, key *NoteKey, account, stream string) Event {
 	switch e := e.(type) {
 	case URLCreated:
@@ -84,9 +86,9 @@ func SealedNoteOf(e Event) *SealedNote {
 	return nil
 }
 
-// OpenNote returns an event of a stream with its note beside the sealed one, by the key of the sealed note's account. Where
-// there is no key any more, nil, the note is Erased, and the sealed one says so. It fails where the note is not the one
-// that was sealed for this stream.
+// OpenNote returns an event of a stream with its note beside the sealed one, by the key of the
+// sealed note's account. Where there is no key any more, nil, the note is Erased, and the sealed
+// one says so. It fails where the note is not the one that was sealed for this stream.
 func OpenNote(e Event, key *NoteKey, stream string) (Event, error) {
 	sealed := SealedNoteOf(e)
 	if sealed == nil {
@@ -97,7 +99,10 @@ func OpenNote(e Event, key *NoteKey, stream string) (Event, error) {
 	}
 	note, err := key.aead.Open(nil, nil, sealed.Box, boundTo(sealed.Account, stream))
 	if err != nil {
-		return nil, fmt.Errorf("the note in stream %s was not sealed there by the key of account %s: %w", stream, sealed.Account, err)
+		return nil, fmt.Errorf(
+			"the note in stream %s was not sealed there by the key of account %s: %w", stream,
+			sealed.Account, err,
+		)
 	}
 	return withNote(e, string(note), sealed), nil
 }

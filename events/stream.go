@@ -10,7 +10,8 @@ const NoStream Revision = -1
 
 // streamPrefixes begin the names of all streams that Linkledger writes.
 var streamPrefixes = [...]string{
-	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername, StreamQuota, StreamAllowance,
+	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername,
+	StreamQuota, StreamAllowance,
 	StreamUsage, StreamCall,
 }
 

@@ -12,7 +12,8 @@ import (
 	"linkledger/events"
 )
 
-// TestIsStream knows every stream that this package names, so that the audit looks after all of them.
+// TestIsStream knows every stream that this package names, so that the audit looks after all of
+// them.
 func TestIsStream(t *testing.T) {
 	t.Parallel()
 	prefixes := streamConstants(t)
@@ -31,7 +32,8 @@ func TestIsStream(t *testing.T) {
 	}
 }
 
-// streamConstants returns the values of the constants of this package whose names begin with Stream.
+// streamConstants returns the values of the constants of this package whose names begin with
+// Stream.
 func streamConstants(t *testing.T) []string {
 	t.Helper()
 	entries, err := os.ReadDir(".")

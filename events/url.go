@@ -7,10 +7,11 @@ const StreamURL = "url-"
 
 // URLCreated opens a link's stream. The hash was claimed before, see HashClaimed.
 type URLCreated struct {
-	URLID          string    `json:"url_id"`
-	Account        string    `json:"account"`
-	Hash           string    `json:"hash"`
-	ClaimRevision  uint64    `json:"claim_revision"` // revision of the HashClaimed in the hash's stream
+	URLID   string `json:"url_id"`
+	Account string `json:"account"`
+	Hash    string `json:"hash"`
+	// revision of the HashClaimed in the hash's stream
+	ClaimRevision  uint64    `json:"claim_revision"`
 	LongURL        string    `json:"long_url"`
 	Note           string    `json:"note,omitempty"`
 	EmailStats     bool      `json:"email_stats,omitempty"`
@@ -56,7 +57,8 @@ type URLSettingsChanged struct {
 	MaxClicks      *int64    `json:"max_clicks,omitempty"`
 	At             time.Time `json:"at"`
 
-	SealedNote *SealedNote `json:"sealed_note,omitempty"` // stored in place of Note, but for an empty one
+	// stored in place of Note, but for an empty one
+	SealedNote *SealedNote `json:"sealed_note,omitempty"`
 }
 
 // EventType implements Event.
@@ -80,8 +82,8 @@ type URLUntagged struct {
 // EventType implements Event.
 func (URLUntagged) EventType() string { return "url.untagged.v1" }
 
-// URLStatsReset starts the link's counters from zero again: clicks that precede it in the log no longer count. That the
-// link was visited, and when last, stays known.
+// URLStatsReset starts the link's counters from zero again: clicks that precede it in the log no
+// longer count. That the link was visited, and when last, stays known.
 type URLStatsReset struct {
 	At time.Time `json:"at"`
 }
@@ -99,7 +101,8 @@ type URLDeleted struct {
 // EventType implements Event.
 func (URLDeleted) EventType() string { return "url.deleted.v1" }
 
-// URLRestored undoes URLDeleted: the link lives again with all that it had, under a hash that was claimed anew before.
+// URLRestored undoes URLDeleted: the link lives again with all that it had, under a hash that was
+// claimed anew before.
 type URLRestored struct {
 	Account       string    `json:"account"`
 	Hash          string    `json:"hash"`
@@ -110,8 +113,8 @@ type URLRestored struct {
 // EventType implements Event.
 func (URLRestored) EventType() string { return "url.restored.v1" }
 
-// URLStatsRestored undoes a URLStatsReset, the last one that was not undone: the clicks that it took away count again,
-// beside those that came since.
+// URLStatsRestored undoes a URLStatsReset, the last one that was not undone: the clicks that it
+// took away count again, beside those that came since.
 type URLStatsRestored struct {
 	Reset uint64    `json:"reset"` // revision of the URLStatsReset in this stream
 	At    time.Time `json:"at"`
@@ -120,8 +123,9 @@ type URLStatsRestored struct {
 // EventType implements Event.
 func (URLStatsRestored) EventType() string { return "url.stats_restored.v1" }
 
-// ClaimAbandoned is written into a link's stream by whoever takes over a hash that the link claimed and never used: an
-// append that is still on its way to use that claim then meets another revision and fails.
+// ClaimAbandoned is written into a link's stream by whoever takes over a hash that the link claimed
+// and never used: an append that is still on its way to use that claim then meets another revision
+// and fails.
 type ClaimAbandoned struct {
 	Hash          string    `json:"hash"`
 	ClaimRevision uint64    `json:"claim_revision"`
@@ -131,9 +135,10 @@ type ClaimAbandoned struct {
 // EventType implements Event.
 func (ClaimAbandoned) EventType() string { return "url.claim_abandoned.v1" }
 
-// CreationAbandoned is written into the stream of a link that claimed its long URL or had room and never came, by whoever
-// wants that long URL or room now: the link's creation then fails if it is still on its way, and there will never be a
-// link with this id. In the stream of a deleted link it does the same to the link's restoration.
+// CreationAbandoned is written into the stream of a link that claimed its long URL or had room and
+// never came, by whoever wants that long URL or room now: the link's creation then fails if it is
+// still on its way, and there will never be a link with this id. In the stream of a deleted link it
+// does the same to the link's restoration.
 type CreationAbandoned struct {
 	At time.Time `json:"at"`
 }

@@ -5,8 +5,8 @@ import "time"
 // StreamUsage prefixes the streams of metered API calls: usage-<account id>-<YYYY-MM>.
 const StreamUsage = "usage-"
 
-// CallsMetered adds the API calls of an account that a node answered in about a second. Calls that are told after those
-// of a later day count in the month alone.
+// CallsMetered adds the API calls of an account that a node answered in about a second. Calls that
+// are told after those of a later day count in the month alone.
 type CallsMetered struct {
 	Calls      int64     `json:"calls"`       // told by this event
 	Day        string    `json:"day"`         // YYYY-MM-DD, UTC

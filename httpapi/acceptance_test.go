@@ -13,8 +13,9 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// What a client may send is a promise of the read models too: an accepted value that they cannot hold would stop them
-// for everybody. So whatever is accepted reads back as it was answered, and nothing is an internal error.
+// What a client may send is a promise of the read models too: an accepted value that they cannot
+// hold would stop them for everybody. So whatever is accepted reads back as it was answered, and
+// nothing is an internal error.
 func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
@@ -50,7 +51,9 @@ func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 // date draws dates and what looks like one, with the ends of the calendar.
 func date(t *rapid.T) string {
 	year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 9999}), rapid.IntRange(0, 9999)).Draw(t, "year")
-	return fmt.Sprintf("%04d-%02d-%02d", year, rapid.IntRange(0, 13).Draw(t, "month"), rapid.IntRange(0, 32).Draw(t, "day"))
+	return fmt.Sprintf(
+		"%04d-%02d-%02d", year, rapid.IntRange(0, 13).Draw(t, "month"), rapid.IntRange(0, 32).Draw(t, "day"),
+	)
 }
 
 func deref(text *string) string {

@@ -32,10 +32,16 @@ func TestAccountsExpire(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	equal(t, "before there is a date", s.visit(t, "GET", "/one").status, http.StatusFound)
-	equal(t, "no expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]), `"9999-12-31 23:59:59"`)
+	equal(
+		t, "no expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]),
+		`"9999-12-31 23:59:59"`,
+	)
 
 	s.editAccount(t, "alice", accounts.Change{ExpirationDate: new("2026-05-14")})
-	equal(t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]), `"2026-05-14 23:59:59"`)
+	equal(
+		t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]),
+		`"2026-05-14 23:59:59"`,
+	)
 	s.heardAll(t) // or a late notification of the change would have the link forgotten
 	s.at(t, "2026-05-14T23:59:59.999Z")
 	equal(t, "the last moment", s.visit(t, "GET", "/one").status, http.StatusFound)
@@ -55,7 +61,8 @@ func TestAccountsExpire(t *testing.T) {
 	c.read("one")
 }
 
-// A key that was rotated away opens nothing from the moment that the rotation is known, also for an account in memory.
+// A key that was rotated away opens nothing from the moment that the rotation is known, also for an
+// account in memory.
 func TestRotatedKey(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -85,7 +92,9 @@ func TestDailyCalls(t *testing.T) {
 		t.Helper()
 		return string(of.must("GET", "/v3/account", "").Account["counters"])
 	}
-	c.call("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth("alice", "wrong") }).is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	c.call("GET", "/v3/account", "", func(r *http.Request) { r.SetBasicAuth("alice", "wrong") }).is(
+		http.StatusBadRequest, apierror.CodeInvalidKey,
+	)
 	c.create(`"long_url":"https://example.com/"`)
 	c.call("GET", "/v3/urls/none", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	equal(t, "counters", counters(c),
@@ -105,7 +114,8 @@ func TestDailyCalls(t *testing.T) {
 		`{"month_urls":{"count":1,"limit":1000},"today_api_calls":{"count":1,"limit":4},"urls":{"count":1,"limit":100}}`)
 }
 
-// A batch gets the room that is left for its first items; deletions give room back, but for the month.
+// A batch gets the room that is left for its first items; deletions give room back, but for the
+// month.
 func TestURLLimits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]domain.Plan{"free": {URLs: 5, MonthURLs: 9}} })
@@ -115,7 +125,9 @@ func TestURLLimits(t *testing.T) {
 	a := c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"taken"},{"long_url":"ftp://example.com/"},
 		{"long_url":"https://example.com/","custom_hash":"four"},{"long_url":"https://example.com/"},{"long_url":"https://example.com/","custom_hash":"six"}]}`)
 	a.is(http.StatusOK, apierror.CodeOK)
-	for i, want := range []apierror.Code{apierror.CodeHashUnavailable, apierror.CodeInvalidURL, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit} {
+	for i, want := range []apierror.Code{
+		apierror.CodeHashUnavailable, apierror.CodeInvalidURL, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit,
+	} {
 		equal(t, fmt.Sprintf("item %d", i), a.URLs[i].Error.Code, want)
 	}
 	a.URLs[4].failed(t, apierror.CodeURLLimit, "5 URLs")
@@ -135,7 +147,9 @@ func TestURLLimits(t *testing.T) {
 	c.create(`"long_url":"https://example.com/new"`)
 	c.must("DELETE", "/v3/urls?tags=<2030-01-01", "")
 	a = c.call("POST", "/v3/urls", batch(5))
-	for i, want := range []apierror.Code{apierror.CodeOK, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit, apierror.CodeURLLimit} {
+	for i, want := range []apierror.Code{
+		apierror.CodeOK, apierror.CodeOK, apierror.CodeOK, apierror.CodeURLLimit, apierror.CodeURLLimit,
+	} {
 		equal(t, fmt.Sprintf("item %d of the month", i), a.URLs[i].Error.Code, want)
 	}
 	a.URLs[4].failed(t, apierror.CodeURLLimit, "in a month")

@@ -18,8 +18,11 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// clientScripts lets the original's own client, of which nothing is in this repository, take the place of the page's.
-var clientScripts = flag.String("client-scripts", "", "files of jQuery and the original's client, with a comma between them")
+// clientScripts lets the original's own client, of which nothing is in this repository, take the
+// place of the page's.
+var clientScripts = flag.String(
+	"client-scripts", "", "files of jQuery and the original's client, with a comma between them",
+)
 
 // openBrowser starts a Chromium of its own for a test, which is skipped where there is none.
 func openBrowser(t *testing.T) context.Context {
@@ -38,9 +41,12 @@ func openBrowser(t *testing.T) context.Context {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
 	t.Cleanup(cancel)
 	allocator, stop := chromedp.NewExecAllocator(ctx,
-		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.NoFirstRun, chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
-		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true), chromedp.Flag("disable-dev-shm-usage", true))
+		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.Headless, chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.NoFirstRun, chromedp.WSURLReadTimeout(patience), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-background-networking", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
+		chromedp.Flag("disable-dev-shm-usage", true))
 	t.Cleanup(stop)
 	browser, _ := chromedp.NewContext(allocator)
 	t.Cleanup(func() {
@@ -116,7 +122,8 @@ func TestClientInABrowser(t *testing.T) {
 		"create tag": "new tag", "delete tag": "0",
 		"read one": "alpha,be ta", "edit one": "n+1 & more", "reset one": "0",
 		"read many": "40", "edit many": "40 with errors: 0", "reset many": "0", "delete many": "0",
-		"read by tags": "10 of 30", "edit by tags": "0", "reset by tags": "0", "delete by tags": "0", "left": "one n+1 & more",
+		"read by tags": "10 of 30", "edit by tags": "0", "reset by tags": "0", "delete by tags": "0",
+		"left":          "one n+1 & more",
 		"in the domain": "0", "in another domain": "failed: 1313", "with a wrong key": "failed: 1300",
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -157,26 +164,36 @@ func TestOriginsInABrowser(t *testing.T) {
 		return headers
 	}
 
-	made := call(listed.URL, "POST", "/v3/urls", with("Content-Type", "application/json", "Idempotency-Key", "k", "X-Request-Id", "r"), batch(1))
-	if made.Kept != "" || made.Code != apierror.CodeOK || made.Headers["x-batch-id"] == "" || made.Headers["x-event-position"] == "" ||
+	made := call(
+		listed.URL, "POST", "/v3/urls",
+		with("Content-Type", "application/json", "Idempotency-Key", "k", "X-Request-Id", "r"), batch(1),
+	)
+	if made.Kept != "" || made.Code != apierror.CodeOK || made.Headers["x-batch-id"] == "" ||
+		made.Headers["x-event-position"] == "" ||
 		made.Headers["x-request-id"] != "r" {
 		t.Errorf("created: %+v", made)
 	}
-	if got := call(listed.URL, "POST", "/v3/urls?hashes=none", with("X-HTTP-Method-Override", "DELETE"), ""); got.Kept != "" || got.Code != apierror.CodeOK {
+	if got := call(
+		listed.URL, "POST", "/v3/urls?hashes=none", with("X-HTTP-Method-Override", "DELETE"), "",
+	); got.Kept != "" || got.Code != apierror.CodeOK {
 		t.Errorf("another method: %+v", got)
 	}
-	for path, want := range map[string]apierror.Code{"/v3/urls/none": apierror.CodeURLNotFound, "/v3/nothing": apierror.CodeInvalidResource} {
+	for path, want := range map[string]apierror.Code{
+		"/v3/urls/none": apierror.CodeURLNotFound, "/v3/nothing": apierror.CodeInvalidResource,
+	} {
 		if got := call(listed.URL, "GET", path, credentials, ""); got.Kept != "" || got.Code != want {
 			t.Errorf("%s: %+v", path, got)
 		}
 	}
-	if got := call(listed.URL, "PUT", "/v3/urls", credentials, ""); got.Code != apierror.CodeMethodNotSupported || got.Headers["allow"] == "" {
+	if got := call(listed.URL, "PUT", "/v3/urls", credentials, ""); got.Code != apierror.CodeMethodNotSupported ||
+		got.Headers["allow"] == "" {
 		t.Errorf("PUT: %+v", got)
 	}
 	for range loginsWithReason {
 		s.stranger(t, "alice").call("GET", "/v3/account", "", from("127.0.0.1:1", "x"))
 	}
-	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 || got.Headers["retry-after"] == "" {
+	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 ||
+		got.Headers["retry-after"] == "" {
 		t.Errorf("throttled: %+v", got)
 	}
 

@@ -5,9 +5,10 @@ import (
 	"testing"
 )
 
-// Requests as a client of this API for browsers sends them, recorded from it. It makes every call with the settings of
-// the call before: what a POST or PATCH carried is still there in the calls that follow. jQuery sends it as the body of a
-// DELETE and puts it behind the parameters of a GET. Operators of tag expressions stand as they are, and a comma too.
+// Requests as a client of this API for browsers sends them, recorded from it. It makes every call
+// with the settings of the call before: what a POST or PATCH carried is still there in the calls
+// that follow. jQuery sends it as the body of a DELETE and puts it behind the parameters of a GET.
+// Operators of tag expressions stand as they are, and a comma too.
 func TestRecordedClient(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -18,9 +19,19 @@ func TestRecordedClient(t *testing.T) {
 	const kept = `{%22urls%22:[{%22note%22:%22x%22,%22archived%22:true}]}`
 
 	c.must("GET", "/v3/account?_=1795261043700", "", accept, withoutType)
-	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/a+b&c=d?x=1,2;3","custom_hash":"one","tags":["alpha","be ta"]}]}`, accept)
-	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"two","tags":["mass"]}]}`, accept)
-	c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3","custom_hash":"three","tags":["mass"]}]}`, accept)
+	c.must(
+		"POST", "/v3/urls",
+		`{"urls":[{"long_url":"https://example.com/a+b&c=d?x=1,2;3","custom_hash":"one","tags":["alpha","be ta"]}]}`,
+		accept,
+	)
+	c.must(
+		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"two","tags":["mass"]}]}`,
+		accept,
+	)
+	c.must(
+		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/3","custom_hash":"three","tags":["mass"]}]}`,
+		accept,
+	)
 	c.must("PATCH", "/v3/urls?hashes=two,three", `{"urls":[{"note":"n+1","tags":["+gamma"]}]}`, accept)
 	c.must("PATCH", "/v3/urls?tags=+mass&+gamma&~archived", `{"urls":[{"note":"edited"}]}`, accept)
 	c.must("PATCH", "/v3/urls?hashes=three", `{"urls":[{"archived":true}]}`, accept)

@@ -38,7 +38,10 @@ func TestOneWinnerOfAHash(t *testing.T) {
 		if i%2 == 1 {
 			c = bob
 		}
-		answers[i] = c.call("POST", "/v3/urls", fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%d","custom_hash":"prize"}]}`, i))
+		answers[i] = c.call(
+			"POST", "/v3/urls",
+			fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/%d","custom_hash":"prize"}]}`, i),
+		)
 	})
 	winner := -1
 	for i, a := range answers {
@@ -55,8 +58,14 @@ func TestOneWinnerOfAHash(t *testing.T) {
 	if winner < 0 {
 		t.Fatal("nobody won")
 	}
-	equal(t, "Location", s.visit(t, "GET", "/prize").header.Get("Location"), fmt.Sprintf("https://example.com/%d", winner))
-	equal(t, "URLs of both", alice.must("GET", "/v3/urls", "").Page.TotalCount+bob.must("GET", "/v3/urls", "").Page.TotalCount, 1)
+	equal(
+		t, "Location", s.visit(t, "GET", "/prize").header.Get("Location"),
+		fmt.Sprintf("https://example.com/%d", winner),
+	)
+	equal(
+		t, "URLs of both",
+		alice.must("GET", "/v3/urls", "").Page.TotalCount+bob.must("GET", "/v3/urls", "").Page.TotalCount, 1,
+	)
 }
 
 func TestEveryVisitCounts(t *testing.T) {
@@ -66,7 +75,9 @@ func TestEveryVisitCounts(t *testing.T) {
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	const visits = 64
 	together(visits, func(i int) {
-		if a := s.visit(t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i%8), "Firefox")); a.status != http.StatusFound {
+		if a := s.visit(
+			t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i%8), "Firefox"),
+		); a.status != http.StatusFound {
 			t.Errorf("visit %d is answered %d", i, a.status)
 		}
 	})
@@ -105,12 +116,17 @@ func TestRepeatedWrites(t *testing.T) {
 
 	rename := `{"urls":[{"custom_hash":"three"}]}`
 	for range 2 {
-		equal(t, "renamed", c.must("PATCH", "/v3/urls/two", rename, header("Idempotency-Key", "key-rename")).URLs[0].Hash, "three")
+		equal(
+			t, "renamed", c.must("PATCH", "/v3/urls/two", rename, header("Idempotency-Key", "key-rename")).URLs[0].Hash,
+			"three",
+		)
 	}
 	for range 2 {
 		c.must("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-delete"))
 	}
-	c.call("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-3")).is(http.StatusNotFound, apierror.CodeURLNotFound)
+	c.call("DELETE", "/v3/urls/three", "", header("Idempotency-Key", "key-3")).is(
+		http.StatusNotFound, apierror.CodeURLNotFound,
+	)
 	for range 2 {
 		c.must("DELETE", "/v3/tags/t", "", header("Idempotency-Key", "key-tag"))
 	}
@@ -118,7 +134,9 @@ func TestRepeatedWrites(t *testing.T) {
 
 	var hashes sync.Map
 	together(8, func(int) {
-		a := c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/"}]}`, header("Idempotency-Key", "racing"))
+		a := c.call(
+			"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/"}]}`, header("Idempotency-Key", "racing"),
+		)
 		hashes.Store(a.URLs[0].Hash, true)
 	})
 	n := 0
@@ -126,7 +144,9 @@ func TestRepeatedWrites(t *testing.T) {
 	equal(t, "different links", n, 1)
 
 	for _, wrong := range []string{"a b", "ü", strings.Repeat("k", 256)} {
-		c.call("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", wrong)).is(http.StatusBadRequest, apierror.CodeWrongInput)
+		c.call("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", wrong)).is(
+			http.StatusBadRequest, apierror.CodeWrongInput,
+		)
 	}
 	c.must("POST", "/v3/tags", `{"label":"x"}`, header("Idempotency-Key", strings.Repeat("k", 255)))
 }
@@ -176,7 +196,10 @@ func TestSlowReadModelsDelayNoWriteForEver(t *testing.T) {
 		}
 	})
 	c := s.client(t, "alice")
-	a := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`, header("X-Request-Id", "slow"))
+	a := c.must(
+		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one"}]}`,
+		header("X-Request-Id", "slow"),
+	)
 	equal(t, "hash", a.URLs[0].Hash, "one")
 	if a.header.Get("X-Event-Position") == "" {
 		t.Error("no position of the write")

@@ -27,7 +27,8 @@ import (
 
 // Config of the public listener. Zero values of the optional fields mean their defaults.
 type Config struct {
-	// API and Redirects say what is served: the API under /v3, the short links at the root, or both.
+	// API and Redirects say what is served: the API under /v3, the short links at the root, or
+	// both.
 	API       bool
 	Redirects bool
 
@@ -43,26 +44,29 @@ type Config struct {
 	Calls      *metering.Meter  // for the API, likewise
 	// Plans are the limits of accounts by the names of their plans; the others have none.
 	Plans map[string]domain.Plan
-	// Wait returns when a projection has passed a commit position, or with the error of ctx, or with progress.ErrUnowned.
-	// For the API.
+	// Wait returns when a projection has passed a commit position, or with the error of ctx, or
+	// with progress.ErrUnowned. For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
 	// Demand is Wait for what the projector may hold back. For the API.
 	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns when a projection has what others are known to have, or with the error of ctx. For the API.
+	// Overtake returns when a projection has what others are known to have, or with the error of
+	// ctx. For the API.
 	Overtake func(ctx context.Context, projection string, others ...string) error
 
 	// BaseURL is scheme://host[:port] of the short links. Empty: that of the request.
 	BaseURL string
-	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers, which are never stored
-	// themselves. At least 16 bytes, the same on all nodes.
+	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers,
+	// which are never stored themselves. At least 16 bytes, the same on all nodes.
 	VisitorKey []byte
 	// FormerVisitorKey is the key before, while visitors are to be known under both; nil: none.
 	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// Origins are those whose pages may call the API: exact ones, or AnyOrigin alone. Empty: none but the service's own.
+	// Origins are those whose pages may call the API: exact ones, or AnyOrigin alone. Empty: none
+	// but the service's own.
 	Origins []string
-	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks carry none. For redirects.
+	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks
+	// carry none. For redirects.
 	Country func(netip.Addr) string
 
 	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
@@ -75,12 +79,13 @@ type Config struct {
 	MaxPageSize      int   // URLs of a list at most; 0: 1000
 	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
 
-	// Observe learns of each request that was answered: its method ("other" for an unknown one), the pattern of its route
-	// (empty if it has none), the status and how long it took. It must not block; may be nil.
+	// Observe learns of each request that was answered: its method ("other" for an unknown one),
+	// the pattern of its route (empty if it has none), the status and how long it took. It must not
+	// block; may be nil.
 	Observe func(method, route string, status int, took time.Duration)
 
-	// LoginRefused learns of each call of the API that was refused for its credentials, and of the reason, one of a few
-	// words. It must not block; may be nil.
+	// LoginRefused learns of each call of the API that was refused for its credentials, and of the
+	// reason, one of a few words. It must not block; may be nil.
 	LoginRefused func(reason string)
 
 	// Tracer of requests; nil: they are not traced.
@@ -132,16 +137,24 @@ func (cfg *Config) check() error {
 		return errors.New("neither the API nor redirects are to be served")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
-	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil || cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
-		return errors.New("the API needs commands, lists, accounts, a meter of calls and a way to wait for the read models")
+	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
+		cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
+		return errors.New(
+			"the API needs commands, lists, accounts, a meter of calls and a way to wait for the " +
+				"read models",
+		)
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need targets, allowances and a recorder of clicks")
-	case len(cfg.VisitorKey) < peer.MinKey, cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
+	case len(cfg.VisitorKey) < peer.MinKey, cfg.FormerVisitorKey != nil &&
+		len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
-	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 || cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
+	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 ||
+		cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:
 		return errors.New("a timeout or limit is negative")
 	case cfg.MaxPageSize < cfg.PageSize:
-		return fmt.Errorf("the page size %d exceeds the largest one, %d", cfg.PageSize, cfg.MaxPageSize)
+		return fmt.Errorf(
+			"the page size %d exceeds the largest one, %d", cfg.PageSize, cfg.MaxPageSize,
+		)
 	case !slices.Contains([]int{301, 302, 307, 308}, cfg.RedirectStatus):
 		return fmt.Errorf("redirect status %d is none of 301, 302, 307 and 308", cfg.RedirectStatus)
 	}

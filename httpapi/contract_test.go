@@ -15,7 +15,8 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// row is a row of the API's contract: a call, what has to be answered, and what a read finds afterwards.
+// row is a row of the API's contract: a call, what has to be answered, and what a read finds
+// afterwards.
 type row struct {
 	rule     string
 	call     string // method and path
@@ -34,7 +35,9 @@ func (c *client) hold(rows []row) {
 		method, path, _ := strings.Cut(r.call, " ")
 		a := c.call(method, path, r.body)
 		if a.status != r.status || a.Error.Code != r.code || a.Error.Message != r.code.Message() || a.Version != "3.1" {
-			c.t.Fatalf("%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.status, a.body, r.status, r.code)
+			c.t.Fatalf(
+				"%s: %s is answered %d %s; want %d and code %d", r.rule, r.call, a.status, a.body, r.status, r.code,
+			)
 		}
 		a.holds(r.rule, r.want)
 		if r.then != "" {
@@ -65,8 +68,8 @@ func (a *answer) holds(rule, want string) {
 	}
 }
 
-// within says how an answer lacks what is wanted: objects may have more fields, arrays have the same length, and a text
-// that begins with ~ is a pattern.
+// within says how an answer lacks what is wanted: objects may have more fields, arrays have the
+// same length, and a text that begins with ~ is a pattern.
 func within(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -96,7 +99,8 @@ func within(path string, want, got any) string {
 		}
 		return ""
 	case string:
-		if text, ok := got.(string); ok && strings.HasPrefix(want, "~") && regexp.MustCompile(want[1:]).MatchString(text) {
+		if text, ok := got.(string); ok && strings.HasPrefix(want, "~") &&
+			regexp.MustCompile(want[1:]).MatchString(text) {
 			return ""
 		}
 	}
@@ -140,8 +144,8 @@ var unprovoked = map[apierror.Code]string{
 	apierror.CodeInvalidWebhook: "there are no webhooks",
 }
 
-// Every code of the contract has its message, and is answered to a call here or has a reason not to be. Codes of items
-// come with the status 200.
+// Every code of the contract has its message, and is answered to a call here or has a reason not to
+// be. Codes of items come with the status 200.
 func TestEveryCodeOfTheContract(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {

@@ -20,7 +20,9 @@ func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, a
 	const operationPortion = 1000
 	for len(all) > 0 {
 		part := all[:min(operationPortion, len(all))]
-		appended, err := s.store.Append(withPatience(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part})
+		appended, err := s.store.Append(
+			withPatience(t), eventstore.Write{Stream: stream, Expected: at, Command: uuid.New(), Events: part},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -28,8 +30,8 @@ func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, a
 	}
 }
 
-// overtagged stores a link under the hash "one" with more tags than a link may have by now, of an account with many that
-// were renamed.
+// overtagged stores a link under the hash "one" with more tags than a link may have by now, of an
+// account with many that were renamed.
 func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) {
 	t.Helper()
 	now := *s.now.Load()
@@ -37,11 +39,16 @@ func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) 
 	var tags []events.Event
 	for i := range ids {
 		ids[i] = uuid.NewString()
-		tags = append(tags, events.TagCreated{TagID: ids[i], Account: account, Label: "tag " + strconv.Itoa(i), At: now})
+		tags = append(
+			tags, events.TagCreated{TagID: ids[i], Account: account, Label: "tag " + strconv.Itoa(i), At: now},
+		)
 	}
 	id := uuid.Must(uuid.NewV7()).String()
 	s.appendAll(t, events.StreamTags+account, eventstore.NoStream, tags)
-	s.appendAll(t, events.StreamHash+"one", eventstore.NoStream, []events.Event{events.HashClaimed{Hash: "one", URLID: id, Account: account, At: now}})
+	s.appendAll(
+		t, events.StreamHash+"one", eventstore.NoStream,
+		[]events.Event{events.HashClaimed{Hash: "one", URLID: id, Account: account, At: now}},
+	)
 	s.appendAll(t, events.StreamURL+id, eventstore.NoStream, []events.Event{events.URLCreated{
 		URLID: id, Account: account, Hash: "one", LongURL: "https://example.com/", Tags: ids[:onLink], At: now,
 	}})

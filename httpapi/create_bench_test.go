@@ -19,8 +19,9 @@ import (
 // creators is how many clients create links at a time.
 const creators = 16
 
-// BenchmarkCreate creates links over HTTP, each durable and readable when answered, one or fifty per call. It takes turns
-// with a server that reads the body and answers nothing, and reports how they compare. Accounts with limits take room too.
+// BenchmarkCreate creates links over HTTP, each durable and readable when answered, one or fifty
+// per call. It takes turns with a server that reads the body and answers nothing, and reports how
+// they compare. Accounts with limits take room too.
 func BenchmarkCreate(b *testing.B) {
 	limits := domain.Plan{URLs: 1 << 40, MonthURLs: 1 << 40}
 	for _, variant := range []struct {
@@ -41,7 +42,11 @@ func BenchmarkCreate(b *testing.B) {
 				w.WriteHeader(http.StatusOK)
 			}))
 			b.Cleanup(control.Close)
-			body := []byte(`{"urls":[` + strings.TrimSuffix(strings.Repeat(`{"long_url":"https://example.com/some/path?with=query"},`, batch), ",") + `]}`)
+			body := []byte(
+				`{"urls":[` + strings.TrimSuffix(
+					strings.Repeat(`{"long_url":"https://example.com/some/path?with=query"},`, batch), ",",
+				) + `]}`,
+			)
 			const turn = 512 // calls
 			var creating, controlling time.Duration
 			calls := (b.N + batch - 1) / batch

@@ -37,8 +37,8 @@ func TestCredentialsInHeaders(t *testing.T) {
 	bob.call("GET", "/v3/account", "", bob.byHeaders).is(http.StatusForbidden, apierror.CodeAccessDenied)
 }
 
-// Of a call with both, the credentials of HTTP Basic count: the others neither let it in nor keep it out, and no part of
-// one pair goes with a part of the other.
+// Of a call with both, the credentials of HTTP Basic count: the others neither let it in nor keep
+// it out, and no part of one pair goes with a part of the other.
 func TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -65,7 +65,8 @@ func TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders(t *testing.T) {
 	}).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 }
 
-// One address has as many tries as ever, however it spreads them over the two ways, and both are the same work.
+// One address has as many tries as ever, however it spreads them over the two ways, and both are
+// the same work.
 func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -85,7 +86,8 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 	}
 	for _, name := range []string{"alice", "nobody"} {
 		stranger := s.stranger(t, name)
-		if basic, headers := work(stranger), work(stranger, stranger.byHeaders); !slices.Equal(basic, headers) || len(headers) != 1 {
+		if basic, headers := work(stranger), work(stranger, stranger.byHeaders); !slices.Equal(basic, headers) ||
+			len(headers) != 1 {
 			t.Errorf("%s: asked by HTTP Basic:\n%v\nby headers:\n%v", name, basic, headers)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 	v3 "linkledger/httpapi/v3"
 )
 
-// conforms demands that an answer is the one that the description has for its call, and that a call which was carried
-// out is one that the description allows.
+// conforms demands that an answer is the one that the description has for its call, and that a call
+// which was carried out is one that the description allows.
 func (a *answer) conforms(r *http.Request, method, body string) {
 	a.t.Helper()
 	name := "Envelope"
@@ -42,7 +42,8 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 	}
 }
 
-// allowed demands that a call which was carried out is as its operation has it. Items that were refused are not.
+// allowed demands that a call which was carried out is as its operation has it. Items that were
+// refused are not.
 func (a *answer) allowed(operation openapi.Operation, r *http.Request, body string) {
 	a.t.Helper()
 	query, err := decode.Query(&request.Context{Request: r})
@@ -65,11 +66,14 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 			value = r.Header.Get(p.Name)
 		}
 		schema := openapitest.Schema(a.t, pointers[operation.Method+" "+operation.Path][i])
-		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil { // empty is as good as absent
+		// empty is as good as absent
+		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil {
 			a.t.Errorf("%s %s was carried out, and %s is not described like that", r.Method, r.URL, p.Name)
 		}
 	}
-	refused := slices.ContainsFunc(a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != apierror.CodeOK })
+	refused := slices.ContainsFunc(
+		a.URLs, func(i item) bool { return i.Error != nil && i.Error.Code != apierror.CodeOK },
+	)
 	if operation.Body == "" || body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
 		return
 	}
@@ -114,7 +118,8 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 				openapitest.SchemaOf(t, name)
 			}
 		}
-		if operation.Summary == "" || slices.ContainsFunc(operation.Parameters, func(p openapi.Parameter) bool { return p.Description == "" }) {
+		if operation.Summary == "" ||
+			slices.ContainsFunc(operation.Parameters, func(p openapi.Parameter) bool { return p.Description == "" }) {
 			t.Errorf("%s is described badly: %+v", route, operation)
 		}
 	}
@@ -135,8 +140,10 @@ func TestDescribedPayloads(t *testing.T) {
 		}
 	}
 	for body, name := range map[string]string{
-		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[],"x":1}`: "URLEdits", `{"urls":[{},{}]}`: "OneURLEdit",
-		`{"urls":[{"custom_hash":""}]}`: "URLEdits", `{"verson":1}`: "Restoration", `{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
+		batch(51): "NewURLs", `{"urls":[]}`: "NewURLs", `{"urls":[],"x":1}`: "URLEdits",
+		`{"urls":[{},{}]}`:              "OneURLEdit",
+		`{"urls":[{"custom_hash":""}]}`: "URLEdits", `{"verson":1}`: "Restoration",
+		`{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
 		if openapitest.Valid(t, name, body) == nil {
@@ -158,9 +165,12 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	equal(t, "status", page.status, http.StatusOK)
 	equal(t, "type", page.header.Get("Content-Type"), "text/html; charset=utf-8")
 	for _, want := range []string{
-		"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL", "Status 404. ", "As a form:",
-		"Answer 200: Both are created", "&#34;custom_hash&#34;: &#34;autumn-sale&#34;", "--data-urlencode &#39;urls[0][tags][0]=news&#39;",
-		"curl -u &#34;$ACCOUNT:$API_KEY&#34; &#34;$SERVICE/v3/urls/spring-sale&#34; \\\n  -X PATCH", "&#39;X-HTTP-Method-Override: PATCH&#39;",
+		"PATCH /v3/urls/{hash}", "Idempotency-Key", `id="URLsAnswer"`, "array of URL or FailedURL", "Status 404. ",
+		"As a form:",
+		"Answer 200: Both are created", "&#34;custom_hash&#34;: &#34;autumn-sale&#34;",
+		"--data-urlencode &#39;urls[0][tags][0]=news&#39;",
+		"curl -u &#34;$ACCOUNT:$API_KEY&#34; &#34;$SERVICE/v3/urls/spring-sale&#34; \\\n  -X PATCH",
+		"&#39;X-HTTP-Method-Override: PATCH&#39;",
 	} {
 		if !strings.Contains(page.body, want) {
 			t.Errorf("the page lacks %q", want)
@@ -184,7 +194,9 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 		}
 	}
 	last := 0
-	for _, section := range []string{"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas"} {
+	for _, section := range []string{
+		"Account", "URLs", "Stats", "Tags", "Domains", "History", "Short links", "Description", "Errors", "Schemas",
+	} {
 		at := strings.Index(page.body, `<h2 id="section-`+strings.ReplaceAll(section, " ", "-")+`">`)
 		if at < last {
 			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)

@@ -24,11 +24,18 @@ func TestOtherDomainsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
-	c.must("POST", "/v3/urls?domain=sho.rt", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`)
-	for _, own := range []string{"", "domain=", "domain=SHO.rt", "domain=sho.rt:80", "limit=1&domain=sho.rt", "domain=sho.rt&_=1"} {
+	c.must(
+		"POST", "/v3/urls?domain=sho.rt",
+		`{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`,
+	)
+	for _, own := range []string{
+		"", "domain=", "domain=SHO.rt", "domain=sho.rt:80", "limit=1&domain=sho.rt", "domain=sho.rt&_=1",
+	} {
 		c.must("GET", "/v3/urls?"+own, "")
 	}
-	for _, other := range []string{"example.com", "sho.rt:8080", "sho.rt/x", "sho.rt@example.com", "*", "sho.rt%00", "http://sho.rt", "sho.rt%23"} {
+	for _, other := range []string{
+		"example.com", "sho.rt:8080", "sho.rt/x", "sho.rt@example.com", "*", "sho.rt%00", "http://sho.rt", "sho.rt%23",
+	} {
 		a := c.call("GET", "/v3/urls?domain="+other, "")
 		a.is(http.StatusNotFound, apierror.CodeDomainNotFound)
 		a.has("sho.rt")
@@ -49,7 +56,9 @@ func TestOtherDomainsAreRefused(t *testing.T) {
 		{"GET", "/v3/domains?", ""},
 	} {
 		c.call(call[0], call[1]+"domain=other.example", call[2]).is(http.StatusNotFound, apierror.CodeDomainNotFound)
-		c.call(call[0], call[1]+"domain=sho.rt&%64omain=other.example", call[2]).is(http.StatusNotFound, apierror.CodeDomainNotFound)
+		c.call(call[0], call[1]+"domain=sho.rt&%64omain=other.example", call[2]).is(
+			http.StatusNotFound, apierror.CodeDomainNotFound,
+		)
 	}
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)
 	equal(t, "note", c.read("one").Note, "")

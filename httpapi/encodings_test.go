@@ -49,7 +49,10 @@ func TestEncodings(t *testing.T) {
 	if !first.EmailStats || created.URLs[1].EmailStats {
 		t.Error("email_stats is wrong")
 	}
-	equal(t, "order", *created.URLs[1].LongURL+" "+*created.URLs[2].LongURL, "https://example.com/2 https://example.com/10")
+	equal(
+		t, "order", *created.URLs[1].LongURL+" "+*created.URLs[2].LongURL,
+		"https://example.com/2 https://example.com/10",
+	)
 
 	body, contentType := multipartBody(t, "urls[0][long_url]", "https://example.com/m", "urls[0][custom_hash]", "m1",
 		"urls[0][tags][1]", "second", "urls[0][tags][0]", "first")
@@ -57,13 +60,17 @@ func TestEncodings(t *testing.T) {
 	equal(t, "tags", strings.Join(multi.Tags, ","), "first,second")
 
 	patch := header("X-HTTP-Method-Override", "PATCH")
-	edited := c.must("POST", "/v3/urls/f1", "urls[0][protected]=true&urls[0][tags]=-c&urls[0][expiration_date]=", form, patch).URLs[0]
+	edited := c.must(
+		"POST", "/v3/urls/f1", "urls[0][protected]=true&urls[0][tags]=-c&urls[0][expiration_date]=", form, patch,
+	).URLs[0]
 	if !edited.Protected || strings.Join(edited.Tags, ",") != "a b" {
 		t.Errorf("the edit by form made %+v", edited)
 	}
 	c.must("POST", "/v3/urls/f1", `{"urls":[{"protected":false}]}`, patch)
 	body, contentType = multipartBody(t, "label", "d")
-	equal(t, "renamed", c.must("POST", "/v3/tags/c", body, header("Content-Type", contentType), patch).Tags[0].Label, "d")
+	equal(
+		t, "renamed", c.must("POST", "/v3/tags/c", body, header("Content-Type", contentType), patch).Tags[0].Label, "d",
+	)
 	equal(t, "read", c.must("POST", "/v3/urls/f1", "", header("X-HTTP-Method-Override", "get")).URLs[0].Hash, "f1")
 	c.must("POST", "/v3/urls/f1", "a=b", form, header("X-HTTP-Method-Override", "DELETE"))
 	c.call("GET", "/v3/urls/f1", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
@@ -102,10 +109,14 @@ func TestWrongEncodings(t *testing.T) {
 		{"POST", "/v3/tags", "multipart/form-data", "x", "multipart"},
 		{"POST", "/v3/tags", "multipart/form-data; boundary=b", "x", "multipart"},
 		{"POST", "/v3/tags", "multipart/form-data; boundary=b", file, "is a file"},
-		{"POST", "/v3/tags", "multipart/form-data; boundary=b", strings.Replace(file[:len(file)-7], "; filename", "; x", 1), "multipart"},
+		{
+			"POST", "/v3/tags", "multipart/form-data; boundary=b",
+			strings.Replace(file[:len(file)-7], "; filename", "; x", 1), "multipart",
+		},
 	} {
 		a := c.call(tc.method, tc.path, tc.body, header("Content-Type", tc.contentType))
-		if a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeWrongInput || !strings.Contains(a.Error.Details, tc.details) {
+		if a.status != http.StatusBadRequest || a.Error.Code != apierror.CodeWrongInput ||
+			!strings.Contains(a.Error.Details, tc.details) {
 			t.Errorf("%+v is answered %s", tc, a.body)
 		}
 	}
@@ -138,7 +149,9 @@ func TestBodyLimit(t *testing.T) {
 		return strings.Replace(body, `""`, `"`+strings.Repeat("x", size-len(body))+`"`, 1)
 	}
 	for _, contentType := range []string{"application/json", formType, "multipart/form-data; boundary=b"} {
-		post(strings.NewReader(padded(3<<20)), contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
+		post(strings.NewReader(padded(3<<20)), contentType).is(
+			http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge,
+		)
 		unsized := io.MultiReader(strings.NewReader(padded(1<<20 + 1)))
 		post(unsized, contentType).is(http.StatusRequestEntityTooLarge, apierror.CodeBodyTooLarge)
 	}
@@ -153,7 +166,9 @@ func TestLargestBatch(t *testing.T) {
 	equal(t, "items", len(c.must("POST", "/v3/urls", batch(50)).URLs), 50)
 	labels := make([]string, tagsOfOneCall)
 	for i := range labels {
-		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(rune('a'+i%10)) + `"`
+		labels[i] = `"` + strings.Repeat("𐐷", 46) + string(rune('a'+i/100)) + string(rune('a'+i/10%10)) + string(
+			rune('a'+i%10),
+		) + `"`
 	}
 	const most = 100 // tags of one URL
 	var items []string
@@ -179,8 +194,9 @@ func TestOddTextsAreKept(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	for sent, kept := range map[string]string{
-		`a\u0000b`: "ab", `\ud800`: "\uFFFD", `"; DROP TABLE links; --`: "", `'?0 ?schema`: "'?0 ?schema", `<b>&amp;`: "<b>&amp;",
-		`日本語 é`: "日本語 é",
+		`a\u0000b`: "ab", `\ud800`: "\uFFFD", `"; DROP TABLE links; --`: "", `'?0 ?schema`: "'?0 ?schema",
+		`<b>&amp;`: "<b>&amp;",
+		`日本語 é`:    "日本語 é",
 	} {
 		if strings.HasPrefix(sent, `"`) {
 			sent, kept = `\`+sent, sent

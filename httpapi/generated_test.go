@@ -86,7 +86,8 @@ func TestGeneratedClient(t *testing.T) {
 		t.Errorf("created %+v, %v", one, err)
 	}
 	failed, err := created[2].AsFailedURL()
-	if err != nil || *failed.CustomHash != "three" || failed.Error.Code != int(apierror.CodeInvalidURL) || failed.Error.Details == "" {
+	if err != nil || *failed.CustomHash != "three" || failed.Error.Code != int(apierror.CodeInvalidURL) ||
+		failed.Error.Details == "" {
 		t.Errorf("refused %+v, %v", failed, err)
 	}
 	api.reads(account.username)
@@ -95,7 +96,8 @@ func TestGeneratedClient(t *testing.T) {
 
 	visitor := newGenerated(t, server, "", account)
 	redirect, err := visitor.RedirectWithResponse(api.ctx, "one")
-	if err != nil || redirect.StatusCode() != http.StatusFound || redirect.HTTPResponse.Header.Get("Location") != "https://example.com/1" {
+	if err != nil || redirect.StatusCode() != http.StatusFound ||
+		redirect.HTTPResponse.Header.Get("Location") != "https://example.com/1" {
 		t.Errorf("redirect %+v, %v", redirect, err)
 	}
 	size := apiclient.Big
@@ -104,7 +106,8 @@ func TestGeneratedClient(t *testing.T) {
 
 	account.key = "wrong"
 	refused, err := api.ReadAccountWithResponse(api.ctx, nil)
-	if err != nil || refused.StatusCode() != http.StatusBadRequest || refused.JSONDefault.Error.Code != int(apierror.CodeInvalidKey) {
+	if err != nil || refused.StatusCode() != http.StatusBadRequest ||
+		refused.JSONDefault.Error.Code != int(apierror.CodeInvalidKey) {
 		t.Errorf("refused %+v, %v", refused, err)
 	}
 }
@@ -119,7 +122,11 @@ func (api generated) reads(username string) {
 	equal(api.t, "domain", domains[0].Domain, shortHost)
 
 	order := apiclient.ListURLsParamsOrderByMinusClicks
-	page := succeed(api.ListURLsWithResponse(api.ctx, &apiclient.ListURLsParams{Limit: new(1), OrderBy: &order, Domain: new(shortHost)}))(api.t)
+	page := succeed(
+		api.ListURLsWithResponse(
+			api.ctx, &apiclient.ListURLsParams{Limit: new(1), OrderBy: &order, Domain: new(shortHost)},
+		),
+	)(api.t)
 	equal(api.t, "total", page.JSON200.Page.TotalCount, 2)
 	equal(api.t, "results", len(page.JSON200.Urls), 1)
 	for expression, want := range map[string]int{"+news&+mail": 1, "news|~mail": 2, "(+news,~mail)": 0} {
@@ -131,11 +138,17 @@ func (api generated) reads(username string) {
 		api.t.Errorf("read %+v", read)
 	}
 	missing, err := api.ReadURLWithResponse(api.ctx, "missing", nil)
-	if err != nil || missing.StatusCode() != http.StatusNotFound || missing.JSONDefault.Error.Code != int(apierror.CodeURLNotFound) {
+	if err != nil || missing.StatusCode() != http.StatusNotFound ||
+		missing.JSONDefault.Error.Code != int(apierror.CodeURLNotFound) {
 		api.t.Errorf("missing %+v, %v", missing, err)
 	}
-	equal(api.t, "stats", succeed(api.ReadStatsWithResponse(api.ctx, "one", nil))(api.t).JSON200.Stats[0].TotalClicks, 0)
-	equal(api.t, "dimensions", succeed(api.ReadDimensionsWithResponse(api.ctx, "one", nil))(api.t).JSON200.Dimensions.Hash, "one")
+	equal(
+		api.t, "stats", succeed(api.ReadStatsWithResponse(api.ctx, "one", nil))(api.t).JSON200.Stats[0].TotalClicks, 0,
+	)
+	equal(
+		api.t, "dimensions",
+		succeed(api.ReadDimensionsWithResponse(api.ctx, "one", nil))(api.t).JSON200.Dimensions.Hash, "one",
+	)
 	history := succeed(api.ReadHistoryWithResponse(api.ctx, "one", nil))(api.t).JSON200.History
 	equal(api.t, "lives", len(history.Links), 1)
 }
@@ -144,23 +157,39 @@ func (api generated) reads(username string) {
 func (api generated) edits() {
 	api.t.Helper()
 	form := succeed(api.CreateURLsWithFormdataBodyWithResponse(api.ctx, nil, apiclient.NewURLs{Urls: []apiclient.NewURL{
-		{LongUrl: "https://example.com/form?a=b&c=d", CustomHash: new("form"), Tags: &[]string{"a", "b"}, EmailStats: new(true), MaxClicks: new(5)},
+		{
+			LongUrl: "https://example.com/form?a=b&c=d", CustomHash: new("form"), Tags: &[]string{"a", "b"},
+			EmailStats: new(true), MaxClicks: new(5),
+		},
 	}}))(api.t)
 	made, err := form.JSON200.Urls[0].AsURL()
-	if err != nil || made.LongUrl != "https://example.com/form?a=b&c=d" || len(made.Tags) != 2 || !made.EmailStats || made.MaxClicks != 5 {
+	if err != nil || made.LongUrl != "https://example.com/form?a=b&c=d" || len(made.Tags) != 2 || !made.EmailStats ||
+		made.MaxClicks != 5 {
 		api.t.Errorf("a form made %+v, %v", made, err)
 	}
-	edited := succeed(api.EditURLWithResponse(api.ctx, "form", nil, apiclient.OneURLEdit{Urls: []apiclient.URLEdit{{Note: new("x"), Tags: &[]string{"-a"}}}}))(api.t)
+	edited := succeed(
+		api.EditURLWithResponse(
+			api.ctx, "form", nil,
+			apiclient.OneURLEdit{Urls: []apiclient.URLEdit{{Note: new("x"), Tags: &[]string{"-a"}}}},
+		),
+	)(api.t)
 	if made, err = edited.JSON200.Urls[0].AsURL(); err != nil || made.Note != "x" || len(made.Tags) != 1 {
 		api.t.Errorf("edited %+v, %v", made, err)
 	}
 	method := apiclient.CreateURLsParamsXHTTPMethodOverridePATCH
-	overridden := succeed(api.CreateURLsWithBodyWithResponse(api.ctx, &apiclient.CreateURLsParams{XHTTPMethodOverride: &method}, formType,
+	overridden := succeed(api.CreateURLsWithBodyWithResponse(api.ctx, &apiclient.CreateURLsParams{
+		XHTTPMethodOverride: &method,
+	}, formType,
 		strings.NewReader("urls[0][hash]=form&urls[0][archived]=1")))(api.t)
 	if made, err = overridden.JSON200.Urls[0].AsURL(); err != nil || !made.Archived {
 		api.t.Errorf("edited %+v, %v", made, err)
 	}
-	succeed(api.EditURLsWithResponse(api.ctx, &apiclient.EditURLsParams{Hashes: new("one,form")}, apiclient.URLEdits{Urls: []apiclient.URLEdit{{Ping: new(true)}}}))(api.t)
+	succeed(
+		api.EditURLsWithResponse(
+			api.ctx, &apiclient.EditURLsParams{Hashes: new("one,form")},
+			apiclient.URLEdits{Urls: []apiclient.URLEdit{{Ping: new(true)}}},
+		),
+	)(api.t)
 	equal(api.t, "ping", succeed(api.ReadURLWithResponse(api.ctx, "one", nil))(api.t).JSON200.Urls[0].Ping, true)
 
 	succeed(api.CreateTagWithResponse(api.ctx, nil, apiclient.TagPayload{Label: "be ta"}))(api.t)
@@ -175,7 +204,9 @@ func (api generated) undoes() {
 	succeed(api.ResetStatsWithResponse(api.ctx, "one", nil))(api.t)
 	succeed(api.ResetSelectedStatsWithResponse(api.ctx, &apiclient.ResetSelectedStatsParams{Tags: new("news")}))(api.t)
 	succeed(api.DeleteURLWithResponse(api.ctx, "form", &apiclient.DeleteURLParams{IdempotencyKey: new("once")}))(api.t)
-	restored := succeed(api.RestoreURLWithResponse(api.ctx, "form", nil, apiclient.Restoration{}))(api.t).JSON200.Urls[0]
+	restored := succeed(api.RestoreURLWithResponse(api.ctx, "form", nil, apiclient.Restoration{}))(
+		api.t,
+	).JSON200.Urls[0]
 	equal(api.t, "restored", restored.Hash, "form")
 
 	deleted := succeed(api.DeleteURLsWithResponse(api.ctx, &apiclient.DeleteURLsParams{Hashes: new("one,form")}))(api.t)

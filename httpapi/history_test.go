@@ -48,7 +48,10 @@ func TestHistory(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "demo")
 	c.create(`"long_url":"https://example.com/1","custom_hash":"one"`)
-	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"custom_hash":"two","note":"moved"}]}`, header(request.HeaderID, "edit-1"))
+	c.must(
+		http.MethodPatch, "/v3/urls/one", `{"urls":[{"custom_hash":"two","note":"moved"}]}`,
+		header(request.HeaderID, "edit-1"),
+	)
 	send(t, s.handler, http.MethodGet, "/two", "", from("192.0.2.1:1", "Firefox"))
 
 	a, h := c.history("/v3/urls/one/history")
@@ -56,7 +59,9 @@ func TestHistory(t *testing.T) {
 		t.Fatalf("links: %s", a.body)
 	}
 	equal(t, "clicks of the day", h.History.Links[0].DailyClicks["2026-05-14"], shownDay{Total: 1, Unique: 1})
-	types := []string{"hash.claimed.v1", "url.created.v1", "url.renamed.v1", "url.settings_changed.v1", "hash.released.v1"}
+	types := []string{
+		"hash.claimed.v1", "url.created.v1", "url.renamed.v1", "url.settings_changed.v1", "hash.released.v1",
+	}
 	equal(t, "events", len(h.History.Events), len(types))
 	for i, e := range h.History.Events {
 		equal(t, "type", e.Type, types[i])
@@ -95,5 +100,7 @@ func TestHistoryRefuses(t *testing.T) {
 	} {
 		stranger.call(http.MethodGet, path, "").is(want.Status(), want)
 	}
-	stranger.call(http.MethodPost, "/v3/urls/one/history", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
+	stranger.call(http.MethodPost, "/v3/urls/one/history", "").is(
+		http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported,
+	)
 }

@@ -15,8 +15,8 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// An Idempotency-Key is that of one call. Another one under it is refused, changes nothing and is answered with nothing of the
-// first, on every node.
+// An Idempotency-Key is that of one call. Another one under it is refused, changes nothing and is
+// answered with nothing of the first, on every node.
 func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -39,7 +39,11 @@ func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 		}{
 			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/2","custom_hash":"one"}]}`, []with{key}},
 			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"two"}]}`, []with{key}},
-			{"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"},{"long_url":"https://example.com/2"}]}`, []with{key}},
+			{
+				"POST", "/v3/urls",
+				`{"urls":[{"long_url":"https://example.com/1","custom_hash":"one"},{"long_url":"https://example.com/2"}]}`,
+				[]with{key},
+			},
 			{"POST", "/v3/urls?disable_long_url_duplicates=1", same, []with{key}},
 			{"PATCH", "/v3/urls/zero", same, []with{key}},
 			{"DELETE", "/v3/urls/zero", "", []with{key}},
@@ -95,11 +99,19 @@ func TestRepeatsInOtherSpellings(t *testing.T) {
 	for _, boundary := range []string{"first", "second"} {
 		var body strings.Builder
 		for _, field := range [][2]string{
-			{"urls[0][long_url]", "https://example.com/"}, {"urls[0][tags][]", "a"}, {"urls[0][tags]", "b"}, {"urls[0][tags][]", "c"},
+			{"urls[0][long_url]", "https://example.com/"},
+			{"urls[0][tags][]", "a"},
+			{"urls[0][tags]", "b"},
+			{"urls[0][tags][]", "c"},
 		} {
-			fmt.Fprintf(&body, "--%s\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", boundary, field[0], field[1])
+			fmt.Fprintf(
+				&body, "--%s\r\nContent-Disposition: form-data; name=%q\r\n\r\n%s\r\n", boundary, field[0], field[1],
+			)
 		}
-		a := c.must("POST", "/v3/urls", body.String()+"--"+boundary+"--\r\n", key, header("Content-Type", "multipart/form-data; boundary="+boundary))
+		a := c.must(
+			"POST", "/v3/urls", body.String()+"--"+boundary+"--\r\n", key,
+			header("Content-Type", "multipart/form-data; boundary="+boundary),
+		)
 		if hash != "" {
 			equal(t, "hash of the repeat", a.URLs[0].Hash, hash)
 		}
@@ -107,7 +119,13 @@ func TestRepeatsInOtherSpellings(t *testing.T) {
 	}
 	json := header("Idempotency-Key", "json")
 	hash = c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","note":"x"}]}`, json).URLs[0].Hash
-	equal(t, "hash", c.must("POST", "/v3/urls", `{ "urls": [ { "note":"\u0078", "long_url": "https:\/\/example.com/" } ] }`, json).URLs[0].Hash, hash)
+	equal(
+		t, "hash",
+		c.must(
+			"POST", "/v3/urls", `{ "urls": [ { "note":"\u0078", "long_url": "https:\/\/example.com/" } ] }`, json,
+		).URLs[0].Hash,
+		hash,
+	)
 }
 
 // A process may die when it has noted a call and done nothing of it yet: the repeat does all.
@@ -125,10 +143,14 @@ func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	command := uuid.NewSHA1(uuid.MustParse(c.id), []byte("POST\n/v3/urls\ncut-off"))
-	if err := s.commands.KeyCall(withPatience(t), domain.Request{Account: c.id, Command: command}, "cut-off", content); err != nil {
+	if err := s.commands.KeyCall(
+		withPatience(t), domain.Request{Account: c.id, Command: command}, "cut-off", content,
+	); err != nil {
 		t.Fatal(err)
 	}
-	c.call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), header("Idempotency-Key", "cut-off")).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	c.call("POST", "/v3/urls", strings.Replace(body, "one", "two", 1), header("Idempotency-Key", "cut-off")).is(
+		http.StatusBadRequest, apierror.CodeWrongInput,
+	)
 	c.must("POST", "/v3/urls", body, header("Idempotency-Key", "cut-off"))
 	equal(t, "long_url", *c.read("one").LongURL, "https://example.com/")
 	equal(t, "URLs", c.must("GET", "/v3/urls", "").Page.TotalCount, 1)

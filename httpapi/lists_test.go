@@ -70,7 +70,10 @@ func TestLists(t *testing.T) {
 			}
 		}
 	}
-	equal(t, "total", c.must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2)
+	equal(
+		t, "total",
+		c.must("GET", "/v3/urls?tags=fruit&search=example&hashes=b,c,a&limit=1&offset=1", "").Page.TotalCount, 2,
+	)
 	c.call("GET", "/v3/urls?tags=private", "").is(http.StatusNotFound, apierror.CodeTagNotFound)
 	equal(t, "the other's fruit", bob.must("GET", "/v3/urls?tags=fruit", "").hashes(), "hers")
 }
@@ -96,7 +99,8 @@ func TestTaggedChanges(t *testing.T) {
 	}
 	for _, hash := range []string{"a", "b"} {
 		got := c.read(hash)
-		if got.Note != "n" || *got.ExpirationDate != "2030-01-01" || got.MaxClicks != 9 || !got.EmailStats || !got.Ping || !got.Protected || !got.Archived {
+		if got.Note != "n" || *got.ExpirationDate != "2030-01-01" || got.MaxClicks != 9 || !got.EmailStats ||
+			!got.Ping || !got.Protected || !got.Archived {
 			t.Errorf("%s: %+v", hash, got)
 		}
 	}
@@ -122,7 +126,8 @@ func TestTaggedChanges(t *testing.T) {
 	bob.read("hers")
 }
 
-// A change of more URLs than one operationPortion has, cut off half way and repeated, ends as if nothing had happened.
+// A change of more URLs than one operationPortion has, cut off half way and repeated, ends as if
+// nothing had happened.
 func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = patience / 12 })

@@ -24,7 +24,8 @@ func (s *stack) stranger(t testing.TB, username string) *client {
 
 func forwarded(hops string) with { return header("X-Forwarded-For", hops) }
 
-// A stranger behind the same address keeps no account out, however many wrong keys he sends for it and for others.
+// A stranger behind the same address keeps no account out, however many wrong keys he sends for it
+// and for others.
 func TestWrongKeysLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -51,7 +52,8 @@ func TestWrongKeysLockNobodyOut(t *testing.T) {
 	victim.must("GET", "/v3/account", "", proxy)
 }
 
-// The first failures say what is wrong; of the others an address learns nothing, whichever user names it tries.
+// The first failures say what is wrong; of the others an address learns nothing, whichever user
+// names it tries.
 func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -78,14 +80,21 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 	}
 	equal(t, "told", told, loginsWithReason)
 	equal(t, "withheld", withheld, 300-loginsWithReason)
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(
+		http.StatusBadRequest, apierror.CodeInvalidKey,
+	)
 
 	s.at(t, "2026-05-14T12:00:01Z")
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusBadRequest, apierror.CodeInvalidKey)
-	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(http.StatusTooManyRequests, apierror.CodeCallLimit)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(
+		http.StatusBadRequest, apierror.CodeInvalidKey,
+	)
+	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.7:1", "x")).is(
+		http.StatusTooManyRequests, apierror.CodeCallLimit,
+	)
 }
 
-// The address is that of the client as far as trusted proxies say it; what others say of themselves gives nobody more tries.
+// The address is that of the client as far as trusted proxies say it; what others say of themselves
+// gives nobody more tries.
 func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
@@ -93,7 +102,9 @@ func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
 		tries     func(i int) []with
 		throttled bool
 	}{
-		"one client behind the proxy": {func(int) []with { return []with{from("10.0.0.1:1", "x"), forwarded("192.0.2.1")} }, true},
+		"one client behind the proxy": {
+			func(int) []with { return []with{from("10.0.0.1:1", "x"), forwarded("192.0.2.1")} }, true,
+		},
 		"clients behind the proxy": {func(i int) []with {
 			return []with{from("10.0.0.1:1", "x"), forwarded(fmt.Sprint("198.51.100.", i))}
 		}, false},
@@ -122,8 +133,8 @@ func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
 	}
 }
 
-// An unknown user name and a wrong key are as much work, whether or not the account is in memory: or else the time would say
-// which user names there are.
+// An unknown user name and a wrong key are as much work, whether or not the account is in memory:
+// or else the time would say which user names there are.
 func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -140,7 +151,10 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	s.accounts.Missed()
 	forgotten := work("alice")
 	if !slices.Equal(remembered, unknown) || !slices.Equal(forgotten, unknown) {
-		t.Errorf("asked about an unknown user name:\n%v\nwith a wrong key:\n%v\nand when the account is not in memory:\n%v", unknown, remembered, forgotten)
+		t.Errorf(
+			"asked about an unknown user name:\n%v\nwith a wrong key:\n%v\nand when the account is not in memory:\n%v",
+			unknown, remembered, forgotten,
+		)
 	}
 	s.asked.reset("")
 	alice.must("GET", "/v3/tags", "")
@@ -151,7 +165,9 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 func TestOddUserNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
-	for _, name := range []string{"", "\x00", "a\xff", strings.Repeat("a", 100_000), "'; --", "alice ", "ä", "{a}", `a"b`, "a,b"} {
+	for _, name := range []string{
+		"", "\x00", "a\xff", strings.Repeat("a", 100_000), "'; --", "alice ", "ä", "{a}", `a"b`, "a,b",
+	} {
 		s.stranger(t, name).call("GET", "/v3/account", "").is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 	}
 	equal(t, "long lines", len(s.log.longer(1000)), 0)
@@ -181,23 +197,30 @@ func TestBadLoginsAreCountedAndLogged(t *testing.T) {
 	s.stranger(t, "alice").call("GET", "/v3/account", "", here)
 	equal(t, "lines of the next second", len(s.log.matching("login refused", "account=alice", "suppressed=29")), 1)
 	s.stranger(t, "nobody").call("GET", "/v3/account", "", from("192.0.2.8:1", "x"))
-	equal(t, "lines of another", len(s.log.matching("login refused", "account=nobody", "address=192.0.2.8", "reason=unknown_user")), 1)
+	equal(
+		t, "lines of another",
+		len(s.log.matching("login refused", "account=nobody", "address=192.0.2.8", "reason=unknown_user")), 1,
+	)
 	bob.call("GET", "/v3/account", "", here).is(http.StatusForbidden, apierror.CodeAccessDenied)
 	equal(t, "lines of an inactive account", len(s.log.matching("login refused", "account=bob", "reason=inactive")), 1)
-	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(http.StatusBadRequest, apierror.CodeInvalidKey)
+	alice.call("GET", "/v3/account", "", func(r *http.Request) { r.Header.Del("Authorization") }).is(
+		http.StatusBadRequest, apierror.CodeInvalidKey,
+	)
 	alice.must("GET", "/v3/account", "", here)
 
 	mu.Lock()
 	defer mu.Unlock()
 	for reason, want := range map[string]int{
-		"wrong_key": loginsWithReason + 1, "throttled": 30 - loginsWithReason, "unknown_user": 1, "inactive": 1, "no_credentials": 1,
+		"wrong_key": loginsWithReason + 1, "throttled": 30 - loginsWithReason, "unknown_user": 1, "inactive": 1,
+		"no_credentials": 1,
 	} {
 		equal(t, reason, refused[reason], want)
 	}
 	equal(t, "reasons", len(refused), 5)
 }
 
-// BenchmarkFailedLogin measures how long logins take to fail, in turns: a difference would say which user names there are.
+// BenchmarkFailedLogin measures how long logins take to fail, in turns: a difference would say
+// which user names there are.
 func BenchmarkFailedLogin(b *testing.B) {
 	s := newStack(b, func(cfg *Config) { cfg.Logger = nil })
 	s.client(b, "alice")

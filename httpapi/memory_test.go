@@ -13,7 +13,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// After a change was answered no visitor meets what was before it, however many have just put that into memory.
+// After a change was answered no visitor meets what was before it, however many have just put that
+// into memory.
 func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -76,10 +77,14 @@ func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	for range 20 {
 		equal(t, "status of a known link", s.visit(t, "GET", "/known").status, http.StatusFound)
 	}
-	equal(t, "status of a link that nobody has visited", s.visit(t, "GET", "/unknown").status, http.StatusServiceUnavailable)
+	equal(
+		t, "status of a link that nobody has visited", s.visit(t, "GET", "/unknown").status,
+		http.StatusServiceUnavailable,
+	)
 }
 
-// heardAll returns when the notifications of all that is committed have been heard, which come in the order of commits.
+// heardAll returns when the notifications of all that is committed have been heard, which come in
+// the order of commits.
 func (s *stack) heardAll(t testing.TB) {
 	t.Helper()
 	if _, err := s.db.NewRaw("SELECT pg_notify(?, 'marker 1')", readmodel.Channel).Exec(withPatience(t)); err != nil {

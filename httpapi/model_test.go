@@ -16,7 +16,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// modelTag is a tag of the model. Links point to it, so renaming and deleting it touches none of them.
+// modelTag is a tag of the model. Links point to it, so renaming and deleting it touches none of
+// them.
 type modelTag struct {
 	label   string
 	deleted bool
@@ -100,7 +101,9 @@ func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 			form.Set(key, fmt.Sprint(value))
 		}
 	}
-	return http.MethodPost, form.Encode(), []with{header("Content-Type", formType), header("X-HTTP-Method-Override", method)}
+	return http.MethodPost, form.Encode(), []with{
+		header("Content-Type", formType), header("X-HTTP-Method-Override", method),
+	}
 }
 
 // told sums up an item of an answer, and has what the model makes of it.
@@ -108,12 +111,17 @@ func (i item) told() string {
 	if i.Error != nil && i.Error.Code != apierror.CodeOK {
 		return fmt.Sprint("refused ", i.Error.Code)
 	}
-	return fmt.Sprint(i.Hash, *i.LongURL, i.Note, deref(i.ExpirationDate), i.MaxClicks, i.Protected, i.Tags, i.TotalClicks, i.UniqueClicks, i.Visited)
+	return fmt.Sprint(
+		i.Hash, *i.LongURL, i.Note, deref(i.ExpirationDate), i.MaxClicks, i.Protected, i.Tags, i.TotalClicks,
+		i.UniqueClicks, i.Visited,
+	)
 }
 
 func (m *model) has(hash string) string {
 	l := m.links[hash]
-	return fmt.Sprint(hash, l.long, l.note, l.date, l.max, l.protected, l.labels(), l.clicks, min(l.clicks, 1), l.before)
+	return fmt.Sprint(
+		hash, l.long, l.note, l.date, l.max, l.protected, l.labels(), l.clicks, min(l.clicks, 1), l.before,
+	)
 }
 
 func (l *modelLink) labels() []string {
@@ -159,9 +167,14 @@ func (m *model) create(t *rapid.T) {
 	for i := range items {
 		fault := rapid.SampledFrom(modelFaults).Draw(t, "fault")
 		items[i] = sent{
-			"custom_hash": m.hash(t), "long_url": rapid.SampledFrom([]string{"https://example.com/", "https://example.com/?a=b&c=d+ü"}).Draw(t, "long URL"),
-			"note": rapid.SampledFrom([]string{"", "a&b=c +", strings.Repeat("é", 30)}).Draw(t, "note"), "max_clicks": rapid.Int64Range(0, 1).Draw(t, "max") * 1000,
-			"expiration_date": rapid.SampledFrom([]string{"", "2026-05-13", "2030-01-31"}).Draw(t, "date"), "tags": rapid.SliceOfN(modelLabels, 1, 2).Draw(t, "tags"),
+			"custom_hash": m.hash(t),
+			"long_url": rapid.SampledFrom([]string{"https://example.com/", "https://example.com/?a=b&c=d+ü"}).Draw(
+				t, "long URL",
+			),
+			"note":            rapid.SampledFrom([]string{"", "a&b=c +", strings.Repeat("é", 30)}).Draw(t, "note"),
+			"max_clicks":      rapid.Int64Range(0, 1).Draw(t, "max") * 1000,
+			"expiration_date": rapid.SampledFrom([]string{"", "2026-05-13", "2030-01-31"}).Draw(t, "date"),
+			"tags":            rapid.SliceOfN(modelLabels, 1, 2).Draw(t, "tags"),
 		}
 		if fault.code != apierror.CodeOK {
 			items[i][fault.field] = fault.value
@@ -181,7 +194,9 @@ func (m *model) create(t *rapid.T) {
 			want[i] = refusedItem(apierror.CodeHashUnavailable)
 			continue
 		}
-		link := &modelLink{long: item["long_url"].(string), max: item["max_clicks"].(int64), date: item["expiration_date"].(string)}
+		link := &modelLink{
+			long: item["long_url"].(string), max: item["max_clicks"].(int64), date: item["expiration_date"].(string),
+		}
 		link.apply(m, sent{"note": item["note"], "tags": item["tags"]})
 		m.links[hash] = link
 		m.created++

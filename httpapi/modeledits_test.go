@@ -22,11 +22,19 @@ func (m *model) edit(t *rapid.T, rename bool) sent {
 		value any
 	}{
 		{"note", rapid.SampledFrom([]string{"", "noted; 100%", strings.Repeat("x", 26)}).Draw(t, "note")},
-		{"long_url", rapid.SampledFrom([]string{"https://example.com/2", "https://example.com/#f"}).Draw(t, "long URL")},
+		{
+			"long_url",
+			rapid.SampledFrom([]string{"https://example.com/2", "https://example.com/#f"}).Draw(t, "long URL"),
+		},
 		{"expiration_date", rapid.SampledFrom([]string{"", "2026-05-13", "2026-05-14"}).Draw(t, "date")},
 		{"max_clicks", rapid.Int64Range(0, 1).Draw(t, "max") * 1000},
 		{"protected", rapid.Bool().Draw(t, "protected")},
-		{"tags", rapid.SampledFrom([][]string{{"+red"}, {"-RED"}, {"blue", "-green tea"}, {"+Blue"}, {"-none"}}).Draw(t, "tags")},
+		{
+			"tags",
+			rapid.SampledFrom([][]string{{"+red"}, {"-RED"}, {"blue", "-green tea"}, {"+Blue"}, {"-none"}}).Draw(
+				t, "tags",
+			),
+		},
 		{"custom_hash", m.hash(t)},
 	}
 	edit := sent{}
@@ -125,7 +133,9 @@ func (m *model) editSame(t *rapid.T) {
 		want[i] = m.do(hash, edit)
 	}
 	method, body, changes := encode(t, http.MethodPatch, []sent{edit})
-	m.answers(t, m.c.call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), apierror.CodeOK, want...)
+	m.answers(
+		t, m.c.call(method, "/v3/urls?hashes="+strings.Join(hashes, ","), body, changes...), apierror.CodeOK, want...,
+	)
 }
 
 func (m *model) editEach(t *rapid.T) {
@@ -180,7 +190,11 @@ func (m *model) list(t *rapid.T) {
 	}
 	expression := rapid.SampledFrom(slices.Sorted(maps.Keys(expressions))).Draw(t, "expression")
 	offset, limit := rapid.IntRange(0, 4).Draw(t, "offset"), rapid.IntRange(1, 4).Draw(t, "limit")
-	a := m.c.call(http.MethodGet, fmt.Sprintf("/v3/urls?order_by=hash&offset=%d&limit=%d&tags=%s", offset, limit, url.QueryEscape(expression)), "")
+	a := m.c.call(
+		http.MethodGet,
+		fmt.Sprintf("/v3/urls?order_by=hash&offset=%d&limit=%d&tags=%s", offset, limit, url.QueryEscape(expression)),
+		"",
+	)
 	if strings.Contains(expression, label) && m.tag(label) == nil {
 		m.answers(t, a, apierror.CodeTagNotFound)
 		return
@@ -206,7 +220,8 @@ func (m *model) visit(t *rapid.T) {
 		link.clicks++
 		link.before, status = true, http.StatusFound
 	}
-	if a := send(m.c.t, m.c.handler, http.MethodGet, "/"+hash, ""); status == http.StatusFound && a.status != status || status == 0 && a.status < 400 {
+	if a := send(m.c.t, m.c.handler, http.MethodGet, "/"+hash, ""); status == http.StatusFound && a.status != status ||
+		status == 0 && a.status < 400 {
 		t.Fatalf("%s is answered %d; want %d", hash, a.status, status)
 	}
 }

@@ -12,21 +12,28 @@ import (
 
 // oddDates are dates and times at and beyond the ends of what there is.
 var oddDates = []string{
-	"0000-01-01", "0000-12-31", "0000-02-29", "0001-01-01", "-0001-01-01", "9999-12-31", "10000-01-01", "99999999999-01-01", "2026-02-30", "2026-1-1",
-	"2026-13-01", "0000-01-01T00:00:00Z", "0000-12-31T23:59:59.999999999Z", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00+23:59",
-	"0001-01-01T00:00:00-23:59", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59+23:59", "2026-05-14T24:00:00Z", "2026-05-14T11:59:60Z",
+	"0000-01-01", "0000-12-31", "0000-02-29", "0001-01-01", "-0001-01-01", "9999-12-31", "10000-01-01",
+	"99999999999-01-01", "2026-02-30", "2026-1-1",
+	"2026-13-01", "0000-01-01T00:00:00Z", "0000-12-31T23:59:59.999999999Z", "0001-01-01T00:00:00Z",
+	"0001-01-01T00:00:00+23:59",
+	"0001-01-01T00:00:00-23:59", "9999-12-31T23:59:59Z", "9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59+23:59",
+	"2026-05-14T24:00:00Z", "2026-05-14T11:59:60Z",
 	"infinity", "-infinity", "now", "epoch", "today", "BC", "2026-05-14 BC", "1969-12-31", "4713-01-01 BC",
 }
 
 // oddTexts are what a client may send in the place of anything.
 var oddTexts = []string{
-	"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "💩", "'", `"`, `\`, "--", ";", "%", "_", "%00", "{}", "{", "[]", "$1", "?", "?0", "null", "NaN", "Infinity", "-0", "1e9",
-	"-1", "0", "00", "0x10", "1.5", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809", "2147483648", "\u202e", "a\r\nb: c",
-	strings.Repeat("a", 5000), strings.Repeat("é", 300), strings.Repeat("(", 40), strings.Repeat("~", 5000), "/", "..", "+", "&", "|", "^", ">", "<", ">0000-01-01", "<0000-01-01",
+	"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "💩", "'", `"`, `\`, "--", ";", "%", "_", "%00", "{}", "{", "[]", "$1",
+	"?", "?0", "null", "NaN", "Infinity", "-0", "1e9",
+	"-1", "0", "00", "0x10", "1.5", "9223372036854775807", "9223372036854775808", "-9223372036854775808",
+	"-9223372036854775809", "2147483648", "\u202e", "a\r\nb: c",
+	strings.Repeat("a", 5000), strings.Repeat("é", 300), strings.Repeat("(", 40), strings.Repeat("~", 5000), "/", "..",
+	"+", "&", "|", "^", ">", "<", ">0000-01-01", "<0000-01-01",
 	"<9999-12-31", ">9999-12-31", "<0001-01-01", ">0001-01-01", "<-0001-01-01", "visited^visited",
 }
 
-// Whatever a client sends, it gets an answer that says what is wrong with it, and none that blames the service.
+// Whatever a client sends, it gets an answer that says what is wrong with it, and none that blames
+// the service.
 func TestOddValuesAreNoFault(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -41,7 +48,8 @@ func TestOddValuesAreNoFault(t *testing.T) {
 	}
 	for _, value := range oddDates {
 		for _, path := range []string{
-			"/v3/urls?at=", "/v3/urls/one?at=", "/v3/account?at=", "/v3/urls/one/dimensions?from=", "/v3/urls/one/dimensions?to=", "/v3/urls?tags=%3E", "/v3/urls?tags=%3C",
+			"/v3/urls?at=", "/v3/urls/one?at=", "/v3/account?at=", "/v3/urls/one/dimensions?from=",
+			"/v3/urls/one/dimensions?to=", "/v3/urls?tags=%3E", "/v3/urls?tags=%3C",
 		} {
 			answered(c.call("GET", path+url.QueryEscape(value), ""), "GET", path+value, "")
 		}
@@ -53,9 +61,12 @@ func TestOddValuesAreNoFault(t *testing.T) {
 		escaped := url.QueryEscape(value)
 		for _, path := range []string{
 			"/v3/urls?at=", "/v3/urls/one/dimensions?from=", "/v3/urls/one/dimensions?limit=",
-			"/v3/urls?search=", "/v3/urls?order_by=", "/v3/urls?offset=", "/v3/urls?limit=", "/v3/urls?hashes=", "/v3/urls?tags=",
-			"/v3/urls?at=2026-05-14T11:00:00Z&search=", "/v3/urls?at=2026-05-14T11:00:00Z&tags=", "/v3/urls/one/history?offset=", "/v3/urls/one/history?limit=", "/one/qr.png?size=",
-			"/v3/urls?order_by=hash&offset=", "/v3/urls?order_by=clicks&offset=", "/v3/urls?search=e&offset=", "/v3/urls?tags=t&offset=", "/v3/urls?at=2026-05-14T11:00:00Z&offset=",
+			"/v3/urls?search=", "/v3/urls?order_by=", "/v3/urls?offset=", "/v3/urls?limit=", "/v3/urls?hashes=",
+			"/v3/urls?tags=",
+			"/v3/urls?at=2026-05-14T11:00:00Z&search=", "/v3/urls?at=2026-05-14T11:00:00Z&tags=",
+			"/v3/urls/one/history?offset=", "/v3/urls/one/history?limit=", "/one/qr.png?size=",
+			"/v3/urls?order_by=hash&offset=", "/v3/urls?order_by=clicks&offset=", "/v3/urls?search=e&offset=",
+			"/v3/urls?tags=t&offset=", "/v3/urls?at=2026-05-14T11:00:00Z&offset=",
 		} {
 			answered(c.call("GET", path+escaped, ""), "GET", path+escaped, "")
 		}
@@ -65,7 +76,11 @@ func TestOddValuesAreNoFault(t *testing.T) {
 			answered(c.call(call[0], call[1]+escaped, ""), call[0], call[1]+escaped, "")
 		}
 		for _, call := range [][2]string{
-			{"GET", "/v3/urls/"}, {"GET", "/v3/stats/"}, {"DELETE", "/v3/tags/"}, {"POST", "/v3/batches/"}, {"GET", "/"},
+			{"GET", "/v3/urls/"},
+			{"GET", "/v3/stats/"},
+			{"DELETE", "/v3/tags/"},
+			{"POST", "/v3/batches/"},
+			{"GET", "/"},
 		} {
 			path := call[1] + url.PathEscape(value)
 			if call[0] == "POST" {
@@ -106,8 +121,13 @@ func (c *client) oddBodies(value string, answered func(a *answer, method, path, 
 		version := `{"version":` + sent + `}`
 		answered(c.call("POST", "/v3/urls/one/restore", version), "POST", "/v3/urls/one/restore", version)
 	}
-	form := "urls[0][long_url]=https://example.com/&urls[0][note]=" + url.QueryEscape(value) + "&urls[0][expiration_date]=" + url.QueryEscape(value)
-	answered(c.call("POST", "/v3/urls", form, header("Content-Type", "application/x-www-form-urlencoded")), "POST", "/v3/urls", form)
+	form := "urls[0][long_url]=https://example.com/&urls[0][note]=" + url.QueryEscape(
+		value,
+	) + "&urls[0][expiration_date]=" + url.QueryEscape(value)
+	answered(
+		c.call("POST", "/v3/urls", form, header("Content-Type", "application/x-www-form-urlencoded")), "POST",
+		"/v3/urls", form,
+	)
 }
 
 // A day or a moment that the calendar of the read models does not have is no date.
@@ -117,12 +137,15 @@ func TestDatesBeforeTheCalendar(t *testing.T) {
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
 	for _, path := range []string{
-		"/v3/urls/one/dimensions?from=0000-01-01", "/v3/urls/one/dimensions?to=0000-12-31", "/v3/urls?at=0000-12-31", "/v3/urls/one?at=0000-06-01T00:00:00Z",
+		"/v3/urls/one/dimensions?from=0000-01-01", "/v3/urls/one/dimensions?to=0000-12-31", "/v3/urls?at=0000-12-31",
+		"/v3/urls/one?at=0000-06-01T00:00:00Z",
 		"/v3/account?at=0001-01-01T00:00:00%2B23:59",
 	} {
 		c.call("GET", path, "").is(http.StatusBadRequest, apierror.CodeInvalidDate)
 	}
 	c.call("GET", "/v3/urls?tags=%3E0000-01-01", "").is(http.StatusBadRequest, apierror.CodeWrongInput)
-	c.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","expiration_date":"0000-01-01"}]}`).URLs[0].failed(t, apierror.CodeInvalidDate, "calendar date")
+	c.call(
+		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","expiration_date":"0000-01-01"}]}`,
+	).URLs[0].failed(t, apierror.CodeInvalidDate, "calendar date")
 	c.must("GET", "/v3/urls/one/dimensions?from=0001-01-01&to=9999-12-31", "")
 }

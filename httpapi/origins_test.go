@@ -61,7 +61,11 @@ func TestPreflights(t *testing.T) {
 		headers string
 		want    []string
 	}{
-		"listed":            {[]string{"http://localhost:3000", pageOrigin}, pageOrigin, "PATCH", clientHeaders, allowed(pageOrigin, "PATCH")},
+		"listed": {
+			[]string{"http://localhost:3000", pageOrigin},
+			pageOrigin, "PATCH", clientHeaders,
+			allowed(pageOrigin, "PATCH"),
+		},
 		"all":               {[]string{"*"}, pageOrigin, "DELETE", clientHeaders, allowed("*", "DELETE")},
 		"all, no origin":    {[]string{"*"}, "null", "GET", clientHeaders, allowed("*", "GET")},
 		"another header":    {[]string{pageOrigin}, pageOrigin, "GET", "cookie", nil},
@@ -77,7 +81,9 @@ func TestPreflights(t *testing.T) {
 		"no origin, empty":  {[]string{pageOrigin}, "", "GET", clientHeaders, nil},
 		"all but not named": {nil, pageOrigin, "GET", clientHeaders, nil},
 	} {
-		for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats", "/v3/tags/a%20b/", "/v3/nothing", "/v3"} {
+		for _, path := range []string{
+			"/v3/urls", "/v3/urls/one", "/v3/stats", "/v3/tags/a%20b/", "/v3/nothing", "/v3",
+		} {
 			a := preflight(t, handlerFor(t, tc.origins...), path, tc.origin, tc.method, tc.headers)
 			if !slices.Equal(a.shared(), tc.want) {
 				t.Errorf("%s: %s: %q; want %q", name, path, a.shared(), tc.want)
@@ -129,7 +135,9 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 			t.Errorf("%s: %q; want %q", name, a.shared(), want)
 		}
 		equal(t, name+": Vary", strings.Join(a.header.Values("Vary"), ", "), "Origin")
-		for _, other := range []with{header("Origin", "https://evil.example"), header("Origin", "null"), header("Accept", "*/*")} {
+		for _, other := range []with{
+			header("Origin", "https://evil.example"), header("Origin", "null"), header("Accept", "*/*"),
+		} {
 			a := call(other)
 			equal(t, name+": shared with another", strings.Join(a.shared(), ", "), "")
 			equal(t, name+": Vary", strings.Join(a.header.Values("Vary"), ", "), "Origin")
@@ -152,7 +160,8 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 	}
 }
 
-// The description is for the pages of all origins, short links are for none, and neither is the API by default.
+// The description is for the pages of all origins, short links are for none, and neither is the API
+// by default.
 func TestWhatIsSharedWithAllOrigins(t *testing.T) {
 	t.Parallel()
 	for _, origins := range [][]string{nil, {pageOrigin}, {AnyOrigin}} {
@@ -182,7 +191,8 @@ func TestWhatIsSharedWithAllOrigins(t *testing.T) {
 func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
 	t.Parallel()
 	for _, right := range []string{
-		"*", "https://a.example", "http://a.example", "http://localhost:3000", "http://127.0.0.1:8080", "http://[::1]:3000",
+		"*", "https://a.example", "http://a.example", "http://localhost:3000", "http://127.0.0.1:8080",
+		"http://[::1]:3000",
 		"http://a.example:443", "https://a.example:80", "https://xn--bcher-kva.example", "http://my_host",
 	} {
 		if err := CheckOrigins([]string{right}); err != nil {
@@ -190,10 +200,14 @@ func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
 		}
 	}
 	for _, wrong := range []string{
-		"", "null", "a.example", "//a.example", "https://", "https://a.example/", "https://a.example/x", "https://a.example?", "https://a.example#",
-		"https://A.example", "HTTPS://a.example", "https://a.example:443", "http://a.example:80", "http://a.example:", "http://a.example:080",
-		"http://a.example:65536", "https://u@a.example", "https://u:p@a.example", "https://*.a.example", "https://*", "http*://a.example",
-		"https://bücher.example", "https://a.example.", "https://a b", "https://a,https://b", "file://", "ftp://a.example", "http://[::1", "http://::1",
+		"", "null", "a.example", "//a.example", "https://", "https://a.example/", "https://a.example/x",
+		"https://a.example?", "https://a.example#",
+		"https://A.example", "HTTPS://a.example", "https://a.example:443", "http://a.example:80", "http://a.example:",
+		"http://a.example:080",
+		"http://a.example:65536", "https://u@a.example", "https://u:p@a.example", "https://*.a.example", "https://*",
+		"http*://a.example",
+		"https://bücher.example", "https://a.example.", "https://a b", "https://a,https://b", "file://",
+		"ftp://a.example", "http://[::1", "http://::1",
 		"http://[0:0::1]", "http://0x7f.1", "https://a%2eexample", " https://a.example",
 	} {
 		if CheckOrigins([]string{wrong}) == nil {

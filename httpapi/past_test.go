@@ -11,7 +11,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// moment lets the service's clock go on to now, by which the event store has recorded all that was answered.
+// moment lets the service's clock go on to now, by which the event store has recorded all that was
+// answered.
 func (s *stack) moment() string {
 	now := time.Now()
 	s.now.Store(&now)
@@ -49,7 +50,10 @@ func TestPast(t *testing.T) {
 	c.create(`"long_url":"https://example.com/2","custom_hash":"beside"`)
 	created := s.moment()
 	equal(t, "the link at once", c.at("/v3/urls/one", created).URLs[0].to(), "https://example.com/1")
-	c.must(http.MethodPatch, "/v3/urls/one", `{"urls":[{"custom_hash":"two","long_url":"https://example.com/3","tags":["+News"]}]}`)
+	c.must(
+		http.MethodPatch, "/v3/urls/one",
+		`{"urls":[{"custom_hash":"two","long_url":"https://example.com/3","tags":["+News"]}]}`,
+	)
 	c.must(http.MethodPatch, "/v3/tags/Old", `{"label":"Older"}`)
 	edited := s.moment()
 	c.must(http.MethodDelete, "/v3/urls/two", "")
@@ -106,27 +110,37 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 	s := newStack(t)
 	s.moment()
 	c := s.client(t, "demo")
-	c.create(`"long_url":"https://example.com/1","custom_hash":"one","tags":["a","b"],"note":"n","expiration_date":"2099-12-31","max_clicks":9`)
+	c.create(
+		`"long_url":"https://example.com/1","custom_hash":"one","tags":["a","b"],"note":"n","expiration_date":"2099-12-31","max_clicks":9`,
+	)
 	c.create(`"long_url":"https://example.com/2","custom_hash":"two"`)
 	c.create(`"long_url":"https://example.com/3","custom_hash":"gone"`)
-	c.must(http.MethodPatch, "/v3/urls/two", `{"urls":[{"archived":true,"ping":true,"email_stats":true,"protected":true,"tags":["+b"]}]}`)
+	c.must(
+		http.MethodPatch, "/v3/urls/two",
+		`{"urls":[{"archived":true,"ping":true,"email_stats":true,"protected":true,"tags":["+b"]}]}`,
+	)
 	c.must(http.MethodDelete, "/v3/urls/gone", "")
 	for _, visitor := range []string{"192.0.2.1:1", "192.0.2.2:1", "192.0.2.1:2"} {
 		send(t, s.handler, http.MethodGet, "/two", "", from(visitor, "Firefox"))
 	}
 	past := regexp.MustCompile(`,"past":\{[^}]*\}|"today_api_calls":\{[^}]*\},?`)
 	for _, path := range []string{
-		"/v3/urls/one", "/v3/urls/two", "/v3/urls?", "/v3/urls?order_by=-modified&limit=1", "/v3/urls?search=example&order_by=hash&offset=1",
+		"/v3/urls/one", "/v3/urls/two", "/v3/urls?", "/v3/urls?order_by=-modified&limit=1",
+		"/v3/urls?search=example&order_by=hash&offset=1",
 		"/v3/urls?tags=b%26~archived", "/v3/account",
 	} {
 		now := s.moment()
 		then := c.at(path, now)
 		then.is(http.StatusOK, apierror.CodeOK)
-		equal(t, path, past.ReplaceAllString(then.body, ""), past.ReplaceAllString(c.must(http.MethodGet, path, "").body, ""))
+		equal(
+			t, path, past.ReplaceAllString(then.body, ""),
+			past.ReplaceAllString(c.must(http.MethodGet, path, "").body, ""),
+		)
 	}
 }
 
-// TestMomentIsRefused gives one to calls that know none: what they answer, or do, would be about now.
+// TestMomentIsRefused gives one to calls that know none: what they answer, or do, would be about
+// now.
 func TestMomentIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -178,7 +192,9 @@ func TestNoSuchPast(t *testing.T) {
 	s.moment()
 	c := s.client(t, "demo")
 	now := s.moment()
-	for _, at := range []string{"yesterday", "2026-02-30", "9999-12-31", time.Now().Add(time.Hour).Format(time.RFC3339)} {
+	for _, at := range []string{
+		"yesterday", "2026-02-30", "9999-12-31", time.Now().Add(time.Hour).Format(time.RFC3339),
+	} {
 		for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/account"} {
 			c.at(path, at).is(http.StatusBadRequest, apierror.CodeInvalidDate)
 		}

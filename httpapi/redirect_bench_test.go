@@ -23,9 +23,10 @@ import (
 // benchConnections is how many visitors ask at a time, each over a connection of its own.
 const benchConnections = 64
 
-// BenchmarkRedirect sends visitors through the real handler, whose clicks are on the disk when it answers. It takes
-// turns with a bare router that answers the same redirect from a constant, so that both meet the same machine, and
-// reports how they compare. Afterwards the clicks in the read model must equal the redirects that were answered.
+// BenchmarkRedirect sends visitors through the real handler, whose clicks are on the disk when it
+// answers. It takes turns with a bare router that answers the same redirect from a constant, so
+// that both meet the same machine, and reports how they compare. Afterwards the clicks in the read
+// model must equal the redirects that were answered.
 func BenchmarkRedirect(b *testing.B) {
 	for _, size := range []struct {
 		name  string
@@ -90,7 +91,9 @@ func createMany(c *client, n int) []string {
 func (s *stack) clicksInReadModel(t testing.TB) int64 {
 	t.Helper()
 	var total int64
-	if err := s.db.NewRaw("SELECT coalesce(sum(total_clicks), 0) FROM linkledger.link_stats").Scan(withPatience(t), &total); err != nil {
+	if err := s.db.NewRaw("SELECT coalesce(sum(total_clicks), 0) FROM linkledger.link_stats").Scan(
+		withPatience(t), &total,
+	); err != nil {
 		t.Fatal(err)
 	}
 	return total
@@ -108,12 +111,14 @@ type visitors struct {
 func laneOf(handler http.Handler) func(net.Listener) net.Listener {
 	return func(listener net.Listener) net.Listener {
 		return fastpath.Listen(listener, fastpath.Config{
-			Handler: handler, Takes: shortlink.IsPath, HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.Default(),
+			Handler: handler, Takes: shortlink.IsPath, HeadTimeout: patience, WriteTimeout: patience,
+			IdleTimeout: patience, ErrorLog: log.Default(),
 		})
 	}
 }
 
-// dialMany serves a handler and connects to it. before, which may be nil, gets the connections first.
+// dialMany serves a handler and connects to it. before, which may be nil, gets the connections
+// first.
 func dialMany(t testing.TB, handler http.Handler, before func(net.Listener) net.Listener) *visitors {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -27,9 +27,15 @@ func TestRedirect(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	for hash, long := range map[string]string{
-		"plain": "https://example.com/a", "odd": "HTTPS://Example.COM:443/%7Ea/../b//c?q=<ü>&x='\\\"#frag", "bare": "http://example.com",
+		"plain": "https://example.com/a", "odd": "HTTPS://Example.COM:443/%7Ea/../b//c?q=<ü>&x='\\\"#frag",
+		"bare": "http://example.com",
 	} {
-		c.must("POST", "/v3/urls", `{"urls":[{"custom_hash":"`+hash+`","long_url":"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(long)+`"}]}`)
+		c.must(
+			"POST", "/v3/urls",
+			`{"urls":[{"custom_hash":"`+hash+`","long_url":"`+strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(
+				long,
+			)+`"}]}`,
+		)
 		for _, path := range []string{hash, hash + "/", fmt.Sprintf("%%%02X", hash[0]) + hash[1:], hash + "?utm=1"} {
 			for _, method := range []string{"GET", "HEAD"} {
 				a := s.visit(t, method, "/"+path)
@@ -53,7 +59,9 @@ func TestClicksAreCounted(t *testing.T) {
 		s.caughtUp(t)
 		return c.must("GET", "/v3/stats/one/", "").Stats[0]
 	}
-	if none := c.must("GET", "/v3/stats/one", ""); !strings.Contains(none.body, `"stats":[{"hash":"one","total_clicks":0,"unique_clicks":0,"daily_clicks":{}}]`) {
+	if none := c.must(
+		"GET", "/v3/stats/one", "",
+	); !strings.Contains(none.body, `"stats":[{"hash":"one","total_clicks":0,"unique_clicks":0,"daily_clicks":{}}]`) {
 		t.Errorf("stats of an unvisited link are %s", none.body)
 	}
 	const ann, ben = "192.0.2.1:1000", "192.0.2.2:1000"
@@ -72,7 +80,8 @@ func TestClicksAreCounted(t *testing.T) {
 	equal(t, "first day", got.DailyClicks["2026-05-14"], shownDay{Total: 4, Unique: 1})
 	equal(t, "second day", got.DailyClicks["2026-05-15"], shownDay{Total: 2, Unique: 2})
 	read := c.read("one")
-	if read.TotalClicks != 6 || read.UniqueClicks != 3 || !read.Visited || *read.LastVisit != "2026-05-15T00:00:00+00:00" {
+	if read.TotalClicks != 6 || read.UniqueClicks != 3 || !read.Visited ||
+		*read.LastVisit != "2026-05-15T00:00:00+00:00" {
 		t.Errorf("the record of a visited link is %+v", read)
 	}
 	edited := c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"n"}]}`).URLs[0]
@@ -87,7 +96,8 @@ func TestLinksThatSendNobodyOn(t *testing.T) {
 	c, quitter := s.client(t, "alice"), s.client(t, "quitter")
 	for _, fields := range []string{
 		`"custom_hash":"today","expiration_date":"2026-05-14"`, `"custom_hash":"once","max_clicks":1`,
-		`"custom_hash":"deleted"`, `"custom_hash":"old"`, `"custom_hash":"past","expiration_date":"2026-05-13"`, `"custom_hash":"archived"`,
+		`"custom_hash":"deleted"`, `"custom_hash":"old"`, `"custom_hash":"past","expiration_date":"2026-05-13"`,
+		`"custom_hash":"archived"`,
 	} {
 		c.create(`"long_url":"https://example.com/",` + fields)
 	}
@@ -103,9 +113,11 @@ func TestLinksThatSendNobodyOn(t *testing.T) {
 	s.caughtUp(t)
 	s.at(t, "2026-05-14T23:59:59Z")
 	for path, status := range map[string]int{
-		"/today": 302, "/new": 302, "/archived": 302, "/once": 410, "/deleted": 410, "/past": 410, "/quit": 410, "/quit/qr.png": 410, "/deleted/qr.png": 410,
+		"/today": 302, "/new": 302, "/archived": 302, "/once": 410, "/deleted": 410, "/past": 410, "/quit": 410,
+		"/quit/qr.png": 410, "/deleted/qr.png": 410,
 		"/once/qr.png": 410, "/past/qr.png": 410, "/old/qr.png": 404, "/today/qr.png": 200, "/archived/qr.png": 200,
-		"/old": 404, "/": 404, "/none": 404, "/favicon.ico": 404, "/a%20b": 404, "/%00": 404, "/%FF": 404, "/new/x": 404, "//new": 404, "/./new": 404,
+		"/old": 404, "/": 404, "/none": 404, "/favicon.ico": 404, "/a%20b": 404, "/%00": 404, "/%FF": 404,
+		"/new/x": 404, "//new": 404, "/./new": 404,
 		"/console": 404, "/v3x": 404, "/none/qr.png": 404,
 	} {
 		for _, method := range []string{"GET", "HEAD"} {
@@ -121,7 +133,10 @@ func TestLinksThatSendNobodyOn(t *testing.T) {
 	equal(t, "its QR code", s.visit(t, "GET", "/today/qr.png").status, http.StatusGone)
 	equal(t, "POST", s.visit(t, "POST", "/new").status, http.StatusMethodNotAllowed)
 	equal(t, "Allow", s.visit(t, "POST", "/new").header.Get("Allow"), "GET, HEAD, OPTIONS")
-	equal(t, "override", s.visit(t, "POST", "/new", header("X-HTTP-Method-Override", "GET")).status, http.StatusMethodNotAllowed)
+	equal(
+		t, "override", s.visit(t, "POST", "/new", header("X-HTTP-Method-Override", "GET")).status,
+		http.StatusMethodNotAllowed,
+	)
 }
 
 func TestNotices(t *testing.T) {
@@ -130,7 +145,8 @@ func TestNotices(t *testing.T) {
 	for accept, json := range map[string]bool{
 		"": false, "*/*": false, "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8": false,
 		"application/json": true, "Application/JSON; charset=utf-8": true, "text/plain, application/json;q=0.9": true,
-		"text/html, application/json": false, "text/html;q=0.5, application/json;q=0.8": true, "application/json;q=0": false, "application/json;q=x": false,
+		"text/html, application/json": false, "text/html;q=0.5, application/json;q=0.8": true,
+		"application/json;q=0": false, "application/json;q=x": false,
 	} {
 		a := s.visit(t, "GET", "/none", header("Accept", accept))
 		equal(t, "status", a.status, http.StatusNotFound)
@@ -140,7 +156,8 @@ func TestNotices(t *testing.T) {
 			a.is(http.StatusNotFound, apierror.CodeURLNotFound)
 			continue
 		}
-		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") || !strings.Contains(a.body, "There is no such link") {
+		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
+			!strings.Contains(a.body, "There is no such link") {
 			t.Errorf("Accept: %s is answered %s", accept, a.body)
 		}
 	}
@@ -156,7 +173,9 @@ func TestQRImages(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	links := c.create(`"long_url":"https://example.com/","custom_hash":"one"`).Links
-	for link, side := range map[string]int{links["qr_small"]: 200, links["qr_big"]: 600, "http://sho.rt/one/qr.png/": 200} {
+	for link, side := range map[string]int{
+		links["qr_small"]: 200, links["qr_big"]: 600, "http://sho.rt/one/qr.png/": 200,
+	} {
 		a := s.visit(t, "GET", strings.TrimPrefix(link, "http://sho.rt"))
 		equal(t, "status", a.status, http.StatusOK)
 		equal(t, "Content-Type", a.header.Get("Content-Type"), "image/png")
@@ -168,7 +187,8 @@ func TestQRImages(t *testing.T) {
 		equal(t, "width", drawn.Bounds().Dx(), side)
 		equal(t, "height", drawn.Bounds().Dy(), side)
 		dark := func(x, y int) bool { return color.GrayModel.Convert(drawn.At(x, y)).(color.Gray).Y < 128 }
-		// A finder pattern fills three of the corners; its first row is 7 dark modules, its second is dark at both ends.
+		// A finder pattern fills three of the corners; its first row is 7 dark modules, its second
+		// is dark at both ends.
 		border := 0
 		for border < side/2 && !dark(border, border) {
 			border++
@@ -181,12 +201,16 @@ func TestQRImages(t *testing.T) {
 		if module == 0 || row%7 != 0 || border < 4*module {
 			t.Fatalf("%s has a border of %d pixels and a first row of %d", link, border, row)
 		}
-		for _, corner := range [][2]int{{border, border}, {side - 1 - border - row, border}, {border, side - 1 - border - row}} {
+		for _, corner := range [][2]int{
+			{border, border}, {side - 1 - border - row, border}, {border, side - 1 - border - row},
+		} {
 			for i, want := range []bool{true, false, true, true, true, false, true} {
 				equal(t, "module of the finder pattern", dark(corner[0]+i*module+module/2, corner[1]+row/2), want)
 			}
 		}
-		again := s.visit(t, "GET", strings.TrimPrefix(link, "http://sho.rt"), header("If-None-Match", a.header.Get("ETag")))
+		again := s.visit(
+			t, "GET", strings.TrimPrefix(link, "http://sho.rt"), header("If-None-Match", a.header.Get("ETag")),
+		)
 		equal(t, "status with ETag", again.status, http.StatusNotModified)
 	}
 	equal(t, "other size", s.visit(t, "GET", "/one/qr.png?size=huge").status, http.StatusBadRequest)
@@ -197,17 +221,22 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	for host, want := range map[string]string{"localhost:8080": "http://localhost:8080/one", "[::1]:80": "http://[::1]:80/one"} {
+	for host, want := range map[string]string{
+		"localhost:8080": "http://localhost:8080/one", "[::1]:80": "http://[::1]:80/one",
+	} {
 		got := c.must("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).URLs[0]
 		equal(t, "short URL", got.ShortURLWithProtocol, want)
 		equal(t, "QR link", got.Links["qr_big"], want+"/qr.png?size=big")
 	}
 	for _, host := range []string{"", "a/b", "a b", "a@b", strings.Repeat("a", 300)} {
-		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(http.StatusBadRequest, apierror.CodeWrongInput)
+		c.call("GET", "/v3/urls/one", "", func(r *http.Request) { r.Host = host }).is(
+			http.StatusBadRequest, apierror.CodeWrongInput,
+		)
 	}
 }
 
-// Where no base URL is configured, a link to the host of the request would be a loop, however it is made and spelled.
+// Where no base URL is configured, a link to the host of the request would be a loop, however it is
+// made and spelled.
 func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })
@@ -222,15 +251,24 @@ func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	} {
 		for i, link := range links {
 			body := `{"urls":[{"long_url":"` + link + `"}]}`
-			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(t, apierror.CodeURLNotAllowed, "back to this service")
+			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(
+				t, apierror.CodeURLNotAllowed, "back to this service",
+			)
 			hash := c.create(`"long_url":"` + link + `"`).Hash // by another host
 			c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
-			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(t, apierror.CodeURLNotAllowed, "back to this service")
-			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(http.StatusBadRequest, apierror.CodeURLNotAllowed)
+			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(
+				t, apierror.CodeURLNotAllowed, "back to this service",
+			)
+			c.call("POST", "/v3/urls/"+hash+"/restore", `{"version":0}`, loop(host)).is(
+				http.StatusBadRequest, apierror.CodeURLNotAllowed,
+			)
 			changed := c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"note":"`+strconv.Itoa(i)+`"}]}`, loop(host))
 			equal(t, "edits of other fields", changed.URLs[0].Note, strconv.Itoa(i))
 		}
-		c.must("POST", "/v3/urls", `{"urls":[{"long_url":"http://links.example:8081"},{"long_url":"http://127.0.0.1:8081"}]}`, loop(host))
+		c.must(
+			"POST", "/v3/urls",
+			`{"urls":[{"long_url":"http://links.example:8081"},{"long_url":"http://127.0.0.1:8081"}]}`, loop(host),
+		)
 	}
 }
 

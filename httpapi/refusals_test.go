@@ -69,16 +69,43 @@ func TestRefusals(t *testing.T) {
 		{"POST", "/v3/urls", `{"urls":{}}`, 400, apierror.CodeWrongInput, "urls must be an array of objects"},
 		{"POST", "/v3/urls", `{"urls":"x"}`, 400, apierror.CodeWrongInput, "urls must be an array of objects"},
 		{"POST", "/v3/urls", `{"urls":[{},5]}`, 400, apierror.CodeWrongInput, "urls[1] must be an object"},
-		{"POST", "/v3/urls", `{"urls":[{"long_url":5}]}`, 400, apierror.CodeWrongInput, "urls[0].long_url must be a string"},
-		{"POST", "/v3/urls", `{"urls":[{},{"custom_hash":{}}]}`, 400, apierror.CodeWrongInput, "urls[1].custom_hash must be a string"},
-		{"POST", "/v3/urls", `{"urls":[{"email_stats":1}]}`, 400, apierror.CodeWrongInput, "urls[0].email_stats must be true or false"},
-		{"POST", "/v3/urls", `{"urls":[{"email_stats":"true"}]}`, 400, apierror.CodeWrongInput, "urls[0].email_stats must be true or false"},
-		{"POST", "/v3/urls", `{"urls":[{"max_clicks":1.5}]}`, 400, apierror.CodeWrongInput, "urls[0].max_clicks must be an integer"},
-		{"POST", "/v3/urls", `{"urls":[{"max_clicks":"1"}]}`, 400, apierror.CodeWrongInput, "urls[0].max_clicks must be an integer"},
+		{
+			"POST", "/v3/urls", `{"urls":[{"long_url":5}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].long_url must be a string",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{},{"custom_hash":{}}]}`, 400, apierror.CodeWrongInput,
+			"urls[1].custom_hash must be a string",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{"email_stats":1}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].email_stats must be true or false",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{"email_stats":"true"}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].email_stats must be true or false",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{"max_clicks":1.5}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].max_clicks must be an integer",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{"max_clicks":"1"}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].max_clicks must be an integer",
+		},
 		{"POST", "/v3/urls", `{"urls":[{"max_clicks":99999999999999999999}]}`, 400, apierror.CodeWrongInput, "integer"},
-		{"POST", "/v3/urls", `{"urls":[{"tags":"a,b"}]}`, 400, apierror.CodeWrongInput, "urls[0].tags must be an array of strings"},
-		{"POST", "/v3/urls", `{"urls":[{"tags":["a",null]}]}`, 400, apierror.CodeWrongInput, "urls[0].tags[1] must be a string"},
-		{"POST", "/v3/urls", `{"urls":[{"tags":[` + strings.Join(labels, ",") + `]}]}`, 400, apierror.CodeWrongInput, "different tags"},
+		{
+			"POST", "/v3/urls", `{"urls":[{"tags":"a,b"}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].tags must be an array of strings",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{"tags":["a",null]}]}`, 400, apierror.CodeWrongInput,
+			"urls[0].tags[1] must be a string",
+		},
+		{
+			"POST", "/v3/urls", `{"urls":[{"tags":[` + strings.Join(labels, ",") + `]}]}`, 400, apierror.CodeWrongInput,
+			"different tags",
+		},
 		{"PATCH", "/v3/urls/one", `{"urls":[{"protected":"no"}]}`, 400, apierror.CodeWrongInput, "urls[0].protected"},
 		{"POST", "/v3/tags", `{"label":["a"]}`, 400, apierror.CodeWrongInput, "label must be a string"},
 
@@ -107,12 +134,18 @@ func TestRefusals(t *testing.T) {
 		{"PATCH", "/v3/urls?tags=t&hashes=one", `{"urls":[{}]}`, 400, apierror.CodeWrongInput, "either"},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{},{}]}`, 400, apierror.CodeWrongInput, "one item"},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[]}`, 400, apierror.CodeMissingInput, "urls"},
-		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"long_url":"https://example.com/"}]}`, 400, apierror.CodeWrongInput, "can be edited"},
+		{
+			"PATCH", "/v3/urls?tags=t", `{"urls":[{"long_url":"https://example.com/"}]}`, 400, apierror.CodeWrongInput,
+			"can be edited",
+		},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"custom_hash":"x"}]}`, 400, apierror.CodeWrongInput, "can be edited"},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"tags":["+x"]}]}`, 400, apierror.CodeWrongInput, "can be edited"},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"expiration_date":"soon"}]}`, 400, apierror.CodeInvalidDate, "YYYY"},
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"max_clicks":-1}]}`, 400, apierror.CodeWrongInput, "max_clicks"},
-		{"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, apierror.CodeWrongInput, "must be 1, true, account, 0 or false"},
+		{
+			"POST", "/v3/urls?disable_long_url_duplicates=maybe", batch(1), 400, apierror.CodeWrongInput,
+			"must be 1, true, account, 0 or false",
+		},
 		{"DELETE", "/v3/urls/one?hashes=two", "", 400, apierror.CodeWrongInput, "leave out"},
 		{"PATCH", "/v3/urls/one?tags=t", `{"urls":[{}]}`, 400, apierror.CodeWrongInput, "leave out"},
 
@@ -222,8 +255,16 @@ func TestNoSecretIsLogged(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
-	c.call("POST", "/v3/urls?x=query", `{"urls":[{"long_url":"https://example.com/secret"}]}`, header("X-Request-Id", "req-1"))
-	if len(s.log.matching("msg=request ", "method=POST", "route=/v3/urls", "status=200", "request=req-1", "account=alice", "duration=")) != 1 {
+	c.call(
+		"POST", "/v3/urls?x=query", `{"urls":[{"long_url":"https://example.com/secret"}]}`,
+		header("X-Request-Id", "req-1"),
+	)
+	if len(
+		s.log.matching(
+			"msg=request ", "method=POST", "route=/v3/urls", "status=200", "request=req-1", "account=alice",
+			"duration=",
+		),
+	) != 1 {
 		t.Errorf("the call is not in the log:\n%s", s.log.text.String())
 	}
 	for _, secret := range []string{c.key, "secret", "query", "Basic"} {
@@ -280,7 +321,9 @@ func TestOptionsAndHead(t *testing.T) {
 		a.is(200, apierror.CodeOK)
 		equal(t, "Allow", a.header.Get("Allow"), allow)
 	}
-	for path, status := range map[string]int{"/v3/urls": 200, "/v3/urls/one/": 200, "/v3/urls/none": 404, "/one": 302, "/none": 404, "/one/qr.png": 200} {
+	for path, status := range map[string]int{
+		"/v3/urls": 200, "/v3/urls/one/": 200, "/v3/urls/none": 404, "/one": 302, "/none": 404, "/one/qr.png": 200,
+	} {
 		a := do("HEAD", path)
 		if a.status != status || a.body != "" || a.header.Get("Content-Length") == "" {
 			t.Errorf("HEAD %s is %d with %q", path, a.status, a.body)
@@ -308,7 +351,9 @@ func TestOutages(t *testing.T) {
 	outage := func(calls [][3]string) {
 		t.Helper()
 		for _, call := range calls {
-			a := c.call(call[0], call[1], call[2], header("X-Request-Id", "outage"), header("Accept", "application/json"))
+			a := c.call(
+				call[0], call[1], call[2], header("X-Request-Id", "outage"), header("Accept", "application/json"),
+			)
 			a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 			for _, cause := range []string{"event", "127.0.0.1", "rpc", "sql", "pool"} {
@@ -330,10 +375,15 @@ func TestOutages(t *testing.T) {
 		t.Errorf("the page does not name its request: %s", page.body)
 	}
 	s.events.Start()
-	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`) // redirects have to look it up again
+	// redirects have to look it up again
+	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`)
 	s.db.Pool.Close()
-	for _, path := range []string{"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account", "/one", "/one/qr.png"} {
-		c.call("GET", path, "", header("Accept", "application/json")).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
+	for _, path := range []string{
+		"/v3/urls", "/v3/urls/one", "/v3/stats/one", "/v3/tags", "/v3/account", "/one", "/one/qr.png",
+	} {
+		c.call("GET", path, "", header("Accept", "application/json")).is(
+			http.StatusServiceUnavailable, apierror.CodeUnknown,
+		)
 	}
 }
 

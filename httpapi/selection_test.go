@@ -166,7 +166,8 @@ func TestResetStats(t *testing.T) {
 		t.Helper()
 		r := c.must("GET", "/v3/stats/"+hash, "").Stats[0]
 		return strings.Join([]string{
-			strconv.FormatInt(r.TotalClicks, 10), strconv.FormatInt(r.UniqueClicks, 10), strconv.Itoa(len(r.DailyClicks)),
+			strconv.FormatInt(r.TotalClicks, 10), strconv.FormatInt(r.UniqueClicks, 10),
+			strconv.Itoa(len(r.DailyClicks)),
 		}, " ")
 	}
 	visit("a", "a", "b", "c")

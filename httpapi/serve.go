@@ -73,7 +73,9 @@ func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
 
 func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool) error {
 	if s.cfg.BaseURL == "" && !shortlink.ValidHost(c.Request.Host) {
-		return &apierror.Error{Code: apierror.CodeWrongInput, Details: "The Host header does not name a host"}
+		return &apierror.Error{
+			Code: apierror.CodeWrongInput, Details: "The Host header does not name a host",
+		}
 	}
 	if routes == nil || !known {
 		return &apierror.Error{Code: apierror.CodeInvalidResource}
@@ -81,14 +83,15 @@ func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool)
 	return routes.ServeHTTPError(c, c.Request)
 }
 
-// recoverPanic answers a request whose handler panicked. What cannot be answered any more breaks the connection off, so
-// that nobody takes half an answer for a whole one.
+// recoverPanic answers a request whose handler panicked. What cannot be answered any more breaks
+// the connection off, so that nobody takes half an answer for a whole one.
 func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, apierror.Failure)) {
 	value := recover()
 	if value == nil {
 		return
 	}
-	if value == http.ErrAbortHandler { //nolint:errorlint // the value itself is what net/http compares
+	//nolint:errorlint // the value itself is what net/http compares
+	if value == http.ErrAbortHandler {
 		panic(value)
 	}
 	f := response.ReportPanic(c, s.cfg.Logger, value)
@@ -109,8 +112,10 @@ func (s *server) observe(c *request.Context, call bool, start time.Time) {
 
 func (s *server) logRequest(c *request.Context, took time.Duration) {
 	s.cfg.Logger.InfoContext(c.Context(), "request",
-		slog.String("method", c.KnownMethod()), slog.String("route", c.Route), slog.Int("status", c.Status),
-		slog.Duration("duration", took), slog.String("request", c.ID), slog.String("account", c.Account.Username))
+		slog.String("method", c.KnownMethod()), slog.String("route", c.Route),
+		slog.Int("status", c.Status),
+		slog.Duration("duration", took), slog.String("request", c.ID),
+		slog.String("account", c.Account.Username))
 }
 
 // writeClientFailure answers a client of the API.

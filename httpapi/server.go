@@ -25,7 +25,8 @@ type server struct {
 	short     *bunrouter.Router // nil: not served
 }
 
-// New returns the handler of the public listener. Its error says what is wrong with the configuration.
+// New returns the handler of the public listener. Its error says what is wrong with the
+// configuration.
 func New(cfg Config) (http.Handler, error) {
 	cfg.setDefaults()
 	if err := cfg.check(); err != nil {
@@ -54,11 +55,14 @@ func New(cfg Config) (http.Handler, error) {
 
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
-		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists, Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls,
-		Plans: cfg.Plans, Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, WaitTimeout: cfg.WaitTimeout,
-		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
-		OperationTimeout: cfg.OperationTimeout, BodyLimit: cfg.BodyLimit, GroupLimit: cfg.GroupLimit,
-		PageSize: cfg.PageSize, MaxPageSize: cfg.MaxPageSize, RedirectStatus: cfg.RedirectStatus,
+		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
+		Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls,
+		Plans: cfg.Plans, Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake,
+		WaitTimeout: cfg.WaitTimeout,
+		Pseudonyms:  addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
+		OperationTimeout: cfg.OperationTimeout, BodyLimit: cfg.BodyLimit,
+		GroupLimit: cfg.GroupLimit,
+		PageSize:   cfg.PageSize, MaxPageSize: cfg.MaxPageSize, RedirectStatus: cfg.RedirectStatus,
 		LoginRefused: cfg.LoginRefused, Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
@@ -69,8 +73,10 @@ func (cfg *Config) newVisits(visitors *peer.Pseudonyms) (*redirect.Handler, erro
 		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors, Former: former,
-		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortlink.Base(cfg.BaseURL), Status: cfg.RedirectStatus,
+		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors,
+		Former:  former,
+		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortlink.Base(cfg.BaseURL),
+		Status:  cfg.RedirectStatus,
 		Timeout: cfg.RequestTimeout, Now: cfg.Now,
 	})
 }

@@ -122,7 +122,8 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	streams := streams.New(streams.Config{Store: s.store, Now: clock})
 	s.logins = accounts.New(streams, nil)
 	s.commands = commands.NewHandler(commands.Config{
-		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}}, ReservedHashes: shortlink.ReservedHashes(),
+		Quotas: quotas, Streams: streams, Destinations: destination.Rules{ShortHosts: []string{shortHost}},
+		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.targets, err = cache.NewRedirects(queries.New(s.db), 16<<20); err != nil {
 		t.Fatal(err)
@@ -140,8 +141,11 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 		})
 	})
 	cfg := Config{
-		API: true, Redirects: true, Commands: s.commands, Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db), Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
-		Allowances: clicklimit.New(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait, Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
+		API: true, Redirects: true, Commands: s.commands,
+		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
+		Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
+		Allowances: clicklimit.New(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait,
+		Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -194,7 +198,8 @@ func (s *stack) at(t testing.TB, now string) {
 	s.now.Store(&parsed)
 }
 
-// caughtUp returns when the read models show everything that was recorded so far: a write that comes last waits for it.
+// caughtUp returns when the read models show everything that was recorded so far: a write that
+// comes last waits for it.
 func (s *stack) caughtUp(t testing.TB) {
 	t.Helper()
 	s.client(t, "marker-"+uuid.NewString()).create(`"long_url":"https://example.com/"`)
@@ -348,7 +353,8 @@ func send(t testing.TB, handler http.Handler, method, path, body string, changes
 	if meant := r.Header.Get("X-HTTP-Method-Override"); meant != "" && method == http.MethodPost {
 		method = strings.ToUpper(meant)
 	}
-	if strings.HasPrefix(r.URL.Path, "/v3/") && method != http.MethodHead && strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+	if strings.HasPrefix(r.URL.Path, "/v3/") && method != http.MethodHead &&
+		strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
 		a.conforms(r, method, body)
 	}
 	return a
@@ -389,7 +395,8 @@ func (a *answer) has(details string) {
 // failed demands a code of an item.
 func (i item) failed(t testing.TB, want apierror.Code, details string) {
 	t.Helper()
-	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.Message() || !strings.Contains(i.Error.Details, details) {
+	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.Message() ||
+		!strings.Contains(i.Error.Details, details) {
 		t.Errorf("item is %+v with error %+v; want code %d and details with %q", i, i.Error, want, details)
 	}
 }
@@ -483,9 +490,11 @@ func batch(n int) string {
 func newStackless() Config {
 	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // never asked
 	return Config{
-		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil), Queries: queries.New(nil), Lists: linklist.New(nil),
+		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
+		Queries: queries.New(nil), Lists: linklist.New(nil),
 		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: clicklimit.New(nil, nil),
 		Clicks: clicks.New(clicks.Config{}), Calls: metering.New(metering.Config{}), Wait: progress.NewWaiter(nil).Wait,
-		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake, VisitorKey: make([]byte, 16),
+		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake,
+		VisitorKey: make([]byte, 16),
 	}
 }

@@ -35,8 +35,8 @@ func (c *client) snapshot(hashes ...string) string {
 // ownCalls are counted by the snapshots themselves.
 var ownCalls = regexp.MustCompile(`"today_api_calls":\{"count":[0-9]+`)
 
-// To an account, the hash of another account is in no answer different from one that never was, whatever became of it;
-// but that it is taken. Nor do its calls change anything of the other's.
+// To an account, the hash of another account is in no answer different from one that never was,
+// whatever became of it; but that it is taken. Nor do its calls change anything of the other's.
 func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -74,7 +74,9 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		of := func(hash string) *answer {
 			a := bob.call(call[0], strings.ReplaceAll(call[1], "HASH", hash), strings.ReplaceAll(call[2], "HASH", hash))
 			a.body = strings.ReplaceAll(a.body, hash, "HASH")
-			for _, name := range []string{request.HeaderID, "Content-Length", "X-Event-Position", response.HeaderBatchID} {
+			for _, name := range []string{
+				request.HeaderID, "Content-Length", "X-Event-Position", response.HeaderBatchID,
+			} {
 				a.header.Del(name)
 			}
 			return a
@@ -84,11 +86,17 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		for _, hash := range hers {
 			a := of(hash)
 			if a.body != unknown.body || a.status != unknown.status || !reflect.DeepEqual(a.header, unknown.header) {
-				t.Errorf("%s %s of %s is answered %d %s; of an unknown hash %d %s", call[0], call[1], hash, a.status, a.body, unknown.status, unknown.body)
+				t.Errorf(
+					"%s %s of %s is answered %d %s; of an unknown hash %d %s", call[0], call[1], hash, a.status, a.body,
+					unknown.status, unknown.body,
+				)
 			}
 		}
 	}
-	for _, label := range []string{"PATCH /v3/tags/LABEL", "DELETE /v3/tags/LABEL", "GET /v3/urls?tags=LABEL", "DELETE /v3/urls?tags=LABEL", "PATCH /v3/urls?tags=LABEL", "DELETE /v3/stats?tags=LABEL"} {
+	for _, label := range []string{
+		"PATCH /v3/tags/LABEL", "DELETE /v3/tags/LABEL", "GET /v3/urls?tags=LABEL", "DELETE /v3/urls?tags=LABEL",
+		"PATCH /v3/urls?tags=LABEL", "DELETE /v3/stats?tags=LABEL",
+	} {
 		method, path, _ := strings.Cut(label, " ")
 		of := func(label string) string {
 			a := bob.call(method, strings.Replace(path, "LABEL", label, 1), `{"label":"x","urls":[{"note":"x"}]}`)
@@ -105,7 +113,9 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 		renamed.URLs[0].failed(t, apierror.CodeHashUnavailable, "already in use")
 		equal(t, "details", renamed.URLs[0].Error.Details, taken.URLs[0].Error.Details)
 	}
-	if own := bob.must("POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/live"}]}`).URLs[0]; slices.Contains(hers, own.Hash) {
+	if own := bob.must(
+		"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/live"}]}`,
+	).URLs[0]; slices.Contains(hers, own.Hash) {
 		t.Errorf("the other's %s was returned", own.Hash)
 	}
 	equal(t, "URLs of the other", alice.snapshot(hers...), before)
@@ -116,14 +126,19 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// A hash whose claim never became a link goes to whoever wants it later. Neither of the two learns who the other is.
+// A hash whose claim never became a link goes to whoever wants it later. Neither of the two learns
+// who the other is.
 func TestTakenOverHashTellsNoAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	alice, bob := s.client(t, "alice"), s.client(t, "bob")
-	claimed := events.HashClaimed{Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.id, At: s.now.Load().Add(-2 * time.Minute)}
+	claimed := events.HashClaimed{
+		Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.id,
+		At: s.now.Load().Add(-2 * time.Minute),
+	}
 	_, err := s.store.Append(withPatience(t), eventstore.Write{
-		Stream: events.StreamHash + "late", Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{claimed},
+		Stream: events.StreamHash + "late", Expected: eventstore.NoStream, Command: uuid.New(),
+		Events:   []events.Event{claimed},
 		Metadata: events.Metadata{Account: alice.id, Key: "her-key"},
 	})
 	if err != nil {
@@ -134,7 +149,8 @@ func TestTakenOverHashTellsNoAccount(t *testing.T) {
 	equal(t, "events", len(h.History.Events), 2) // her claim, and that it was given up
 	bobs, _ := bob.history("/v3/urls/late/history")
 	equal(t, "links", strings.Count(bobs.body, claimed.URLID), 0)
-	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) || strings.Contains(bobs.body, "her-key") {
+	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) ||
+		strings.Contains(bobs.body, "her-key") {
 		t.Errorf("told are\n%s\nand\n%s", alices.body, bobs.body)
 	}
 	alice.call("GET", "/v3/urls/late", "").is(http.StatusNotFound, apierror.CodeURLNotFound)

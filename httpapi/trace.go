@@ -12,9 +12,12 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// beginTrace begins the span of a request, within the trace that the request's headers name, if they do.
+// beginTrace begins the span of a request, within the trace that the request's headers name, if
+// they do.
 func (s *server) beginTrace(c *request.Context) trace.Span {
-	ctx := propagation.TraceContext{}.Extract(c.Request.Context(), propagation.HeaderCarrier(c.Request.Header))
+	ctx := propagation.TraceContext{}.Extract(
+		c.Request.Context(), propagation.HeaderCarrier(c.Request.Header),
+	)
 	ctx, span := s.cfg.Tracer.Start(ctx, "request", trace.WithSpanKind(trace.SpanKindServer))
 	c.Request = c.Request.WithContext(ctx)
 	return span

@@ -25,7 +25,8 @@ func traced(r *http.Request) {
 	r.Header.Set(request.HeaderID, "traced")
 }
 
-// Each request is a span that is named by what it turned out to be, in the trace that its headers name.
+// Each request is a span that is named by what it turned out to be, in the trace that its headers
+// name.
 func TestRequestsAreTraced(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()

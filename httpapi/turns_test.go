@@ -15,7 +15,8 @@ import (
 	"linkledger/projections"
 )
 
-// gate holds back the first that waits for the read models of links, from when it is closed until it is opened.
+// gate holds back the first that waits for the read models of links, from when it is closed until
+// it is opened.
 type gate struct {
 	closed  atomic.Bool
 	arrived chan struct{}
@@ -49,14 +50,16 @@ func (s *stack) waiting(t testing.TB, c *client, n int) {
 	}
 }
 
-// Changes by tags and undone batches of one account are carried out one after the other. So many wait, the others are told to come
-// back; other accounts and other calls don't wait.
+// Changes by tags and undone batches of one account are carried out one after the other. So many
+// wait, the others are told to come back; other accounts and other calls don't wait.
 func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	t.Parallel()
 	g := newGate()
 	s := newStack(t, g.adjust)
 	c, bob := s.client(t, "alice"), s.client(t, "bob")
-	batch := c.must("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`).header.Get(response.HeaderBatchID)
+	batch := c.must(
+		"POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"one","tags":["t"]}]}`,
+	).header.Get(response.HeaderBatchID)
 	bob.create(`"long_url":"https://example.com/","custom_hash":"bobs","tags":["t"]`)
 	operations := [][3]string{
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`},
@@ -119,7 +122,8 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 	equal(t, "errors in the log", len(s.log.matching("level=ERROR")), 0)
 }
 
-// No more than a operationPortion is in the log before the read models show it, or else the writes of others waited behind all of it.
+// No more than a operationPortion is in the log before the read models show it, or else the writes
+// of others waited behind all of it.
 func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -137,7 +141,10 @@ func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	}()
 	<-g.arrived
 	s.caughtUp(t)
-	equal(t, "changed before the read models show the first operationPortion", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, operationPortion)
+	equal(
+		t, "changed before the read models show the first operationPortion",
+		c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, operationPortion,
+	)
 	close(g.open)
 	<-done
 	equal(t, "changed", c.must("GET", "/v3/urls?tags=archived", "").Page.TotalCount, 4*operationPortion)

@@ -67,10 +67,14 @@ func TestRestore(t *testing.T) {
 
 	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":99}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
 	c.call(http.MethodPost, "/v3/urls/one/restore", `{"revision":0}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
-	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(http.StatusBadRequest, apierror.CodeWrongInput)
+	c.call(http.MethodPost, "/v3/urls/one/restore", `{"version":"x"}`).is(
+		http.StatusBadRequest, apierror.CodeWrongInput,
+	)
 	c.call(http.MethodPost, "/v3/urls/none/restore", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 	c.call(http.MethodPost, "/v3/urls/n.n/restore", "").is(http.StatusBadRequest, apierror.CodeInvalidHash)
-	s.client(t, "stranger").call(http.MethodPost, "/v3/urls/one/restore", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
+	s.client(t, "stranger").call(http.MethodPost, "/v3/urls/one/restore", "").is(
+		http.StatusNotFound, apierror.CodeURLNotFound,
+	)
 }
 
 func (c *client) counter(name string) int64 {
@@ -87,8 +91,8 @@ func (a *answer) counter(name string) int64 {
 	return counters[name].Count
 }
 
-// An edit of all links with a tag, more of them than are undone at a time, is undone by its batch id; the two that were
-// changed since stay, and are told.
+// An edit of all links with a tag, more of them than are undone at a time, is undone by its batch
+// id; the two that were changed since stay, and are told.
 func TestUndoTaggedEdit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -152,5 +156,7 @@ func TestUndoRefuses(t *testing.T) {
 	} {
 		stranger.call(http.MethodPost, "/v3/batches/"+id+"/undo", "").is(want.Status(), want)
 	}
-	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
+	stranger.call(http.MethodGet, "/v3/batches/x/undo", "").is(
+		http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported,
+	)
 }

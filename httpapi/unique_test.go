@@ -24,7 +24,8 @@ func TestDisableLongURLDuplicates(t *testing.T) {
 		equal(t, "total", c.must("GET", "/v3/urls", "").Page.TotalCount, want)
 	}
 
-	// Rule 3: without the parameter there are several links to one long URL. The oldest is the one that exists.
+	// Rule 3: without the parameter there are several links to one long URL. The oldest is the one
+	// that exists.
 	oldest := c.create(one + `,"tags":["t"],"note":"first"`)
 	for _, off := range []string{"", "0", "false"} {
 		if again := unique(c, off, one); again.Hash == oldest.Hash {

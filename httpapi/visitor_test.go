@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	iPhone  = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1"
+	iPhone = "Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
+		"Version/17.0 Mobile/15E148 Safari/604.1"
 	firefox = "Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0"
 )
 
@@ -23,7 +24,8 @@ func TestWhoIsNotCounted(t *testing.T) {
 	c.create(`"long_url":"https://example.com/","custom_hash":"one","max_clicks":1`)
 	for _, who := range []with{
 		header("User-Agent", "Mozilla/5.0 (compatible; bingbot/2.0; +http://www.bing.com/bingbot.htm)"),
-		header("Sec-Purpose", "prefetch;anonymous-client-ip"), header("Purpose", "Prefetch"), header("X-Moz", "prefetch"),
+		header("Sec-Purpose", "prefetch;anonymous-client-ip"), header("Purpose", "Prefetch"),
+		header("X-Moz", "prefetch"),
 		header("X-Purpose", "preview"),
 	} {
 		equal(t, "status", s.visit(t, "GET", "/one", who).status, http.StatusFound)
@@ -48,7 +50,10 @@ func TestWhatAClickTells(t *testing.T) {
 		}
 	})
 	s.client(t, "alice").create(`"long_url":"https://example.com/","custom_hash":"one"`)
-	s.visit(t, "GET", "/one", from("192.0.2.7:4711", iPhone), header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"))
+	s.visit(
+		t, "GET", "/one", from("192.0.2.7:4711", iPhone),
+		header("Referer", "https://user:secret@News.xn--bcher-kva.example:8443/page?secret"),
+	)
 	s.visit(t, "GET", "/one", from("unix", "curl/8.0"))
 	recorded := s.clicks(t)
 	equal(t, "clicks", len(recorded), 2)
@@ -56,9 +61,13 @@ func TestWhatAClickTells(t *testing.T) {
 	equal(t, "length of the visitor", len(known.Visitor), 32)
 	known.URLID, known.Visitor = "", ""
 	equal(t, "click", known, clicks.Click{
-		At: known.At, Referrer: "news.xn--bcher-kva.example", Browser: "Safari", OS: "iOS", Device: "mobile", Country: "DE",
+		At: known.At, Referrer: "news.xn--bcher-kva.example", Browser: "Safari", OS: "iOS", Device: "mobile",
+		Country: "DE",
 	})
-	equal(t, "click of nobody", recorded[1], clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At})
+	equal(
+		t, "click of nobody", recorded[1],
+		clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At},
+	)
 }
 
 // clicks returns those in the log, which must hold nothing that tells who came.
@@ -90,8 +99,8 @@ func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 	return all
 }
 
-// The key of visitors is rotated in mid-day, on one node before the other: no visitor counts twice. Who came while both
-// keys were known stays known; who came only before that is new.
+// The key of visitors is rotated in mid-day, on one node before the other: no visitor counts twice.
+// Who came while both keys were known stays known; who came only before that is new.
 func TestRotatedVisitorKey(t *testing.T) {
 	t.Parallel()
 	var cfg Config

@@ -10,7 +10,8 @@ import (
 	"linkledger/projections"
 )
 
-// Calls whose answers depend on clicks wait for those of the node, once; the others wait for nothing that they do not show.
+// Calls whose answers depend on clicks wait for those of the node, once; the others wait for
+// nothing that they do not show.
 func TestCallsThatWaitForClicks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -28,7 +29,9 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 	c.create(`"long_url":"https://example.com/","custom_hash":"one","tags":["t"]`)
 	s.visit(t, "GET", "/one")
 	s.at(t, "2026-05-15T12:00:00Z")
-	links, dimensions, none := map[string]int{projections.Links: 1}, map[string]int{projections.Dimensions: 1}, map[string]int{}
+	links, dimensions, none := map[string]int{
+		projections.Links: 1,
+	}, map[string]int{projections.Dimensions: 1}, map[string]int{}
 	for _, tc := range []struct {
 		method, path, body string
 		want               map[string]int
@@ -54,7 +57,8 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`, none},
 		{"PATCH", "/v3/urls?tags=t,visited", `{"urls":[{"note":"y"}]}`, links},
 		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, none},
-		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, links}, // changes nothing, so its answer is no newer than the visit
+		// changes nothing, so its answer is no newer than the visit
+		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, links},
 		{"DELETE", "/v3/stats?tags=~visited", "", links},
 	} {
 		mu.Lock()
@@ -101,7 +105,9 @@ func TestLogLinesAreBounded(t *testing.T) {
 			for _, method := range []string{"GET", "POST", long} {
 				a := c.call(method, path, `{"urls":[{"hash":"`+long+`"}],"label":"`+long+`"}`, changes...)
 				if len(a.Error.Details) > 4*detailsLength {
-					t.Errorf("%s: %.5s %.20s is answered with %d bytes of details", name, method, path, len(a.Error.Details))
+					t.Errorf(
+						"%s: %.5s %.20s is answered with %d bytes of details", name, method, path, len(a.Error.Details),
+					)
 				}
 			}
 		}

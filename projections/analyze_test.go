@@ -14,7 +14,8 @@ import (
 	"linkledger/projections/engine/generation"
 )
 
-// TestFilledTablesAreKnownToThePlanner has two processes catch up with a log, and autovacuum keep out of it.
+// TestFilledTablesAreKnownToThePlanner has two processes catch up with a log, and autovacuum keep
+// out of it.
 func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -28,7 +29,8 @@ func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 	for i := range 200 {
 		id := uuid.New()
 		position = w.append(events.StreamURL+id.String(), events.URLCreated{
-			URLID: id.String(), Account: account.String(), Hash: fmt.Sprint("h", i), LongURL: "https://example.com/" + strings.Repeat("x", 1500), At: noon,
+			URLID: id.String(), Account: account.String(), Hash: fmt.Sprint("h", i),
+			LongURL: "https://example.com/" + strings.Repeat("x", 1500), At: noon,
 		})
 	}
 	for range 2 {

@@ -22,8 +22,8 @@ const (
 	clicksPerAppend = 10
 )
 
-// fillLog appends links with edits and clicks, and returns how many events the links projection follows and where the
-// last one lies.
+// fillLog appends links with edits and clicks, and returns how many events the links projection
+// follows and where the last one lies.
 func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	b.Helper()
 	w := newWriter(b, store)
@@ -53,7 +53,8 @@ func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	return n, last
 }
 
-// BenchmarkCatchUp measures how fast the links projection takes in a log, beside a bare subscription to it.
+// BenchmarkCatchUp measures how fast the links projection takes in a log, beside a bare
+// subscription to it.
 func BenchmarkCatchUp(b *testing.B) {
 	store := eventstoretest.New(b)
 	n, last := fillLog(b, store)
@@ -63,7 +64,9 @@ func BenchmarkCatchUp(b *testing.B) {
 				b.StopTimer()
 				db, progress := openDatabase(b), newProgressLog()
 				b.StartTimer()
-				stop := runOnly(b, Links, engine.Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: size})
+				stop := runOnly(
+					b, Links, engine.Config{DB: db, Store: store, OnCommit: progress.advance, BatchSize: size},
+				)
 				progress.wait(b, last, Links)
 				b.StopTimer()
 				stop()

@@ -23,7 +23,10 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 		cfg.OnCommit = func(_ string, _ uint64, changed []string) { told = changed }
 	})
 	link, account, note, yes, date, limit := uuid.NewString(), uuid.NewString(), "note", true, "2030-01-31", int64(3)
-	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: account, Hash: "a", LongURL: "x", At: noon})
+	log := record(
+		nil, events.StreamURL+link, 0,
+		events.URLCreated{URLID: link, Account: account, Hash: "a", LongURL: "x", At: noon},
+	)
 	mustHandle(ctx, t, p, log)
 	if !slices.Equal(told, []string{"a", readmodel.Everything}) {
 		t.Errorf("the creation tells of %q", told)
@@ -32,7 +35,12 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 		event events.Event
 		want  string
 	}{
-		{events.URLSettingsChanged{Note: &note, Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes, At: noon}, "."},
+		{
+			events.URLSettingsChanged{
+				Note: &note, Archived: &yes, Ping: &yes, Protected: &yes, EmailStats: &yes, At: noon,
+			},
+			".",
+		},
 		{events.URLTagged{Tags: []string{uuid.NewString()}, At: noon}, "."},
 		{events.URLSettingsChanged{ExpirationDate: &date, At: noon}, "a"},
 		{events.URLSettingsChanged{MaxClicks: &limit, At: noon}, "a"},

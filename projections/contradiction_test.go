@@ -12,8 +12,8 @@ import (
 	"linkledger/projections/projection"
 )
 
-// TestImpossibleEvents has each projection meet events that can't have happened. What comes before them is applied,
-// they and what comes after them are not.
+// TestImpossibleEvents has each projection meet events that can't have happened. What comes before
+// them is applied, they and what comes after them are not.
 func TestImpossibleEvents(t *testing.T) {
 	t.Parallel()
 	id, account := uuid.New().String(), uuid.New().String()
@@ -45,7 +45,9 @@ func TestImpossibleEvents(t *testing.T) {
 		"past of a second link": {History, url, []events.Event{link}, link},
 		"past of no account":    {History, accounts, nil, events.PlanChanged{At: noon}},
 		"past opened twice":     {History, accounts, []events.Event{open}, open},
-		"past expiry":           {History, accounts, []events.Event{open}, events.AccountExpiryChanged{ExpirationDate: badDate, At: noon}},
+		"past expiry": {
+			History, accounts, []events.Event{open}, events.AccountExpiryChanged{ExpirationDate: badDate, At: noon},
+		},
 		"past of no tag":        {History, tags, nil, events.TagDeleted{TagID: "news", At: noon}},
 		"foreign in the past":   {History, tags, nil, open},
 		"past of a link":        {History, accounts, []events.Event{open}, link},
@@ -55,29 +57,37 @@ func TestImpossibleEvents(t *testing.T) {
 		"restore of a live one": {Links, url, []events.Event{link}, events.URLRestored{At: noon}},
 		"no such date":          {Links, url, nil, date(badDate)},
 		"year zero":             {Links, url, nil, date("0000-01-01")},
-		"date in an edit":       {Links, url, []events.Event{link}, events.URLSettingsChanged{ExpirationDate: &badDate, At: noon}},
-		"tag is no id":          {Links, url, nil, tagged},
-		"tag in an edit":        {Links, url, []events.Event{link}, events.URLTagged{Tags: []string{"news"}, At: noon}},
-		"untag is no id":        {Links, url, []events.Event{link}, events.URLUntagged{Tags: []string{"news"}, At: noon}},
-		"no time":               {Links, url, nil, undated},
-		"edit without time":     {Links, url, []events.Event{link}, events.URLRetargeted{}},
-		"ancient":               {Links, url, nil, ancient},
-		"stream is no id":       {Links, events.StreamURL + "x", nil, link},
-		"account is no id":      {Links, url, nil, events.URLCreated{URLID: id, At: noon}},
-		"reset of no link":      {Links, url, nil, events.URLStatsReset{At: noon}},
-		"undone without time":   {Links, url, []events.Event{link}, events.URLStatsRestored{}},
-		"reset without time":    {Links, url, []events.Event{link}, events.URLStatsReset{}},
-		"foreign in url":        {Links, url, []events.Event{link}, open},
-		"foreign in clicks":     {Links, events.StreamClicks + "d", nil, open},
-		"click on no id":        {Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{At: noon}}}},
-		"click without time":    {Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{URLID: id}}}},
-		"rename of no tag":      {Tags, tags, nil, events.TagRenamed{TagID: id, At: noon}},
+		"date in an edit": {
+			Links, url, []events.Event{link}, events.URLSettingsChanged{ExpirationDate: &badDate, At: noon},
+		},
+		"tag is no id":        {Links, url, nil, tagged},
+		"tag in an edit":      {Links, url, []events.Event{link}, events.URLTagged{Tags: []string{"news"}, At: noon}},
+		"untag is no id":      {Links, url, []events.Event{link}, events.URLUntagged{Tags: []string{"news"}, At: noon}},
+		"no time":             {Links, url, nil, undated},
+		"edit without time":   {Links, url, []events.Event{link}, events.URLRetargeted{}},
+		"ancient":             {Links, url, nil, ancient},
+		"stream is no id":     {Links, events.StreamURL + "x", nil, link},
+		"account is no id":    {Links, url, nil, events.URLCreated{URLID: id, At: noon}},
+		"reset of no link":    {Links, url, nil, events.URLStatsReset{At: noon}},
+		"undone without time": {Links, url, []events.Event{link}, events.URLStatsRestored{}},
+		"reset without time":  {Links, url, []events.Event{link}, events.URLStatsReset{}},
+		"foreign in url":      {Links, url, []events.Event{link}, open},
+		"foreign in clicks":   {Links, events.StreamClicks + "d", nil, open},
+		"click on no id": {
+			Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{At: noon}}},
+		},
+		"click without time": {
+			Links, events.StreamClicks + "d", nil, events.ClicksRecorded{Clicks: []events.Click{{URLID: id}}},
+		},
+		"rename of no tag": {Tags, tags, nil, events.TagRenamed{TagID: id, At: noon}},
 		"tag is deleted": {
 			Tags, tags,
 			[]events.Event{events.TagCreated{TagID: id, At: noon}, events.TagDeleted{TagID: id, At: noon}},
 			events.TagRenamed{TagID: id, At: noon},
 		},
-		"tag created twice":     {Tags, tags, []events.Event{events.TagCreated{TagID: id, At: noon}}, events.TagCreated{TagID: id, At: noon}},
+		"tag created twice": {
+			Tags, tags, []events.Event{events.TagCreated{TagID: id, At: noon}}, events.TagCreated{TagID: id, At: noon},
+		},
 		"tags of no account":    {Tags, events.StreamTags + "x", nil, events.TagCreated{TagID: id, At: noon}},
 		"tag without id":        {Tags, tags, nil, events.TagCreated{At: noon}},
 		"rename without id":     {Tags, tags, nil, events.TagRenamed{At: noon}},

@@ -31,13 +31,15 @@ type mortal struct {
 
 var errDied = fmt.Errorf("the connection died: %w", os.ErrDeadlineExceeded)
 
-// mortalConn dies with the last statement. After that no connection of its kind can be opened, as after a kill.
+// mortalConn dies with the last statement. After that no connection of its kind can be opened, as
+// after a kill.
 type mortalConn struct {
 	net.Conn
 	*mortal
 }
 
-// Write implements net.Conn. pgx writes a statement, a pipeline of them, or a part of a COPY at a time.
+// Write implements net.Conn. pgx writes a statement, a pipeline of them, or a part of a COPY at a
+// time.
 func (c mortalConn) Write(b []byte) (int, error) {
 	switch left := c.statements.Add(-1); {
 	case left > 0:
@@ -53,7 +55,8 @@ func (c mortalConn) Write(b []byte) (int, error) {
 	return 0, errors.Join(errDied, c.Close())
 }
 
-// answered tells whether PostgreSQL answers to what was written: it has a statement, the end of a COPY or of a pipeline.
+// answered tells whether PostgreSQL answers to what was written: it has a statement, the end of a
+// COPY or of a pipeline.
 func answered(b []byte) bool {
 	for len(b) > 4 {
 		if b[0] == 'Q' || b[0] == 'c' || b[0] == 'S' {
@@ -64,7 +67,8 @@ func answered(b []byte) bool {
 	return false
 }
 
-// dying returns another way to the workshop's database, which is cut off after a number of statements.
+// dying returns another way to the workshop's database, which is cut off after a number of
+// statements.
 func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
 	t.Helper()
 	pools := make([]*pgxpool.Pool, 2)
@@ -84,7 +88,9 @@ func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB
 		}
 		pools[i] = pool
 	}
-	return &readmodel.DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pools[0]), pgdialect.New()), Pool: pools[0], Writers: pools[1]}
+	return &readmodel.DB{
+		DB: bun.NewDB(stdlib.OpenDBFromPool(pools[0]), pgdialect.New()), Pool: pools[0], Writers: pools[1],
+	}
 }
 
 // generationNumber is where outcomes of different generations differ.
@@ -169,7 +175,8 @@ func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 	return dump + generationNumber.ReplaceAllString(more, "")
 }
 
-// crash runs with a connection that dies at a statement, then goes on, and tells whether there was such a statement.
+// crash runs with a connection that dies at a statement, then goes on, and tells whether there was
+// such a statement.
 func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bool) (died bool, outcome string) {
 	t.Helper()
 	c.start(ctx, t)
@@ -191,8 +198,9 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 	return died, c.outcome(ctx, t)
 }
 
-// TestCrashAtAnyStatement kills the connection at each statement of a run, before or after PostgreSQL has executed it:
-// who goes on from there leaves exactly what an undisturbed run does. The runs park an event, or build a generation.
+// TestCrashAtAnyStatement kills the connection at each statement of a run, before or after
+// PostgreSQL has executed it: who goes on from there leaves exactly what an undisturbed run does.
+// The runs park an event, or build a generation.
 func TestCrashAtAnyStatement(t *testing.T) {
 	t.Parallel()
 	histories := rapid.Custom(drawHistory)
@@ -219,7 +227,9 @@ func TestCrashAtAnyStatement(t *testing.T) {
 					for _, sent := range outcomes {
 						var got string
 						if died, got = c.crash(ctx, t, statement, sent); got != want {
-							t.Fatalf("killed at statement %d, sent: %t:\n%s\nundisturbed:\n%s", statement, sent, got, want)
+							t.Fatalf(
+								"killed at statement %d, sent: %t:\n%s\nundisturbed:\n%s", statement, sent, got, want,
+							)
 						}
 					}
 				}

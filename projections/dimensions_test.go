@@ -72,8 +72,8 @@ func (h *drawnHistory) checkDimensions(ctx context.Context, db *bun.DB) {
 	}
 }
 
-// TestDimensionsAreBounded draws histories with more values than there is room for: which of them have rows depends on the
-// order of the log alone, also when resets are undone.
+// TestDimensionsAreBounded draws histories with more values than there is room for: which of them
+// have rows depends on the order of the log alone, also when resets are undone.
 func TestDimensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Dimensions)
@@ -82,8 +82,8 @@ func TestDimensionsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
-// TestUndoneResetWithoutRoom gives back more values than there is room for: those that are there stay, the others come in the
-// order of their names.
+// TestUndoneResetWithoutRoom gives back more values than there is room for: those that are there
+// stay, the others come in the order of their names.
 func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -103,7 +103,9 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 	log = record(log, stream, 2, events.URLStatsRestored{Reset: 1, At: noon})
 	mustHandle(ctx, t, w.projector(ctx, t), log)
 	var rows []string
-	if err := w.db.NewRaw("SELECT value || ' ' || clicks FROM linkledger.click_dimensions ORDER BY 1").Scan(ctx, &rows); err != nil {
+	if err := w.db.NewRaw("SELECT value || ' ' || clicks FROM linkledger.click_dimensions ORDER BY 1").Scan(
+		ctx, &rows,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := fmt.Sprint(rows), "[a 1 b 1 d 2 other 2]"; got != want {
@@ -119,15 +121,18 @@ func TestDimensionsOfSpam(t *testing.T) {
 	link := uuid.NewString()
 	var spam events.ClicksRecorded
 	for i := range 3 * readmodel.MaxValues {
-		spam.Clicks = append(spam.Clicks, events.Click{URLID: link, Referrer: fmt.Sprint(i, ".example"), Country: "DE", At: noon})
+		spam.Clicks = append(
+			spam.Clicks, events.Click{URLID: link, Referrer: fmt.Sprint(i, ".example"), Country: "DE", At: noon},
+		)
 	}
 	log := record(nil, events.StreamClicks+"a", 0, spam, spam)
 	mustHandle(ctx, t, w.projector(ctx, t), log)
 	for question, want := range map[string]int64{
 		"SELECT count(*) FROM linkledger.click_dimensions WHERE dimension = 'referrer' AND clicks = 2": readmodel.MaxValues,
-		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'other'":                         4 * readmodel.MaxValues,
-		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'DE'":                            6 * readmodel.MaxValues,
-		"SELECT count(*) FROM linkledger.click_dimensions":                                             readmodel.MaxValues + 2,
+		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'other'": 4 *
+			readmodel.MaxValues,
+		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'DE'": 6 * readmodel.MaxValues,
+		"SELECT count(*) FROM linkledger.click_dimensions":                  readmodel.MaxValues + 2,
 	} {
 		if n := count(t, w.db, question); n != want {
 			t.Errorf("%s: %d, want %d", question, n, want)
@@ -135,7 +140,8 @@ func TestDimensionsOfSpam(t *testing.T) {
 	}
 }
 
-// BenchmarkDimensions applies half a second of busy clicks, in which visitors tell all but their country.
+// BenchmarkDimensions applies half a second of busy clicks, in which visitors tell all but their
+// country.
 func BenchmarkDimensions(b *testing.B) {
 	for _, links := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {
@@ -148,7 +154,8 @@ func BenchmarkDimensions(b *testing.B) {
 					n := i*group + j
 					e.Clicks = append(e.Clicks, events.Click{
 						URLID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, n*7919%links)).String(), At: noon,
-						Referrer: fmt.Sprint(n%20, ".example"), Browser: fmt.Sprint("browser ", n%5), OS: fmt.Sprint("os ", n%4), Device: fmt.Sprint("device ", n%3),
+						Referrer: fmt.Sprint(n%20, ".example"), Browser: fmt.Sprint("browser ", n%5),
+						OS: fmt.Sprint("os ", n%4), Device: fmt.Sprint("device ", n%3),
 					})
 				}
 				batch = append(batch, e)

@@ -20,7 +20,9 @@ import (
 )
 
 // elect takes over the workshop's generation, at once where it has no owner.
-func (w *workshop) elect(ctx context.Context, t fatalf, owner string, lose func()) (*projector.Projector, generation.Checkpoint) {
+func (w *workshop) elect(
+	ctx context.Context, t fatalf, owner string, lose func(),
+) (*projector.Projector, generation.Checkpoint) {
 	t.Helper()
 	found, err := generation.Candidates(ctx, w.db)
 	if err != nil {
@@ -59,19 +61,23 @@ func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
 // expire makes the lease run out.
 func (w *workshop) expire(ctx context.Context, t fatalf) {
 	t.Helper()
-	if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = clock_timestamp() - interval '1s' WHERE name = ?",
+	if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = clock_timestamp() - interval '1s' WHERE "+
+		"name = ?",
 		w.projection.Name).Exec(ctx); err != nil {
 		t.Fatalf("expire: %v", err)
 	}
 }
 
-// TestOwnerOfThePastIsRefused has an owner wake up after another one was elected: nothing that it does gets through.
+// TestOwnerOfThePastIsRefused has an owner wake up after another one was elected: nothing that it
+// does gets through.
 func TestOwnerOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
 	present(t, w.db, "zombie")
-	h := record(nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon})
+	h := record(
+		nil, events.StreamURL+uuid.New().String(), 0, events.ClaimAbandoned{At: noon}, events.ClaimAbandoned{At: noon},
+	)
 	ended := make(chan struct{})
 	zombie, past := w.elect(ctx, t, "zombie", sync.OnceFunc(func() { close(ended) }))
 	mustHandle(ctx, t, zombie, h[:1])
@@ -84,7 +90,9 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	if err := zombie.Apply(ctx, batchOf(h[1:])); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a batch of the past: %v", err)
 	}
-	if err := past.Renew(ctx, w.db, generation.DefaultLease, generation.Report{}); !errors.Is(err, generation.ErrFenced) {
+	if err := past.Renew(
+		ctx, w.db, generation.DefaultLease, generation.Report{},
+	); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("a renewal of the past: %v", err)
 	}
 	if err := past.Release(ctx, w.db); !errors.Is(err, generation.ErrFenced) {
@@ -141,7 +149,8 @@ func TestOneIsElected(t *testing.T) {
 	}
 }
 
-// TestHandOver stops the owner: the one that stands by goes on at once, long before a lease would have run out.
+// TestHandOver stops the owner: the one that stands by goes on at once, long before a lease would
+// have run out.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -149,16 +158,28 @@ func TestHandOver(t *testing.T) {
 	account := w.account()
 	first, second := newProgressLog(), newProgressLog()
 	former, board := &status.Registry{}, &status.Registry{}
-	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Registry: former})
+	stop := run(
+		t,
+		engine.Config{
+			DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Registry: former,
+		},
+	)
 	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // or else the second one takes what is left
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
-	run(t, engine.Config{DB: db, Store: store, OnCommit: second.advance, Owner: "second", Lease: time.Hour, Registry: board})
+	run(
+		t,
+		engine.Config{
+			DB: db, Store: store, OnCommit: second.advance, Owner: "second", Lease: time.Hour, Registry: board,
+		},
+	)
 	awaitStatus(t, board, func(s status.Status) bool { return !s.Owned && s.Serving && s.Err == nil })
 	stop()
 	_, at = w.link(account, "b")
 	second.wait(t, at, Links, Tree, History)
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'second' AND epoch = 2"); n != int64(len(Names())) {
+	if n := count(
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'second' AND epoch = 2",
+	); n != int64(len(Names())) {
 		t.Errorf("the second process owns %d projections", n)
 	}
 }
@@ -176,13 +197,15 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	case <-time.After(2 * lease):
 	case <-t.Context().Done():
 	}
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'first' AND epoch = 1"); n != int64(len(Names())) {
+	if n := count(
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'first' AND epoch = 1",
+	); n != int64(len(Names())) {
 		t.Errorf("the first process owns %d projections", n)
 	}
 }
 
-// TestKilledOwnerIsFollowedAtOnce takes the presence lock from an owner, as a kill does: another process follows long
-// before the lease runs out.
+// TestKilledOwnerIsFollowedAtOnce takes the presence lock from an owner, as a kill does: another
+// process follows long before the lease runs out.
 func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -207,27 +230,35 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links, Tree)
 	awaitStatus(t, board, func(s status.Status) bool { return s.Owned })
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'heir' AND epoch = 8"); n != int64(len(Names())) {
+	if n := count(
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE owner = 'heir' AND epoch = 8",
+	); n != int64(len(Names())) {
 		t.Errorf("the heir owns %d projections", n)
 	}
 }
 
-// TestTakeOver takes the office from an owner that does not renew its lease, as a suspended one, and has it wake up again.
+// TestTakeOver takes the office from an owner that does not renew its lease, as a suspended one,
+// and has it wake up again.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	present(t, db, "suspended")
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
-		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(withPatience(t)); err != nil {
+		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(
+		withPatience(t),
+	); err != nil {
 		t.Fatal(err)
 	}
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Lease: 2 * time.Second})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Names()...)
-	// Somebody else wins the next election behind the owner's back: it must notice, and stand again.
+	// Somebody else wins the next election behind the owner's back: it must notice, and stand
+	// again.
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
-		SET owner = 'usurper', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`).Exec(withPatience(t)); err != nil {
+		SET owner = 'usurper', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`).Exec(
+		withPatience(t),
+	); err != nil {
 		t.Fatal(err)
 	}
 	_, at = w.link(w.account(), "b")

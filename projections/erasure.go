@@ -12,15 +12,18 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a position of the log. It
-// fails with ctx, and returns which have not.
-func AwaitErasure(ctx context.Context, db *readmodel.DB, at eventstore.Position) (behind []string, err error) {
+// AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a
+// position of the log. It fails with ctx, and returns which have not.
+func AwaitErasure(
+	ctx context.Context, db *readmodel.DB, at eventstore.Position,
+) (behind []string, err error) {
 	names := []string{History, Links}
 	for {
 		behind = behind[:0]
 		if err := db.NewRaw(`SELECT name || ' ' || generation FROM linkledger.generations
 			WHERE name IN (?) AND (commit_pos, prepare_pos) < (?, ?) ORDER BY name, generation`,
-			bun.List(names), sqlbatch.Signed(at.Commit), sqlbatch.Signed(at.Prepare)).Scan(ctx, &behind); err != nil {
+			bun.List(names), sqlbatch.Signed(at.Commit),
+			sqlbatch.Signed(at.Prepare)).Scan(ctx, &behind); err != nil {
 			return behind, fmt.Errorf("look for an erasure: %w", err)
 		}
 		if len(behind) == 0 {

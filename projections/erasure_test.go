@@ -28,8 +28,8 @@ func masterKey(t testing.TB) *readmodel.MasterKey {
 	return key
 }
 
-// erasedHistory is a history in which notes are sealed from some event on, and accounts erased after that. Each note has a
-// secret of its own.
+// erasedHistory is a history in which notes are sealed from some event on, and accounts erased
+// after that. Each note has a secret of its own.
 type erasedHistory struct {
 	*drawnHistory
 
@@ -50,7 +50,8 @@ func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHist
 	}
 	h.openAccount()
 	steps := []func(){
-		h.openAccount, h.changeAccount, h.createLink, h.createLink, h.createLink, h.editLink, h.editLink, h.editLink, h.editLink,
+		h.openAccount, h.changeAccount, h.createLink, h.createLink, h.createLink, h.editLink, h.editLink, h.editLink,
+		h.editLink,
 		h.deleteLink, h.restoreLink, h.createTag, h.tagLink, h.click,
 	}
 	plain := rapid.IntRange(0, 10).Draw(t, "plain")
@@ -81,7 +82,8 @@ func (h *erasedHistory) erase() {
 	}
 }
 
-// note gives the note of an event its secret and seals it. Long URLs have no line breaks, as those of links never do.
+// note gives the note of an event its secret and seals it. Long URLs have no line breaks, as those
+// of links never do.
 func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	r := &h.log[i]
 	e, err := r.Event()
@@ -144,7 +146,8 @@ func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.
 	return key
 }
 
-// check demands that a dump has nothing of the notes that were erased, and what the links of other accounts have.
+// check demands that a dump has nothing of the notes that were erased, and what the links of other
+// accounts have.
 func (h *erasedHistory) check(dump string) {
 	dump = strings.ToLower(dump)
 	for _, secret := range h.gone {
@@ -159,8 +162,9 @@ func (h *erasedHistory) check(dump string) {
 	}
 }
 
-// Whoever builds a read model after an erasure has no key, whoever kept it up to date had one until then: both are the
-// same, to the last row, however the log was delivered, and have nothing of what was erased.
+// Whoever builds a read model after an erasure has no key, whoever kept it up to date had one until
+// then: both are the same, to the last row, however the log was delivered, and have nothing of what
+// was erased.
 func TestErasure(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{Links, History} {
@@ -192,7 +196,9 @@ func TestErasure(t *testing.T) {
 }
 
 // notedLink is the log of a link whose note, kept, was sealed for a stream.
-func (w *workshop) notedLink(ctx context.Context, t *testing.T, link uuid.UUID, sealedFor string) []eventstore.Recorded {
+func (w *workshop) notedLink(
+	ctx context.Context, t *testing.T, link uuid.UUID, sealedFor string,
+) []eventstore.Recorded {
 	t.Helper()
 	account := uuid.NewString()
 	secret, err := w.db.MakeAccountKey(ctx, account)
@@ -208,8 +214,8 @@ func (w *workshop) notedLink(ctx context.Context, t *testing.T, link uuid.UUID, 
 	}, key, account, sealedFor))
 }
 
-// Keys that are missing or under another master key stop a projection where it is, until somebody gives the right ones:
-// nothing is taken for erased.
+// Keys that are missing or under another master key stop a projection where it is, until somebody
+// gives the right ones: nothing is taken for erased.
 func TestMissingKeysStopAProjection(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorkshop(t, Links), withPatience(t)
@@ -230,7 +236,9 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	}
 	refused(nil, readmodel.ErrNoMasterKey)
 	refused(other, readmodel.ErrOtherMasterKey)
-	if _, err := w.db.ExecContext(ctx, "CREATE TABLE backup AS SELECT * FROM linkledger.account_keys; TRUNCATE linkledger.account_keys"); err != nil {
+	if _, err := w.db.ExecContext(
+		ctx, "CREATE TABLE backup AS SELECT * FROM linkledger.account_keys; TRUNCATE linkledger.account_keys",
+	); err != nil {
 		t.Fatal(err)
 	}
 	refused(masterKey(t), readmodel.ErrKeyLost)
@@ -250,7 +258,8 @@ func TestMovedNoteIsPoison(t *testing.T) {
 	w.db.MasterKey = masterKey(t)
 	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
 	err := w.projector(ctx, t).Apply(ctx, batchOf(log))
-	if failed, ok := errors.AsType[*projection.EventError](err); !ok || !errors.Is(failed, projection.ErrContradiction) {
+	if failed, ok := errors.AsType[*projection.EventError](err); !ok ||
+		!errors.Is(failed, projection.ErrContradiction) {
 		t.Errorf("the batch ended with %v", err)
 	}
 }

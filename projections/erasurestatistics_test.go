@@ -16,8 +16,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// unprivileged returns the connection URL of a database for a role that owns it and may do nothing else, as where PostgreSQL
-// is somebody else's.
+// unprivileged returns the connection URL of a database for a role that owns it and may do nothing
+// else, as where PostgreSQL is somebody else's.
 func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -33,19 +33,21 @@ func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn st
 	return u.String()
 }
 
-// known returns the columns, of tables and of indexes, of whose values the planner knows one with a text.
+// known returns the columns, of tables and of indexes, of whose values the planner knows one with a
+// text.
 func known(ctx context.Context, t *testing.T, super *readmodel.DB, text string) (columns []string) {
 	t.Helper()
 	if err := super.NewRaw(`SELECT starelid::regclass || ' ' || staattnum FROM pg_statistic, lower(concat(stavalues1, stavalues2, stavalues3, stavalues4, stavalues5)) AS vals
-		WHERE position(lower(?0) IN vals) > 0 OR position(encode(convert_to(lower(?0), 'UTF8'), 'hex') IN vals) > 0`, text).
+		WHERE position(lower(?0) IN vals) > 0 OR position(encode(convert_to(lower(?0), 'UTF8'), 'hex') IN vals) > 0`,
+		text).
 		Scan(ctx, &columns); err != nil {
 		t.Fatal(err)
 	}
 	return columns
 }
 
-// The planner forgets the notes of an account that is erased, also where a table has no rows any more from which it could
-// learn anew, and without a right that the owner of the tables has not.
+// The planner forgets the notes of an account that is erased, also where a table has no rows any
+// more from which it could learn anew, and without a right that the owner of the tables has not.
 func TestErasureIsForgottenByThePlanner(t *testing.T) {
 	t.Parallel()
 	const secret, links = "Private thought", 30
@@ -74,7 +76,8 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 			for i := range ids {
 				ids[i] = uuid.NewString()
 				handle(events.StreamURL+ids[i], 0, events.URLCreated{
-					URLID: ids[i], Account: account, Hash: fmt.Sprint("h", i), LongURL: "https://example.com", Note: fmt.Sprint(secret, i), At: noon,
+					URLID: ids[i], Account: account, Hash: fmt.Sprint("h", i), LongURL: "https://example.com",
+					Note: fmt.Sprint(secret, i), At: noon,
 				})
 			}
 			if _, err := super.ExecContext(ctx, "VACUUM (ANALYZE)"); err != nil {

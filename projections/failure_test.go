@@ -22,13 +22,15 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// poisoned makes the workshop's projection fail at one event in a way that only trying tells: with an error of
-// PostgreSQL, or a panic.
+// poisoned makes the workshop's projection fail at one event in a way that only trying tells: with
+// an error of PostgreSQL, or a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
 	clone.projection.Folds = func(master *readmodel.MasterKey) projection.Folds {
 		sound := w.projection.Folds(master)
-		return projection.FoldsOf(func() projection.Fold { return &poisonedFold{Fold: sound.Next(), at: at, panics: panics} })(master)
+		return projection.FoldsOf(
+			func() projection.Fold { return &poisonedFold{Fold: sound.Next(), at: at, panics: panics} },
+		)(master)
 	}
 	return &clone
 }
@@ -55,8 +57,8 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// TestBisection draws histories with an event that can't be applied: what precedes it is applied, it is named, and
-// nothing else changes.
+// TestBisection draws histories with an event that can't be applied: what precedes it is applied,
+// it is named, and nothing else changes.
 func TestBisection(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -84,15 +86,17 @@ func TestBisection(t *testing.T) {
 	})
 }
 
-// TestParking parks an event and what follows in its stream, and gets the same tables as an undisturbed run once the
-// letters were applied after all.
+// TestParking parks an event and what follows in its stream, and gets the same tables as an
+// undisturbed run once the letters were applied after all.
 func TestParking(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
 	one, other := uuid.New().String(), uuid.New().String()
 	created := func(id string) events.Event {
-		return events.URLCreated{URLID: id, Account: uuid.Nil.String(), Hash: "h" + id, LongURL: "https://example.com/", At: noon}
+		return events.URLCreated{
+			URLID: id, Account: uuid.Nil.String(), Hash: "h" + id, LongURL: "https://example.com/", At: noon,
+		}
 	}
 	note := "second"
 	log := record(nil, events.StreamURL+one, 0, created(one))
@@ -114,7 +118,8 @@ func TestParking(t *testing.T) {
 	if err != nil || len(letters) != 2 || letters[0].EventID != log[2].ID || letters[1].EventID != log[4].ID {
 		t.Fatalf("letters %+v, %v", letters, err)
 	}
-	if !strings.Contains(letters[0].Error, "division by zero") || letters[1].Error != "follows a dead letter of its stream" {
+	if !strings.Contains(letters[0].Error, "division by zero") ||
+		letters[1].Error != "follows a dead letter of its stream" {
 		t.Errorf("letters %+v", letters)
 	}
 	if dump := w.dump(ctx, t); !strings.Contains(dump, note) || strings.Contains(dump, "/last") {
@@ -126,7 +131,9 @@ func TestParking(t *testing.T) {
 	if got := w.dump(ctx, t); got != want {
 		t.Errorf("tables\n%s, want\n%s", got, want)
 	}
-	if err := p.Apply(ctx, subscription.Batch{Position: eventstore.Position{Commit: 1 << 40}}); !errors.Is(err, generation.ErrFenced) {
+	if err := p.Apply(
+		ctx, subscription.Batch{Position: eventstore.Position{Commit: 1 << 40}},
+	); !errors.Is(err, generation.ErrFenced) {
 		t.Errorf("the owner that knew of the letters: %v", err)
 	}
 }
@@ -179,7 +186,8 @@ func TestPauseAndOverview(t *testing.T) {
 	}
 	for _, o := range overviews {
 		paused := o.Name == Links
-		if paused != (o.State == status.Paused) || paused != (o.LagEvents == 1) || paused != (o.Lag > 0) || paused != (o.Owner == "") {
+		if paused != (o.State == status.Paused) || paused != (o.LagEvents == 1) || paused != (o.Lag > 0) ||
+			paused != (o.Owner == "") {
 			t.Errorf("overview %+v", o)
 		}
 	}
@@ -189,8 +197,8 @@ func TestPauseAndOverview(t *testing.T) {
 	progress.wait(t, at, Links)
 }
 
-// TestNextOwnerHasNotStopped has an owner stop before an event, and the next one set it aside: nothing stands still any more, and
-// operators see that.
+// TestNextOwnerHasNotStopped has an owner stop before an event, and the next one set it aside:
+// nothing stands still any more, and operators see that.
 func TestNextOwnerHasNotStopped(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -198,8 +206,11 @@ func TestNextOwnerHasNotStopped(t *testing.T) {
 	w, progress := newWriter(t, store), newProgressLog()
 	account, board := w.account(), &status.Registry{}
 	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
-	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon}) // of no link
-	awaitStatus(t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) })
+	// of no link
+	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon})
+	awaitStatus(
+		t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) },
+	)
 	stop()
 	_, at := w.link(account, "after")
 	board = &status.Registry{}

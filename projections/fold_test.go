@@ -45,7 +45,8 @@ func batchOf(recorded []eventstore.Recorded) subscription.Batch {
 	return batch
 }
 
-// TestFold draws histories, and holds every way to deliver them against every other and against the expectation.
+// TestFold draws histories, and holds every way to deliver them against every other and against the
+// expectation.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -83,7 +84,8 @@ func (w *workshop) foldInAllWays(t *rapid.T, h *drawnHistory) {
 	}
 }
 
-// TestGathering has a build gather everything that follows the first event, which PostgreSQL can't take in meanwhile.
+// TestGathering has a build gather everything that follows the first event, which PostgreSQL can't
+// take in meanwhile.
 func TestGathering(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -113,8 +115,8 @@ func TestGathering(t *testing.T) {
 	})
 }
 
-// deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied before, both to a
-// projector that knows the checkpoint and to one that does not.
+// deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied
+// before, both to a projector that knows the checkpoint and to one that does not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
 	w.startOver(ctx, t)
 	p := w.projectorWith(ctx, t, inBulk(bulk))
@@ -159,7 +161,9 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 // mayBeHeld tells whether a subscriber may have held events back.
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
-	return p.Held && (p.Rests || !slices.ContainsFunc(recorded, func(r eventstore.Recorded) bool { return !p.Patient(r) }))
+	return p.Held && (p.Rests || !slices.ContainsFunc(
+		recorded, func(r eventstore.Recorded) bool { return !p.Patient(r) },
+	))
 }
 
 // mustComplete has a generation that is filled in bulk complete what it lacks.
@@ -191,7 +195,9 @@ func (h *drawnHistory) check(ctx context.Context, w *workshop) {
 
 func (h *drawnHistory) checkLinks(ctx context.Context, db *bun.DB) {
 	var rows []readmodel.Link
-	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.links AS link").Order("position").Scan(ctx); err != nil {
+	if err := db.NewSelect().Model(&rows).ModelTableExpr("?schema.links AS link").Order("position").Scan(
+		ctx,
+	); err != nil {
 		h.t.Fatalf("links: %v", err)
 	}
 	if len(rows) != len(h.links) {
@@ -199,7 +205,9 @@ func (h *drawnHistory) checkLinks(ctx context.Context, db *bun.DB) {
 	}
 	for i, row := range rows {
 		want := h.links[i]
-		got := fmt.Sprint(row.ID, row.AccountID, row.Hash, row.LongURL, row.Note, row.TagIDs, !row.DeletedAt.IsZero(), row.Revision)
+		got := fmt.Sprint(
+			row.ID, row.AccountID, row.Hash, row.LongURL, row.Note, row.TagIDs, !row.DeletedAt.IsZero(), row.Revision,
+		)
 		if expected := fmt.Sprint(want.id, want.account.id, want.hash, want.longURL, want.note, want.tags, want.deleted,
 			want.revision); got != expected {
 			h.t.Fatalf("link\n%s, want\n%s", got, expected)
@@ -221,7 +229,9 @@ func (h *drawnHistory) checkClicks(ctx context.Context, db *bun.DB) {
 		var stats []readmodel.LinkStats
 		var days []readmodel.LinkDay
 		err := errors.Join(
-			db.NewSelect().Model(&stats).ModelTableExpr("?schema.link_stats AS stats").Where("url_id = ?", want.id).Scan(ctx),
+			db.NewSelect().Model(&stats).ModelTableExpr("?schema.link_stats AS stats").Where(
+				"url_id = ?", want.id,
+			).Scan(ctx),
 			db.NewSelect().Model(&days).ModelTableExpr("?schema.link_days AS day").Where("url_id = ?", want.id).
 				OrderExpr("day.day").Scan(ctx))
 		if err != nil {
@@ -260,12 +270,16 @@ func (h *drawnHistory) checkTallies(ctx context.Context, db *bun.DB) {
 			}
 		}
 		got := make([]int64, 3)
-		err := db.NewRaw("SELECT created, restorations, deletions FROM ?schema.link_tallies WHERE account_id = ?", want.id).
+		err := db.NewRaw(
+			"SELECT created, restorations, deletions FROM ?schema.link_tallies WHERE account_id = ?", want.id,
+		).
 			Scan(ctx, &got[0], &got[1], &got[2])
 		if err != nil && (created > 0 || !errors.Is(err, sql.ErrNoRows)) {
 			h.t.Fatalf("tally: %v", err)
 		}
-		if expected := []int64{created, want.urls + want.deletions - created, want.deletions}; !slices.Equal(got, expected) {
+		if expected := []int64{
+			created, want.urls + want.deletions - created, want.deletions,
+		}; !slices.Equal(got, expected) {
 			h.t.Fatalf("created, restored and deleted: %d, want %d", got, expected)
 		}
 	}
@@ -292,7 +306,9 @@ func (h *drawnHistory) checkTags(ctx context.Context, db *bun.DB) {
 func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 	for _, want := range h.accounts {
 		var row readmodel.Account
-		err := db.NewSelect().Model(&row).ModelTableExpr("?schema.accounts AS account").Where("id = ?", want.id).Scan(ctx)
+		err := db.NewSelect().Model(&row).ModelTableExpr("?schema.accounts AS account").Where("id = ?", want.id).Scan(
+			ctx,
+		)
 		if err != nil {
 			h.t.Fatalf("account: %v", err)
 		}
@@ -310,7 +326,8 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 	}
 }
 
-// TestOneOfTwoProjectorsApplies has two projectors at the same checkpoint apply the same batch at the same time.
+// TestOneOfTwoProjectorsApplies has two projectors at the same checkpoint apply the same batch at
+// the same time.
 func TestOneOfTwoProjectorsApplies(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)

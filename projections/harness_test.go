@@ -160,8 +160,10 @@ func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*pro
 func (w *workshop) config(ctx context.Context, t fatalf) projector.Config {
 	t.Helper()
 	return projector.Config{
-		Definition: w.projection, DB: w.db, Status: new(status.Registry).Entry(generation.Key{Name: w.projection.Name, Generation: w.generation}),
-		OnCommit: func(string, uint64, []string) {}, Lose: func() {}, Lease: generation.DefaultLease, Stopped: make(chan struct{}, 1), Resume: w.resume,
+		Definition: w.projection, DB: w.db,
+		Status:   new(status.Registry).Entry(generation.Key{Name: w.projection.Name, Generation: w.generation}),
+		OnCommit: func(string, uint64, []string) {}, Lose: func() {}, Lease: generation.DefaultLease,
+		Stopped: make(chan struct{}, 1), Resume: w.resume,
 		Logger: slog.New(slog.DiscardHandler),
 		At:     generation.Checkpoint{Name: w.projection.Name, Generation: w.generation, Epoch: w.epoch(ctx, t)},
 	}
@@ -206,7 +208,9 @@ func (w *workshop) clear(ctx context.Context, t fatalf) {
 		w.schema()).Scan(ctx, &statements); err != nil {
 		t.Fatalf("tables of %s: %v", w.schema(), err)
 	}
-	if _, err := w.db.NewRaw(statements+"; ALTER SCHEMA ? RENAME TO spare", bun.Ident(w.schema())).Exec(ctx); err != nil {
+	if _, err := w.db.NewRaw(statements+"; ALTER SCHEMA ? RENAME TO spare", bun.Ident(w.schema())).Exec(
+		ctx,
+	); err != nil {
 		t.Fatalf("clear %s: %v", w.schema(), err)
 	}
 	w.spare = true
@@ -238,7 +242,9 @@ func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) 
 }
 
 // record makes stored events of a stream, at positions behind the last one of the log.
-func record(log []eventstore.Recorded, stream string, revision eventstore.Revision, es ...events.Event) []eventstore.Recorded {
+func record(
+	log []eventstore.Recorded, stream string, revision eventstore.Revision, es ...events.Event,
+) []eventstore.Recorded {
 	for _, e := range es {
 		body, err := events.Encode(e)
 		if err != nil {
@@ -250,7 +256,8 @@ func record(log []eventstore.Recorded, stream string, revision eventstore.Revisi
 			at = eventstore.Position{Commit: last, Prepare: last}
 		}
 		log = append(log, eventstore.Recorded{
-			ID: uuid.New(), Stream: stream, Revision: revision, Position: at, Type: e.EventType(), Time: noon.Add(time.Duration(len(log)) * time.Second), Data: body,
+			ID: uuid.New(), Stream: stream, Revision: revision, Position: at, Type: e.EventType(),
+			Time: noon.Add(time.Duration(len(log)) * time.Second), Data: body,
 		})
 		revision++
 	}

@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// drawnHistory draws a log that could have happened, and keeps beside it, in the plainest way, what the read models must say
-// about it.
+// drawnHistory draws a log that could have happened, and keeps beside it, in the plainest way, what
+// the read models must say about it.
 type drawnHistory struct {
 	t   *rapid.T
 	log []eventstore.Recorded
@@ -75,7 +75,8 @@ func drawHistoryOf(t *rapid.T, most int) *drawnHistory {
 	h.openAccount()
 	steps := []func(){
 		h.openAccount, h.changeAccount, h.createTag, h.changeTag, h.createLink, h.createLink, h.createLink,
-		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.restoreLink, h.abandonClaim, h.click, h.click, h.click, h.resetStats, h.resetStats, h.restoreStats, h.restoreStats,
+		h.editLink, h.editLink, h.editLink, h.tagLink, h.tagLink, h.deleteLink, h.restoreLink, h.abandonClaim, h.click,
+		h.click, h.click, h.resetStats, h.resetStats, h.restoreStats, h.restoreStats,
 	}
 	for range rapid.IntRange(1, 60).Draw(t, "steps") {
 		steps[rapid.IntRange(0, len(steps)-1).Draw(t, "step")]()
@@ -109,7 +110,8 @@ func (h *drawnHistory) at() time.Time {
 
 func (h *drawnHistory) text() string {
 	return rapid.SampledFrom([]string{
-		"", "plain", `quote ' " \ back`, "{braces},NULL", "?0 ?schema ?", "Grüße 世界 🎉", "line\nbreak\ttab", `\x00`, "NULL",
+		"", "plain", `quote ' " \ back`, "{braces},NULL", "?0 ?schema ?", "Grüße 世界 🎉", "line\nbreak\ttab", `\x00`,
+		"NULL",
 	}).Draw(h.t, "text")
 }
 
@@ -232,8 +234,12 @@ func (h *drawnHistory) editLink() {
 		h.change(l, events.URLRenamed{From: from, To: l.hash, At: h.at()})
 	default:
 		l.note = h.text()
-		note, date, yes := l.note, rapid.SampledFrom([]string{"", "2030-01-31"}).Draw(h.t, "expires"), rapid.Bool().Draw(h.t, "flag")
-		h.change(l, events.URLSettingsChanged{Note: &note, ExpirationDate: &date, Archived: &yes, Ping: &yes, At: h.at()})
+		note, date, yes := l.note, rapid.SampledFrom([]string{"", "2030-01-31"}).Draw(
+			h.t, "expires",
+		), rapid.Bool().Draw(h.t, "flag")
+		h.change(
+			l, events.URLSettingsChanged{Note: &note, ExpirationDate: &date, Archived: &yes, Ping: &yes, At: h.at()},
+		)
 	}
 }
 
@@ -300,7 +306,8 @@ func (h *drawnHistory) click() {
 	h.append(events.StreamClicks+"20260331-node", batch)
 }
 
-// rotate gives a click the hashes that its visitor has: at first some nodes know another key too, then all know that alone.
+// rotate gives a click the hashes that its visitor has: at first some nodes know another key too,
+// then all know that alone.
 func (h *drawnHistory) rotate(c *events.Click) {
 	switch now, former := rapid.IntRange(h.rotated, 2).Draw(h.t, "key"), c.Visitor; now {
 	case 0:

@@ -27,14 +27,15 @@ func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 	links := []string{uuid.NewString(), uuid.NewString()}
 	for i := range rapid.IntRange(1, 8).Draw(t, "events") {
 		log = record(log, fmt.Sprint(events.StreamClicks, i), 0, events.ClicksRecorded{Clicks: []events.Click{{
-			URLID: rapid.SampledFrom(links).Draw(t, "link"), Visitor: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "visitor"), At: noon,
+			URLID:   rapid.SampledFrom(links).Draw(t, "link"),
+			Visitor: rapid.SampledFrom([]string{"a", "b"}).Draw(t, "visitor"), At: noon,
 		}}})
 	}
 	return log
 }
 
-// followHeld delivers what comes after the checkpoint as a subscriber that holds it back does, again after each failure, and
-// returns the last one where that comes to no end.
+// followHeld delivers what comes after the checkpoint as a subscriber that holds it back does,
+// again after each failure, and returns the last one where that comes to no end.
 func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	var err error
 	for range 5 {
@@ -46,7 +47,10 @@ func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log [
 		if from, err = p.Checkpoint(ctx); err != nil {
 			return err
 		}
-		if err = deliverHeld(ctx, p, slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(from) })); err == nil {
+		if err = deliverHeld(
+			ctx, p,
+			slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool { return !r.Position.After(from) }),
+		); err == nil {
 			return nil
 		}
 	}
@@ -64,8 +68,8 @@ func deliverHeld(ctx context.Context, p *projector.Projector, log []eventstore.R
 	return nil
 }
 
-// TestHeldFailure has an event among those that are held back that can't be applied. It is found, what precedes it is applied,
-// and where it may be parked, so is what follows.
+// TestHeldFailure has an event among those that are held back that can't be applied. It is found,
+// what precedes it is applied, and where it may be parked, so is what follows.
 func TestHeldFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -90,7 +94,8 @@ func TestHeldFailure(t *testing.T) {
 			}
 		})
 		err := w.followHeld(ctx, p, log)
-		if failed, ok := errors.AsType[*projection.EventError](err); !park && (!ok || failed.Position != log[poison].Position) || park && err != nil {
+		if failed, ok := errors.AsType[*projection.EventError](err); !park && (!ok ||
+			failed.Position != log[poison].Position) || park && err != nil {
 			t.Fatalf("failed with %v, want event %d, at %s, to be parked: %t", err, poison, log[poison].Position, park)
 		}
 		if got := w.dump(ctx, t); got != want {
@@ -129,7 +134,9 @@ func TestDemand(t *testing.T) {
 		position := w.click("a", link, "v")
 		for _, name := range []string{Links, Dimensions} {
 			stop := repeatedly(t, func(ctx context.Context) error { // nobody may listen yet
-				_, err := db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position)).Exec(ctx)
+				_, err := db.NewRaw(
+					"SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position),
+				).Exec(ctx)
 				return err
 			})
 			progress.wait(t, position, name)
@@ -172,8 +179,8 @@ func (h *heldFold) Write(s *sqlbatch.Batch) []string {
 // mostHeldRows is how many rows a projector holds before it writes them.
 const mostHeldRows = 50_000
 
-// TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and drops what was held by
-// then.
+// TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and
+// drops what was held by then.
 func TestHeldIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)

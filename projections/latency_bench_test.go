@@ -24,20 +24,24 @@ type reachedAt struct {
 	at       time.Time
 }
 
-// BenchmarkLive measures the time from when a link was due to be created until its row is visible, and as a control until
-// its event is durable, while links are created at a fixed rate.
+// BenchmarkLive measures the time from when a link was due to be created until its row is visible,
+// and as a control until its event is durable, while links are created at a fixed rate.
 func BenchmarkLive(b *testing.B) {
 	db, store := openDatabase(b), eventstoretest.New(b)
 	var mu sync.Mutex
 	var visible []reachedAt
 	caughtUp := newProgressLog()
-	runOnly(b, Links, engine.Config{DB: db, Store: store, OnCommit: func(projection string, position uint64, changed []string) {
+	runOnly(b, Links, engine.Config{DB: db, Store: store, OnCommit: func(
+		projection string, position uint64, changed []string,
+	) {
 		mu.Lock()
 		visible = append(visible, reachedAt{position, time.Now()})
 		mu.Unlock()
 		caughtUp.advance(projection, position, changed)
 	}})
-	caughtUp.wait(b, newWriter(b, store).append(events.StreamURL+uuid.NewString(), events.ClaimAbandoned{At: noon}), Links)
+	caughtUp.wait(
+		b, newWriter(b, store).append(events.StreamURL+uuid.NewString(), events.ClaimAbandoned{At: noon}), Links,
+	)
 	n := max(b.N, 2*writesPerSecond)
 	durable, due := make([]reachedAt, n), make([]time.Time, n)
 	var writes sync.WaitGroup
@@ -56,7 +60,9 @@ func BenchmarkLive(b *testing.B) {
 	defer mu.Unlock()
 	toDurable, toVisible := make([]time.Duration, n), make([]time.Duration, n)
 	for i, d := range durable {
-		at, _ := slices.BinarySearchFunc(visible, d.position, func(v reachedAt, p uint64) int { return cmp.Compare(v.position, p) })
+		at, _ := slices.BinarySearchFunc(
+			visible, d.position, func(v reachedAt, p uint64) int { return cmp.Compare(v.position, p) },
+		)
 		toDurable[i], toVisible[i] = d.at.Sub(due[i]), visible[at].at.Sub(due[i])
 	}
 	for unit, took := range map[string][]time.Duration{"durable": toDurable, "visible": toVisible} {
@@ -71,7 +77,8 @@ func createLink(b *testing.B, store *eventstore.Store) reachedAt {
 	appended, err := store.Append(b.Context(), eventstore.Write{
 		Stream: events.StreamURL + id, Expected: eventstore.NoStream, Command: uuid.New(),
 		Events: []events.Event{events.URLCreated{
-			URLID: id, Account: uuid.NewString(), Hash: id[24:], LongURL: "https://example.com/some/path?with=query", At: noon,
+			URLID: id, Account: uuid.NewString(), Hash: id[24:], LongURL: "https://example.com/some/path?with=query",
+			At: noon,
 		}},
 	})
 	if err != nil {

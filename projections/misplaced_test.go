@@ -11,8 +11,9 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// TestMisplacedCheckpoint moves the checkpoint of a projection to where the log has no event, as after the restore of an
-// older backup: it is reported with what to do, the others go on, and that mends it.
+// TestMisplacedCheckpoint moves the checkpoint of a projection to where the log has no event, as
+// after the restore of an older backup: it is reported with what to do, the others go on, and that
+// mends it.
 func TestMisplacedCheckpoint(t *testing.T) {
 	t.Parallel()
 	for place, moved := range map[string]int{"inside an event": -1, "behind the end": 1 << 20} {
@@ -44,7 +45,8 @@ func TestMisplacedCheckpoint(t *testing.T) {
 				}
 				for _, o := range overviews {
 					misplaced := o.Name == Links
-					if misplaced != (o.State == status.Misplaced) || misplaced != strings.Contains(o.LastError, "projections rebuild") {
+					if misplaced != (o.State == status.Misplaced) ||
+						misplaced != strings.Contains(o.LastError, "projections rebuild") {
 						t.Errorf("overview %+v", o)
 					}
 				}
@@ -54,7 +56,9 @@ func TestMisplacedCheckpoint(t *testing.T) {
 				if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n != 3 {
 					t.Errorf("%d links after the rebuild", n)
 				}
-				if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE serving AND commit_pos > ?", at); n != 0 {
+				if n := count(
+					t, db, "SELECT count(*) FROM linkledger.generations WHERE serving AND commit_pos > ?", at,
+				); n != 0 {
 					t.Errorf("%d checkpoints are behind the end of the log", n)
 				}
 			})

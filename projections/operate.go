@@ -15,8 +15,8 @@ import (
 // pollInterval is how often a wait looks whether it is over.
 const pollInterval = 250 * time.Millisecond
 
-// Pause keeps a projection where it is until Resume. When it has returned, no batch of the projection is applied any
-// more, whichever process has it under way.
+// Pause keeps a projection where it is until Resume. When it has returned, no batch of the
+// projection is applied any more, whichever process has it under way.
 func Pause(ctx context.Context, db *readmodel.DB, name string) error {
 	return operate(ctx, db, name, `UPDATE linkledger.generations
 		SET paused = true, owner = '', epoch = epoch + 1, lease_until = 'epoch', rate = 0 WHERE name = ? AND NOT paused`)
@@ -24,11 +24,19 @@ func Pause(ctx context.Context, db *readmodel.DB, name string) error {
 
 // Resume ends a pause, and has a stopped projection try again at once.
 func Resume(ctx context.Context, db *readmodel.DB, name string) error {
-	return operate(ctx, db, name, "UPDATE linkledger.generations SET paused = false, resumptions = resumptions + 1 WHERE name = ?")
+	return operate(
+		ctx, db, name,
+		"UPDATE linkledger.generations SET paused = false, resumptions = resumptions + 1 WHERE "+
+			"name = ?",
+	)
 }
 
-// Await waits until what readers see of a projection has all its events up to a position of the log.
-func Await(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, to eventstore.Position) error {
+// Await waits until what readers see of a projection has all its events up to a position of the
+// log.
+func Await(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
+	to eventstore.Position,
+) error {
 	p, err := all().Named(name)
 	if err != nil {
 		return err

@@ -51,7 +51,9 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 			_, err = w.db.NewRaw("DELETE FROM ?.?", bun.Ident(schema), bun.Ident(tables[i])).Exec(ctx)
 		}
 		if err == nil {
-			_, err = w.db.NewRaw("UPDATE linkledger.generations SET commit_pos = 0, prepare_pos = 0 WHERE name = ?", name).Exec(ctx)
+			_, err = w.db.NewRaw(
+				"UPDATE linkledger.generations SET commit_pos = 0, prepare_pos = 0 WHERE name = ?", name,
+			).Exec(ctx)
 		}
 		if err != nil {
 			t.Fatalf("empty %s: %v", name, err)
@@ -122,7 +124,8 @@ func (p *pastLog) until(at time.Time) []eventstore.Recorded {
 	return log
 }
 
-// TestPast draws histories: what is told of a moment is what the read models said when the log ended there.
+// TestPast draws histories: what is told of a moment is what the read models said when the log
+// ended there.
 func TestPast(t *testing.T) {
 	t.Parallel()
 	past, then := newLibrary(t), newLibrary(t)
@@ -135,14 +138,17 @@ func TestPast(t *testing.T) {
 		if !p.moments[event].IsZero() {
 			at = p.moments[event]
 		}
-		at = at.Add(-rapid.SampledFrom([]time.Duration{0, 1, time.Microsecond, time.Hour, -1, -time.Hour}).Draw(t, "before"))
+		at = at.Add(
+			-rapid.SampledFrom([]time.Duration{0, 1, time.Microsecond, time.Hour, -1, -time.Hour}).Draw(t, "before"),
+		)
 		then.fill(ctx, t, p.until(at))
 		for _, a := range p.accounts {
 			samePast(ctx, t, a, past.q, at, then.q)
 			for range 5 {
 				list := p.drawList(t, a)
 				sameList(ctx, t, list, past.lists, at, then.lists, func(l queries.Link) queries.Link {
-					l.TotalClicks, l.UniqueClicks, l.LastVisit, l.Visited = 0, 0, nil, false // httpapi.TestPastClicks has them
+					// httpapi.TestPastClicks has them
+					l.TotalClicks, l.UniqueClicks, l.LastVisit, l.Visited = 0, 0, nil, false
 					return l
 				})
 				end := time.Date(2200, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -182,9 +188,14 @@ func mustDecode(t *rapid.T, r eventstore.Recorded) events.Event {
 func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) linklist.Query {
 	list := linklist.Query{
 		Account: a.id, Reverse: rapid.Bool().Draw(t, "reverse"),
-		Order:  rapid.SampledFrom([]linklist.Order{linklist.NewestFirst, linklist.ModifiedFirst, linklist.ByHash}).Draw(t, "order"),
-		Offset: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "offset"), Limit: rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "limit"),
-		Search: rapid.SampledFrom([]string{"", "", "l", "PLAIN", "h1", `\`, "%", "GRÜSSE", "üß", "k\nb", "世"}).Draw(t, "search"),
+		Order: rapid.SampledFrom([]linklist.Order{linklist.NewestFirst, linklist.ModifiedFirst, linklist.ByHash}).Draw(
+			t, "order",
+		),
+		Offset: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "offset"),
+		Limit:  rapid.SampledFrom([]int{1, 2, 100}).Draw(t, "limit"),
+		Search: rapid.SampledFrom([]string{"", "", "l", "PLAIN", "h1", `\`, "%", "GRÜSSE", "üß", "k\nb", "世"}).Draw(
+			t, "search",
+		),
 	}
 	if hashes := p.hashes(); len(hashes) > 0 && rapid.IntRange(0, 3).Draw(t, "hashes") == 0 {
 		list.Hashes = rapid.SliceOfN(rapid.SampledFrom(hashes), 1, 4).Draw(t, "hash")
@@ -200,7 +211,8 @@ func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) linklist.Query {
 	return list
 }
 
-// sameList compares a list of a moment with the one that was one then, as far as keep keeps of its links.
+// sameList compares a list of a moment with the one that was one then, as far as keep keeps of its
+// links.
 func sameList(
 	ctx context.Context, t *rapid.T, list linklist.Query, past *linklist.Reader, at time.Time, then *linklist.Reader,
 	keep func(queries.Link) queries.Link,
@@ -223,7 +235,9 @@ func sameList(
 	}
 }
 
-func sameLink(ctx context.Context, t *rapid.T, account uuid.UUID, hash string, past *queries.DB, at time.Time, then *queries.DB) {
+func sameLink(
+	ctx context.Context, t *rapid.T, account uuid.UUID, hash string, past *queries.DB, at time.Time, then *queries.DB,
+) {
 	t.Helper()
 	want, wrong := then.LinkByHash(ctx, account, hash)
 	got, err := past.LinkAt(ctx, account, hash, at)

@@ -27,7 +27,9 @@ func TestPrepareAtOnce(t *testing.T) {
 	if err := errors.Join(outcomes...); err != nil {
 		t.Fatal(err)
 	}
-	if n := count(t, dbs[0], "SELECT count(*) FROM linkledger.generations WHERE generation = 1 AND serving AND commit_pos = 0"); n != int64(len(Names())) {
+	if n := count(
+		t, dbs[0], "SELECT count(*) FROM linkledger.generations WHERE generation = 1 AND serving AND commit_pos = 0",
+	); n != int64(len(Names())) {
 		t.Errorf("%d projections", n)
 	}
 	tables := count(t, dbs[0], `SELECT count(*) FROM pg_tables WHERE schemaname LIKE '%\_g1'`)

@@ -34,15 +34,17 @@ const (
 // all returns the projections of this program.
 func all() projection.Set {
 	return projection.Set{
-		links.Projection(), tags.Projection(), accounts.Projection(), dimensions.Projection(), tree.Projection(), history.Projection(),
+		links.Projection(), tags.Projection(), accounts.Projection(), dimensions.Projection(),
+		tree.Projection(), history.Projection(),
 	}
 }
 
 // Names returns the names of all projections.
 func Names() []string { return all().Names() }
 
-// Prepare creates what is missing in the database: the control schema, and for each projection its tables, views and
-// checkpoint. It changes nothing that is there, and several processes may call it at once.
+// Prepare creates what is missing in the database: the control schema, and for each projection its
+// tables, views and checkpoint. It changes nothing that is there, and several processes may call it
+// at once.
 func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
@@ -50,9 +52,11 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 // Run keeps the projections up to date until ctx ends, as engine.Run does.
 func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, all(), cfg) }
 
-// Rebuild builds the next generation of projections beside the ones that serve, as rebuild.Run does. It refuses the log of
-// another database with ErrOtherLog.
-func Rebuild(ctx context.Context, cfg engine.Config, names []string, tell func([]status.Progress)) error {
+// Rebuild builds the next generation of projections beside the ones that serve, as rebuild.Run
+// does. It refuses the log of another database with ErrOtherLog.
+func Rebuild(
+	ctx context.Context, cfg engine.Config, names []string, tell func([]status.Progress),
+) error {
 	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
@@ -60,7 +64,9 @@ func Rebuild(ctx context.Context, cfg engine.Config, names []string, tell func([
 }
 
 // Rollback has readers see the generation again that served before, as rebuild.Rollback does.
-func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string) (int, error) {
+func Rollback(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
+) (int, error) {
 	p, err := all().Named(name)
 	if err != nil {
 		return 0, err
@@ -76,13 +82,17 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	return rebuild.Prune(ctx, db, name)
 }
 
-// AwaitShape waits until readers see tables of this program's shape. Until then another version serves, or none.
+// AwaitShape waits until readers see tables of this program's shape. Until then another version
+// serves, or none.
 func AwaitShape(ctx context.Context, db *readmodel.DB) error {
 	return rebuild.AwaitShapes(ctx, db, Names())
 }
 
 // Verify compares a projection with a replay of the log, as verify.Run does.
-func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string, tell func([]status.Progress)) (verify.Result, error) {
+func Verify(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
+	tell func([]status.Progress),
+) (verify.Result, error) {
 	p, err := all().Named(name)
 	if err != nil {
 		return verify.Result{}, err
@@ -90,8 +100,11 @@ func Verify(ctx context.Context, db *readmodel.DB, store *eventstore.Store, name
 	return verify.Run(ctx, db, store, p, tell)
 }
 
-// DeadLetters lists the events that a projection has set aside, all projections if the name is empty, oldest first.
-func DeadLetters(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
+// DeadLetters lists the events that a projection has set aside, all projections if the name is
+// empty, oldest first.
+func DeadLetters(
+	ctx context.Context, db *readmodel.DB, name string,
+) ([]readmodel.DeadLetter, error) {
 	return deadletter.List(ctx, db, name)
 }
 
@@ -112,8 +125,11 @@ func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream stri
 	return deadletter.Discard(ctx, db, name, stream)
 }
 
-// Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
-func Overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]status.Overview, error) {
+// Overviews tells how all projections are doing, by the tables of the database and the event
+// store's own log.
+func Overviews(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+) ([]status.Overview, error) {
 	return status.Overviews(ctx, all(), db, store)
 }
 

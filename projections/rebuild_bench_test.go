@@ -18,10 +18,12 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-var rebuildEvents = flag.Int("rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from")
+var rebuildEvents = flag.Int(
+	"rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from",
+)
 
-// fillLinks appends n events: links that are created, so many in ten of all events, and edits of links from long before.
-// It returns where the last one lies.
+// fillLinks appends n events: links that are created, so many in ten of all events, and edits of
+// links from long before. It returns where the last one lies.
 func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last uint64) {
 	b.Helper()
 	const writers = 64
@@ -45,7 +47,8 @@ func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last ui
 					write.Stream = events.StreamURL + id
 					write.Events = []events.Event{events.URLCreated{
 						URLID: id, Account: account.String(), Hash: id[24:31], At: noon,
-						LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", i), Note: "a note",
+						LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", i),
+						Note:    "a note",
 					}}
 				}
 				if _, err := store.Append(b.Context(), write); err != nil {
@@ -65,9 +68,10 @@ func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last ui
 	return head.Commit
 }
 
-// BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve, and takes turns with
-// bare subscriptions to the same events, by the official client and by the Subscriber. The memory is what it takes beyond
-// that of the filled event store, whose reading is in it.
+// BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve,
+// and takes turns with bare subscriptions to the same events, by the official client and by the
+// Subscriber. The memory is what it takes beyond that of the filled event store, whose reading is
+// in it.
 func BenchmarkRebuild(b *testing.B) {
 	for _, creations := range []int{2, 9} {
 		b.Run(fmt.Sprintf("creations=%d0%%", creations), func(b *testing.B) { benchmarkRebuild(b, creations) })
@@ -85,7 +89,9 @@ func benchmarkRebuild(b *testing.B, creations int) {
 		debug.FreeOSMemory()
 		before := memoryInUse()
 		start, caughtUp := time.Now(), time.Duration(0)
-		err := Rebuild(b.Context(), engine.Config{DB: db, Store: store}, []string{Links}, func(progress []status.Progress) {
+		err := Rebuild(b.Context(), engine.Config{
+			DB: db, Store: store,
+		}, []string{Links}, func(progress []status.Progress) {
 			memory = max(memory, memoryInUse()-min(before, memoryInUse()))
 			if caughtUp == 0 && progress[0].Position >= last {
 				caughtUp = time.Since(start)

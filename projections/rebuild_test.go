@@ -30,8 +30,8 @@ func rebuildAndWait(t *testing.T, db *readmodel.DB, store *eventstore.Store, pro
 	}
 }
 
-// TestRebuildUnderLoad rebuilds while links are created, edited and clicked and others read: a reader never misses what
-// it knows to be there, and in the end the generations are alike.
+// TestRebuildUnderLoad rebuilds while links are created, edited and clicked and others read: a
+// reader never misses what it knows to be there, and in the end the generations are alike.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -51,7 +51,8 @@ func TestRebuildUnderLoad(t *testing.T) {
 			id, at := w.link(account, fmt.Sprint("during", written))
 			at = max(at, w.click("n", id, "v"))
 			progress.wait(t, at, Links)
-			if n := count(t, db, "SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats ON url_id = id WHERE hash = ?",
+			if n := count(t, db, "SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats ON url_id = id "+
+				"WHERE hash = ?",
 				fmt.Sprint("during", written)); n != 1 {
 				t.Errorf("link %d was there and is not", written)
 				return
@@ -69,7 +70,8 @@ func TestRebuildUnderLoad(t *testing.T) {
 	load.Wait()
 	progress.wait(t, last, Links)
 	ctx = withPatience(t)
-	for ctx.Err() == nil && count(t, db, "SELECT count(DISTINCT commit_pos) FROM linkledger.generations WHERE name = 'links'") > 1 {
+	for ctx.Err() == nil &&
+		count(t, db, "SELECT count(DISTINCT commit_pos) FROM linkledger.generations WHERE name = 'links'") > 1 {
 		<-time.After(time.Millisecond)
 	}
 	want := dumpSchema(ctx, t, db, "links_g1")
@@ -87,7 +89,8 @@ func TestRebuildUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRollbackAndPrune goes back to the generation before, which has been kept up to date, and forward again by building.
+// TestRollbackAndPrune goes back to the generation before, which has been kept up to date, and
+// forward again by building.
 func TestRollbackAndPrune(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -120,10 +123,13 @@ func TestRollbackAndPrune(t *testing.T) {
 	w.append("tags-"+account.String(), tagCreated(account))
 	short, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	if _, err := db.NewRaw("UPDATE linkledger.generations SET commit_pos = commit_pos + 1000 WHERE name = 'tags' AND serving").Exec(ctx); err != nil {
+	if _, err := db.NewRaw(
+		"UPDATE linkledger.generations SET commit_pos = commit_pos + 1000 WHERE name = 'tags' AND serving",
+	).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if g, err := Rollback(short, db, store, Tags); !errors.Is(err, rebuild.ErrBehind) && !errors.Is(err, context.DeadlineExceeded) {
+	if g, err := Rollback(short, db, store, Tags); !errors.Is(err, rebuild.ErrBehind) &&
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("rolled back to generation %d, which nobody keeps: %v", g, err)
 	}
 }
@@ -140,11 +146,14 @@ func TestInterruptedRebuild(t *testing.T) {
 	ctx, cancel := context.WithCancel(withPatience(t))
 	defer cancel()
 	cfg := engine.Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
-	if err := Rebuild(ctx, cfg, []string{Links}, func([]status.Progress) { cancel() }); err != nil && !errors.Is(err, context.Canceled) {
+	if err := Rebuild(ctx, cfg, []string{Links}, func([]status.Progress) { cancel() }); err != nil &&
+		!errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	rebuildAndWait(t, db, store, newProgressLog(), Links)
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'links' AND generation = 2 AND serving"); n != 1 {
+	if n := count(
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'links' AND generation = 2 AND serving",
+	); n != 1 {
 		t.Error("the second rebuild did not end what the first one began")
 	}
 	if n := count(t, db, "SELECT created FROM linkledger.link_tallies"); n != 300 {
@@ -158,11 +167,16 @@ func TestPoisonStopsARebuild(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
 	w.append("tags-x", tagCreated(w.account()))
-	err := Rebuild(withPatience(t), engine.Config{DB: db, Store: store, Policy: projector.Park}, []string{Tags}, func([]status.Progress) {})
+	err := Rebuild(
+		withPatience(t), engine.Config{DB: db, Store: store, Policy: projector.Park}, []string{Tags},
+		func([]status.Progress) {},
+	)
 	if err == nil || !strings.Contains(err.Error(), "has stopped") || !strings.Contains(err.Error(), "tags-x") {
 		t.Errorf("the rebuild ended with: %v", err)
 	}
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND serving AND generation = 1"); n != 1 {
+	if n := count(
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND serving AND generation = 1",
+	); n != 1 {
 		t.Error("another generation serves")
 	}
 	if n, err := Prune(withPatience(t), db, Tags); n != 1 || err != nil {
@@ -170,8 +184,8 @@ func TestPoisonStopsARebuild(t *testing.T) {
 	}
 }
 
-// TestAnotherShape starts this program beside one whose tables have another shape: that one goes on with its own, this
-// one builds its own and takes over; then neither touches what is the other's.
+// TestAnotherShape starts this program beside one whose tables have another shape: that one goes on
+// with its own, this one builds its own and takes over; then neither touches what is the other's.
 func TestAnotherShape(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -187,7 +201,9 @@ func TestAnotherShape(t *testing.T) {
 	}
 	account := w.account()
 	at := w.append("tags-"+account.String(), tagCreated(account))
-	if err := Rebuild(ctx, engine.Config{DB: db, Store: store}, []string{Tags}, nil); !errors.Is(err, generation.ErrOtherShape) {
+	if err := Rebuild(
+		ctx, engine.Config{DB: db, Store: store}, []string{Tags}, nil,
+	); !errors.Is(err, generation.ErrOtherShape) {
 		t.Errorf("rebuilding for another version: %v", err)
 	}
 	if err := Prepare(ctx, db); err != nil {
@@ -202,7 +218,9 @@ func TestAnotherShape(t *testing.T) {
 	if n := count(t, db, "SELECT count(*) FROM linkledger.tags WHERE created_at IS NOT NULL"); n != 1 {
 		t.Errorf("%d tags in the new shape, want 1 up to %d", n, at)
 	}
-	if n := count(t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND generation = 1 AND commit_pos = 0"); n != 1 {
+	if n := count(
+		t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND generation = 1 AND commit_pos = 0",
+	); n != 1 {
 		t.Error("this program wrote into tables of another shape")
 	}
 }
@@ -228,7 +246,14 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	defer func() { _ = db.Close() }()
 	most, samples := int64(0), 0
 	err = Rebuild(withPatience(t), engine.Config{DB: db, Store: store, BatchSize: 1}, Names(), func([]status.Progress) {
-		most = max(most, count(t, watching, "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rebuild' AND datname = current_database()"))
+		most = max(
+			most,
+			count(
+				t, watching,
+				"SELECT count(*) FROM pg_stat_activity WHERE application_name = 'rebuild' AND datname = "+
+					"current_database()",
+			),
+		)
 		samples++
 	})
 	if err != nil {
@@ -240,7 +265,9 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	if n := db.Pool.Config().MaxConns + db.Writers.Config().MaxConns; n != pooled {
 		t.Errorf("the pools have %d connections, want %d", n, pooled)
 	}
-	if n := count(t, watching, "SELECT count(*) FROM linkledger.generations WHERE serving AND generation = 2"); n != int64(len(Names())) {
+	if n := count(
+		t, watching, "SELECT count(*) FROM linkledger.generations WHERE serving AND generation = 2",
+	); n != int64(len(Names())) {
 		t.Errorf("%d projections were rebuilt", n)
 	}
 }

@@ -12,12 +12,15 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// A visitor who is known under two keys is one, also when a reset of the stats between his visits is undone.
+// A visitor who is known under two keys is one, also when a reset of the stats between his visits
+// is undone.
 func TestRotationAcrossAReset(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
-	former, both, present := events.Click{Visitor: "old"}, events.Click{Visitor: "new", Former: "old"}, events.Click{Visitor: "new"}
+	former, both, present := events.Click{
+		Visitor: "old",
+	}, events.Click{Visitor: "new", Former: "old"}, events.Click{Visitor: "new"}
 	for name, test := range map[string]struct { //nolint:paralleltest // one after the other, in one database
 		before, after []events.Click
 		unique        int64
@@ -31,12 +34,16 @@ func TestRotationAcrossAReset(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			link := uuid.NewString()
 			stream := events.StreamURL + link
-			log := record(nil, stream, 0, events.URLCreated{URLID: link, Account: uuid.NewString(), Hash: "h", At: noon})
+			log := record(
+				nil, stream, 0, events.URLCreated{URLID: link, Account: uuid.NewString(), Hash: "h", At: noon},
+			)
 			var clicks eventstore.Revision
 			visit := func(visits []events.Click, at time.Time) {
 				for _, click := range visits {
 					click.URLID, click.At = link, at
-					log = record(log, events.StreamClicks+"a", clicks, events.ClicksRecorded{Clicks: []events.Click{click}})
+					log = record(
+						log, events.StreamClicks+"a", clicks, events.ClicksRecorded{Clicks: []events.Click{click}},
+					)
 					clicks++
 				}
 			}
@@ -49,7 +56,9 @@ func TestRotationAcrossAReset(t *testing.T) {
 				mustHandle(ctx, t, p, log[i:i+1])
 			}
 			schema := bun.Ident(readmodel.GenerationSchema(Links, w.generation))
-			for _, question := range []string{"SELECT unique_clicks FROM ?.link_stats", "SELECT sum(unique_clicks)::bigint FROM ?.link_days"} {
+			for _, question := range []string{
+				"SELECT unique_clicks FROM ?.link_stats", "SELECT sum(unique_clicks)::bigint FROM ?.link_days",
+			} {
 				if n := count(t, w.db, question, schema); n != test.unique {
 					t.Errorf("%s: %d, want %d", question, n, test.unique)
 				}

@@ -22,7 +22,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// run starts the projections and returns what stops them; the test stops them at its end in any case.
+// run starts the projections and returns what stops them; the test stops them at its end in any
+// case.
 func run(t testing.TB, cfg engine.Config) (stop func()) {
 	t.Helper()
 	return start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
@@ -83,7 +84,9 @@ func (w *writer) append(stream string, es ...events.Event) uint64 {
 
 func (w *writer) account() uuid.UUID {
 	id := uuid.New()
-	w.append(events.StreamAccount+id.String(), events.AccountOpened{Account: id.String(), Username: id.String(), At: noon})
+	w.append(
+		events.StreamAccount+id.String(), events.AccountOpened{Account: id.String(), Username: id.String(), At: noon},
+	)
 	return id
 }
 
@@ -123,7 +126,10 @@ func TestRunFollowsTheLog(t *testing.T) {
 	w.append(url, events.URLRenamed{From: "first", To: "second", At: noon})
 	tag := uuid.New().String()
 	planned := w.append(events.StreamAccount+account.String(), events.PlanChanged{Plan: "pro", At: noon})
-	tagged := w.append(events.StreamTags+account.String(), events.TagCreated{TagID: tag, Account: account.String(), Label: "news", At: noon})
+	tagged := w.append(
+		events.StreamTags+account.String(),
+		events.TagCreated{TagID: tag, Account: account.String(), Label: "news", At: noon},
+	)
 	w.append(url, events.URLTagged{Tags: []string{tag}, At: noon})
 	w.click("a", link, "v1")
 	w.click("a", link, "v1")
@@ -201,7 +207,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// TestCheckpointPassesForeignEvents sees the checkpoint move over events that the projection does not follow.
+// TestCheckpointPassesForeignEvents sees the checkpoint move over events that the projection does
+// not follow.
 func TestCheckpointPassesForeignEvents(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -226,7 +233,12 @@ func TestInterruption(t *testing.T) {
 	}
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &status.Registry{}
-	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board, Lease: generation.DefaultLease / 20})
+	run(
+		t,
+		engine.Config{
+			DB: db, Store: store, OnCommit: progress.advance, Registry: board, Lease: generation.DefaultLease / 20,
+		},
+	)
 	awaitStatus(t, board, func(s status.Status) bool { return errors.Is(s.Err, generation.ErrNotPrepared) })
 	if err := Prepare(withPatience(t), db); err != nil {
 		t.Fatal(err)
@@ -246,7 +258,8 @@ func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) 
 	ctx := withPatience(t)
 	for {
 		statuses := board.All()
-		if len(statuses) >= len(all()) && !slices.ContainsFunc(statuses, func(s status.Status) bool { return !says(s) }) {
+		if len(statuses) >= len(all()) &&
+			!slices.ContainsFunc(statuses, func(s status.Status) bool { return !says(s) }) {
 			return
 		}
 		select {

@@ -23,7 +23,8 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	errDone := errors.New("done") // everything is as it was
 	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		names := struct{ Schema bun.Ident }{bun.Ident(schema)}
-		if _, err := tx.NewRaw("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE bit_count(bits) > 0",
+		if _, err := tx.NewRaw("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE "+
+			"bit_count(bits) > 0",
 			names).Exec(ctx); err != nil {
 			return err
 		}
@@ -43,7 +44,8 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 				GROUP BY account_id, created
 				HAVING count(*) <> created OR count(DISTINCT number) <> created OR max(number) <> created - 1 UNION ALL
 			SELECT 'counters of ' || id FROM ?schema.links AS l LEFT JOIN ?schema.link_stats AS s ON s.url_id = id
-				WHERE (s.account_id, s.number) IS DISTINCT FROM (l.account_id, l.number)`, names).Scan(ctx, &wrong); err != nil {
+				WHERE (s.account_id, s.number) IS DISTINCT FROM (l.account_id, l.number)`,
+			names).Scan(ctx, &wrong); err != nil {
 			return err
 		}
 		return errDone
@@ -53,12 +55,16 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	}
 }
 
-// TestClicksBeforeTheirLink has a link take over the clicks that were counted while it was set aside.
+// TestClicksBeforeTheirLink has a link take over the clicks that were counted while it was set
+// aside.
 func TestClicksBeforeTheirLink(t *testing.T) {
 	t.Parallel()
 	ctx, w := withPatience(t), newWorkshop(t, Links)
 	p, id := w.empty(ctx, t), uuid.NewString()
-	log := record(nil, events.StreamClicks+"x", 0, events.ClicksRecorded{Clicks: []events.Click{{URLID: id, Visitor: "v", At: noon}}})
+	log := record(
+		nil, events.StreamClicks+"x", 0,
+		events.ClicksRecorded{Clicks: []events.Click{{URLID: id, Visitor: "v", At: noon}}},
+	)
 	log = record(log, events.StreamURL+id, 0, events.URLCreated{
 		URLID: id, Account: uuid.NewString(), Hash: "late", LongURL: "https://example.com/", At: noon,
 	})
@@ -74,8 +80,8 @@ func TestClicksBeforeTheirLink(t *testing.T) {
 // manyCreated is from how many new links on their rows are copied.
 const manyCreated = 32
 
-// TestManyNewLinks has new links copied. One of them is deleted in the same batch, as is one of those before; their notes have
-// letters that PostgreSQL may write otherwise in lower case.
+// TestManyNewLinks has new links copied. One of them is deleted in the same batch, as is one of
+// those before; their notes have letters that PostgreSQL may write otherwise in lower case.
 func TestManyNewLinks(t *testing.T) {
 	t.Parallel()
 	ctx, w := withPatience(t), newWorkshop(t, Links)
@@ -87,7 +93,8 @@ func TestManyNewLinks(t *testing.T) {
 			urls = append(urls, uuid.NewString())
 			at := fmt.Sprint(len(urls))
 			log = record(log, events.StreamURL+urls[len(urls)-1], 0, events.URLCreated{
-				URLID: urls[len(urls)-1], Account: account, Hash: "h" + at, LongURL: "https://example.com/" + at, Note: "GRÜSSE " + at, At: noon,
+				URLID: urls[len(urls)-1], Account: account, Hash: "h" + at, LongURL: "https://example.com/" + at,
+				Note: "GRÜSSE " + at, At: noon,
 			})
 		}
 	}
@@ -103,7 +110,9 @@ func TestManyNewLinks(t *testing.T) {
 	if n := count(t, w.db, "SELECT count(*) FROM ?.links", bun.Ident(schema)); n != manyCreated+2 {
 		t.Errorf("%d links, want %d", n, manyCreated+2)
 	}
-	if n := count(t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema)); n != manyCreated {
+	if n := count(
+		t, w.db, "SELECT count(*) FROM ?.link_texts WHERE linkledger.utf8(text) LIKE '%grüsse%'", bun.Ident(schema),
+	); n != manyCreated {
 		t.Errorf("%d texts, want %d", n, manyCreated)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"linkledger/projections/engine"
 )
 
-// BenchmarkTree measures what keeping the tree takes of this process (the event store is in it) for each event, while links
-// are created as fast as it goes: it takes turns with the same without a tree.
+// BenchmarkTree measures what keeping the tree takes of this process (the event store is in it) for
+// each event, while links are created as fast as it goes: it takes turns with the same without a
+// tree.
 func BenchmarkTree(b *testing.B) {
 	const turn = 20_000
 	store := eventstoretest.New(b)
@@ -36,7 +37,9 @@ func BenchmarkTree(b *testing.B) {
 			b.Fatal(err)
 		}
 		progress, counting := newProgressLog(), false
-		stop := runOnly(b, Tree, engine.Config{DB: openDatabase(b), Store: store, OnCommit: progress.advance, OnBatch: func(_ string, _ int, took time.Duration, _ error) {
+		stop := runOnly(b, Tree, engine.Config{DB: openDatabase(
+			b,
+		), Store: store, OnCommit: progress.advance, OnBatch: func(_ string, _ int, took time.Duration, _ error) {
 			if counting {
 				applying, batches = applying+took, batches+1
 			}

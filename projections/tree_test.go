@@ -67,8 +67,10 @@ func TestTreeOfManyTiles(t *testing.T) {
 	for i := range 1<<(2*readmodel.TreeHeight) + 300 {
 		at := uint64(100 * (i + 1))
 		log = append(log, eventstore.Recorded{
-			ID: uuid.New(), Stream: events.StreamURL + "x", Revision: eventstore.Revision(i), Position: eventstore.Position{Commit: at, Prepare: at},
-			Type: "of.nobody.v1", Time: noon, Data: fmt.Appendf(nil, `{"n":%d}`, i), // no event that the program knows
+			ID: uuid.New(), Stream: events.StreamURL + "x", Revision: eventstore.Revision(i),
+			Position: eventstore.Position{Commit: at, Prepare: at},
+			// no event that the program knows
+			Type: "of.nobody.v1", Time: noon, Data: fmt.Appendf(nil, `{"n":%d}`, i),
 		})
 	}
 	for _, size := range []int{1, 255, 256, 257, 5000} {

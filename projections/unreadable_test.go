@@ -47,8 +47,8 @@ func intrusions() map[string]intrusion {
 	return all
 }
 
-// TestIntrusions has somebody else cut streams, or put into them what cannot be read. The projections go on for all others,
-// live and while they are built, and Verify agrees with them.
+// TestIntrusions has somebody else cut streams, or put into them what cannot be read. The
+// projections go on for all others, live and while they are built, and Verify agrees with them.
 func TestIntrusions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range intrusions() {
@@ -86,7 +86,8 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 	w.append(rotated, events.KeyRotated{KeyID: "k", KeyHash: "h", At: noon})
 	tc.do(t, server.URL(), rotated)
 	if tc.letters {
-		eventstoretest.Append(t, server.URL(), "url-\x00", events.TagCreated{}.EventType(), nil) // no stream of Linkledger
+		// no stream of Linkledger
+		eventstoretest.Append(t, server.URL(), "url-\x00", events.TagCreated{}.EventType(), nil)
 	}
 	_, after := w.link(account, "after")
 	last := w.append(events.StreamTags+w.account().String(), label())
@@ -116,7 +117,8 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 	}
 }
 
-// TestReadableLetters has an older version set aside what a newer one can read: the newer one applies it when it takes over.
+// TestReadableLetters has an older version set aside what a newer one can read: the newer one
+// applies it when it takes over.
 func TestReadableLetters(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -135,13 +137,20 @@ func TestReadableLetters(t *testing.T) {
 	if n := count(t, db, "SELECT count(*) FROM linkledger.dead_letters WHERE name = ?", Tags); n != 2 {
 		t.Fatalf("%d letters", n)
 	}
-	body := fmt.Sprintf(`{"tag_id":%q,"account":%q,"label":"first","at":"2026-11-21T10:00:00Z"}`, uuid.NewString(), account)
-	if _, err := db.NewRaw("UPDATE linkledger.dead_letters SET type = ?, data = ? WHERE name = ? AND type = 'tag.painted.v9'",
-		events.TagCreated{}.EventType(), []byte(body), Tags).Exec(t.Context()); err != nil { // as this version would know the type
+	body := fmt.Sprintf(
+		`{"tag_id":%q,"account":%q,"label":"first","at":"2026-11-21T10:00:00Z"}`, uuid.NewString(), account,
+	)
+	if _, err := db.NewRaw("UPDATE linkledger.dead_letters SET type = ?, data = ? WHERE name = ? AND type = "+
+		"'tag.painted.v9'",
+		// as this version would know the type
+		events.TagCreated{}.EventType(), []byte(body), Tags).Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
-	at = w.append(events.StreamTags+account.String(), events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "last", At: noon})
+	at = w.append(
+		events.StreamTags+account.String(),
+		events.TagCreated{TagID: uuid.NewString(), Account: account.String(), Label: "last", At: noon},
+	)
 	progress.wait(t, at, Tags)
 	if n := count(t, db, "SELECT count(*) FROM linkledger.tags"); n != 3 {
 		t.Errorf("%d tags", n)

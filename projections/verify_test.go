@@ -98,7 +98,8 @@ func (c column) otherwise() string {
 	return c.Name + " # 1" // a number, be it the greatest; anything else fails
 }
 
-// wrong are statements that each make one row of a table wrong in another way: missing, extra, or other in one column.
+// wrong are statements that each make one row of a table wrong in another way: missing, extra, or
+// other in one column.
 func wrong(columns []column) map[string]string {
 	statements := make(map[string]string)
 	names, values := make([]string, len(columns)), make([]string, len(columns))
@@ -108,15 +109,20 @@ func wrong(columns []column) map[string]string {
 			values[i] = c.otherwise()
 		}
 		if !c.Key {
-			statements["other "+c.Name] = fmt.Sprintf("UPDATE ?0 SET %s = %s WHERE ctid = (SELECT min(ctid) FROM ?0)", c.Name, c.otherwise())
+			statements["other "+c.Name] = fmt.Sprintf(
+				"UPDATE ?0 SET %s = %s WHERE ctid = (SELECT min(ctid) FROM ?0)", c.Name, c.otherwise(),
+			)
 		}
 	}
 	statements["missing"] = "DELETE FROM ?0 WHERE ctid = (SELECT max(ctid) FROM ?0)"
-	statements["extra"] = fmt.Sprintf("INSERT INTO ?0 (%s) SELECT %s FROM ?0 LIMIT 1", strings.Join(names, ", "), strings.Join(values, ", "))
+	statements["extra"] = fmt.Sprintf(
+		"INSERT INTO ?0 (%s) SELECT %s FROM ?0 LIMIT 1", strings.Join(names, ", "), strings.Join(values, ", "),
+	)
 	return statements
 }
 
-// TestVerifyFinds plants one wrong row in each table of each projection, in every way: it is found, it alone.
+// TestVerifyFinds plants one wrong row in each table of each projection, in every way: it is found,
+// it alone.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -141,10 +147,13 @@ func TestVerifyFinds(t *testing.T) {
 						t.Fatalf("%s of %s: %+v", kind, table, found)
 					}
 					d := found.Differences[0]
-					if d.Table != table || (d.Found == nil) != (kind == "missing") || (d.Replayed == nil) != (kind == "extra") || len(d.Key) == 0 {
+					if d.Table != table || (d.Found == nil) != (kind == "missing") ||
+						(d.Replayed == nil) != (kind == "extra") || len(d.Key) == 0 {
 						t.Errorf("%s of %s: key %s, found %s, replayed %s", kind, table, d.Key, d.Found, d.Replayed)
 					}
-					w.exec(ctx, t, "TRUNCATE ?0; INSERT INTO ?0 TABLE linkledger.sound; DROP TABLE linkledger.sound", at)
+					w.exec(
+						ctx, t, "TRUNCATE ?0; INSERT INTO ?0 TABLE linkledger.sound; DROP TABLE linkledger.sound", at,
+					)
 				}
 			}
 		})
@@ -180,7 +189,8 @@ func (w *workshop) exec(ctx context.Context, t *testing.T, statement string, arg
 	return n
 }
 
-// TestVerifySound draws histories: what was applied of them, in whatever batches, is as the log says.
+// TestVerifySound draws histories: what was applied of them, in whatever batches, is as the log
+// says.
 func TestVerifySound(t *testing.T) {
 	t.Parallel()
 	workshops := newWorkshops(t)
@@ -192,7 +202,8 @@ func TestVerifySound(t *testing.T) {
 		cut := rapid.IntRange(0, len(log)).Draw(t, "cut")
 		mustHandle(ctx, t, p, log[:cut])
 		mustHandle(ctx, t, p, log[cut:])
-		if found := w.verify(ctx, t, h.log); found.Different != 0 || len(found.Differences) != 0 || found.Events != int64(len(log)) {
+		if found := w.verify(ctx, t, h.log); found.Different != 0 || len(found.Differences) != 0 ||
+			found.Events != int64(len(log)) {
 			t.Fatalf("in sound tables: %+v", found)
 		}
 		w.drop(ctx, t)
@@ -217,13 +228,15 @@ func TestVerifyTellsHowMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	found := w.verify(ctx, t, log)
-	if found.Different != 2*mostDifferences || len(found.Differences) != mostDifferences || found.Rows != 2*mostDifferences ||
+	if found.Different != 2*mostDifferences || len(found.Differences) != mostDifferences ||
+		found.Rows != 2*mostDifferences ||
 		found.Events != 2*mostDifferences || found.Position != log[len(log)-1].Position {
 		t.Errorf("%d of %d differences are listed in %+v", len(found.Differences), found.Different, found)
 	}
 }
 
-// TestVerifyWhileServing verifies projections that go on, again and again, and leaves nothing behind.
+// TestVerifyWhileServing verifies projections that go on, again and again, and leaves nothing
+// behind.
 func TestVerifyWhileServing(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -263,7 +276,8 @@ func TestVerifyWhileServing(t *testing.T) {
 	noTemporaryTables(t, db)
 }
 
-// noTemporaryTables waits until PostgreSQL has removed the tables of the connections that have ended.
+// noTemporaryTables waits until PostgreSQL has removed the tables of the connections that have
+// ended.
 func noTemporaryTables(t *testing.T, db *readmodel.DB) {
 	t.Helper()
 	ctx := withPatience(t)
@@ -285,7 +299,9 @@ func TestVerifyInterrupted(t *testing.T) {
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links)
 	ctx, cancel := context.WithCancel(withPatience(t))
-	if _, err := Verify(ctx, db, store, Links, func([]status.Progress) { cancel() }); !errors.Is(err, context.Canceled) {
+	if _, err := Verify(
+		ctx, db, store, Links, func([]status.Progress) { cancel() },
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	noTemporaryTables(t, db)
@@ -304,7 +320,8 @@ func (l disturbedLog) ReadLog(
 	return l.logOf.ReadLog(ctx, behind, upTo, handle)
 }
 
-// TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried meanwhile.
+// TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried
+// meanwhile.
 func TestVerifyWithDeadLetters(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
@@ -326,7 +343,9 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 			t.Errorf("%d letters retried, %v", n, err)
 		}
 	})}
-	if _, err := verify.Run(ctx, w.db, disturbed, w.projection, func([]status.Progress) {}); !errors.Is(err, verify.ErrDisturbed) {
+	if _, err := verify.Run(
+		ctx, w.db, disturbed, w.projection, func([]status.Progress) {},
+	); !errors.Is(err, verify.ErrDisturbed) {
 		t.Errorf("letters were retried meanwhile: %v", err)
 	}
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 4 {
@@ -334,14 +353,18 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	}
 }
 
-// TestRetriedReset takes away a click that came after it: verify tells, and a rebuild has the order of the log.
+// TestRetriedReset takes away a click that came after it: verify tells, and a rebuild has the order
+// of the log.
 func TestRetriedReset(t *testing.T) {
 	t.Parallel()
 	ctx := withPatience(t)
 	w := newWorkshop(t, Links)
 	link := uuid.New().String()
 	click := events.ClicksRecorded{Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}}}
-	log := record(nil, events.StreamURL+link, 0, events.URLCreated{URLID: link, Account: uuid.New().String(), Hash: "h", At: noon})
+	log := record(
+		nil, events.StreamURL+link, 0,
+		events.URLCreated{URLID: link, Account: uuid.New().String(), Hash: "h", At: noon},
+	)
 	log = record(log, events.StreamClicks+"a", 0, click)
 	log = record(log, events.StreamURL+link, 1, events.URLStatsReset{At: noon})
 	log = record(log, events.StreamClicks+"a", 1, click)
@@ -355,7 +378,8 @@ func TestRetriedReset(t *testing.T) {
 	for _, d := range found.Differences {
 		tables[d.Table] = true
 	}
-	if found.Different != 5 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] || !tables["reset_days"] {
+	if found.Different != 5 || !tables["link_stats"] || !tables["link_days"] || !tables["visitors"] ||
+		!tables["reset_days"] {
 		t.Errorf("after the retry: %+v", found)
 	}
 	mustHandle(ctx, t, w.empty(ctx, t), log)
@@ -372,7 +396,9 @@ func TestVerifyRefusals(t *testing.T) {
 	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, projection.ErrUnknown) {
 		t.Errorf("unknown projection: %v", err)
 	}
-	if _, err := db.NewRaw("UPDATE linkledger.generations SET shape = 'older' WHERE name = 'tags'").Exec(ctx); err != nil {
+	if _, err := db.NewRaw("UPDATE linkledger.generations SET shape = 'older' WHERE name = 'tags'").Exec(
+		ctx,
+	); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Verify(ctx, db, store, Tags, tell); !errors.Is(err, generation.ErrOtherShape) {
@@ -386,7 +412,9 @@ func TestVerifyRefusals(t *testing.T) {
 	}
 	w := newWriter(t, store)
 	at := w.append(events.StreamAccount+uuid.New().String(), events.AccountDeactivated{At: noon})
-	if _, err := db.NewRaw("UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ? WHERE name = 'accounts'", at, at).Exec(ctx); err != nil {
+	if _, err := db.NewRaw(
+		"UPDATE linkledger.generations SET commit_pos = ?, prepare_pos = ? WHERE name = 'accounts'", at, at,
+	).Exec(ctx); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Verify(ctx, db, store, Accounts, tell)

@@ -15,34 +15,38 @@ import (
 
 // Account is who owns links.
 type Account struct {
-	ID             uuid.UUID `bun:"id"`
-	Username       string    `bun:"username"`
-	Plan           string    `bun:"plan"`
-	KeyID          string    `bun:"key_id"`
-	KeyHash        string    `bun:"key_hash"` // SHA-256 of the API key, hex
-	Active         bool      `bun:"active"`
-	ExpirationDate string    `bun:"expiration_date"` // YYYY-MM-DD, the last day of its use, UTC; empty: never
-	Erased         bool      `bun:"erased"`          // nobody uses it any more
+	ID       uuid.UUID `bun:"id"`
+	Username string    `bun:"username"`
+	Plan     string    `bun:"plan"`
+	KeyID    string    `bun:"key_id"`
+	KeyHash  string    `bun:"key_hash"` // SHA-256 of the API key, hex
+	Active   bool      `bun:"active"`
+	// YYYY-MM-DD, the last day of its use, UTC; empty: never
+	ExpirationDate string    `bun:"expiration_date"`
+	Erased         bool      `bun:"erased"` // nobody uses it any more
 	CreatedAt      time.Time `bun:"created_at"`
 }
 
 // Expired tells whether the last day of the account is over.
 func (a Account) Expired(now time.Time) bool { return over(a.ExpirationDate, now) }
 
-// AccountByUsername returns the account of that user name, which is compared exactly; else ErrNotFound.
+// AccountByUsername returns the account of that user name, which is compared exactly; else
+// ErrNotFound.
 func (q *DB) AccountByUsername(ctx context.Context, username string) (Account, error) {
 	if !Storable(username) {
 		return Account{}, failed("account by user name", ErrNotFound)
 	}
 	var account Account
-	if err := q.accounts().Where("username = ?", username).Limit(1).Scan(ctx, &account); err != nil {
+	if err := q.accounts().Where("username = ?", username).Limit(1).Scan(
+		ctx, &account,
+	); err != nil {
 		return Account{}, failed("account by user name", err)
 	}
 	return account, nil
 }
 
-// AccountsByUsername returns an account for each of the user names, without id where there is none. To PostgreSQL both are
-// the same work: a probe of the index, and a row.
+// AccountsByUsername returns an account for each of the user names, without id where there is none.
+// To PostgreSQL both are the same work: a probe of the index, and a row.
 func (q *DB) AccountsByUsername(ctx context.Context, usernames []string) ([]Account, error) {
 	var accounts []Account
 	err := q.db.NewRaw(`SELECT asked.username, found.* FROM unnest(?::text[]) AS asked (username) LEFT JOIN LATERAL (
@@ -63,13 +67,15 @@ func (q *DB) Accounts(ctx context.Context) ([]Account, error) {
 }
 
 func (q *DB) accounts() *bun.SelectQuery {
-	return q.db.NewSelect().ColumnExpr("id, username, plan, key_id, key_hash, active, erased, created_at").
+	return q.db.NewSelect().ColumnExpr(
+		"id, username, plan, key_id, key_hash, active, erased, created_at",
+	).
 		ColumnExpr("coalesce(to_char(expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		TableExpr("linkledger.accounts")
 }
 
-// AccountAt returns the account as it was at a past moment, without its key, and the counters that it had, in the month of
-// that moment; else ErrNotFound.
+// AccountAt returns the account as it was at a past moment, without its key, and the counters that
+// it had, in the month of that moment; else ErrNotFound.
 func (q *DB) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account, Counters, error) {
 	then := asof.At(at)
 	account := Account{ID: id}

@@ -15,7 +15,9 @@ func TestBatchLinks(t *testing.T) {
 	w := newWorld(t)
 	batch, other := uuid.New(), uuid.New()
 	for _, link := range []uuid.UUID{w.Full.ID, w.Deleted.ID, w.Foreign.ID} {
-		if _, err := w.DB.NewRaw("INSERT INTO linkledger.link_batches VALUES (?, ?)", batch, link).Exec(queriestest.WithPatience(t)); err != nil {
+		if _, err := w.DB.NewRaw("INSERT INTO linkledger.link_batches VALUES (?, ?)", batch, link).Exec(
+			queriestest.WithPatience(t),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,8 +30,8 @@ func failed(question string, err error) error {
 	return fmt.Errorf("%s: %w", question, err)
 }
 
-// Storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character and what is not UTF-8,
-// and a caller who sends that has asked for something that does not exist.
+// Storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character
+// and what is not UTF-8, and a caller who sends that has asked for something that does not exist.
 func Storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
 
 // over tells whether a day, YYYY-MM-DD, is over, UTC. The empty one never is.

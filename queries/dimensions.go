@@ -24,15 +24,18 @@ type DimensionValue struct {
 	Clicks    int64  `bun:"clicks"`
 }
 
-// Dimensions counts the clicks on a link by what they tell of their visitors, the most frequent values first and the other
-// ones last. The hash has to be that of a live link of the account, or else it is ErrNotFound.
+// Dimensions counts the clicks on a link by what they tell of their visitors, the most frequent
+// values first and the other ones last. The hash has to be that of a live link of the account, or
+// else it is ErrNotFound.
 func (q *DB) Dimensions(ctx context.Context, of DimensionsOf) ([]DimensionValue, error) {
 	if !Storable(of.Hash) {
 		return nil, failed("dimensions", ErrNotFound)
 	}
 	var id uuid.UUID
 	if err := q.db.NewSelect().TableExpr("linkledger.links").Column("id").
-		Where("hash = ? AND account_id = ?", of.Hash, of.Account).Where("deleted_at IS NULL").Limit(1).Scan(ctx, &id); err != nil {
+		Where("hash = ? AND account_id = ?", of.Hash, of.Account).Where("deleted_at IS NULL").Limit(
+		1,
+	).Scan(ctx, &id); err != nil {
 		return nil, failed("dimensions", err)
 	}
 	if of.To.IsZero() {
@@ -49,7 +52,8 @@ func (q *DB) Dimensions(ctx context.Context, of DimensionsOf) ([]DimensionValue,
 			FROM summed)
 		SELECT dimension, value, sum(clicks)::bigint AS clicks FROM placed GROUP BY dimension, value
 		ORDER BY dimension, value = ?4, clicks DESC, value`,
-		id, of.From.Format(time.DateOnly), of.To.Format(time.DateOnly), of.Limit, readmodel.OtherValues).Scan(ctx, &values)
+		id, of.From.Format(time.DateOnly), of.To.Format(time.DateOnly), of.Limit,
+		readmodel.OtherValues).Scan(ctx, &values)
 	if err != nil {
 		return nil, failed("dimensions", err)
 	}

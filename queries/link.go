@@ -11,28 +11,31 @@ import (
 
 // Link is a live link with its counters.
 type Link struct {
-	ID             uuid.UUID  `bun:"id"`
-	Account        uuid.UUID  `bun:"account_id"`
-	Hash           string     `bun:"hash"`
-	LongURL        string     `bun:"long_url"`
-	Note           string     `bun:"note"`
-	EmailStats     bool       `bun:"email_stats"`
-	Ping           bool       `bun:"ping"`
-	Protected      bool       `bun:"protected"`
-	Archived       bool       `bun:"archived"`
-	ExpirationDate string     `bun:"expiration_date"` // YYYY-MM-DD, the last day it works, UTC; empty: never expires
-	MaxClicks      int64      `bun:"max_clicks"`      // 0: no limit
-	Tags           []string   `bun:"tags,array"`      // labels, in the order they were attached
+	ID         uuid.UUID `bun:"id"`
+	Account    uuid.UUID `bun:"account_id"`
+	Hash       string    `bun:"hash"`
+	LongURL    string    `bun:"long_url"`
+	Note       string    `bun:"note"`
+	EmailStats bool      `bun:"email_stats"`
+	Ping       bool      `bun:"ping"`
+	Protected  bool      `bun:"protected"`
+	Archived   bool      `bun:"archived"`
+	// YYYY-MM-DD, the last day it works, UTC; empty: never expires
+	ExpirationDate string     `bun:"expiration_date"`
+	MaxClicks      int64      `bun:"max_clicks"` // 0: no limit
+	Tags           []string   `bun:"tags,array"` // labels, in the order they were attached
 	TotalClicks    int64      `bun:"total_clicks"`
 	UniqueClicks   int64      `bun:"unique_clicks"`
 	LastVisit      *time.Time `bun:"last_visit"` // UTC; nil: never visited
 	Visited        bool       `bun:"visited"`    // ever, also before a reset of the stats
 	CreatedAt      time.Time  `bun:"created_at"` // UTC
 	ModifiedAt     time.Time  `bun:"modified_at"`
-	Revision       int64      `bun:"revision"` // of the last event of the link's stream that is in here
+	// of the last event of the link's stream that is in here
+	Revision int64 `bun:"revision"`
 }
 
-// linkColumns and linkTables read links as Link. A tag that was deleted is in tag_ids still, and drops out by the join.
+// linkColumns and linkTables read links as Link. A tag that was deleted is in tag_ids still, and
+// drops out by the join.
 const (
 	linkColumns = `
 		link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping, link.protected,
@@ -54,7 +57,9 @@ func (q *DB) LinkByHash(ctx context.Context, account uuid.UUID, hash string) (Li
 	}
 	var link Link
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Where("link.hash = ? AND link.account_id = ?", hash, account).Where("link.deleted_at IS NULL").
+		Where("link.hash = ? AND link.account_id = ?", hash, account).Where(
+		"link.deleted_at IS NULL",
+	).
 		Limit(1).Scan(ctx, &link)
 	if err != nil {
 		return Link{}, failed("link by hash", err)
@@ -69,7 +74,10 @@ func (q *DB) LinksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Link
 		return found, nil
 	}
 	links, err := q.links(ctx, q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Where("?0 AND link.id = ANY(?1::uuid[])", bun.Safe("link.deleted_at IS NULL"), pgdialect.Array(ids)))
+		Where(
+			"?0 AND link.id = ANY(?1::uuid[])", bun.Safe("link.deleted_at IS NULL"),
+			pgdialect.Array(ids),
+		))
 	if err != nil {
 		return nil, failed("links by id", err)
 	}

@@ -11,17 +11,24 @@ import (
 )
 
 // LinkNumbers returns the numbers of the links of an account that lived under hashes at a time.
-func (q *DB) LinkNumbers(ctx context.Context, account uuid.UUID, hashes []string, at asof.Time) (numbers []int, err error) {
+func (q *DB) LinkNumbers(
+	ctx context.Context, account uuid.UUID, hashes []string, at asof.Time,
+) (numbers []int, err error) {
 	links := at.Standing(q.db)
 	for _, some := range links {
-		some.ColumnExpr("link.number").Where("account_id = ?", account).Where("hash = ANY(?::text[])", pgdialect.Array(hashes))
+		some.ColumnExpr("link.number").Where("account_id = ?", account).Where(
+			"hash = ANY(?::text[])", pgdialect.Array(hashes),
+		)
 	}
 	err = asof.Joined(q.db, links).Scan(ctx, &numbers)
 	return numbers, err
 }
 
-// LinksByNumber returns the links of those numbers that lived at a time, as they were, in the order of the numbers.
-func (q *DB) LinksByNumber(ctx context.Context, account uuid.UUID, numbers []int, at asof.Time) ([]Link, error) {
+// LinksByNumber returns the links of those numbers that lived at a time, as they were, in the order
+// of the numbers.
+func (q *DB) LinksByNumber(
+	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
+) ([]Link, error) {
 	if len(numbers) == 0 {
 		return []Link{}, nil
 	}
@@ -30,13 +37,22 @@ func (q *DB) LinksByNumber(ctx context.Context, account uuid.UUID, numbers []int
 	}
 	links := []Link{}
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Join("JOIN unnest(?::integer[]) WITH ORDINALITY AS cut (number, place) ON cut.number = link.number", pgdialect.Array(numbers)).
-		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").OrderExpr("cut.place").Scan(ctx, &links)
+		Join(
+			"JOIN unnest(?::integer[]) WITH ORDINALITY AS cut (number, place) ON cut.number = "+
+				"link.number",
+			pgdialect.Array(numbers),
+		).
+		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").OrderExpr(
+		"cut.place",
+	).Scan(ctx, &links)
 	return links, err
 }
 
-// LinkAt returns the link of the account that lived under the hash at a past moment, as it was; else ErrNotFound.
-func (q *DB) LinkAt(ctx context.Context, account uuid.UUID, hash string, at time.Time) (Link, error) {
+// LinkAt returns the link of the account that lived under the hash at a past moment, as it was;
+// else ErrNotFound.
+func (q *DB) LinkAt(
+	ctx context.Context, account uuid.UUID, hash string, at time.Time,
+) (Link, error) {
 	if !Storable(hash) {
 		return Link{}, failed("link at", ErrNotFound)
 	}
@@ -55,10 +71,12 @@ func (q *DB) LinkAt(ctx context.Context, account uuid.UUID, hash string, at time
 	return links[0], nil
 }
 
-// linksByNumberThen returns the links of those numbers that lived at a past moment, in the order of the numbers. Clicks are
-// those of whole days, up to the end of the moment's day. Resets count from their moment on; one that was undone since is as
-// if it had never been.
-func (q *DB) linksByNumberThen(ctx context.Context, account uuid.UUID, numbers []int, at asof.Time) ([]Link, error) {
+// linksByNumberThen returns the links of those numbers that lived at a past moment, in the order of
+// the numbers. Clicks are those of whole days, up to the end of the moment's day. Resets count from
+// their moment on; one that was undone since is as if it had never been.
+func (q *DB) linksByNumberThen(
+	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
+) ([]Link, error) {
 	links := []Link{}
 	err := q.db.NewRaw(`
 		SELECT link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping, link.protected,
@@ -96,6 +114,8 @@ func (q *DB) linksByNumberThen(ctx context.Context, account uuid.UUID, numbers [
 		Numbers *pgdialect.ArrayValue
 		At      int64
 		Day     string
-	}{account, pgdialect.Array(numbers), at.Nanoseconds(), at.Day().Format(time.DateOnly)}).Scan(ctx, &links)
+	}{account, pgdialect.Array(numbers), at.Nanoseconds(), at.Day().Format(time.DateOnly)}).Scan(
+		ctx, &links,
+	)
 	return links, err
 }

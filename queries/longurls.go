@@ -10,9 +10,11 @@ import (
 // maxEqual bounds the links that are returned per long URL.
 const maxEqual = 5
 
-// LinksByLongURL returns the ids of the account's live links to each of the long URLs, byte for byte, the oldest first,
-// five at most.
-func (q *DB) LinksByLongURL(ctx context.Context, account uuid.UUID, longURLs []string) (map[string][]uuid.UUID, error) {
+// LinksByLongURL returns the ids of the account's live links to each of the long URLs, byte for
+// byte, the oldest first, five at most.
+func (q *DB) LinksByLongURL(
+	ctx context.Context, account uuid.UUID, longURLs []string,
+) (map[string][]uuid.UUID, error) {
 	wanted := make([]string, 0, len(longURLs))
 	for _, long := range longURLs {
 		if Storable(long) {
@@ -34,7 +36,8 @@ func (q *DB) LinksByLongURL(ctx context.Context, account uuid.UUID, longURLs []s
 			WHERE account_id = ?1 AND deleted_at IS NULL
 				AND hashtextextended(long_url, 0) = hashtextextended(wanted.long_url, 0) AND long_url = wanted.long_url
 			ORDER BY position, id LIMIT ?2) AS link
-		ORDER BY link.position, link.id`, pgdialect.Array(wanted), account, maxEqual).Scan(ctx, &rows)
+		ORDER BY link.position, link.id`, pgdialect.Array(wanted), account,
+		maxEqual).Scan(ctx, &rows)
 	if err != nil {
 		return nil, failed("links by long URL", err)
 	}

@@ -94,7 +94,9 @@ func TestLinksByLongURL(t *testing.T) {
 	if full := found[w.Full.LongURL]; len(full) != 1 || full[0] != w.Full.ID || len(found) != 2 {
 		t.Errorf("found %v", found)
 	}
-	if none, err := w.q.LinksByLongURL(queriestest.WithPatience(t), uuid.New(), []string{w.Bare.LongURL}); len(none) != 0 || err != nil {
+	if none, err := w.q.LinksByLongURL(
+		queriestest.WithPatience(t), uuid.New(), []string{w.Bare.LongURL},
+	); len(none) != 0 || err != nil {
 		t.Errorf("of another account: %v, %v", none, err)
 	}
 }
@@ -139,8 +141,13 @@ func TestTags(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithPatience(t)
-	demo := Account{ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: queriestest.Noon}
-	other := Account{ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: queriestest.Noon}
+	demo := Account{
+		ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true,
+		CreatedAt: queriestest.Noon,
+	}
+	other := Account{
+		ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: queriestest.Noon,
+	}
 	account, err := w.q.AccountByUsername(ctx, "demo")
 	if err != nil {
 		t.Fatal(err)
@@ -182,7 +189,8 @@ func TestAccountCounters(t *testing.T) {
 		}
 		same(t, existing, Existing{Created: 4, Deleted: 2, Month: tc.month})
 	}
-	if counters, err := w.q.AccountCounters(ctx, w.Other, queriestest.Noon); err != nil || counters != (Counters{MonthURLs: 1}) {
+	if counters, err := w.q.AccountCounters(ctx, w.Other, queriestest.Noon); err != nil ||
+		counters != (Counters{MonthURLs: 1}) {
 		t.Errorf("without a tally: %+v, %v", counters, err)
 	}
 	if _, err := w.q.AccountCounters(ctx, uuid.New(), queriestest.Noon); !errors.Is(err, ErrNotFound) {
@@ -194,13 +202,16 @@ func TestRedirect(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithPatience(t)
 	again := w.Deleted
-	again.ID, again.LongURL, again.DeletedAt, again.Position = uuid.New(), "later", queriestest.Noon.Add(time.Minute), 19
+	again.ID, again.LongURL, again.DeletedAt, again.Position = uuid.New(), "later", queriestest.Noon.Add(
+		time.Minute,
+	), 19
 	orphan := w.Bare
 	orphan.ID, orphan.AccountID, orphan.Hash = uuid.New(), uuid.New(), "orphan"
 	queriestest.Insert(t, w.DB, &again, &orphan)
 	for hash, want := range map[string]Redirect{
 		"full": {
-			URLID: w.Full.ID, Owner: w.Account, LongURL: w.Full.LongURL, ExpirationDate: "2027-01-31", MaxClicks: 9, TotalClicks: 5, OwnerActive: true,
+			URLID: w.Full.ID, Owner: w.Account, LongURL: w.Full.LongURL, ExpirationDate: "2027-01-31", MaxClicks: 9,
+			TotalClicks: 5, OwnerActive: true,
 		},
 		"bare":    {URLID: w.Bare.ID, Owner: w.Account, LongURL: w.Bare.LongURL, OwnerActive: true},
 		"foreign": {URLID: w.Foreign.ID, Owner: w.Other, LongURL: w.Foreign.LongURL},
@@ -258,7 +269,9 @@ func TestPagesUseTheIndex(t *testing.T) {
 func TestOutageIsNoAbsence(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithPatience(t)
-	queriestest.Insert(t, w.DB, &readmodel.Tag{ID: uuid.New(), AccountID: w.Account, Label: "x", CreatedAt: queriestest.Noon})
+	queriestest.Insert(
+		t, w.DB, &readmodel.Tag{ID: uuid.New(), AccountID: w.Account, Label: "x", CreatedAt: queriestest.Noon},
+	)
 	if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger CASCADE"); err != nil {
 		t.Fatal(err)
 	}

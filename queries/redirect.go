@@ -9,15 +9,16 @@ import (
 
 // Redirect is where a visitor of a short link goes, and what may keep him from it.
 type Redirect struct {
-	URLID          uuid.UUID `bun:"id"`
-	Owner          uuid.UUID `bun:"account_id"`
-	LongURL        string    `bun:"long_url"`
-	ExpirationDate string    `bun:"expiration_date"` // YYYY-MM-DD, the last day it works, UTC; empty: never expires
-	MaxClicks      int64     `bun:"max_clicks"`      // 0: no limit
-	TotalClicks    int64     `bun:"total_clicks"`
-	Deleted        bool      `bun:"deleted"`
-	OwnerActive    bool      `bun:"owner_active"`
-	OwnerExpires   string    `bun:"owner_expires"` // as ExpirationDate, of the owner's account
+	URLID   uuid.UUID `bun:"id"`
+	Owner   uuid.UUID `bun:"account_id"`
+	LongURL string    `bun:"long_url"`
+	// YYYY-MM-DD, the last day it works, UTC; empty: never expires
+	ExpirationDate string `bun:"expiration_date"`
+	MaxClicks      int64  `bun:"max_clicks"` // 0: no limit
+	TotalClicks    int64  `bun:"total_clicks"`
+	Deleted        bool   `bun:"deleted"`
+	OwnerActive    bool   `bun:"owner_active"`
+	OwnerExpires   string `bun:"owner_expires"` // as ExpirationDate, of the owner's account
 }
 
 // Expired tells whether the last day of the link is over.
@@ -26,15 +27,19 @@ func (r Redirect) Expired(now time.Time) bool { return over(r.ExpirationDate, no
 // OwnerExpired tells whether the last day of the owner's account is over.
 func (r Redirect) OwnerExpired(now time.Time) bool { return over(r.OwnerExpires, now) }
 
-// Redirect returns the live link that has the hash, of whatever account, or else the one of that hash that was deleted
-// last; else ErrNotFound. An owner whose account is not in the read model yet is active: accounts are opened active.
+// Redirect returns the live link that has the hash, of whatever account, or else the one of that
+// hash that was deleted last; else ErrNotFound. An owner whose account is not in the read model yet
+// is active: accounts are opened active.
 func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
 	if !Storable(hash) {
 		return Redirect{}, failed("redirect", ErrNotFound)
 	}
 	var redirect Redirect
 	err := q.db.NewSelect().TableExpr(linkTables).
-		ColumnExpr("link.id, link.account_id, link.long_url, link.max_clicks, link.deleted_at IS NOT NULL AS deleted").
+		ColumnExpr(
+			"link.id, link.account_id, link.long_url, link.max_clicks, link.deleted_at IS NOT "+
+				"NULL AS deleted",
+		).
 		ColumnExpr("coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
 		ColumnExpr("coalesce(owner.active, true) AS owner_active").

@@ -12,7 +12,9 @@ import (
 func TestDailyClicks(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithPatience(t)
-	queriestest.Insert(t, w.DB, &readmodel.LinkDay{URLID: w.Deleted.ID, Day: queriestest.Noon, TotalClicks: 7, UniqueClicks: 6})
+	queriestest.Insert(
+		t, w.DB, &readmodel.LinkDay{URLID: w.Deleted.ID, Day: queriestest.Noon, TotalClicks: 7, UniqueClicks: 6},
+	)
 	days, err := w.q.DailyClicks(ctx, []uuid.UUID{w.Full.ID, w.Bare.ID, w.Deleted.ID, uuid.New()})
 	if err != nil {
 		t.Fatal(err)

@@ -19,8 +19,9 @@ import (
 // appendCallers is how many append at a time.
 const appendCallers = 64
 
-// appends measures single events of 300 bytes, each durable in a stream of its own, through the client that every write
-// of the service goes through. The control answers the same calls of the same client at once.
+// appends measures single events of 300 bytes, each durable in a stream of its own, through the
+// client that every write of the service goes through. The control answers the same calls of the
+// same client at once.
 func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 	c, url, err := installation.StartStore(ctx, b.program, b.path("appended"))
 	if err != nil {
@@ -44,7 +45,10 @@ func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 }
 
 func appendTo(store *eventstore.Store) load.Call {
-	return appendEvent(store, events.StreamURL, events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)})
+	return appendEvent(
+		store, events.StreamURL,
+		events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)},
+	)
 }
 
 // appendEvent appends an event again and again, each time to a new stream.
@@ -53,7 +57,8 @@ func appendEvent(store *eventstore.Store, prefix string, e events.Event) load.Ca
 	var streams atomic.Int64
 	return func(ctx context.Context, _ int) error {
 		_, err := store.Append(ctx, eventstore.Write{
-			Stream: fmt.Sprintf("%s%d", prefix, streams.Add(1)), Expected: eventstore.NoStream, Command: uuid.New(), Events: event,
+			Stream: fmt.Sprintf("%s%d", prefix, streams.Add(1)), Expected: eventstore.NoStream,
+			Command: uuid.New(), Events: event,
 		})
 		return err
 	}

@@ -20,8 +20,8 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/child"
 )
 
-// controlCommand serves the same protocols as the program with nothing behind them, in a process of its own as the
-// program is.
+// controlCommand serves the same protocols as the program with nothing behind them, in a process of
+// its own as the program is.
 type controlCommand struct{}
 
 // controlReady is what it prints with its addresses.
@@ -73,7 +73,8 @@ func bareRoutes() http.Handler {
 	return router
 }
 
-// bareStore answers appends without doing anything: what remains of an append when there is no store.
+// bareStore answers appends without doing anything: what remains of an append when there is no
+// store.
 type bareStore struct {
 	streams.UnimplementedStreamsServer
 }
@@ -81,7 +82,9 @@ type bareStore struct {
 // BatchAppend implements the call that the program makes for all its appends.
 func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	done := &streams.BatchAppendResp_Success_{Success: &streams.BatchAppendResp_Success{
-		PositionOption: &streams.BatchAppendResp_Success_Position{Position: &shared.AllStreamPosition{CommitPosition: 1, PreparePosition: 1}},
+		PositionOption: &streams.BatchAppendResp_Success_Position{
+			Position: &shared.AllStreamPosition{CommitPosition: 1, PreparePosition: 1},
+		},
 	}}
 	for {
 		request, err := call.Recv()
@@ -91,7 +94,9 @@ func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 		if err != nil {
 			return err
 		}
-		if err := call.Send(&streams.BatchAppendResp{CorrelationId: request.GetCorrelationId(), Result: done}); err != nil {
+		if err := call.Send(
+			&streams.BatchAppendResp{CorrelationId: request.GetCorrelationId(), Result: done},
+		); err != nil {
 			return err
 		}
 	}
@@ -114,5 +119,7 @@ func startControl(ctx context.Context) (*bare, error) {
 		return nil, err
 	}
 	addresses := controlReady.FindStringSubmatch(c.Greeting)
-	return &bare{Process: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false"}, nil
+	return &bare{
+		Process: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false",
+	}, nil
 }

@@ -21,7 +21,9 @@ const (
 
 // creates measures links that are durable and readable when answered, one and fifty per call.
 func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
-	ours, bare := caller.New(s.Base, s.Client, creators), caller.New(b.control.web, s.Client, creators)
+	ours, bare := caller.New(
+		s.Base, s.Client, creators,
+	), caller.New(b.control.web, s.Client, creators)
 	defer ours.Close()
 	defer bare.Close()
 	var results []report.Result

@@ -21,9 +21,11 @@ const (
 	listed = 50
 )
 
-// lists measures pages of the account with many links, newest first, from its end and from its middle. The control reads
-// the rows alone, found by their index.
-func (b *bench) lists(ctx context.Context, s *installation.Service) (results []report.Result, err error) {
+// lists measures pages of the account with many links, newest first, from its end and from its
+// middle. The control reads the rows alone, found by their index.
+func (b *bench) lists(
+	ctx context.Context, s *installation.Service,
+) (results []report.Result, err error) {
 	ours := caller.New(s.Base, s.Lister, listers)
 	defer ours.Close()
 	databases := make([]*pgx.Conn, listers)
@@ -36,7 +38,8 @@ func (b *bench) lists(ctx context.Context, s *installation.Service) (results []r
 	for _, offset := range []int{0, b.links / 2} {
 		path := fmt.Sprintf("/urls?limit=%d&offset=%d", listed, offset)
 		r, err := b.Compare(ctx, load.Comparison{
-			Name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), Unit: "pages", Control: "bare SELECT",
+			Name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), Unit: "pages",
+			Control: "bare SELECT",
 			Workers: listers, Each: 1, Server: s.Process,
 			Ours: func(ctx context.Context, _ int) error {
 				_, err := ours.Call(ctx, http.MethodGet, path, nil)

@@ -36,7 +36,9 @@ type process struct {
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var cli commandLine
 	parser, err := kong.New(&cli, kong.Name("linkledger-bench"), kong.Writers(stdout, stderr),
-		kong.Description("Measures linkledger beside controls, prints a table and writes it as JSON."))
+		kong.Description(
+			"Measures linkledger beside controls, prints a table and writes it as JSON.",
+		))
 	if err != nil {
 		return err
 	}

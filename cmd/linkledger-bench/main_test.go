@@ -35,7 +35,9 @@ func TestMain(m *testing.M) {
 		}
 		code := m.Run()
 		// Toxiproxy may leave a connection that was cut while it was about to pass something on.
-		if err := goleak.Find(goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe")); err != nil {
+		if err := goleak.Find(
+			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"),
+		); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return max(code, 1)
 		}
@@ -43,7 +45,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// Everything is measured on the real program; the clicks are as many as the redirects; an older report is compared with.
+// Everything is measured on the real program; the clicks are as many as the redirects; an older
+// report is compared with.
 func TestShort(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -90,7 +93,8 @@ clicks drained after an outage / bare appends
 redirects while they drain / redirects before` {
 		t.Errorf("measured\n%s", got)
 	}
-	if m := after.Machine; m.Cores < 1 || m.MemoryGB <= 0 || m.SyncMS <= 0 || m.PostgreSQL == "" || m.Program == "" || after.IdleMB <= 0 {
+	if m := after.Machine; m.Cores < 1 || m.MemoryGB <= 0 || m.SyncMS <= 0 || m.PostgreSQL == "" || m.Program == "" ||
+		after.IdleMB <= 0 {
 		t.Errorf("the machine is %+v, idle %v MB", m, after.IdleMB)
 	}
 	for _, want := range []string{"-100%", "worse", "gone", "new", "redirects answered"} {
@@ -136,7 +140,8 @@ func TestWrongFlags(t *testing.T) {
 func TestChildThatFails(t *testing.T) {
 	t.Parallel()
 	_, err := child.Start(t.Context(), "ready", program, "dev", "--listen", "nowhere")
-	if err == nil || !strings.Contains(err.Error(), "ended before it was ready") || !strings.Contains(err.Error(), "--listen (LINKLEDGER_LISTEN)") {
+	if err == nil || !strings.Contains(err.Error(), "ended before it was ready") ||
+		!strings.Contains(err.Error(), "--listen (LINKLEDGER_LISTEN)") {
 		t.Error(err)
 	}
 }

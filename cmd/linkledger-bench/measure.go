@@ -57,10 +57,14 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		}
 	}
 	b := bench{
-		Plan: load.Plan{Runs: c.Runs, Turns: c.Turns, Turn: 6 * time.Second}, outage: 20 * time.Second, program: c.Program, links: c.Links, redirected: redirectedLinks, only: c.Only, progress: p.stderr,
+		Plan:   load.Plan{Runs: c.Runs, Turns: c.Turns, Turn: 6 * time.Second},
+		outage: 20 * time.Second, program: c.Program, links: c.Links, redirected: redirectedLinks,
+		only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
-		b.Plan, b.links, b.redirected, b.outage = load.Plan{Runs: 1, Turns: 1, Turn: 200 * time.Millisecond}, 1000, 100, 200*time.Millisecond
+		b.Plan, b.links, b.redirected, b.outage = load.Plan{
+			Runs: 1, Turns: 1, Turn: 200 * time.Millisecond,
+		}, 1000, 100, 200*time.Millisecond
 	}
 	if b.folder, err = dataFolder(c.Folder); err != nil {
 		return err
@@ -93,7 +97,8 @@ func dataFolder(within string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("folder for the data: %w; choose another with --folder", err)
 	}
-	return folder, os.Chmod(folder, 0o755) //nolint:gosec // the folders within keep their own secrets
+	//nolint:gosec // the folders within keep their own secrets
+	return folder, os.Chmod(folder, 0o755)
 }
 
 // parts are the names of what can be measured.
@@ -125,11 +130,18 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if r.Machine.Program, r.Machine.PostgreSQL, err = s.Versions(ctx); err != nil {
 		return err
 	}
-	// The rebuild first: it is of the many links alone then, and leaves tables that PostgreSQL has statistics of.
+	// The rebuild first: it is of the many links alone then, and leaves tables that PostgreSQL has
+	// statistics of.
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *installation.Service) ([]report.Result, error)
-	}{{"rebuild", b.rebuild}, {"lists", b.lists}, {"redirects", b.redirects}, {"creates", b.creates}, {"outage", b.outages}} {
+	}{
+		{"rebuild", b.rebuild},
+		{"lists", b.lists},
+		{"redirects", b.redirects},
+		{"creates", b.creates},
+		{"outage", b.outages},
+	} {
 		if !slices.Contains(b.only, part.name) {
 			continue
 		}
@@ -145,7 +157,10 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 
 // tell says what is being done.
 func (b *bench) tell(format string, args ...any) {
-	_, _ = fmt.Fprintf(b.progress, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...) // nobody need read it
+	// nobody need read it
+	_, _ = fmt.Fprintf(
+		b.progress, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...,
+	)
 }
 
 func (b *bench) path(name string) string { return filepath.Join(b.folder, name) }

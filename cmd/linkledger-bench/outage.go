@@ -53,9 +53,12 @@ func (b *bench) startNode(ctx context.Context, store, database string) (*node, e
 	return &node{Process: c, base: "http://" + at[1], admin: "http://" + at[2]}, nil
 }
 
-// outages measures how fast the clicks of an outage get to the event store afterwards, and what that costs the redirects
-// of the time. The controls are bare appends of such clicks through the same network, and the redirects before.
-func (b *bench) outages(ctx context.Context, s *installation.Service) (_ []report.Result, err error) {
+// outages measures how fast the clicks of an outage get to the event store afterwards, and what
+// that costs the redirects of the time. The controls are bare appends of such clicks through the
+// same network, and the redirects before.
+func (b *bench) outages(
+	ctx context.Context, s *installation.Service,
+) (_ []report.Result, err error) {
 	owner := caller.New(s.Base, s.Owner, 1)
 	defer owner.Close()
 	var hashes []string
@@ -84,8 +87,14 @@ func (b *bench) outages(ctx context.Context, s *installation.Service) (_ []repor
 	}
 	defer func() { err = errors.Join(err, visiting.Close()) }()
 	o := outage{bench: b, node: n, network: away, visitors: visiting}
-	drained := report.Result{Name: "clicks drained after an outage", Unit: "clicks", Control: report.Control{Name: "bare appends"}}
-	meanwhile := report.Result{Name: "redirects while they drain", Unit: "redirects", Control: report.Control{Name: "redirects before"}}
+	drained := report.Result{
+		Name: "clicks drained after an outage", Unit: "clicks",
+		Control: report.Control{Name: "bare appends"},
+	}
+	meanwhile := report.Result{
+		Name: "redirects while they drain", Unit: "redirects",
+		Control: report.Control{Name: "redirects before"},
+	}
 	if err := visiting.VisitAll(ctx); err != nil {
 		return nil, err
 	}
@@ -156,7 +165,8 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) err
 	return err
 }
 
-// appendBare appends clicks through the network for a turn, as many at a time as fit, one append after the other.
+// appendBare appends clicks through the network for a turn, as many at a time as fit, one append
+// after the other.
 func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 	store, err := eventstore.Open(eventstore.Config{URL: o.network.URL})
 	if err != nil {
@@ -166,7 +176,10 @@ func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 	var event events.ClicksRecorded
 	var to load.Call
 	for size := 0; size < bareAppend; {
-		click := events.Click{URLID: "none", Visitor: strings.Repeat("v", 22), At: time.Now().UTC(), Browser: "Firefox", OS: "Linux", Device: "desktop"}
+		click := events.Click{
+			URLID: "none", Visitor: strings.Repeat("v", 22), At: time.Now().UTC(),
+			Browser: "Firefox", OS: "Linux", Device: "desktop",
+		}
 		event.Clicks = append(event.Clicks, click)
 		if size == 0 {
 			body, err := events.Encode(event)

@@ -19,9 +19,12 @@ import (
 	"linkledger/projections"
 )
 
-// rebuild measures a rebuild of the links by the operator's command, from its start until the new generation serves. One
-// control receives the same events and does nothing with them, the other copies as many rows into a table without indexes.
-func (b *bench) rebuild(ctx context.Context, s *installation.Service) (results []report.Result, err error) {
+// rebuild measures a rebuild of the links by the operator's command, from its start until the new
+// generation serves. One control receives the same events and does nothing with them, the other
+// copies as many rows into a table without indexes.
+func (b *bench) rebuild(
+	ctx context.Context, s *installation.Service,
+) (results []report.Result, err error) {
 	db, err := pgx.Connect(ctx, s.Database)
 	if err != nil {
 		return nil, err
@@ -32,7 +35,9 @@ func (b *bench) rebuild(ctx context.Context, s *installation.Service) (results [
 		return nil, err
 	}
 	name := fmt.Sprintf("rebuild of %d links", b.links)
-	followed := report.Result{Name: name, Unit: "links", Control: report.Control{Name: "bare subscription"}}
+	followed := report.Result{
+		Name: name, Unit: "links", Control: report.Control{Name: "bare subscription"},
+	}
 	copied := report.Result{Name: name, Unit: "links", Control: report.Control{Name: "bare COPY"}}
 	for range b.Runs {
 		ours, err := rate(rows, func() error { return b.rebuildLinks(ctx, s, &followed) })
@@ -63,22 +68,28 @@ func rate(n int64, do func() error) (report.Figures, error) {
 
 // rebuildLinks runs the command, and removes the generation that served before.
 func (b *bench) rebuildLinks(ctx context.Context, s *installation.Service, r *report.Result) error {
-	rebuild := installation.ProgramCommand(ctx, b.program, "projections", "rebuild", projections.Links, "--data", s.Folder)
+	rebuild := installation.ProgramCommand(
+		ctx, b.program, "projections", "rebuild", projections.Links, "--data", s.Folder,
+	)
 	if _, err := rebuild.Output(); err != nil {
 		return installation.OutputOf(err)
 	}
 	if used, ok := rebuild.ProcessState.SysUsage().(*syscall.Rusage); ok {
 		r.PeakMB = max(r.PeakMB, float64(used.Maxrss)*1024/1e6)
 	}
-	_, err := installation.ProgramCommand(ctx, b.program, "projections", "prune", projections.Links, "--data", s.Folder).Output()
+	_, err := installation.ProgramCommand(
+		ctx, b.program, "projections", "prune", projections.Links, "--data", s.Folder,
+	).Output()
 	return installation.OutputOf(err)
 }
 
 // follow receives the batches of the links projection up to the event at a commit position.
 func follow(ctx context.Context, store *eventstore.Store, last uint64) (err error) {
 	subscriber := subscription.New(store, subscription.Config{
-		Filter:     eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
-		Checkpoint: func(context.Context) (eventstore.Position, error) { return eventstore.Position{}, nil },
+		Filter: eventstore.Filter{Streams: []string{events.StreamURL, events.StreamClicks}},
+		Checkpoint: func(context.Context) (eventstore.Position, error) {
+			return eventstore.Position{}, nil
+		},
 	})
 	defer func() { err = errors.Join(err, subscriber.Close()) }()
 	messages, err := subscriber.Subscribe(ctx, projections.Links)

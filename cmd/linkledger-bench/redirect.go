@@ -17,14 +17,16 @@ const (
 	visitorCount = 64
 )
 
-// redirects measures redirects of one link and over many. Every answer must be a redirect, and the clicks that the API
-// tells afterwards must be as many.
+// redirects measures redirects of one link and over many. Every answer must be a redirect, and the
+// clicks that the API tells afterwards must be as many.
 func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	owner := caller.New(s.Base, s.Client, 1)
 	defer owner.Close()
 	var hashes []string
 	for len(hashes) < b.redirected {
-		created, err := owner.Page(ctx, http.MethodPost, "/urls", batchBody(min(batchSize, b.redirected-len(hashes))))
+		created, err := owner.Page(
+			ctx, http.MethodPost, "/urls", batchBody(min(batchSize, b.redirected-len(hashes))),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +39,10 @@ func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]repor
 	for _, over := range []struct {
 		name   string
 		hashes []string
-	}{{"redirects, one link", hashes[:1]}, {fmt.Sprintf("redirects, %d links", len(hashes)), hashes}} {
+	}{
+		{"redirects, one link", hashes[:1]},
+		{fmt.Sprintf("redirects, %d links", len(hashes)), hashes},
+	} {
 		r, answered, err := b.redirect(ctx, s, over.name, over.hashes)
 		if err != nil {
 			return nil, err
@@ -52,7 +57,9 @@ func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]repor
 	return results, nil
 }
 
-func (b *bench) redirect(ctx context.Context, s *installation.Service, name string, hashes []string) (r report.Result, answered int64, err error) {
+func (b *bench) redirect(
+	ctx context.Context, s *installation.Service, name string, hashes []string,
+) (r report.Result, answered int64, err error) {
 	ours, err := caller.DialVisitors(ctx, s.Base, hashes, visitorCount)
 	if err != nil {
 		return report.Result{}, 0, err
@@ -67,7 +74,8 @@ func (b *bench) redirect(ctx context.Context, s *installation.Service, name stri
 		return report.Result{}, 0, load.Failed(name, err)
 	}
 	r, err = b.Compare(ctx, load.Comparison{
-		Name: name, Unit: "redirects", Control: "bare 302", Workers: visitorCount, Each: 1, Ours: ours.Visit, Bare: bare.Visit,
+		Name: name, Unit: "redirects", Control: "bare 302", Workers: visitorCount, Each: 1,
+		Ours: ours.Visit, Bare: bare.Visit,
 		Server: s.Process, Settle: s.Settle,
 	})
 	return r, ours.Answered.Load(), err

@@ -100,7 +100,8 @@ type auditExport struct {
 // Run implements the command.
 func (c *auditExport) Run(ctx context.Context, p *process) error {
 	return auditor.Export(ctx, operator(&c.Installation, p), auditor.ExportRequest{
-		Account: c.Account, From: c.From.Time, To: c.To.Time, Format: c.Format, Output: c.Output, Resume: c.Resume,
+		Account: c.Account, From: c.From.Time, To: c.To.Time, Format: c.Format, Output: c.Output,
+		Resume: c.Resume,
 	})
 }
 
@@ -125,5 +126,7 @@ func (i *instant) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%q is neither a time such as 2026-01-31T12:00:00Z nor a day such as 2026-01-31", text)
+	return fmt.Errorf(
+		"%q is neither a time such as 2026-01-31T12:00:00Z nor a day such as 2026-01-31", text,
+	)
 }

@@ -53,7 +53,8 @@ type auditProve struct {
 // Run implements the command.
 func (c *auditProve) Run(ctx context.Context, p *process) error {
 	return attestation.Prove(ctx, operator(&c.Installation, p), attestation.ProofRequest{
-		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey, PublicKey: c.PublicKey,
+		Hash: c.Hash, Checkpoint: c.Checkpoint, Since: c.Since, SigningKey: c.SigningKey,
+		PublicKey: c.PublicKey,
 	})
 }
 

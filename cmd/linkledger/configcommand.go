@@ -14,7 +14,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// configCommand prints what another command would run with, and says what is wrong with it. It opens nothing.
+// configCommand prints what another command would run with, and says what is wrong with it. It
+// opens nothing.
 type configCommand struct {
 	Command []string `arg:"" optional:"" help:"Command with its flags, such as: eventstore serve --listen :2113. By default serve."`
 }
@@ -33,7 +34,9 @@ func (c *configCommand) Run(p *process) error {
 	if err != nil {
 		return usage.Errorf("%s", secret.Redact(err.Error()))
 	}
-	if err := console.Table(p.Stdout, table.Row{"flag", "environment", "value", "from"}, settings(call)); err != nil {
+	if err := console.Table(
+		p.Stdout, table.Row{"flag", "environment", "value", "from"}, settings(call),
+	); err != nil {
 		return err
 	}
 	return check(call.Selected().Target.Addr().Interface())
@@ -68,7 +71,9 @@ func settings(call *kong.Context) []table.Row {
 		if !ok {
 			from = "default"
 		}
-		rows = append(rows, table.Row{"--" + flag.Name, usage.Env(flag.Name), shown(flag.Target), from})
+		rows = append(
+			rows, table.Row{"--" + flag.Name, usage.Env(flag.Name), shown(flag.Target), from},
+		)
 	}
 	return rows
 }

@@ -25,17 +25,22 @@ current. [Operating](operating.md) explains what the flags are for.
 A flag is given in one of three ways. The first one that is given counts.
 
 1. On the command line: ` + "`--admin-listen 127.0.0.1:9000`" + `.
-2. In the environment: ` + "`LINKLEDGER_ADMIN_LISTEN=127.0.0.1:9000`" + `. The name is ` + "`LINKLEDGER_`" + ` and the flag's name in
+2. In the environment: ` + "`LINKLEDGER_ADMIN_LISTEN=127.0.0.1:9000`" + `. The name is ` + "`LINKLEDGER_`" +
+	` and the flag's name in
    capitals. ` + "`true`" + ` or ` + "`1`" + ` sets a flag without a value.
-3. In a file that the environment names: ` + "`LINKLEDGER_ADMIN_LISTEN_FILE=/run/secrets/admin_listen`" + `. Give secrets in
+3. In a file that the environment names: ` + "`LINKLEDGER_ADMIN_LISTEN_FILE=/run/secrets/admin_listen`" +
+	`. Give secrets in
    this way: all users of a machine see the flags of its processes.
 
-` + "`linkledger config serve`" + `, or ` + "`config`" + ` with another command and its flags, prints each flag with its value and its
+` + "`linkledger config serve`" + `, or ` + "`config`" +
+	` with another command and its flags, prints each flag with its value and its
 origin, hides secrets, and reports mistakes. A wrong configuration ends the program with exit code 2 and one line that
 says what to change. A failure while the program runs ends it with exit code 1.
 
-A plan in ` + "`--plans`" + ` has up to three limits: ` + "`urls`" + ` (links at a time), ` + "`month-urls`" + ` (links created in a calendar month)
-and ` + "`day-calls`" + ` (API calls in a day), both in UTC: ` + "`free:urls=100,month-urls=50,day-calls=1000;pro:day-calls=100000`" + `.
+A plan in ` + "`--plans`" + ` has up to three limits: ` + "`urls`" + ` (links at a time), ` + "`month-urls`" +
+	` (links created in a calendar month)
+and ` + "`day-calls`" + ` (API calls in a day), both in UTC: ` +
+	"`free:urls=100,month-urls=50,day-calls=1000;pro:day-calls=100000`" + `.
 `
 
 // The page of the configuration describes the flags of this program.
@@ -87,13 +92,18 @@ func configurationMarkdown() ([]byte, error) {
 	global.write(&page, nil)
 	page.WriteString("\n## Flags of `dev` and `serve`\n\n")
 	services.without(global).write(&page, nil)
-	page.WriteString("\n## Flags of `eventstore serve`\n\n`linkledger eventstore` is short for `linkledger eventstore serve`.\n\n")
+	page.WriteString(
+		"\n## Flags of `eventstore serve`\n\n`linkledger eventstore` is short for `linkledger eventstore serve`.\n\n",
+	)
 	stores.without(global).write(&page, nil)
 	page.WriteString("\n## Flags of the other commands\n\n")
 	tools.without(global).write(&page, leaves)
 	page.WriteString("\n## Commands\n\n| command | does |\n| --- | --- |\n")
 	for _, leaf := range leaves {
-		fmt.Fprintf(&page, "| `%s` | %s |\n", strings.Join(append([]string{commandPath(leaf)}, arguments(leaf)...), " "), leaf.Help)
+		fmt.Fprintf(
+			&page, "| `%s` | %s |\n", strings.Join(append([]string{commandPath(leaf)}, arguments(leaf)...), " "),
+			leaf.Help,
+		)
 	}
 	return page.Bytes(), nil
 }
@@ -159,12 +169,15 @@ func (f *flagTable) without(other *flagTable) *flagTable {
 	return rest
 }
 
-// write prints the table. all are the commands of the program: where each command of a group has a flag, the row names the
-// group.
+// write prints the table. all are the commands of the program: where each command of a group has a
+// flag, the row names the group.
 func (f *flagTable) write(page *bytes.Buffer, all []*kong.Node) {
 	page.WriteString("| flag | command | default | meaning |\n| --- | --- | --- | --- |\n")
 	for _, row := range f.rows {
-		fmt.Fprintf(page, "| `%s` | %s | %s | %s |\n", row.name, strings.Join(grouped(f.commands[row], all), ", "), row.value, row.help)
+		fmt.Fprintf(
+			page, "| `%s` | %s | %s | %s |\n", row.name, strings.Join(grouped(f.commands[row], all), ", "), row.value,
+			row.help,
+		)
 	}
 }
 

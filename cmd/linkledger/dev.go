@@ -24,7 +24,9 @@ func (c *devCommand) Run(ctx context.Context, p *process) error {
 		return err
 	}
 	return dev.Run(ctx, dev.Config{
-		Serving: c.Serving, Redirecting: c.Redirecting, Projecting: c.Projecting, Origins: c.CORSOrigins,
-		Data: c.Data, EventStoreListen: c.EventstoreListen, PostgresBin: c.PostgresBin, Version: version, Getenv: p.getenv,
+		Serving: c.Serving, Redirecting: c.Redirecting, Projecting: c.Projecting,
+		Origins: c.CORSOrigins,
+		Data:    c.Data, EventStoreListen: c.EventstoreListen, PostgresBin: c.PostgresBin,
+		Version: version, Getenv: p.getenv,
 	}, p.Console)
 }

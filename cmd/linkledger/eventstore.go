@@ -50,7 +50,9 @@ func (c *eventstoreServe) check() error {
 
 func (c *eventstoreServe) config() storeserver.Config {
 	return storeserver.Config{
-		Dir: c.Data, Listen: c.Listen, HealthListen: c.HealthListen, TLSCertificate: c.TLSCertificate, TLSKey: c.TLSKey,
-		User: c.User, Password: c.Password, Insecure: c.Insecure, MaxAppendSize: c.MaxAppendSize, NoSync: c.UnsafeNoSync,
+		Dir: c.Data, Listen: c.Listen, HealthListen: c.HealthListen,
+		TLSCertificate: c.TLSCertificate, TLSKey: c.TLSKey,
+		User: c.User, Password: c.Password, Insecure: c.Insecure, MaxAppendSize: c.MaxAppendSize,
+		NoSync: c.UnsafeNoSync,
 	}
 }

@@ -23,7 +23,8 @@ func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
 	return migration.Copy(ctx, p.Console, c.From, c.To, c.JSON)
 }
 
-// eventstorePrepare grants a user of EventStoreDB the one right that the service needs and users do not have by default.
+// eventstorePrepare grants a user of EventStoreDB the one right that the service needs and users do
+// not have by default.
 type eventstorePrepare struct {
 	Eventstore secret.Connection `help:"Connection string with the name and password of an administrator." placeholder:"esdb://admin:PASSWORD@HOST:2113" validate:"required,startswith=esdb,encoded"`
 	User       string            `help:"User of EventStoreDB as whom the service connects." placeholder:"NAME" validate:"required,max=256"`

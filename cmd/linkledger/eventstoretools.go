@@ -37,15 +37,26 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	rows := [][2]any{{"events", checked.Events}, {"streams", checked.Streams}, {"problems", checked.Problems}}
+	rows := [][2]any{
+		{"events", checked.Events}, {"streams", checked.Streams}, {"problems", checked.Problems},
+	}
 	for _, found := range checked.First {
-		rows = append(rows, [2]any{fmt.Sprintf("position %d", found.Position), fmt.Sprintf("stream %q: %s", found.Stream, found.What)})
+		rows = append(
+			rows,
+			[2]any{
+				fmt.Sprintf("position %d", found.Position),
+				fmt.Sprintf("stream %q: %s", found.Stream, found.What),
+			},
+		)
 	}
 	if err := console.Pairs(p.Stdout, c.JSON, checked, rows); err != nil {
 		return err
 	}
 	if checked.Problems > 0 {
-		return fmt.Errorf("the event store in %s has %d problems: restore it from a backup", c.Dir, checked.Problems)
+		return fmt.Errorf(
+			"the event store in %s has %d problems: restore it from a backup", c.Dir,
+			checked.Problems,
+		)
 	}
 	return nil
 }

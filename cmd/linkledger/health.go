@@ -7,7 +7,8 @@ import (
 	"linkledger/internal/config"
 )
 
-// healthCommand asks a service on this machine how it is, for images that have no other program to ask with.
+// healthCommand asks a service on this machine how it is, for images that have no other program to
+// ask with.
 type healthCommand struct {
 	AdminListen string `help:"Internal address of the service." default:"127.0.0.1:8081" validate:"address"`
 	Live        bool   `help:"Ask whether the process runs, not whether it is ready."`

@@ -47,7 +47,9 @@ func exitCode(err error) int {
 type exited int
 
 // run is the whole program but for the process: a test may call it.
-func run(ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer) (err error) {
+func run(
+	ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer,
+) (err error) {
 	var cli commandLine
 	p := &process{getenv: getenv, Console: console.Console{Stdout: stdout, Stderr: stderr}}
 	parser, err := newParser(&cli, p)
@@ -77,8 +79,10 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("linkledger"),
-		kong.Description("A URL shortener whose database is its history. Every flag can also be given in the environment, "+
-			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that "+
+		kong.Description("A URL shortener whose database is its history. Every flag can also be "+
+			"given in the environment, "+
+			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, "+
+			"LINKLEDGER_LOG_LEVEL; or in a file that "+
 			"LINKLEDGER_LISTEN_FILE names."),
 		kong.Vars{"version": version},
 		kong.Writers(p.Stdout, p.Stderr),

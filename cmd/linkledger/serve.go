@@ -40,8 +40,10 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	internal := admin.Serve(private, p.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
 	s, err := app.Open(ctx, app.Config{
-		Serving: c.Serving, Backends: c.Backends, Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
-		Origins: c.CORSOrigins, Roles: c.Roles, Version: version, Getenv: p.getenv, Logger: p.Logger,
+		Serving: c.Serving, Backends: c.Backends,
+		Redirecting: c.WithSpool(filepath.Join("data", "spool")), Projecting: c.Projecting,
+		Origins: c.CORSOrigins, Roles: c.Roles, Version: version, Getenv: p.getenv,
+		Logger: p.Logger,
 	}, internal)
 	if err != nil {
 		if ctx.Err() != nil { // told to stop while it waited
@@ -51,16 +53,25 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	p.Logger.InfoContext(ctx, "serving",
-		slog.String("listen", public.Addr().String()), slog.String("admin", private.Addr().String()), slog.Any("roles", c.Roles))
+		slog.String("listen", public.Addr().String()),
+		slog.String("admin", private.Addr().String()), slog.Any("roles", c.Roles))
 	return s.Run(ctx, public, internal)
 }
 
 func (c *serveCommand) check() error {
 	if c.EventStore == "" {
-		return usage.Errorf("no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use linkledger dev", usage.Env("eventstore"))
+		return usage.Errorf(
+			"no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use "+
+				"linkledger dev",
+			usage.Env("eventstore"),
+		)
 	}
 	if c.Database == "" {
-		return usage.Errorf("no database: set --database (%s) to postgres://USER:PASSWORD@HOST/DATABASE, or use linkledger dev", usage.Env("database"))
+		return usage.Errorf(
+			"no database: set --database (%s) to postgres://USER:PASSWORD@HOST/DATABASE, or use "+
+				"linkledger dev",
+			usage.Env("database"),
+		)
 	}
 	return config.Validate(c)
 }

@@ -34,7 +34,10 @@ func fold(history []events.Event) Account {
 	for _, e := range history {
 		switch e := e.(type) {
 		case events.AccountOpened:
-			a = Account{ID: e.Account, Username: e.Username, Plan: e.Plan, KeyID: e.KeyID, KeyHash: e.KeyHash, Active: true}
+			a = Account{
+				ID: e.Account, Username: e.Username, Plan: e.Plan, KeyID: e.KeyID,
+				KeyHash: e.KeyHash, Active: true,
+			}
 		case events.KeyRotated:
 			a.KeyID, a.KeyHash = e.KeyID, e.KeyHash
 		case events.PlanChanged:
@@ -78,7 +81,9 @@ func (a Account) edit(edit Change, at time.Time) []events.Event {
 		changes = append(changes, events.PlanChanged{Plan: *edit.Plan, At: at})
 	}
 	if edit.ExpirationDate != nil && *edit.ExpirationDate != a.ExpirationDate {
-		changes = append(changes, events.AccountExpiryChanged{ExpirationDate: *edit.ExpirationDate, At: at})
+		changes = append(
+			changes, events.AccountExpiryChanged{ExpirationDate: *edit.ExpirationDate, At: at},
+		)
 	}
 	return changes
 }
@@ -95,8 +100,8 @@ func newAPIKey() apiKey {
 	return apiKey{id: hex.EncodeToString(random[:4]), key: key, hash: HashKey(key)}
 }
 
-// HashKey returns what is stored of an API key. It needs no salt and no slow hash: keys are 32 random bytes, which are beyond
-// guessing.
+// HashKey returns what is stored of an API key. It needs no salt and no slow hash: keys are 32
+// random bytes, which are beyond guessing.
 func HashKey(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
@@ -105,8 +110,8 @@ func HashKey(key string) string {
 // noKeyHash stands for the stored hash where there is none. It is the hash of no known key.
 var noKeyHash = strings.Repeat("0", hex.EncodedLen(sha256.Size))
 
-// SameKey tells whether the hash of an API key is the stored one. It takes the same time whether it is, whether it is not,
-// and where nothing is stored.
+// SameKey tells whether the hash of an API key is the stored one. It takes the same time whether it
+// is, whether it is not, and where nothing is stored.
 func SameKey(hash, stored string) bool {
 	return subtle.ConstantTimeCompare([]byte(hash), []byte(cmp.Or(stored, noKeyHash))) == 1
 }

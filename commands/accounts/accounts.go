@@ -32,22 +32,27 @@ type Outcome struct {
 }
 
 // Open opens an account. It refuses with InvalidUsername.
-func (s *Accounts) Open(ctx context.Context, r domain.Request, username, plan string) (Outcome, error) {
+func (s *Accounts) Open(
+	ctx context.Context, r domain.Request, username, plan string,
+) (Outcome, error) {
 	if !usernamePattern.MatchString(username) {
 		return Outcome{}, domain.Refuse(domain.InvalidUsername,
-			"A user name has 1 to 64 of the characters a-z 0-9 . _ - and begins with a letter or digit")
+			"A user name has 1 to 64 of the characters a-z 0-9 . _ - and begins with a letter or "+
+				"digit")
 	}
 	id, err := s.claimUsername(ctx, r, username)
 	if err != nil {
 		return Outcome{}, err
 	}
 	taken := domain.Refuse(domain.InvalidUsername, "There is already an account %q", username)
-	if loaded, err := s.streams.Load(ctx, events.StreamAccount+id); err != nil || len(loaded.Events) > 0 {
+	if loaded, err := s.streams.Load(ctx, events.StreamAccount+id); err != nil ||
+		len(loaded.Events) > 0 {
 		return Outcome{}, cmp.Or(err, taken)
 	}
 	key := newAPIKey()
 	opened := events.AccountOpened{
-		Account: id, Username: username, Plan: plan, KeyID: key.id, KeyHash: key.hash, At: s.streams.Now(),
+		Account: id, Username: username, Plan: plan, KeyID: key.id, KeyHash: key.hash,
+		At: s.streams.Now(),
 	}
 	r.Command = uuid.New() // each try has a key of its own, so none may pass for another
 	appended, err := s.streams.Append(ctx, r, events.StreamAccount+id, eventstore.NoStream, opened)
@@ -57,12 +62,16 @@ func (s *Accounts) Open(ctx context.Context, r domain.Request, username, plan st
 	if err != nil {
 		return Outcome{}, err
 	}
-	return Outcome{Account: fold([]events.Event{opened}), Key: key.key, Position: appended.Position}, nil
+	return Outcome{
+		Account: fold([]events.Event{opened}), Key: key.key, Position: appended.Position,
+	}, nil
 }
 
-// claimUsername returns the account id that a user name belongs to: a new one, or that of an earlier claim, whose
-// account may never have been opened.
-func (s *Accounts) claimUsername(ctx context.Context, r domain.Request, username string) (string, error) {
+// claimUsername returns the account id that a user name belongs to: a new one, or that of an
+// earlier claim, whose account may never have been opened.
+func (s *Accounts) claimUsername(
+	ctx context.Context, r domain.Request, username string,
+) (string, error) {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return "", err
@@ -106,16 +115,22 @@ func (s *Accounts) Username(ctx context.Context, account string) (string, error)
 }
 
 // RotateKey replaces the API key of an account. It refuses with AccountNotFound and AccountGone.
-func (s *Accounts) RotateKey(ctx context.Context, r domain.Request, username string) (Outcome, error) {
+func (s *Accounts) RotateKey(
+	ctx context.Context, r domain.Request, username string,
+) (Outcome, error) {
 	key := newAPIKey()
 	outcome, err := s.change(ctx, r, username, func(a Account) []events.Event {
 		if a.Erased {
 			return nil
 		}
-		return []events.Event{events.KeyRotated{KeyID: key.id, KeyHash: key.hash, At: s.streams.Now()}}
+		return []events.Event{
+			events.KeyRotated{KeyID: key.id, KeyHash: key.hash, At: s.streams.Now()},
+		}
 	})
 	if err == nil && outcome.Account.Erased {
-		err = domain.Refuse(domain.AccountGone, "The account %q has been erased: no key opens it", username)
+		err = domain.Refuse(
+			domain.AccountGone, "The account %q has been erased: no key opens it", username,
+		)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -125,26 +140,40 @@ func (s *Accounts) RotateKey(ctx context.Context, r domain.Request, username str
 }
 
 // Deactivate bars an account from the API and stops its links. It refuses with AccountNotFound.
-func (s *Accounts) Deactivate(ctx context.Context, r domain.Request, username string) (Outcome, error) {
-	return s.change(ctx, r, username, func(a Account) []events.Event { return a.deactivate(s.streams.Now()) })
+func (s *Accounts) Deactivate(
+	ctx context.Context, r domain.Request, username string,
+) (Outcome, error) {
+	return s.change(
+		ctx, r, username, func(a Account) []events.Event { return a.deactivate(s.streams.Now()) },
+	)
 }
 
 // Reactivate undoes Deactivate. It refuses with AccountNotFound.
-func (s *Accounts) Reactivate(ctx context.Context, r domain.Request, username string) (Outcome, error) {
-	return s.change(ctx, r, username, func(a Account) []events.Event { return a.reactivate(s.streams.Now()) })
+func (s *Accounts) Reactivate(
+	ctx context.Context, r domain.Request, username string,
+) (Outcome, error) {
+	return s.change(
+		ctx, r, username, func(a Account) []events.Event { return a.reactivate(s.streams.Now()) },
+	)
 }
 
 // Edit changes an account. It refuses with AccountNotFound and InvalidDate.
-func (s *Accounts) Edit(ctx context.Context, r domain.Request, username string, edit Change) (Outcome, error) {
+func (s *Accounts) Edit(
+	ctx context.Context, r domain.Request, username string, edit Change,
+) (Outcome, error) {
 	if edit.ExpirationDate != nil {
 		if err := domain.CheckDate(*edit.ExpirationDate); err != nil {
 			return Outcome{}, err
 		}
 	}
-	return s.change(ctx, r, username, func(a Account) []events.Event { return a.edit(edit, s.streams.Now()) })
+	return s.change(
+		ctx, r, username, func(a Account) []events.Event { return a.edit(edit, s.streams.Now()) },
+	)
 }
 
-func (s *Accounts) change(ctx context.Context, r domain.Request, username string, decide func(Account) []events.Event) (Outcome, error) {
+func (s *Accounts) change(
+	ctx context.Context, r domain.Request, username string, decide func(Account) []events.Event,
+) (Outcome, error) {
 	id, err := s.ID(ctx, username)
 	if err != nil {
 		return Outcome{}, err
@@ -156,16 +185,22 @@ func (s *Accounts) change(ctx context.Context, r domain.Request, username string
 		}
 		account := fold(loaded.Events)
 		if account.ID == "" {
-			return Outcome{}, domain.Refuse(domain.AccountNotFound, "There is no account %q", username)
+			return Outcome{}, domain.Refuse(
+				domain.AccountNotFound, "There is no account %q", username,
+			)
 		}
 		changes := decide(account)
 		if len(changes) == 0 {
 			return Outcome{Account: account, Position: loaded.Position()}, nil
 		}
-		appended, err := s.streams.Append(ctx, r, events.StreamAccount+id, loaded.Revision(), changes...)
+		appended, err := s.streams.Append(
+			ctx, r, events.StreamAccount+id, loaded.Revision(), changes...,
+		)
 		if err != nil {
 			return Outcome{}, err
 		}
-		return Outcome{Account: fold(append(loaded.Events, changes...)), Position: appended.Position}, nil
+		return Outcome{
+			Account: fold(append(loaded.Events, changes...)), Position: appended.Position,
+		}, nil
 	})
 }

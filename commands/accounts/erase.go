@@ -9,16 +9,22 @@ import (
 	"linkledger/events"
 )
 
-// ErrNothingSealed means that an account can't be erased, because this process has no keys to delete.
-var ErrNothingSealed = errors.New("notes are not encrypted here, so nothing can be erased: give the master key")
+// ErrNothingSealed means that an account can't be erased, because this process has no keys to
+// delete.
+var ErrNothingSealed = errors.New(
+	"notes are not encrypted here, so nothing can be erased: give the master key",
+)
 
-// Erase ends an account for ever, and deletes the key of its notes. Its links go on. Where it was cut off between the
-// two, a repetition carries it on. It refuses with AccountNotFound and fails with ErrNothingSealed.
+// Erase ends an account for ever, and deletes the key of its notes. Its links go on. Where it was
+// cut off between the two, a repetition carries it on. It refuses with AccountNotFound and fails
+// with ErrNothingSealed.
 func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string) (Outcome, error) {
 	if s.keys == nil {
 		return Outcome{}, ErrNothingSealed
 	}
-	outcome, err := s.change(ctx, r, username, func(a Account) []events.Event { return a.erase(s.streams.Now()) })
+	outcome, err := s.change(
+		ctx, r, username, func(a Account) []events.Event { return a.erase(s.streams.Now()) },
+	)
 	if err != nil {
 		return Outcome{}, err
 	}

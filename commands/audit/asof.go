@@ -1,5 +1,6 @@
-// Package audit reads the history of links from the log, for auditors. It reads the streams that commands write, with the same
-// rules of package domain, so that no read model can be behind or wrong about it. It writes nothing.
+// Package audit reads the history of links from the log, for auditors. It reads the streams that
+// commands write, with the same rules of package domain, so that no read model can be behind or
+// wrong about it. It writes nothing.
 package audit
 
 import (
@@ -28,11 +29,14 @@ type AsOf struct {
 	Until  time.Time // when it changed again; zero: it has not
 }
 
-// LinkAsOf reads the link that lived under a hash at a moment, from its stream. It refuses with InvalidHash, and with
-// URLNotFound where the hash led nowhere then; the details say where it had gone.
+// LinkAsOf reads the link that lived under a hash at a moment, from its stream. It refuses with
+// InvalidHash, and with URLNotFound where the hash led nowhere then; the details say where it had
+// gone.
 func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	if !hashes.Valid(q.Hash) {
-		return AsOf{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return AsOf{}, domain.Refuse(
+			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
+		)
 	}
 	claims, err := a.streams.Load(ctx, events.StreamHash+q.Hash)
 	if err != nil {
@@ -47,7 +51,8 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		}
 	}
 	links := hashes.LastClaimants(byThen, q.Account)
-	for _, link := range slices.Backward(links) { // the last one that had come by then knows what became of the hash
+	// the last one that had come by then knows what became of the hash
+	for _, link := range slices.Backward(links) {
 		all, err := a.streamsOf(ctx, link, owners)
 		if err != nil {
 			return AsOf{}, err
@@ -62,9 +67,15 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		case !hashes.Had(moment.Link, q.Hash):
 			continue
 		case moment.Link.Deleted && moment.Link.Hash == q.Hash:
-			gone = domain.Refuse(domain.URLNotFound, "The URL with the hash %q had been deleted on %s", q.Hash, moment.Link.ModifiedAt.Format(time.RFC3339))
+			gone = domain.Refuse(
+				domain.URLNotFound, "The URL with the hash %q had been deleted on %s", q.Hash,
+				moment.Link.ModifiedAt.Format(time.RFC3339),
+			)
 		default:
-			gone = domain.Refuse(domain.URLNotFound, "The URL had moved from the hash %q to %q", q.Hash, moment.Link.Hash)
+			gone = domain.Refuse(
+				domain.URLNotFound, "The URL had moved from the hash %q to %q", q.Hash,
+				moment.Link.Hash,
+			)
 		}
 		return AsOf{}, gone
 	}

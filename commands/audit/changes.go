@@ -8,14 +8,16 @@ import (
 
 // FieldChange is one field of a link's record that an event changed.
 type FieldChange struct {
-	// Field is the record's name for it: hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-	// max_clicks, tags, or deleted; for a hash it is claimed_by, the id of a link.
+	// Field is the record's name for it: hash, long_url, note, email_stats, ping, protected,
+	// archived, expiration_date, max_clicks, tags, or deleted; for a hash it is claimed_by, the id
+	// of a link.
 	Field string `json:"field"`
-	// Before and After are a string, a bool, an int64 or a []string; nil where there was nothing, which is before a link
-	// was created, and for an expiration date that it has none.
+	// Before and After are a string, a bool, an int64 or a []string; nil where there was nothing,
+	// which is before a link was created, and for an expiration date that it has none.
 	Before any `json:"before"`
 	After  any `json:"after"`
-	// Erased says that of a note, with its account. Whatever text is in Before and After stands for one that is gone.
+	// Erased says that of a note, with its account. Whatever text is in Before and After stands for
+	// one that is gone.
 	Erased bool `json:"erased,omitempty"`
 }
 
@@ -36,14 +38,17 @@ type snapshot struct {
 
 func snapshotOf(u domain.Link) snapshot {
 	return snapshot{
-		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(), emailStats: u.EmailStats, ping: u.Ping,
-		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate, maxClicks: u.MaxClicks,
-		deleted: u.Deleted,
+		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(),
+		emailStats: u.EmailStats, ping: u.Ping,
+		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate,
+		maxClicks: u.MaxClicks,
+		deleted:   u.Deleted,
 	}
 }
 
-// changes returns what differs between two moments of a link; addTags adds its tags. Of a link that did not exist before,
-// those are the fields that were given: fields with their defaults are left out.
+// changes returns what differs between two moments of a link; addTags adds its tags. Of a link that
+// did not exist before, those are the fields that were given: fields with their defaults are left
+// out.
 func (before snapshot) changes(after snapshot, addTags func(*difference)) []FieldChange {
 	d := difference{created: !before.exists}
 	compare(&d, "hash", before.hash, after.hash)

@@ -17,13 +17,15 @@ func storedAs(stream string, all []events.Event, at func(int) uint64) []streams.
 	recorded := make([]streams.RecordedEvent, len(all))
 	for i, e := range all {
 		recorded[i] = streams.RecordedEvent{Recorded: eventstore.Recorded{
-			Stream: stream, Revision: eventstore.Revision(i), Position: eventstore.Position{Commit: at(i)}, Type: e.EventType(),
+			Stream: stream, Revision: eventstore.Revision(i), Position: eventstore.Position{Commit: at(i)},
+			Type: e.EventType(),
 		}, Body: e}
 	}
 	return recorded
 }
 
-// An event of a history costs the same whether the link has few tags or many, and none is told without being asked for.
+// An event of a history costs the same whether the link has few tags or many, and none is told
+// without being asked for.
 func TestHistoryCostsTheSameWithManyTags(t *testing.T) {
 	t.Parallel()
 	const changes = 2_000
@@ -43,7 +45,9 @@ func TestHistoryCostsTheSameWithManyTags(t *testing.T) {
 		fastest := time.Hour
 		for range 5 {
 			began := time.Now()
-			_, places, entries, err := linkEntries(t.Context(), "id", history, "a", func(entryPlace) bool { return false })
+			_, places, entries, err := linkEntries(
+				t.Context(), "id", history, "a", func(entryPlace) bool { return false },
+			)
 			if err != nil || len(places) != len(all) || len(entries) != 0 {
 				t.Fatalf("%d places, %d entries, %v", len(places), len(entries), err)
 			}

@@ -7,9 +7,12 @@ import (
 	"linkledger/events"
 )
 
-// linkEntries folds the events of a link and of its tags. What happened to a tag has an entry where it changed the link's
-// record. tell says of which entries more is wanted than their place.
-func linkEntries(ctx context.Context, link string, all []streams.RecordedEvent, reader string, tell func(entryPlace) bool) (LinkLife, []entryPlace, []Entry, error) {
+// linkEntries folds the events of a link and of its tags. What happened to a tag has an entry where
+// it changed the link's record. tell says of which entries more is wanted than their place.
+func linkEntries(
+	ctx context.Context, link string, all []streams.RecordedEvent, reader string,
+	tell func(entryPlace) bool,
+) (LinkLife, []entryPlace, []Entry, error) {
 	var (
 		life    LinkLife
 		places  []entryPlace

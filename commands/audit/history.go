@@ -12,15 +12,18 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// History is everything that happened to a hash and to the links that ever lived under it, under whatever hash they
-// lived at the time. Its JSON, and that of its parts, is what auditors get from the API and from the command line.
+// History is everything that happened to a hash and to the links that ever lived under it, under
+// whatever hash they lived at the time. Its JSON, and that of its parts, is what auditors get from
+// the API and from the command line.
 type History struct {
 	Hash string `json:"hash"`
 	// Links are those that lived under the hash, in the order of their first claims.
 	Links []LinkLife `json:"links"`
-	// MoreLinks counts the links before the first of Links whose lives were left out, see HistoryQuery.MaxLinks.
+	// MoreLinks counts the links before the first of Links whose lives were left out, see
+	// HistoryQuery.MaxLinks.
 	MoreLinks int `json:"more_links"`
-	// Entries are the events, oldest first. An event that changed several of the links has an entry for each.
+	// Entries are the events, oldest first. An event that changed several of the links has an entry
+	// for each.
 	Entries []Entry `json:"events"`
 	// Total counts all entries, also those that HistoryQuery.Limit left out.
 	Total int `json:"-"`
@@ -51,12 +54,14 @@ type Entry struct {
 	Revision eventstore.Revision `json:"revision"`
 	ID       uuid.UUID           `json:"id"`
 	Type     string              `json:"type"`
-	Time     time.Time           `json:"time"` // when the event store recorded it; of a click, when it was answered
-	Link     string              `json:"link"` // id of the link it is about
-	Actor    Actor               `json:"actor"`
-	Request  string              `json:"request,omitempty"` // id; empty: none
-	Batch    string              `json:"batch,omitempty"`   // shared by all events of one API call; empty: none
-	Changes  []FieldChange       `json:"changes"`
+	// when the event store recorded it; of a click, when it was answered
+	Time    time.Time `json:"time"`
+	Link    string    `json:"link"` // id of the link it is about
+	Actor   Actor     `json:"actor"`
+	Request string    `json:"request,omitempty"` // id; empty: none
+	// shared by all events of one API call; empty: none
+	Batch   string        `json:"batch,omitempty"`
+	Changes []FieldChange `json:"changes"`
 }
 
 // Actor is who caused an event.
@@ -64,8 +69,9 @@ type Actor struct {
 	Kind    ActorKind `json:"kind"`
 	Account string    `json:"account,omitempty"` // its id
 	Key     string    `json:"key,omitempty"`     // id of the API key, never the key
-	Address string    `json:"address,omitempty"` // keyed hash of the caller's address, never the address
-	Visitor string    `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent
+	// keyed hash of the caller's address, never the address
+	Address string `json:"address,omitempty"`
+	Visitor string `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent
 }
 
 // ActorKind says what an Actor is.
@@ -75,8 +81,9 @@ type ActorKind string
 const (
 	ByAccount  ActorKind = "account"
 	ByOperator ActorKind = "operator" // of the service
-	ByForeign  ActorKind = "foreign"  // another account than the one that reads the history; nothing else is told of it
-	ByVisitor  ActorKind = "visitor"  // who followed the link
+	// another account than the one that reads the history; nothing else is told of it
+	ByForeign ActorKind = "foreign"
+	ByVisitor ActorKind = "visitor" // who followed the link
 )
 
 func actorOf(m events.Metadata) Actor {
@@ -97,7 +104,8 @@ func byPosition(a, b eventstore.Position) int {
 	return 0
 }
 
-// entry makes an entry of an event. To a reader other than an operator, what other accounts did is theirs.
+// entry makes an entry of an event. To a reader other than an operator, what other accounts did is
+// theirs.
 func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange) (Entry, error) {
 	var metadata events.Metadata
 	if len(s.Metadata) > 0 {
@@ -106,8 +114,10 @@ func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange
 		}
 	}
 	e := Entry{
-		Position: s.Position, Commit: s.Position.Commit, Stream: s.Stream, Revision: s.Revision, ID: s.ID, Type: s.Type,
-		Time: s.Time.UTC(), Link: link, Actor: actorOf(metadata), Request: metadata.RequestID, Batch: metadata.BatchID,
+		Position: s.Position, Commit: s.Position.Commit, Stream: s.Stream, Revision: s.Revision,
+		ID: s.ID, Type: s.Type,
+		Time: s.Time.UTC(), Link: link, Actor: actorOf(metadata), Request: metadata.RequestID,
+		Batch:   metadata.BatchID,
 		Changes: changes,
 	}
 	if reader != "" && metadata.Account != "" && metadata.Account != reader {

@@ -7,9 +7,9 @@ import (
 	"linkledger/events"
 )
 
-// linkFold folds the events of a link and of its tags, in the order of the log, and finds what each of them changed of the
-// link's record. An event costs the same however many tags there are, unless its change of them is to be told: that takes
-// both lists.
+// linkFold folds the events of a link and of its tags, in the order of the log, and finds what each
+// of them changed of the link's record. An event costs the same however many tags there are, unless
+// its change of them is to be told: that takes both lists.
 type linkFold struct {
 	url   domain.Link
 	on    map[string]bool // ids of the link's tags
@@ -19,7 +19,8 @@ type linkFold struct {
 
 func newLinkFold() *linkFold { return &linkFold{on: make(map[string]bool)} }
 
-// next folds an event. It returns whether the event changed the record, and, if that is to be told, what.
+// next folds an event. It returns whether the event changed the record, and, if that is to be told,
+// what.
 func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []FieldChange) {
 	var labels []string
 	if tell && f.touches(e) {

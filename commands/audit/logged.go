@@ -7,9 +7,11 @@ import (
 	"linkledger/events"
 )
 
-// LoggedHistory is History as the log has it, with all streams that it took, for a history that History fails on with ErrCut. It
-// reads the whole log twice.
-func (a *Reader) LoggedHistory(ctx context.Context, of HistoryQuery) (History, streams.Logged, error) {
+// LoggedHistory is History as the log has it, with all streams that it took, for a history that
+// History fails on with ErrCut. It reads the whole log twice.
+func (a *Reader) LoggedHistory(
+	ctx context.Context, of HistoryQuery,
+) (History, streams.Logged, error) {
 	streams := make(streams.Logged)
 	wanted := map[string]bool{events.StreamHash + of.Hash: true}
 	if err := a.streams.Gather(ctx, wanted, streams); err != nil {

@@ -29,20 +29,24 @@ func New(streams *streams.Streams, store *eventstore.Store, logger *slog.Logger)
 // HistoryQuery asks for the history of a hash.
 type HistoryQuery struct {
 	Hash string
-	// Account is the id of the account that asks, which learns of its own links alone; empty for an operator, who learns
-	// of all.
+	// Account is the id of the account that asks, which learns of its own links alone; empty for an
+	// operator, who learns of all.
 	Account string
 	// MaxLinks bounds how many links are followed: the last ones that claimed the hash. 0: all.
 	MaxLinks int
-	// Offset and Limit choose a page of the entries, of which alone it is told what they changed. Limit 0: all.
+	// Offset and Limit choose a page of the entries, of which alone it is told what they changed.
+	// Limit 0: all.
 	Offset, Limit int
 }
 
-// History reads what happened to a hash and to the links that ever lived under it, from their streams. It refuses with
-// InvalidHash, and with URLNotFound where the hash was never claimed, or not by the account.
+// History reads what happened to a hash and to the links that ever lived under it, from their
+// streams. It refuses with InvalidHash, and with URLNotFound where the hash was never claimed, or
+// not by the account.
 func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) {
 	if !hashes.Valid(of.Hash) {
-		return History{}, domain.Refuse(domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return History{}, domain.Refuse(
+			domain.InvalidHash, "A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -",
+		)
 	}
 	loaded, err := a.streams.Load(ctx, events.StreamHash+of.Hash)
 	if err != nil {
@@ -52,9 +56,13 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	links := hashes.Claimants(loaded.Events, of.Account)
 	if len(links) == 0 {
 		if of.Account != "" {
-			return History{}, domain.Refuse(domain.URLNotFound, "The account never had a URL with the hash %q", of.Hash)
+			return History{}, domain.Refuse(
+				domain.URLNotFound, "The account never had a URL with the hash %q", of.Hash,
+			)
 		}
-		return History{}, domain.Refuse(domain.URLNotFound, "There never was a URL with the hash %q", of.Hash)
+		return History{}, domain.Refuse(
+			domain.URLNotFound, "There never was a URL with the hash %q", of.Hash,
+		)
 	}
 	history := History{Hash: of.Hash, Links: []LinkLife{}}
 	if of.MaxLinks > 0 && len(links) > of.MaxLinks {
@@ -69,7 +77,8 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	return history, reading.read(ctx, &history, of, claimed, links)
 }
 
-// historyReading reads the links of one history. It has the streams of no more than one of them in memory at a time.
+// historyReading reads the links of one history. It has the streams of no more than one of them in
+// memory at a time.
 type historyReading struct {
 	*Reader
 	reader string
@@ -79,9 +88,11 @@ type historyReading struct {
 	all  []streams.RecordedEvent
 }
 
-// read fills in the links and the page that was asked for. It goes through all links to find where the entries lie, and
-// once more through those that have entries of the page.
-func (r *historyReading) read(ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string) error {
+// read fills in the links and the page that was asked for. It goes through all links to find where
+// the entries lie, and once more through those that have entries of the page.
+func (r *historyReading) read(
+	ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string,
+) error {
 	everything := of.Offset == 0 && of.Limit == 0
 	var places []entryPlace
 	for _, entry := range claimed {
@@ -100,11 +111,15 @@ func (r *historyReading) read(ctx context.Context, history *History, of HistoryQ
 	}
 	history.Total = len(places)
 	if everything {
-		slices.SortStableFunc(entries, func(a, b Entry) int { return byPosition(a.Position, b.Position) })
+		slices.SortStableFunc(
+			entries, func(a, b Entry) int { return byPosition(a.Position, b.Position) },
+		)
 		history.Entries = entries
 		return nil
 	}
-	slices.SortStableFunc(places, func(a, b entryPlace) int { return byPosition(a.position, b.position) })
+	slices.SortStableFunc(
+		places, func(a, b entryPlace) int { return byPosition(a.position, b.position) },
+	)
 	places = places[min(of.Offset, len(places)):]
 	if of.Limit > 0 {
 		places = places[:min(of.Limit, len(places))]
@@ -115,7 +130,9 @@ func (r *historyReading) read(ctx context.Context, history *History, of HistoryQ
 }
 
 // page returns the entries at places.
-func (r *historyReading) page(ctx context.Context, places []entryPlace, claimed []Entry) ([]Entry, error) {
+func (r *historyReading) page(
+	ctx context.Context, places []entryPlace, claimed []Entry,
+) ([]Entry, error) {
 	wanted := make(map[entryPlace]int, len(places))
 	for i, place := range places {
 		wanted[place] = i
@@ -134,7 +151,9 @@ func (r *historyReading) page(ctx context.Context, places []entryPlace, claimed 
 		if _, missing := wanted[place]; !missing {
 			continue
 		}
-		_, _, entries, err := r.entriesOf(ctx, place.link, func(p entryPlace) bool { _, ok := wanted[p]; return ok })
+		_, _, entries, err := r.entriesOf(
+			ctx, place.link, func(p entryPlace) bool { _, ok := wanted[p]; return ok },
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +163,9 @@ func (r *historyReading) page(ctx context.Context, places []entryPlace, claimed 
 }
 
 // entriesOf reads one link. A claim whose link never came has none.
-func (r *historyReading) entriesOf(ctx context.Context, link string, tell func(entryPlace) bool) (LinkLife, []entryPlace, []Entry, error) {
+func (r *historyReading) entriesOf(
+	ctx context.Context, link string, tell func(entryPlace) bool,
+) (LinkLife, []entryPlace, []Entry, error) {
 	if r.link != link {
 		r.all = nil // so that the two are not in memory at a time
 		all, err := r.streamsOf(ctx, link, r.owners)
@@ -177,9 +198,11 @@ func (a *Reader) ownerOf(ctx context.Context, account string) (owner, error) {
 	return of, err
 }
 
-// streamsOf reads the events of a link and of the tags that it ever had, in the order of the log. owners keeps the accounts
-// met so far.
-func (a *Reader) streamsOf(ctx context.Context, link string, owners map[string]owner) ([]streams.RecordedEvent, error) {
+// streamsOf reads the events of a link and of the tags that it ever had, in the order of the log.
+// owners keeps the accounts met so far.
+func (a *Reader) streamsOf(
+	ctx context.Context, link string, owners map[string]owner,
+) ([]streams.RecordedEvent, error) {
 	loaded, err := a.streams.Load(ctx, events.StreamURL+link)
 	if err != nil {
 		return nil, err
@@ -211,7 +234,8 @@ func (a *Reader) streamsOf(ctx context.Context, link string, owners map[string]o
 	return all, nil
 }
 
-// taggings returns the account of a link, and the ids of all tags that the link ever had, each once.
+// taggings returns the account of a link, and the ids of all tags that the link ever had, each
+// once.
 func taggings(history []events.Event) (account string, tags []string) {
 	seen := make(map[string]bool)
 	for _, e := range history {

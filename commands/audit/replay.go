@@ -10,9 +10,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Replay hands the entries of a history to visit, and between them, where they lie in the log, an entry for each
-// click on its links. The clicks of all links lie together, so this reads the whole log from the first entry on; it holds
-// no more of it than one batch. Errors of visit end it.
+// Replay hands the entries of a history to visit, and between them, where they lie in the log, an
+// entry for each click on its links. The clicks of all links lie together, so this reads the whole
+// log from the first entry on; it holds no more of it than one batch. Errors of visit end it.
 func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) error) error {
 	head, err := a.store.Head(ctx)
 	if err != nil {
@@ -24,11 +24,17 @@ func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) 
 	}
 	replay := replay{left: history.Entries, visit: visit}
 	if len(links) > 0 {
-		err := a.store.ReadLog(ctx, history.Entries[0].Position, head, func(batch []eventstore.Recorded) error {
+		err := a.store.ReadLog(ctx, history.Entries[0].Position, head, func(
+			batch []eventstore.Recorded,
+		) error {
 			for _, r := range batch {
 				clicks, err := clicksOn(links, r)
-				if err != nil { // another program's, which must not keep everybody from their history
-					a.logger.WarnContext(ctx, "event skipped that is none of clicks: run linkledger audit verify", slog.Any("error", err))
+				// another program's, which must not keep everybody from their history
+				if err != nil {
+					a.logger.WarnContext(
+						ctx, "event skipped that is none of clicks: run linkledger audit verify",
+						slog.Any("error", err),
+					)
 					continue
 				}
 				if err := replay.clicks(r.Position, clicks); err != nil {
@@ -90,8 +96,10 @@ func clicksOn(links map[string]bool, r eventstore.Recorded) ([]Entry, error) {
 	for _, click := range recorded.Clicks {
 		if links[click.URLID] {
 			entries = append(entries, Entry{
-				Position: r.Position, Commit: r.Position.Commit, Stream: r.Stream, Revision: r.Revision, ID: r.ID, Type: r.Type,
-				Time: click.At, Link: click.URLID, Actor: Actor{Kind: ByVisitor, Visitor: click.Visitor}, Changes: []FieldChange{},
+				Position: r.Position, Commit: r.Position.Commit, Stream: r.Stream,
+				Revision: r.Revision, ID: r.ID, Type: r.Type,
+				Time: click.At, Link: click.URLID,
+				Actor: Actor{Kind: ByVisitor, Visitor: click.Visitor}, Changes: []FieldChange{},
 			})
 		}
 	}

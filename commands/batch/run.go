@@ -8,8 +8,9 @@ import (
 // concurrency is how many items of one batch are carried out at a time.
 const concurrency = 50
 
-// Run calls do for each of n items concurrently. Items that share a key run in order: of two items that want the same hash the
-// first one gets it. keys may return nil. Run returns when all items are done.
+// Run calls do for each of n items concurrently. Items that share a key run in order: of two items
+// that want the same hash the first one gets it. keys may return nil. Run returns when all items
+// are done.
 func Run(n int, keys func(i int) []string, do func(i int)) {
 	if n == 1 { // most batches: no need for a goroutine, which would have to grow its stack
 		do(0)
@@ -17,7 +18,8 @@ func Run(n int, keys func(i int) []string, do func(i int)) {
 	}
 	var group errgroup.Group
 	group.SetLimit(concurrency)
-	last := make(map[string]chan struct{}) // by key: closed when the last item so far that has it is done
+	// by key: closed when the last item so far that has it is done
+	last := make(map[string]chan struct{})
 	for i := range n {
 		done := make(chan struct{})
 		var before []chan struct{}

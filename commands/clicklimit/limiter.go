@@ -1,4 +1,5 @@
-// Package clicklimit keeps the limits of clicks exact over all nodes: a link with a limit of n clicks redirects n times.
+// Package clicklimit keeps the limits of clicks exact over all nodes: a link with a limit of n
+// clicks redirects n times.
 package clicklimit
 
 import (
@@ -22,12 +23,13 @@ const (
 	maxLinks = 10_000
 )
 
-// Limiter sees to it that a link with a limit redirects as many visitors as the limit says, over all nodes. A visitor's
-// click is taken from the link's stream, at its exact revision, before he is redirected: nodes that compete for the last
-// clicks meet there. Visitors of one link that come while an append is under way share the next one.
+// Limiter sees to it that a link with a limit redirects as many visitors as the limit says, over
+// all nodes. A visitor's click is taken from the link's stream, at its exact revision, before he is
+// redirected: nodes that compete for the last clicks meet there. Visitors of one link that come
+// while an append is under way share the next one.
 //
-// What was taken is used, also when the visitor leaves or the node dies before he is redirected. It is safe for
-// concurrent use.
+// What was taken is used, also when the visitor leaves or the node dies before he is redirected. It
+// is safe for concurrent use.
 type Limiter struct {
 	store *eventstore.Store
 	now   func() time.Time
@@ -65,15 +67,18 @@ func New(store *eventstore.Store, now func() time.Time) *Limiter {
 	return &Limiter{store: store, now: now, links: make(map[string]*linkState)}
 }
 
-// Take takes one click from a link that may have limit of them; counted is how many the read models know of. It is false
-// when all are used. Without the event store it fails with ErrUnavailable: nobody can tell.
+// Take takes one click from a link that may have limit of them; counted is how many the read models
+// know of. It is false when all are used. Without the event store it fails with ErrUnavailable:
+// nobody can tell.
 func (a *Limiter) Take(ctx context.Context, urlID string, limit, counted int64) (bool, error) {
 	return a.wait(ctx, urlID, &waiter{limit: limit, before: counted, done: make(chan struct{})})
 }
 
 // Left tells whether a click is left, and takes none.
 func (a *Limiter) Left(ctx context.Context, urlID string, limit, counted int64) (bool, error) {
-	return a.wait(ctx, urlID, &waiter{limit: limit, before: counted, peek: true, done: make(chan struct{})})
+	return a.wait(
+		ctx, urlID, &waiter{limit: limit, before: counted, peek: true, done: make(chan struct{})},
+	)
 }
 
 func (a *Limiter) wait(ctx context.Context, urlID string, t *waiter) (bool, error) {
@@ -141,7 +146,11 @@ func (a *Limiter) share(urlID string, link *linkState, takers []*waiter) error {
 		link.known = false // until the outcome is known
 		appended, err := a.store.Append(ctx, eventstore.Write{
 			Stream: stream, Expected: link.revision, Command: uuid.New(),
-			Events: []events.Event{events.AllowanceUsed{Clicks: clicks, Used: used, At: a.now().UTC().Truncate(time.Microsecond)}},
+			Events: []events.Event{
+				events.AllowanceUsed{
+					Clicks: clicks, Used: used, At: a.now().UTC().Truncate(time.Microsecond),
+				},
+			},
 		})
 		if err != nil {
 			return struct{}{}, err
@@ -177,8 +186,8 @@ func (a *Limiter) learn(ctx context.Context, stream string, link *linkState) err
 	return nil
 }
 
-// grant decides who of the takers gets a click where some are used, the first come first. Clicks that were counted while
-// the link had no limit are used too.
+// grant decides who of the takers gets a click where some are used, the first come first. Clicks
+// that were counted while the link had no limit are used too.
 func grant(used int64, takers []*waiter) (clicks, after int64) {
 	for _, t := range takers {
 		used = max(used, t.before)

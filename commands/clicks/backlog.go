@@ -24,8 +24,8 @@ type Backlog struct {
 	Bytes  int64         // on the disk
 	Age    time.Duration // of the oldest click
 	Rate   float64       // clicks a second that leave the spool, of late
-	// Left is the time until the spool is empty, if clicks go on to leave it and to come in as they do of late; 0: it
-	// does not get emptier, or is empty.
+	// Left is the time until the spool is empty, if clicks go on to leave it and to come in as they
+	// do of late; 0: it does not get emptier, or is empty.
 	Left time.Duration
 }
 
@@ -69,7 +69,8 @@ func (p *pace) backlog(queue spool.Stats, now time.Time) Backlog {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	b := Backlog{
-		Groups: queue.Records, Clicks: queue.Items, Bytes: queue.Bytes, Age: now.Sub(queue.Oldest), Rate: p.leaving,
+		Groups: queue.Records, Clicks: queue.Items, Bytes: queue.Bytes, Age: now.Sub(queue.Oldest),
+		Rate: p.leaving,
 	}
 	if p.leaving > p.coming {
 		b.Left = time.Duration(float64(b.Clicks) / (p.leaving - p.coming) * float64(time.Second))
@@ -93,7 +94,8 @@ func (c *Recorder) watchBacklog(ctx context.Context) {
 	}
 }
 
-// logBacklog logs a backlog when it is news, and every backlogInterval while it lasts. It returns when it did last.
+// logBacklog logs a backlog when it is news, and every backlogInterval while it lasts. It returns
+// when it did last.
 func (c *Recorder) logBacklog(ctx context.Context, now, last time.Time) time.Time {
 	b := c.Stats().Backlog
 	switch {
@@ -105,8 +107,11 @@ func (c *Recorder) logBacklog(ctx context.Context, now, last time.Time) time.Tim
 	case now.Sub(last) < backlogInterval:
 		return last
 	}
-	c.cfg.Logger.WarnContext(ctx, "clicks wait in the spool for the event store", slog.Int("clicks", b.Clicks),
-		slog.Int64("bytes", b.Bytes), slog.Duration("oldest", b.Age.Round(time.Second)), slog.Float64("leaving_per_second", b.Rate),
+	c.cfg.Logger.WarnContext(ctx, "clicks wait in the spool for the event store", slog.Int(
+		"clicks", b.Clicks,
+	),
+		slog.Int64("bytes", b.Bytes), slog.Duration("oldest", b.Age.Round(time.Second)),
+		slog.Float64("leaving_per_second", b.Rate),
 		slog.Duration("left", b.Left.Round(time.Second)))
 	return now
 }

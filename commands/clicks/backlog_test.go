@@ -38,7 +38,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestBacklogIsLogged demands one line when clicks begin to wait, one every ten seconds, and one at the end.
+// TestBacklogIsLogged demands one line when clicks begin to wait, one every ten seconds, and one at
+// the end.
 func TestBacklogIsLogged(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -56,7 +57,9 @@ func TestBacklogIsLogged(t *testing.T) {
 	lines := func() (n int) { return strings.Count(logged.String(), "\n") }
 	tick := func(second, want int) {
 		t.Helper()
-		if last = observed.logBacklog(t.Context(), commandstest.At.Add(time.Duration(second)*time.Second), last); lines() != want {
+		if last = observed.logBacklog(
+			t.Context(), commandstest.At.Add(time.Duration(second)*time.Second), last,
+		); lines() != want {
 			t.Errorf("after %d s: %d lines, want %d:\n%s", second, lines(), want, logged.String())
 		}
 	}

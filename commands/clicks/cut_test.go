@@ -9,8 +9,9 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestCutClicks has somebody else write to a stream of clicks, or end it, while clicks wait for it in the spool: they come to
-// the log once, also when the node is killed in between, and those behind them too.
+// TestCutClicks has somebody else write to a stream of clicks, or end it, while clicks wait for it
+// in the spool: they come to the log once, also when the node is killed in between, and those
+// behind them too.
 func TestCutClicks(t *testing.T) {
 	t.Parallel()
 	for name, intrude := range map[string]func(t *testing.T, url, stream string){

@@ -20,8 +20,9 @@ const (
 	drainBatch = 4 << 20
 	// drainProbe is as much after a failure, so that trying again costs little.
 	drainProbe = 64 << 10
-	// drainAppend is how much of the spool goes into one append, in bytes. Each append costs a round trip, and a larger
-	// one would make the clicks that arrive now wait for the event store's disk.
+	// drainAppend is how much of the spool goes into one append, in bytes. Each append costs a
+	// round trip, and a larger one would make the clicks that arrive now wait for the event store's
+	// disk.
 	drainAppend = 768 << 10
 	// drainStreams is how many streams drain at a time.
 	drainStreams = 4
@@ -62,8 +63,8 @@ func (c *Recorder) drain(ctx context.Context) {
 	}
 }
 
-// drainOldest repeats the oldest appends: those of one stream in their order, several streams at a time. All of them
-// come again where one fails.
+// drainOldest repeats the oldest appends: those of one stream in their order, several streams at a
+// time. All of them come again where one fails.
 func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	oldest, err := c.cfg.Spool.Oldest(bytes)
 	if err != nil {
@@ -92,7 +93,8 @@ func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 		return err
 	}
 	if n := diverted.Load(); n > 0 {
-		c.cfg.Logger.WarnContext(ctx, "somebody else has changed streams of clicks, whose clicks go to other ones",
+		c.cfg.Logger.WarnContext(ctx, "somebody else has changed streams of clicks, whose clicks "+
+			"go to other ones",
 			slog.Int64("appends", n))
 	}
 	if err := c.cfg.Spool.Remove(oldest); err != nil {
@@ -102,7 +104,8 @@ func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// byStream returns the appends of each stream in their order, each as the spooled ones that go into it.
+// byStream returns the appends of each stream in their order, each as the spooled ones that go into
+// it.
 func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	type last struct {
 		next eventstore.Revision // of the spooled append that can join it
@@ -124,8 +127,9 @@ func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	return streams, nil
 }
 
-// deliver brings spooled appends, which follow each other in one stream, to the event store as one. It returns how many
-// of them went to another stream, because somebody else has written to theirs or has deleted it.
+// deliver brings spooled appends, which follow each other in one stream, to the event store as one.
+// It returns how many of them went to another stream, because somebody else has written to theirs
+// or has deleted it.
 func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverted int, err error) {
 	err = c.appendJoined(ctx, writes)
 	switch {
@@ -133,7 +137,8 @@ func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverte
 		if len(writes) == 1 {
 			return 1, c.appendJoined(ctx, []pendingAppend{writes[0].elsewhere()})
 		}
-		// The event store has the first of them, from before a crash: it recognises an append only as a whole.
+		// The event store has the first of them, from before a crash: it recognises an append only
+		// as a whole.
 		half := len(writes) / 2
 		first, err := c.deliver(ctx, writes[:half])
 		if err != nil {

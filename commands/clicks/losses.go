@@ -62,21 +62,27 @@ func (c *Recorder) Stats() Stats {
 	c.losses.mu.Lock()
 	lost := c.losses.clicks
 	c.losses.mu.Unlock()
-	stats := Stats{Recorded: c.recorded.Load(), Spooled: c.spooled.Load(), Drained: c.drained.Load(), Lost: lost}
+	stats := Stats{
+		Recorded: c.recorded.Load(), Spooled: c.spooled.Load(), Drained: c.drained.Load(),
+		Lost: lost,
+	}
 	if c.cfg.Spool != nil {
 		stats.Backlog = c.pace.backlog(c.cfg.Spool.Stats(), time.Now())
 	}
 	return stats
 }
 
-// Health returns what an operator has to mend: clicks that were lost within the last minute, or a spool that does not
-// drain though the event store answers.
+// Health returns what an operator has to mend: clicks that were lost within the last minute, or a
+// spool that does not drain though the event store answers.
 func (c *Recorder) Health() error {
 	c.losses.mu.Lock()
 	lost, last, cause := c.losses.clicks, c.losses.last, c.losses.err
 	c.losses.mu.Unlock()
 	if cause != nil && time.Since(last) < time.Minute {
-		return fmt.Errorf("%d clicks were lost since the start, the last at %s: %w", lost, last.UTC().Format(time.RFC3339), cause)
+		return fmt.Errorf(
+			"%d clicks were lost since the start, the last at %s: %w", lost,
+			last.UTC().Format(time.RFC3339), cause,
+		)
 	}
 	if err := c.drainErr.Load(); err != nil {
 		return *err

@@ -1,5 +1,5 @@
-// Package clicks records clicks in the log. A click is durable before its redirect is answered: the event store has it, or the
-// spool on the local disk does, from which it is appended later.
+// Package clicks records clicks in the log. A click is durable before its redirect is answered: the
+// event store has it, or the spool on the local disk does, from which it is appended later.
 package clicks
 
 import (
@@ -21,10 +21,12 @@ import (
 )
 
 const (
-	// maxGroup is how many clicks one append carries; their event stays well below the event store's size limit.
+	// maxGroup is how many clicks one append carries; their event stays well below the event
+	// store's size limit.
 	maxGroup = 4096
-	// busyGroup is from how many clicks on a group shows that many more are about to come. The next one then waits for
-	// them, for a linger: every append costs the same, however many clicks it carries.
+	// busyGroup is from how many clicks on a group shows that many more are about to come. The next
+	// one then waits for them, for a linger: every append costs the same, however many clicks it
+	// carries.
 	busyGroup = 16
 	linger    = 100 * time.Microsecond
 	// maxLinks bounds the redirects that the trace of a group links to.
@@ -44,22 +46,26 @@ type Click = events.Click
 // Config of Clicks.
 type Config struct {
 	Store *eventstore.Store
-	// Spool takes the clicks that the event store is too slow for. Without one such clicks fail. Clicks uses it until Run
-	// returns, and does not close it.
-	Spool    *spool.Spool
-	Tracer   trace.Tracer     // of groups, with links to the redirects whose clicks they have; nil: they are not traced
-	Patience time.Duration    // how long the event store may take while there is a spool; 0: DefaultPatience
+	// Spool takes the clicks that the event store is too slow for. Without one such clicks fail.
+	// Clicks uses it until Run returns, and does not close it.
+	Spool *spool.Spool
+	// of groups, with links to the redirects whose clicks they have; nil: they are not traced
+	Tracer trace.Tracer
+	// how long the event store may take while there is a spool; 0: DefaultPatience
+	Patience time.Duration
 	Logger   *slog.Logger     // nil discards
 	Now      func() time.Time // nil: time.Now
 }
 
-// Recorder records the clicks of one node. Clicks that arrive while an append is under way go together with the next one,
-// so an idle node appends each at once and a busy one, which waits for them a moment longer, appends few large groups.
+// Recorder records the clicks of one node. Clicks that arrive while an append is under way go
+// together with the next one, so an idle node appends each at once and a busy one, which waits for
+// them a moment longer, appends few large groups.
 //
-// A group that the event store has not acknowledged in time goes to the spool, as the very append that was tried, and so
-// do the groups after it until the event store keeps up again. The appends of the spool are repeated until the event
-// store has them; it recognises those that it had already, by their event ids and expected revisions. So a click counts
-// once, whether its first append failed, succeeded late, or was repeated because the node was killed in between.
+// A group that the event store has not acknowledged in time goes to the spool, as the very append
+// that was tried, and so do the groups after it until the event store keeps up again. The appends
+// of the spool are repeated until the event store has them; it recognises those that it had
+// already, by their event ids and expected revisions. So a click counts once, whether its first
+// append failed, succeeded late, or was repeated because the node was killed in between.
 type Recorder struct {
 	cfg  Config
 	node string
@@ -94,7 +100,8 @@ func newGroup(capacity int) *group {
 
 // link notes the trace of a redirect.
 func (g *group) link(ctx context.Context) {
-	if redirect := trace.SpanContextFromContext(ctx); redirect.IsSampled() && len(g.links) < maxLinks {
+	if redirect := trace.SpanContextFromContext(ctx); redirect.IsSampled() &&
+		len(g.links) < maxLinks {
 		g.links = append(g.links, trace.Link{SpanContext: redirect})
 	}
 }
@@ -110,15 +117,18 @@ func New(cfg Config) *Recorder {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &Recorder{cfg: cfg, node: uuid.NewString(), gather: newGroup(1), arrived: make(chan struct{}, 1)}
+	c := &Recorder{
+		cfg: cfg, node: uuid.NewString(), gather: newGroup(1), arrived: make(chan struct{}, 1),
+	}
 	if cfg.Spool != nil {
 		c.node = cfg.Spool.Node()
 	}
 	return c
 }
 
-// Record returns when the click is durable, or lost because neither the event store nor the spool could take it; Health
-// tells of losses. With an error its outcome is unknown or it was not recorded. Of ctx it needs the trace only.
+// Record returns when the click is durable, or lost because neither the event store nor the spool
+// could take it; Health tells of losses. With an error its outcome is unknown or it was not
+// recorded. Of ctx it needs the trace only.
 func (c *Recorder) Record(ctx context.Context, click Click) error {
 	for {
 		g, joined, err := c.join(ctx, click)
@@ -132,7 +142,8 @@ func (c *Recorder) Record(ctx context.Context, click Click) error {
 	}
 }
 
-// join adds the click to the group that gathers. A full group takes none: wait for it and join the next.
+// join adds the click to the group that gathers. A full group takes none: wait for it and join the
+// next.
 func (c *Recorder) join(ctx context.Context, click Click) (g *group, joined bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,8 +172,8 @@ func (c *Recorder) take() *group {
 	return g
 }
 
-// Run appends groups and drains the spool until ctx ends, then refuses new clicks, makes durable those that have been
-// taken, and returns.
+// Run appends groups and drains the spool until ctx ends, then refuses new clicks, makes durable
+// those that have been taken, and returns.
 func (c *Recorder) Run(ctx context.Context) error {
 	var draining sync.WaitGroup
 	defer draining.Wait()
@@ -190,7 +201,8 @@ func (c *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// write makes one group durable. It does not end with Run's context: clicks that were taken are written.
+// write makes one group durable. It does not end with Run's context: clicks that were taken are
+// written.
 func (c *Recorder) write(g *group) {
 	defer close(g.done)
 	if len(g.clicks) == 0 {
@@ -228,7 +240,8 @@ func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := c.appendOnce(ctx, w); err != nil {
-		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of its own.
+		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of
+		// its own.
 		c.target = stream{}
 		return err
 	}

@@ -165,8 +165,9 @@ func TestClicks(t *testing.T) {
 	}
 }
 
-// While the event store is away clicks go to the spool; they come to the log once it is back, also when the node was
-// restarted in between, and when the store went away again while the spool drained.
+// While the event store is away clicks go to the spool; they come to the log once it is back, also
+// when the node was restarted in between, and when the store went away again while the spool
+// drained.
 func TestClicksOutliveOutages(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
@@ -177,7 +178,8 @@ func TestClicksOutliveOutages(t *testing.T) {
 	for i := 100; i < 1000; i += 100 {
 		c.record(i, i+100)
 	}
-	if stats := c.clicks.Stats(); stats.Spooled < 900 || stats.Backlog.Clicks != int(stats.Spooled) || stats.Lost != 0 || c.clicks.Health() != nil {
+	if stats := c.clicks.Stats(); stats.Spooled < 900 || stats.Backlog.Clicks != int(stats.Spooled) ||
+		stats.Lost != 0 || c.clicks.Health() != nil {
 		t.Errorf("in the outage: %+v, %v", stats, c.clicks.Health())
 	}
 	c.end()
@@ -194,8 +196,8 @@ func TestClicksOutliveOutages(t *testing.T) {
 	allOnce(t, server, 1400)
 }
 
-// Appends that the event store carries out after the clicks have gone to the spool count once. Nearly every append here
-// is late.
+// Appends that the event store carries out after the clicks have gone to the spool count once.
+// Nearly every append here is late.
 func TestLateAppendsCountOnce(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
@@ -266,12 +268,15 @@ func TestDrainedClicksComeBack(t *testing.T) {
 	allOnce(t, server, 20)
 }
 
-// TestDrainJoinsAppends drains many small groups, of which several streams have some each, in few round trips.
+// TestDrainJoinsAppends drains many small groups, of which several streams have some each, in few
+// round trips.
 func TestDrainJoinsAppends(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
 	var appended atomic.Int64
-	store, err := eventstore.Open(eventstore.Config{URL: server.URL(), OnCall: func(call string, _ time.Duration, err error) {
+	store, err := eventstore.Open(eventstore.Config{URL: server.URL(), OnCall: func(
+		call string, _ time.Duration, err error,
+	) {
 		if call == "append" && err == nil {
 			appended.Add(1)
 		}
@@ -301,12 +306,15 @@ func TestDrainJoinsAppends(t *testing.T) {
 	}
 }
 
-// A full spool in an outage is the only case of loss. It is told, and it ends. What the event store was asked for before the
-// click was given up it may carry out when it is back.
+// A full spool in an outage is the only case of loss. It is told, and it ends. What the event store
+// was asked for before the click was given up it may carry out when it is back.
 func TestFullSpoolLosesClicks(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
-	c := count(t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{Patience: 100 * time.Millisecond}, spool.Config{MaxBytes: 1000})
+	c := count(
+		t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{Patience: 100 * time.Millisecond},
+		spool.Config{MaxBytes: 1000},
+	)
 	c.record(0, 1)
 	c.drained()
 	server.Stop()
@@ -338,7 +346,10 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 // TestFormerSpool reads an append as a former version has spooled it.
 func TestFormerSpool(t *testing.T) {
 	t.Parallel()
-	want := pendingAppend{Stream: "clicks-x", Expected: 7, Command: uuid.New(), Clicks: []Click{{URLID: "a", Visitor: "v", At: commandstest.At}, {URLID: "b", At: commandstest.At}}}
+	want := pendingAppend{
+		Stream: "clicks-x", Expected: 7, Command: uuid.New(),
+		Clicks: []Click{{URLID: "a", Visitor: "v", At: commandstest.At}, {URLID: "b", At: commandstest.At}},
+	}
 	former, err := json.Marshal(want)
 	if err != nil {
 		t.Fatal(err)
@@ -354,7 +365,8 @@ func TestFormerSpool(t *testing.T) {
 	}
 }
 
-// BenchmarkDrain drains a spool of 60,000 clicks in groups of three through a network of 5 ms each way.
+// BenchmarkDrain drains a spool of 60,000 clicks in groups of three through a network of 5 ms each
+// way.
 func BenchmarkDrain(b *testing.B) {
 	const groups, size = 20_000, 3
 	server := eventstoretest.ServeFolder(b, b.TempDir())
@@ -372,7 +384,10 @@ func BenchmarkDrain(b *testing.B) {
 		for range groups {
 			clicks := make([]Click, size)
 			for i := range clicks {
-				clicks[i] = Click{URLID: "0198c1de-6d5c-7b7e-a5a4-3f0c9a1d2e4f", Visitor: strings.Repeat("v", 22), At: commandstest.At, Browser: "Firefox", OS: "Linux", Device: "desktop"}
+				clicks[i] = Click{
+					URLID: "0198c1de-6d5c-7b7e-a5a4-3f0c9a1d2e4f", Visitor: strings.Repeat("v", 22),
+					At: commandstest.At, Browser: "Firefox", OS: "Linux", Device: "desktop",
+				}
 			}
 			if err := full.keep(full.next(clicks, false)); err != nil {
 				b.Fatal(err)

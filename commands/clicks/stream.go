@@ -12,13 +12,15 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// stream is where a node writes its clicks: clicks-<day>-<node>-<nonce>. It has one writer, who knows its revision
-// without asking, and who leaves it for another one when that is no longer certain.
+// stream is where a node writes its clicks: clicks-<day>-<node>-<nonce>. It has one writer, who
+// knows its revision without asking, and who leaves it for another one when that is no longer
+// certain.
 type stream struct {
-	day   string
-	name  string
-	next  eventstore.Revision // that the next append expects
-	queue bool                // appends to it wait in the spool, so later ones have to wait there too
+	day  string
+	name string
+	next eventstore.Revision // that the next append expects
+	// appends to it wait in the spool, so later ones have to wait there too
+	queue bool
 }
 
 // pendingAppend is the append of one group. Whoever repeats it appends nothing new.
@@ -57,23 +59,27 @@ func fromSpool(body []byte) (w pendingAppend, err error) {
 	return w, nil
 }
 
-// elsewhere is the append to a stream of its own, for one that its stream can never take: this node is its only writer, so somebody
-// else has written to it, or deleted it. It is the same append whoever repeats it, and as often.
+// elsewhere is the append to a stream of its own, for one that its stream can never take: this node
+// is its only writer, so somebody else has written to it, or deleted it. It is the same append
+// whoever repeats it, and as often.
 func (w pendingAppend) elsewhere() pendingAppend {
 	w.Stream, w.Expected = w.Stream+"-"+w.Command.String(), eventstore.NoStream
 	return w
 }
 
-// next returns the append of a group, at the next revision of the stream: one that may be tried now, or one that waits in
-// the spool.
+// next returns the append of a group, at the next revision of the stream: one that may be tried
+// now, or one that waits in the spool.
 func (c *Recorder) next(clicks []Click, now bool) pendingAppend {
 	day := c.cfg.Now().UTC().Format(time.DateOnly)
 	if c.target.day != day || c.target.queue && now {
 		c.target = stream{
-			day: day, name: events.StreamClicks + day + "-" + c.node + "-" + uuid.NewString()[:8], next: eventstore.NoStream,
+			day: day, name: events.StreamClicks + day + "-" + c.node + "-" + uuid.NewString()[:8],
+			next: eventstore.NoStream,
 		}
 	}
-	w := pendingAppend{Stream: c.target.name, Expected: c.target.next, Command: uuid.New(), Clicks: clicks}
+	w := pendingAppend{
+		Stream: c.target.name, Expected: c.target.next, Command: uuid.New(), Clicks: clicks,
+	}
 	c.target.next++
 	return w
 }
@@ -96,8 +102,8 @@ func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 	return nil
 }
 
-// appendJoined appends groups that follow each other in one stream, unless the event store has all of them already. One
-// that is answered in time shows that the event store keeps up.
+// appendJoined appends groups that follow each other in one stream, unless the event store has all
+// of them already. One that is answered in time shows that the event store keeps up.
 func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

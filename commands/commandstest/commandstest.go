@@ -31,18 +31,24 @@ func Together(n int, f func(int)) {
 // Created is the creation of a link.
 func Created() events.URLCreated {
 	return events.URLCreated{
-		URLID: "u", Account: "a", Hash: "spring", ClaimRevision: 3, LongURL: "https://example.com", Note: "n",
+		URLID: "u", Account: "a", Hash: "spring", ClaimRevision: 3, LongURL: "https://example.com",
+		Note:           "n",
 		ExpirationDate: "2027-01-31", Tags: []string{"t1"}, At: At,
 	}
 }
 
-// AppendAll appends events to a stream whose last revision is at. It splits them into appends of a size that a store accepts.
-func AppendAll(t testing.TB, store *eventstore.Store, stream string, at eventstore.Revision, all ...events.Event) {
+// AppendAll appends events to a stream whose last revision is at. It splits them into appends of a
+// size that a store accepts.
+func AppendAll(
+	t testing.TB, store *eventstore.Store, stream string, at eventstore.Revision,
+	all ...events.Event,
+) {
 	t.Helper()
 	const most = 1000
 	for part := range slices.Chunk(all, most) {
 		_, err := store.Append(t.Context(), eventstore.Write{
-			Stream: stream, Expected: at, Command: uuid.New(), Metadata: events.Metadata{Account: "a", RequestID: "request"}, Events: part,
+			Stream: stream, Expected: at, Command: uuid.New(),
+			Metadata: events.Metadata{Account: "a", RequestID: "request"}, Events: part,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -18,8 +18,9 @@ import (
 // maxSize bounds the file of a DB, in bytes. The largest files with countries have about 130 MB.
 const maxSize = 256 << 20
 
-// DB maps IP addresses to countries. Its file has the MaxMind DB format, with records as those of GeoLite2-Country. The file
-// is held in memory. Run reads it again when it has changed. It is safe for concurrent use.
+// DB maps IP addresses to countries. Its file has the MaxMind DB format, with records as those of
+// GeoLite2-Country. The file is held in memory. Run reads it again when it has changed. It is safe
+// for concurrent use.
 type DB struct {
 	path  string
 	file  *watchedfile.File // touched by Run only
@@ -66,7 +67,8 @@ func (c *DB) Run(ctx context.Context) error {
 }
 
 func (c *DB) load() error {
-	content, err := os.ReadFile(c.path) // and not mapped: a file that is written over would fail its readers
+	// and not mapped: a file that is written over would fail its readers
+	content, err := os.ReadFile(c.path)
 	if err != nil {
 		return err
 	}

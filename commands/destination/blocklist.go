@@ -22,10 +22,11 @@ const (
 	blocklistInterval = time.Second
 )
 
-// Blocklist holds hosts that no link may lead to, read from a file with one host per line; what follows a # is a comment.
-// A host stands for its subdomains and for all its spellings; an IP address stands for itself. The file is read again when
-// it has changed, as noticed within a second while it is asked; one that can then not be read leaves the hosts as they
-// were, and is logged once. Lines that name no host block nothing and are logged. It is safe for concurrent use.
+// Blocklist holds hosts that no link may lead to, read from a file with one host per line; what
+// follows a # is a comment. A host stands for its subdomains and for all its spellings; an IP
+// address stands for itself. The file is read again when it has changed, as noticed within a second
+// while it is asked; one that can then not be read leaves the hosts as they were, and is logged
+// once. Lines that name no host block nothing and are logged. It is safe for concurrent use.
 type Blocklist struct {
 	path   string
 	logger *slog.Logger
@@ -49,7 +50,8 @@ func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
 	return b, nil
 }
 
-// Blocks returns whether no link may lead to a host, which is as ShortHost writes it and without a port.
+// Blocks returns whether no link may lead to a host, which is as ShortHost writes it and without a
+// port.
 func (b *Blocklist) Blocks(host string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -122,7 +124,10 @@ type uselessLines struct {
 func (u *uselessLines) add(number int, entry string, err error) {
 	u.count++
 	if len(u.first) < maxUselessLines {
-		u.first = append(u.first, fmt.Sprintf("line %d, %q: %s", number, entry[:min(len(entry), maxUselessEntry)], err))
+		u.first = append(
+			u.first,
+			fmt.Sprintf("line %d, %q: %s", number, entry[:min(len(entry), maxUselessEntry)], err),
+		)
 	}
 }
 

@@ -15,14 +15,15 @@ import (
 
 // site is where a browser goes for a URL. A host has many spellings, and one site.
 type site struct {
-	// host is in ASCII and lower case, without a trailing dot. An IP address is in its usual form and without brackets,
-	// an IPv4 address in an IPv6 address is the IPv4 address.
+	// host is in ASCII and lower case, without a trailing dot. An IP address is in its usual form
+	// and without brackets, an IPv4 address in an IPv6 address is the IPv4 address.
 	host string
 	port string // empty: 80, 443, or none given
 }
 
-// ShortHost returns the host that an http or https URL leads to, in the spelling that Config.ShortHosts and
-// Request.ShortHost have: as a browser reads it, and with the port unless it is 80 or 443.
+// ShortHost returns the host that an http or https URL leads to, in the spelling that
+// Config.ShortHosts and Request.ShortHost have: as a browser reads it, and with the port unless it
+// is 80 or 443.
 func ShortHost(address string) (string, error) {
 	s, err := readSite(address)
 	if err != nil {
@@ -38,8 +39,8 @@ func (s site) shortHost() string {
 	return s.host
 }
 
-// readSite reads a URL as browsers do, which is the URL Standard of WHATWG. It refuses what they refuse, what they
-// mend (missing and superfluous slashes), and what they do not agree about.
+// readSite reads a URL as browsers do, which is the URL Standard of WHATWG. It refuses what they
+// refuse, what they mend (missing and superfluous slashes), and what they do not agree about.
 func readSite(address string) (site, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "https" && scheme != "http" {
@@ -124,7 +125,8 @@ func canonicalHost(host string) (string, error) {
 	return address.String(), nil
 }
 
-// How long a host name may be, in characters. Name servers have no longer ones, and to convert one would take long.
+// How long a host name may be, in characters. Name servers have no longer ones, and to convert one
+// would take long.
 const (
 	maxName = 253
 	maxPart = 63 // between two dots
@@ -158,8 +160,10 @@ func canonicalName(host string) (string, error) {
 }
 
 var (
-	errLongName = fmt.Errorf("it has more than %d characters, or %d between two dots", maxName, maxPart)
-	errNoName   = errors.New("it does not convert to a host name (UTS #46)")
+	errLongName = fmt.Errorf(
+		"it has more than %d characters, or %d between two dots", maxName, maxPart,
+	)
+	errNoName = errors.New("it does not convert to a host name (UTS #46)")
 )
 
 // tooLong returns whether no name server has a name of that length.
@@ -261,8 +265,8 @@ func parseIPv4(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4(bytes), ok && rest == 0
 }
 
-// parseIPv4Number reads a number that is hexadecimal after 0x, octal after 0, and else decimal. One that is larger than
-// an address is as good as the largest.
+// parseIPv4Number reads a number that is hexadecimal after 0x, octal after 0, and else decimal. One
+// that is larger than an address is as good as the largest.
 func parseIPv4Number(part string) (uint64, bool) {
 	base := 10
 	switch {

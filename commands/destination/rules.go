@@ -1,4 +1,5 @@
-// Package destination decides where links may lead to: the form of a URL, blocked hosts, and no redirect to a short link.
+// Package destination decides where links may lead to: the form of a URL, blocked hosts, and no
+// redirect to a short link.
 package destination
 
 import (
@@ -18,23 +19,32 @@ const (
 
 // Rules say which URLs links may lead to.
 type Rules struct {
-	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one of them would be a
-	// loop.
+	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one
+	// of them would be a loop.
 	ShortHosts []string
-	// Blocked returns whether no link may lead to a host. The host is as ShortHost writes it, without a port. If nil, no
-	// host is blocked.
+	// Blocked returns whether no link may lead to a host. The host is as ShortHost writes it,
+	// without a port. If nil, no host is blocked.
 	Blocked func(host string) bool
 }
 
-// Check refuses destinations that are not absolute http or https URLs with InvalidURL, and those that are not allowed with
-// URLNotAllowed. Browsers get the URL unchanged, so its host is what browsers make of it. shortHost is one more of
-// ShortHosts; empty: none.
+// Check refuses destinations that are not absolute http or https URLs with InvalidURL, and those
+// that are not allowed with URLNotAllowed. Browsers get the URL unchanged, so its host is what
+// browsers make of it. shortHost is one more of ShortHosts; empty: none.
 func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
-		return domain.Refuse(domain.URLNotAllowed, "The long URL must have %d to %d characters, it has %d", minLongURL, maxLongURL, n)
+		return domain.Refuse(
+			domain.URLNotAllowed, "The long URL must have %d to %d characters, it has %d",
+			minLongURL, maxLongURL, n,
+		)
 	}
-	if !utf8.ValidString(long) || strings.ContainsFunc(long, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }) {
-		return domain.Refuse(domain.InvalidURL, "The long URL must not contain spaces or control characters, percent-encode them")
+	if !utf8.ValidString(long) ||
+		strings.ContainsFunc(
+			long, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) },
+		) {
+		return domain.Refuse(
+			domain.InvalidURL,
+			"The long URL must not contain spaces or control characters, percent-encode them",
+		)
 	}
 	parsed, err := url.Parse(long)
 	if err != nil {
@@ -47,13 +57,16 @@ func (r Rules) Check(long, shortHost string) error {
 		return domain.Refuse(domain.InvalidURL, "The long URL must name a host")
 	}
 	if parsed.User != nil {
-		return domain.Refuse(domain.InvalidURL, "The long URL must not carry a user name or password")
+		return domain.Refuse(
+			domain.InvalidURL, "The long URL must not carry a user name or password",
+		)
 	}
 	destination, err := readSite(long)
 	if err != nil {
 		return domain.Refuse(domain.InvalidURL, "The host of the long URL cannot be used: %s", err)
 	}
-	if short := destination.shortHost(); short == shortHost || slices.Contains(r.ShortHosts, short) {
+	if short := destination.shortHost(); short == shortHost ||
+		slices.Contains(r.ShortHosts, short) {
 		return domain.Refuse(domain.URLNotAllowed, "The long URL points back to this service")
 	}
 	if r.Blocked != nil && r.Blocked(destination.host) {

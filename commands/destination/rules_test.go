@@ -50,12 +50,15 @@ func TestCheckLongURL(t *testing.T) {
 
 // An accepted destination can be sent in a header.
 func FuzzCheckLongURL(f *testing.F) {
-	for _, seed := range []string{"https://example.com/?a=b#c", "http://[::1]:80/", "https://x/\x00", "\xff", "https://sho.rt/a"} {
+	for _, seed := range []string{
+		"https://example.com/?a=b#c", "http://[::1]:80/", "https://x/\x00", "\xff", "https://sho.rt/a",
+	} {
 		f.Add(seed)
 	}
 	rules := Rules{ShortHosts: []string{"sho.rt"}}
 	f.Fuzz(func(t *testing.T, text string) {
-		if rules.Check(text, "") == nil && (utf8.RuneCountInString(text) > maxLongURL || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
+		if rules.Check(text, "") == nil && (utf8.RuneCountInString(text) > maxLongURL ||
+			strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })) {
 			t.Errorf("%q is a long URL", text)
 		}
 	})

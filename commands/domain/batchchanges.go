@@ -17,12 +17,14 @@ const (
 
 // BatchChanges is a link, and what of it a batch has changed.
 type BatchChanges struct {
-	Link   Link
-	before map[string]any  // by field: what the batch changed, and the value before; nil: there was none
+	Link Link
+	// by field: what the batch changed, and the value before; nil: there was none
+	before map[string]any
 	since  map[string]bool // fields that others have changed after it
 	tags   []string        // before it
 	resets []statsReset    // of the stats, those that were not undone
-	final  bool            // the batch undid a reset, which can't be redone: clicks that came since would go too
+	// the batch undid a reset, which can't be redone: clicks that came since would go too
+	final bool
 }
 
 type statsReset struct {
@@ -53,13 +55,15 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 	case events.URLStatsReset:
 		b.resets = append(b.resets, statsReset{at, inBatch})
 	case events.URLStatsRestored:
-		b.resets = slices.DeleteFunc(b.resets, func(r statsReset) bool { return r.revision == revision(e.Reset) })
+		b.resets = slices.DeleteFunc(
+			b.resets, func(r statsReset) bool { return r.revision == revision(e.Reset) },
+		)
 		b.final = b.final || inBatch
 	}
 }
 
-// Undo decides what the link was like, as far as the batch has changed it, and which resets of its stats are to be
-// undone, the last one first. It refuses with URLChanged.
+// Undo decides what the link was like, as far as the batch has changed it, and which resets of its
+// stats are to be undone, the last one first. It refuses with URLChanged.
 func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 	was = b.Link.Clone()
 	if gone, ok := b.before[fieldGone]; ok && gone == true {
@@ -72,7 +76,8 @@ func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 	if b.final {
 		return was, nil, &Error{
 			Kind: URLChanged, Fields: []string{fieldStats},
-			Details: "Nothing of this URL was undone: clicks that count again can't be taken back, reset the stats instead",
+			Details: "Nothing of this URL was undone: clicks that count again can't be taken " +
+				"back, reset the stats instead",
 		}
 	}
 	resets, conflicts := b.lastResets()
@@ -101,7 +106,8 @@ func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 	return was, resets, changedSince(conflicts)
 }
 
-// lastResets returns the batch's resets of the stats. Only the last one can be undone, and then the one before it.
+// lastResets returns the batch's resets of the stats. Only the last one can be undone, and then the
+// one before it.
 func (b *BatchChanges) lastResets() (resets []events.Revision, conflicts []string) {
 	last := true
 	for _, reset := range slices.Backward(b.resets) {
@@ -131,11 +137,14 @@ func changedSince(fields []string) error {
 	fields = slices.Compact(fields)
 	return &Error{
 		Kind: URLChanged, Fields: fields,
-		Details: "Nothing of this URL was undone, because it was changed since: " + strings.Join(fields, ", "),
+		Details: "Nothing of this URL was undone, because it was changed since: " + strings.Join(
+			fields, ", ",
+		),
 	}
 }
 
-// FieldsOf are all values of a link that a batch can change. A tag is a field of its own, that is there or not.
+// FieldsOf are all values of a link that a batch can change. A tag is a field of its own, that is
+// there or not.
 func FieldsOf(u Link) map[string]any {
 	fields := make(map[string]any)
 	for _, f := range plainFields(u) {
@@ -173,8 +182,9 @@ func plainFields(u Link) [10]field {
 	}
 }
 
-// changedBy folds an event, and returns the fields that it changed with their values before; nil: it was not there. What that
-// costs does not depend on how many tags the link has, but where it loses some.
+// changedBy folds an event, and returns the fields that it changed with their values before; nil:
+// it was not there. What that costs does not depend on how many tags the link has, but where it
+// loses some.
 func (u *Link) changedBy(e events.Event) map[string]any {
 	before, tags := plainFields(*u), len(u.Tags)
 	var changed map[string]any

@@ -10,22 +10,23 @@ type Kind int
 
 // The kinds of Error.
 const (
-	InvalidURL      Kind = iota + 1 // the destination is not an absolute http or https URL
-	URLNotAllowed                   // the destination is well formed and refused: length, own domain
-	HashUnavailable                 // the custom hash is malformed, reserved or taken
-	InvalidHash                     // no hash can look like this
-	URLNotFound                     // no such link in the account
-	URLProtected                    // the link is protected from deletion
-	InvalidDate                     // not a calendar date
-	InvalidValue                    // another field has a value out of range
-	InvalidLabel                    // the tag label is malformed, reserved or taken
-	TagNotFound                     // no such tag in the account
-	InvalidUsername                 // the user name is malformed or taken
-	AccountNotFound                 // no such account
-	URLLimitReached                 // the account's plan allows no more links
-	URLChanged                      // the link was changed since what is to be undone
-	AccountGone                     // the account was erased
-	KeyReused                       // the name of the call is that of another one
+	InvalidURL Kind = iota + 1 // the destination is not an absolute http or https URL
+	// the destination is well formed and refused: length, own domain
+	URLNotAllowed
+	HashUnavailable // the custom hash is malformed, reserved or taken
+	InvalidHash     // no hash can look like this
+	URLNotFound     // no such link in the account
+	URLProtected    // the link is protected from deletion
+	InvalidDate     // not a calendar date
+	InvalidValue    // another field has a value out of range
+	InvalidLabel    // the tag label is malformed, reserved or taken
+	TagNotFound     // no such tag in the account
+	InvalidUsername // the user name is malformed or taken
+	AccountNotFound // no such account
+	URLLimitReached // the account's plan allows no more links
+	URLChanged      // the link was changed since what is to be undone
+	AccountGone     // the account was erased
+	KeyReused       // the name of the call is that of another one
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.

@@ -7,7 +7,8 @@ import (
 	"linkledger/events"
 )
 
-// Link is the state of one link, folded from its stream. The zero value is a link that was never created.
+// Link is the state of one link, folded from its stream. The zero value is a link that was never
+// created.
 type Link struct {
 	ID             string
 	Account        string
@@ -25,7 +26,8 @@ type Link struct {
 	ModifiedAt     time.Time
 	Deleted        bool
 
-	Erased *events.SealedNote    // not nil: Note is events.Erased, and this tells it from another one that was erased
+	// not nil: Note is events.Erased, and this tells it from another one that was erased
+	Erased *events.SealedNote
 	claim  events.Revision       // of the hash the link lives under
 	Spent  map[string]spentClaim // by hash: the last claim that no longer counts
 }
@@ -49,7 +51,8 @@ func (u *Link) setNote(text string, sealed *events.SealedNote) {
 	}
 }
 
-// spentClaim is a claim of a hash that the link used and left, or that was taken from it before it was used.
+// spentClaim is a claim of a hash that the link used and left, or that was taken from it before it
+// was used.
 type spentClaim struct {
 	Revision  events.Revision
 	Abandoned bool
@@ -135,10 +138,12 @@ func set[T any](field *T, value *T) {
 }
 
 func revision(stored uint64) events.Revision {
-	return events.Revision(stored) //nolint:gosec // was written from a Revision that was not negative
+	//nolint:gosec // was written from a Revision that was not negative
+	return events.Revision(stored)
 }
 
-// LinkChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil fields are not given.
+// LinkChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil
+// fields are not given.
 type LinkChange struct {
 	Hash     *string
 	Claim    events.Revision // of hash
@@ -148,12 +153,14 @@ type LinkChange struct {
 	Detach   []string // tag ids
 }
 
-// Edit decides which events the change makes of the link as it is. Values that the link already has make none.
+// Edit decides which events the change makes of the link as it is. Values that the link already has
+// make none.
 func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	var changes []events.Event
 	if c.Hash != nil && *c.Hash != u.Hash {
 		changes = append(changes, events.URLRenamed{
-			From: u.Hash, To: *c.Hash, ClaimRevision: uint64(c.Claim), At: at, //nolint:gosec // a claim's revision is not negative
+			//nolint:gosec // a claim's revision is not negative
+			From: u.Hash, To: *c.Hash, ClaimRevision: uint64(c.Claim), At: at,
 		})
 	}
 	if c.LongURL != nil && *c.LongURL != u.LongURL {
@@ -192,7 +199,9 @@ func keepChanged[T comparable](field **T, current T) bool {
 // Delete decides on the deletion of a live link.
 func (u Link) Delete(at time.Time) ([]events.Event, error) {
 	if u.Protected {
-		return nil, Refuse(URLProtected, "The URL is protected from deletion, clear its protected flag first")
+		return nil, Refuse(
+			URLProtected, "The URL is protected from deletion, clear its protected flag first",
+		)
 	}
 	return []events.Event{events.URLDeleted{Account: u.Account, Hash: u.Hash, At: at}}, nil
 }

@@ -23,8 +23,12 @@ func TestEditDecides(t *testing.T) {
 		"nothing given": {},
 		"values it has": {
 			when: LinkChange{
-				Hash: commandstest.Ptr("spring"), LongURL: commandstest.Ptr("https://example.com"), Attach: []string{"t1"}, Detach: []string{"t9"},
-				Settings: events.URLSettingsChanged{Note: commandstest.Ptr("n"), EmailStats: commandstest.Ptr(false), ExpirationDate: commandstest.Ptr("2027-01-31")},
+				Hash: commandstest.Ptr("spring"), LongURL: commandstest.Ptr("https://example.com"),
+				Attach: []string{"t1"}, Detach: []string{"t9"},
+				Settings: events.URLSettingsChanged{
+					Note: commandstest.Ptr("n"), EmailStats: commandstest.Ptr(false),
+					ExpirationDate: commandstest.Ptr("2027-01-31"),
+				},
 			},
 		},
 		"another destination": {
@@ -36,8 +40,16 @@ func TestEditDecides(t *testing.T) {
 			then: []events.Event{events.URLRenamed{From: "spring", To: "summer", ClaimRevision: 7, At: later}},
 		},
 		"only the settings that change": {
-			when: LinkChange{Settings: events.URLSettingsChanged{Note: commandstest.Ptr("n"), Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr("")}},
-			then: []events.Event{events.URLSettingsChanged{Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr(""), At: later}},
+			when: LinkChange{
+				Settings: events.URLSettingsChanged{
+					Note: commandstest.Ptr("n"), Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr(""),
+				},
+			},
+			then: []events.Event{
+				events.URLSettingsChanged{
+					Ping: commandstest.Ptr(true), ExpirationDate: commandstest.Ptr(""), At: later,
+				},
+			},
 		},
 		"tags": {
 			when: LinkChange{Attach: []string{"t1", "t2"}, Detach: []string{"t1"}},
@@ -66,7 +78,8 @@ func TestDeleteDecides(t *testing.T) {
 	t.Parallel()
 	url := FoldLink([]events.Event{commandstest.Created()})
 	got, err := url.Delete(commandstest.At)
-	if want := []events.Event{events.URLDeleted{Account: "a", Hash: "spring", At: commandstest.At}}; err != nil || !reflect.DeepEqual(got, want) {
+	if want := []events.Event{events.URLDeleted{Account: "a", Hash: "spring", At: commandstest.At}}; err != nil ||
+		!reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	url.Apply(events.URLSettingsChanged{Protected: commandstest.Ptr(true), At: commandstest.At})
@@ -75,7 +88,8 @@ func TestDeleteDecides(t *testing.T) {
 	}
 }
 
-// What an edit decides, applied, gives the link the values that were asked for; asked again, it decides on nothing.
+// What an edit decides, applied, gives the link the values that were asked for; asked again, it
+// decides on nothing.
 func TestEditReachesWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -86,7 +100,8 @@ func TestEditReachesWhatWasAsked(t *testing.T) {
 			change := LinkChange{
 				Hash: rapid.Ptr(text, true).Draw(t, "hash"), LongURL: rapid.Ptr(text, true).Draw(t, "long url"),
 				Settings: events.URLSettingsChanged{
-					Note: rapid.Ptr(text, true).Draw(t, "note"), Archived: rapid.Ptr(rapid.Bool(), true).Draw(t, "archived"),
+					Note:      rapid.Ptr(text, true).Draw(t, "note"),
+					Archived:  rapid.Ptr(rapid.Bool(), true).Draw(t, "archived"),
 					MaxClicks: rapid.Ptr(rapid.Int64Range(0, 2), true).Draw(t, "max clicks"),
 				},
 				Attach: tags.Draw(t, "attach"),
@@ -94,7 +109,8 @@ func TestEditReachesWhatWasAsked(t *testing.T) {
 			for _, e := range url.Edit(change, commandstest.At) {
 				url.Apply(e)
 			}
-			if change.Hash != nil && url.Hash != *change.Hash || change.LongURL != nil && url.LongURL != *change.LongURL ||
+			if change.Hash != nil && url.Hash != *change.Hash ||
+				change.LongURL != nil && url.LongURL != *change.LongURL ||
 				change.Settings.Note != nil && url.Note != *change.Settings.Note {
 				t.Fatalf("asked for %+v, is %+v", change, url)
 			}
@@ -105,10 +121,16 @@ func TestEditReachesWhatWasAsked(t *testing.T) {
 	})
 }
 
-// A link that left a hash and comes back needs a new claim: the old one may already be somebody else's.
+// A link that left a hash and comes back needs a new claim: the old one may already be somebody
+// else's.
 func TestClaimsAreSpent(t *testing.T) {
 	t.Parallel()
-	url := FoldLink([]events.Event{commandstest.Created(), events.URLRenamed{From: "spring", To: "summer", ClaimRevision: 0, At: commandstest.At}})
+	url := FoldLink(
+		[]events.Event{
+			commandstest.Created(),
+			events.URLRenamed{From: "spring", To: "summer", ClaimRevision: 0, At: commandstest.At},
+		},
+	)
 	if got := url.SpentRevision("spring"); got != 3 {
 		t.Errorf("spring is spent up to %d, want 3", got)
 	}

@@ -11,24 +11,27 @@ import (
 func ErrHashGivenAway(hash string) error {
 	return &Error{
 		Kind: HashUnavailable, Fields: []string{"hash"},
-		Details: "The hash \"" + hash + "\" belongs to another URL by now, rename or delete that one first",
+		Details: "The hash \"" + hash +
+			"\" belongs to another URL by now, rename or delete that one first",
 	}
 }
 
-// Restore decides which events make a link as it was. claim is that of the hash that it had, where it does not live
-// under it.
+// Restore decides which events make a link as it was. claim is that of the hash that it had, where
+// it does not live under it.
 func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Event {
 	var changes []events.Event
 	if u.Deleted {
 		u.Hash = was.Hash
 		changes = append(changes, events.URLRestored{
-			Account: u.Account, Hash: was.Hash, ClaimRevision: uint64(claim), At: at, //nolint:gosec // a claim's revision is not negative
+			//nolint:gosec // a claim's revision is not negative
+			Account: u.Account, Hash: was.Hash, ClaimRevision: uint64(claim), At: at,
 		})
 	}
 	changes = append(changes, u.Edit(LinkChange{
 		Hash: &was.Hash, Claim: claim, LongURL: &was.LongURL,
 		Settings: events.URLSettingsChanged{
-			Note: &was.Note, EmailStats: &was.EmailStats, Ping: &was.Ping, Protected: &was.Protected, Archived: &was.Archived,
+			Note: &was.Note, EmailStats: &was.EmailStats, Ping: &was.Ping,
+			Protected: &was.Protected, Archived: &was.Archived,
 			ExpirationDate: &was.ExpirationDate, MaxClicks: &was.MaxClicks,
 		},
 	}, at)...)

@@ -14,22 +14,26 @@ type Request struct {
 	ID      string // request id
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
-	// ShortHost is one more of Rules.ShortHosts: where those are not known, the host by which the caller reaches the
-	// service. Empty: none.
+	// ShortHost is one more of Rules.ShortHosts: where those are not known, the host by which the
+	// caller reaches the service. Empty: none.
 	ShortHost string
 
-	// Operator says that an operator acts in the place of the account, or of all accounts where it is empty.
+	// Operator says that an operator acts in the place of the account, or of all accounts where it
+	// is empty.
 	Operator bool
 
-	// Command makes the command's events recognisable: a command with the same id is carried out once.
+	// Command makes the command's events recognisable: a command with the same id is carried out
+	// once.
 	Command uuid.UUID
-	// Repeated says that Command was chosen by the caller, so the command may have been carried out before.
+	// Repeated says that Command was chosen by the caller, so the command may have been carried out
+	// before.
 	Repeated bool
 }
 
 // Item is the request of one item of a batch.
 func (r Request) Item(index int) Request {
-	r.Command = uuid.NewSHA1(r.Command, []byte{byte(index >> 8), byte(index)}) //nolint:gosec // distinct bytes are all that counts
+	//nolint:gosec // distinct bytes are all that counts
+	r.Command = uuid.NewSHA1(r.Command, []byte{byte(index >> 8), byte(index)})
 	return r
 }
 
@@ -49,8 +53,9 @@ func (r Request) Metadata() events.Metadata {
 	}
 }
 
-// Creating makes the creation under one hash another append than that under another hash: of two concurrent repeats of
-// a command, which draw two hashes, one is refused and finds what the other made.
+// Creating makes the creation under one hash another append than that under another hash: of two
+// concurrent repeats of a command, which draw two hashes, one is refused and finds what the other
+// made.
 func (r Request) Creating(hash string) Request {
 	r.Command = uuid.NewSHA1(r.Command, []byte(hash))
 	return r

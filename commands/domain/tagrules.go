@@ -15,9 +15,11 @@ const (
 	MaxAccountTags = 10_000
 )
 
-// Create decides which of the labels that the items of a batch name are new tags. The first items get the room that there
-// is; those that need more are refused.
-func (t Tags) Create(account string, items [][]string, command uuid.UUID, at time.Time) ([]events.Event, []error) {
+// Create decides which of the labels that the items of a batch name are new tags. The first items
+// get the room that there is; those that need more are refused.
+func (t Tags) Create(
+	account string, items [][]string, command uuid.UUID, at time.Time,
+) ([]events.Event, []error) {
 	var created []events.Event
 	refused := make([]error, len(items))
 	known := make(map[string]bool) // labels of tags to create
@@ -29,14 +31,16 @@ func (t Tags) Create(account string, items [][]string, command uuid.UUID, at tim
 		for _, label := range missing {
 			known[labelKey(label)] = true
 			id := uuid.NewSHA1(command, []byte(label)).String()
-			created = append(created, events.TagCreated{TagID: id, Account: account, Label: label, At: at})
+			created = append(
+				created, events.TagCreated{TagID: id, Account: account, Label: label, At: at},
+			)
 		}
 	}
 	return created, refused
 }
 
-// missing returns those of the labels, each once, that neither the account has nor known names. It refuses what is no label,
-// and more than there is room for.
+// missing returns those of the labels, each once, that neither the account has nor known names. It
+// refuses what is no label, and more than there is room for.
 func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) {
 	var missing []string
 	seen := make(map[string]bool)
@@ -56,7 +60,8 @@ func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) 
 	case len(missing) > MaxLinkTags:
 		return nil, ErrTooManyTags(len(missing))
 	case len(missing) > 0 && len(t.byID)+len(known)+len(missing) > MaxAccountTags:
-		return nil, Refuse(InvalidLabel, "An account has at most %d tags: delete tags that are not needed, or use existing ones",
+		return nil, Refuse(InvalidLabel, "An account has at most %d tags: delete tags that are "+
+			"not needed, or use existing ones",
 			MaxAccountTags)
 	}
 	return missing, nil
@@ -64,7 +69,8 @@ func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) 
 
 // ErrTooManyTags refuses so many tags on one link.
 func ErrTooManyTags(tags int) error {
-	return Refuse(InvalidLabel, "A URL has at most %d tags, and this would make it %d: give it fewer, or detach some first",
+	return Refuse(InvalidLabel, "A URL has at most %d tags, and this would make it %d: give it "+
+		"fewer, or detach some first",
 		MaxLinkTags, tags)
 }
 
@@ -83,7 +89,8 @@ func CheckTagCount(labels []string) error {
 	return nil
 }
 
-// WithoutDeleted adds to a change that it detaches what the account has not, and returns how many tags the link has then.
+// WithoutDeleted adds to a change that it detaches what the account has not, and returns how many
+// tags the link has then.
 func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
 	c.Detach = slices.Clone(c.Detach)
 	for _, id := range u.Tags {
@@ -95,7 +102,8 @@ func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
 	return c, len(u.Tags) + len(attach) - len(detach)
 }
 
-// Retagging returns which tags of a change the link has not and gets, and which it has and loses, each once.
+// Retagging returns which tags of a change the link has not and gets, and which it has and loses,
+// each once.
 func (u Link) Retagging(c LinkChange) (attach, detach []string) {
 	if len(c.Attach) == 0 && len(c.Detach) == 0 {
 		return nil, nil

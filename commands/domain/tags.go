@@ -21,8 +21,8 @@ type Tag struct {
 	Label string // as first written
 }
 
-// Tags is the state of all tags of one account, folded from its stream. What it costs to find one does not depend on how
-// many there are.
+// Tags is the state of all tags of one account, folded from its stream. What it costs to find one
+// does not depend on how many there are.
 type Tags struct {
 	byID    map[string]Tag
 	byLabel map[string]string // id, by the label as labelKey writes it
@@ -81,8 +81,8 @@ func (t *Tags) remove(tag Tag) {
 	}
 }
 
-// labelKey returns the one spelling that stands for all that differ from it in case alone, under Unicode simple case
-// folding: each letter is the lowest of those that it may be written as.
+// labelKey returns the one spelling that stands for all that differ from it in case alone, under
+// Unicode simple case folding: each letter is the lowest of those that it may be written as.
 func labelKey(label string) string {
 	return strings.Map(func(r rune) rune {
 		lowest := r
@@ -119,7 +119,8 @@ func (t Tags) Labels(ids []string) []string {
 	return labels
 }
 
-// Rename decides on another label for a tag. Its own label in another spelling is allowed, another tag's is not.
+// Rename decides on another label for a tag. Its own label in another spelling is allowed, another
+// tag's is not.
 func (t Tags) Rename(label, to string, at time.Time) ([]events.Event, error) {
 	tag, ok := t.ByLabel(label)
 	if !ok {
@@ -158,11 +159,19 @@ func checkLabel(label string) (string, error) {
 	allowed := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune(" _-.", r)
 	}
-	if !utf8.ValidString(label) || strings.ContainsFunc(label, func(r rune) bool { return !allowed(r) }) {
-		return "", Refuse(InvalidLabel, "A tag label may contain letters, digits, space, _ - and . only: %q", label)
+	if !utf8.ValidString(label) ||
+		strings.ContainsFunc(label, func(r rune) bool { return !allowed(r) }) {
+		return "", Refuse(
+			InvalidLabel, "A tag label may contain letters, digits, space, _ - and . only: %q",
+			label,
+		)
 	}
-	if slices.ContainsFunc(autotags, func(auto string) bool { return strings.EqualFold(auto, label) }) {
-		return "", Refuse(InvalidLabel, "The label %q has a meaning of its own and cannot be a tag", label)
+	if slices.ContainsFunc(
+		autotags, func(auto string) bool { return strings.EqualFold(auto, label) },
+	) {
+		return "", Refuse(
+			InvalidLabel, "The label %q has a meaning of its own and cannot be a tag", label,
+		)
 	}
 	return label, nil
 }

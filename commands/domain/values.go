@@ -7,13 +7,17 @@ import (
 
 const maxNote = 25 // code points
 
-// CheckDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date and is accepted.
+// CheckDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date
+// and is accepted.
 func CheckDate(date string) error {
 	if date == "" {
 		return nil
 	}
-	if parsed, err := time.Parse(time.DateOnly, date); err != nil || parsed.Year() < 1 { // PostgreSQL has no year 0
-		return Refuse(InvalidDate, "The expiration date must be a calendar date in the form YYYY-MM-DD")
+	// PostgreSQL has no year 0
+	if parsed, err := time.Parse(time.DateOnly, date); err != nil || parsed.Year() < 1 {
+		return Refuse(
+			InvalidDate, "The expiration date must be a calendar date in the form YYYY-MM-DD",
+		)
 	}
 	return nil
 }
@@ -28,7 +32,8 @@ func CheckMaxClicks(n int64) error {
 
 // TrimNote returns a note as it is stored: its first 25 code points.
 func TrimNote(note string) string {
-	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "") // PostgreSQL has no NUL
+	// PostgreSQL has no NUL
+	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "")
 	n := 0
 	for i := range note {
 		if n == maxNote {

@@ -11,7 +11,8 @@ func TestCheckDate(t *testing.T) {
 	t.Parallel()
 	tests := map[string]Kind{
 		"": 0, "2026-02-28": 0, "2028-02-29": 0, "1999-12-31": 0,
-		"2026-02-29": InvalidDate, "2026-13-01": InvalidDate, "2026-1-1": InvalidDate, "tomorrow": InvalidDate, "0000-01-01": InvalidDate, "0001-01-01": 0,
+		"2026-02-29": InvalidDate, "2026-13-01": InvalidDate, "2026-1-1": InvalidDate, "tomorrow": InvalidDate,
+		"0000-01-01": InvalidDate, "0001-01-01": 0,
 		"2026-01-01T00:00:00Z": InvalidDate, "20260101": InvalidDate,
 	}
 	for date, want := range tests {
@@ -35,22 +36,28 @@ func TestTrimNote(t *testing.T) {
 
 func TestCheckLabel(t *testing.T) {
 	t.Parallel()
-	for label, want := range map[string]string{"a": "a", "  Spring 2027 ": "Spring 2027", "é_-.": "é_-.", strings.Repeat("ä", 50): strings.Repeat("ä", 50)} {
+	for label, want := range map[string]string{
+		"a": "a", "  Spring 2027 ": "Spring 2027", "é_-.": "é_-.", strings.Repeat("ä", 50): strings.Repeat("ä", 50),
+	} {
 		if got, err := checkLabel(label); err != nil || got != want {
 			t.Errorf("%q: got %q, %v", label, got, err)
 		}
 	}
-	for _, label := range []string{"", "  ", strings.Repeat("ä", 51), "a,b", "a\"b", "+a", "a\tb", "Archived", "a\xff"} {
+	for _, label := range []string{
+		"", "  ", strings.Repeat("ä", 51), "a,b", "a\"b", "+a", "a\tb", "Archived", "a\xff",
+	} {
 		if _, err := checkLabel(label); KindOf(err) != InvalidLabel {
 			t.Errorf("%q: %v", label, err)
 		}
 	}
 }
 
-// An accepted value holds what the rest of the service builds on: it can be sent in a header, stored and compared.
+// An accepted value holds what the rest of the service builds on: it can be sent in a header,
+// stored and compared.
 func FuzzValues(f *testing.F) {
 	for _, seed := range []string{
-		"https://example.com/?a=b#c", "http://[::1]:80/", "2026-02-29", "0000-01-01", "9999-12-31", " Café-1 ", "visited", "a\x00b", "\xff", "ſ",
+		"https://example.com/?a=b#c", "http://[::1]:80/", "2026-02-29", "0000-01-01", "9999-12-31", " Café-1 ",
+		"visited", "a\x00b", "\xff", "ſ",
 	} {
 		f.Add(seed)
 	}
@@ -58,14 +65,16 @@ func FuzzValues(f *testing.F) {
 		if CheckDate(text) == nil && text != "" && len(text) != len(time.DateOnly) {
 			t.Errorf("%q is a date", text)
 		}
-		if note := TrimNote(text); utf8.RuneCountInString(note) > maxNote || !utf8.ValidString(note) || strings.Contains(note, "\x00") {
+		if note := TrimNote(text); utf8.RuneCountInString(note) > maxNote || !utf8.ValidString(note) ||
+			strings.Contains(note, "\x00") {
 			t.Errorf("the note of %q is %q", text, note)
 		}
 		label, err := checkLabel(text)
 		if err != nil {
 			return
 		}
-		if again, err := checkLabel(label); err != nil || again != label || label == "" || utf8.RuneCountInString(label) > 50 {
+		if again, err := checkLabel(label); err != nil || again != label || label == "" ||
+			utf8.RuneCountInString(label) > 50 {
 			t.Errorf("the label of %q is %q, of which it is %q, %v", text, label, again, err)
 		}
 	})

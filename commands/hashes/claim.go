@@ -1,5 +1,6 @@
-// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream before it is created, renamed or
-// restored, so that of two links that want the hash exactly one gets it.
+// Package hashes decides which link has a hash. A link claims its hash in the hash's own stream
+// before it is created, renamed or restored, so that of two links that want the hash exactly one
+// gets it.
 package hashes
 
 import (
@@ -13,7 +14,8 @@ import (
 )
 
 const (
-	// ClaimTimeout is how long a claimed hash waits for its link before somebody else may take it over.
+	// ClaimTimeout is how long a claimed hash waits for its link before somebody else may take it
+	// over.
 	ClaimTimeout = time.Minute
 	// generatedLength gives 31^7 (27 billion) generated hashes.
 	generatedLength = 7
@@ -54,8 +56,9 @@ func Generate() string {
 
 // State is the state of one hash, folded from its stream.
 type State struct {
-	hash     string
-	owner    string // the account whose links have lived under the hash and left it; empty: none has
+	hash string
+	// the account whose links have lived under the hash and left it; empty: none has
+	owner    string
 	URLID    string // of the last claim
 	Account  string
 	At       time.Time
@@ -83,11 +86,12 @@ func Fold(hash string, history []events.Event) State {
 type holder int
 
 const (
-	holderUses     holder = iota // the link lives under this hash
-	holderLeft                   // the link was deleted or renamed; only the release is missing
-	holderNotYet                 // the link may still be on its way
-	holderVanished               // the link never came: the claim must be abandoned, then anybody may have the hash
-	holderGaveUp                 // as holderVanished, and abandoned already
+	holderUses   holder = iota // the link lives under this hash
+	holderLeft                 // the link was deleted or renamed; only the release is missing
+	holderNotYet               // the link may still be on its way
+	// the link never came: the claim must be abandoned, then anybody may have the hash
+	holderVanished
+	holderGaveUp // as holderVanished, and abandoned already
 )
 
 // holderOf decides what the link in its state makes of its last claim of this hash.
@@ -108,7 +112,9 @@ func (c State) holderOf(url domain.Link, now time.Time) holder {
 }
 
 // ErrTaken refuses a hash that another link has.
-var ErrTaken = &domain.Error{Kind: domain.HashUnavailable, Details: "That custom hash is already in use"}
+var ErrTaken = &domain.Error{
+	Kind: domain.HashUnavailable, Details: "That custom hash is already in use",
+}
 
 // Had tells whether a link has lived under a hash.
 func Had(u domain.Link, hash string) bool {
@@ -116,8 +122,8 @@ func Had(u domain.Link, hash string) bool {
 	return u.ID != "" && (u.Hash == hash || left && !spent.Abandoned)
 }
 
-// Claimants returns the links that claimed a hash, each once, in the order of their first claims. If reader is not empty, those of
-// other accounts are left out.
+// Claimants returns the links that claimed a hash, each once, in the order of their first claims.
+// If reader is not empty, those of other accounts are left out.
 func Claimants(history []events.Event, reader string) []string {
 	var links []string
 	seen := make(map[string]bool)

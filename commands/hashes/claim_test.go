@@ -15,8 +15,9 @@ func TestCheckCustomHash(t *testing.T) {
 	claims := New(nil, []string{"v3"})
 	tests := map[string]domain.Kind{
 		"a": 0, "Ab9_-": 0, strings.Repeat("x", 25): 0,
-		"": domain.HashUnavailable, strings.Repeat("x", 26): domain.HashUnavailable, "a b": domain.HashUnavailable, "a/b": domain.HashUnavailable,
-		"é": domain.HashUnavailable, "a\n": domain.HashUnavailable, "v3": domain.HashUnavailable,
+		"": domain.HashUnavailable, strings.Repeat("x", 26): domain.HashUnavailable, "a b": domain.HashUnavailable,
+		"a/b": domain.HashUnavailable,
+		"é":   domain.HashUnavailable, "a\n": domain.HashUnavailable, "v3": domain.HashUnavailable,
 	}
 	for hash, want := range tests {
 		if got := domain.KindOf(claims.CheckCustomHash(hash)); got != want {
@@ -42,7 +43,9 @@ func TestGenerateHash(t *testing.T) {
 
 func TestHolderOf(t *testing.T) {
 	t.Parallel()
-	claim := Fold("summer", []events.Event{events.HashClaimed{Hash: "summer", URLID: "u", Account: "a", At: commandstest.At}})
+	claim := Fold(
+		"summer", []events.Event{events.HashClaimed{Hash: "summer", URLID: "u", Account: "a", At: commandstest.At}},
+	)
 	renamed := events.URLRenamed{From: "spring", To: "summer", ClaimRevision: 0, At: commandstest.At}
 	away := events.URLRenamed{From: "summer", To: "autumn", ClaimRevision: 1, At: commandstest.At}
 	abandoned := events.ClaimAbandoned{Hash: "summer", ClaimRevision: 0, At: commandstest.At}
@@ -51,16 +54,22 @@ func TestHolderOf(t *testing.T) {
 		age   time.Duration
 		want  holder
 	}{
-		"no link yet":            {want: holderNotYet},
-		"no link for long":       {age: ClaimTimeout, want: holderVanished},
-		"no link, abandoned":     {given: []events.Event{abandoned}, want: holderGaveUp},
-		"renaming":               {given: []events.Event{commandstest.Created()}, want: holderNotYet},
-		"never renamed":          {given: []events.Event{commandstest.Created()}, age: ClaimTimeout, want: holderVanished},
+		"no link yet":        {want: holderNotYet},
+		"no link for long":   {age: ClaimTimeout, want: holderVanished},
+		"no link, abandoned": {given: []events.Event{abandoned}, want: holderGaveUp},
+		"renaming":           {given: []events.Event{commandstest.Created()}, want: holderNotYet},
+		"never renamed": {
+			given: []events.Event{commandstest.Created()}, age: ClaimTimeout, want: holderVanished,
+		},
 		"renaming was abandoned": {given: []events.Event{commandstest.Created(), abandoned}, want: holderGaveUp},
-		"renamed":                {given: []events.Event{commandstest.Created(), renamed}, age: time.Hour, want: holderUses},
-		"renamed away":           {given: []events.Event{commandstest.Created(), renamed, away}, want: holderLeft},
+		"renamed": {
+			given: []events.Event{commandstest.Created(), renamed}, age: time.Hour, want: holderUses,
+		},
+		"renamed away": {given: []events.Event{commandstest.Created(), renamed, away}, want: holderLeft},
 		"deleted": {
-			given: []events.Event{commandstest.Created(), renamed, events.URLDeleted{Account: "a", Hash: "summer", At: commandstest.At}}, want: holderLeft,
+			given: []events.Event{
+				commandstest.Created(), renamed, events.URLDeleted{Account: "a", Hash: "summer", At: commandstest.At},
+			}, want: holderLeft,
 		},
 	}
 	for name, test := range tests {

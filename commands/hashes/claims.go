@@ -27,20 +27,28 @@ func New(streams *streams.Streams, reserved []string) *Claims {
 // CheckCustomHash refuses, with HashUnavailable, a hash that is malformed or reserved.
 func (c *Claims) CheckCustomHash(hash string) error {
 	if !Valid(hash) {
-		return domain.Refuse(domain.HashUnavailable, "The custom hash must be 1 to 25 of the characters A-Z a-z 0-9 _ -")
+		return domain.Refuse(
+			domain.HashUnavailable,
+			"The custom hash must be 1 to 25 of the characters A-Z a-z 0-9 _ -",
+		)
 	}
 	if slices.Contains(c.reserved, hash) {
-		return domain.Refuse(domain.HashUnavailable, "The custom hash %q is reserved, choose another", hash)
+		return domain.Refuse(
+			domain.HashUnavailable, "The custom hash %q is reserved, choose another", hash,
+		)
 	}
 	return nil
 }
 
-// Claim reserves a hash for a link and returns the revision of the claim. A hash that is not free is refused with
-// HashUnavailable. The link's own claim is returned as it is, unless it is spent: at or below that revision the link has
-// left the hash or was told to.
-func (c *Claims) Claim(ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision) (eventstore.Revision, error) {
+// Claim reserves a hash for a link and returns the revision of the claim. A hash that is not free
+// is refused with HashUnavailable. The link's own claim is returned as it is, unless it is spent:
+// at or below that revision the link has left the hash or was told to.
+func (c *Claims) Claim(
+	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
+) (eventstore.Revision, error) {
 	stream := events.StreamHash + hash
-	r.Command = uuid.NewSHA1(r.Command, []byte(urlID)) // another attempt, for another link, is another claim
+	// another attempt, for another link, is another claim
+	r.Command = uuid.NewSHA1(r.Command, []byte(urlID))
 	claimed := events.HashClaimed{Hash: hash, URLID: urlID, Account: r.Account, At: c.streams.Now()}
 	if spent == eventstore.NoStream { // most hashes are new
 		appended, err := c.streams.Append(ctx, r, stream, eventstore.NoStream, claimed)
@@ -90,15 +98,16 @@ func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, u
 		}
 	case holderVanished:
 		_, err := c.streams.Append(ctx, r, events.StreamURL+state.URLID, loaded.Revision(),
-			events.ClaimAbandoned{Hash: state.hash, ClaimRevision: uint64(state.claimed), At: now}) //nolint:gosec // a claim's revision is not negative
+			//nolint:gosec // a claim's revision is not negative
+			events.ClaimAbandoned{Hash: state.hash, ClaimRevision: uint64(state.claimed), At: now})
 		return err
 	case holderUses, holderNotYet:
 	}
 	return ErrTaken
 }
 
-// Release gives up a hash. A failure leaves the claim to the same account, which is what a release does too, so callers
-// only log it.
+// Release gives up a hash. A failure leaves the claim to the same account, which is what a release
+// does too, so callers only log it.
 func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID string) error {
 	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
 		loaded, err := c.streams.Load(ctx, events.StreamHash+hash)
@@ -110,7 +119,9 @@ func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID stri
 			return eventstore.Appended{}, nil
 		}
 		return c.streams.Append(ctx, r, events.StreamHash+hash, state.revision,
-			events.HashReleased{Hash: hash, URLID: urlID, Account: state.Account, At: c.streams.Now()})
+			events.HashReleased{
+				Hash: hash, URLID: urlID, Account: state.Account, At: c.streams.Now(),
+			})
 	})
 	return err
 }

@@ -1,4 +1,5 @@
-// Package linkquota keeps the number of links of an account within its plan, exactly, over all nodes.
+// Package linkquota keeps the number of links of an account within its plan, exactly, over all
+// nodes.
 package linkquota
 
 import (
@@ -10,7 +11,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Existing is what a read model knows of the links of an account. It may be behind, and then there is less of it all.
+// Existing is what a read model knows of the links of an account. It may be behind, and then there
+// is less of it all.
 type Existing struct {
 	Created         int64  // links created so far, and restorations of deleted ones
 	Deleted         int64  // of these
@@ -22,8 +24,8 @@ func (e Existing) position() eventstore.Position {
 	return eventstore.Position{Commit: e.Commit, Prepare: e.Prepare}
 }
 
-// place names the room of a link: by the link's id and the time that its creation carries. Of two tries to create a link
-// with the same id each has a place of its own.
+// place names the room of a link: by the link's id and the time that its creation carries. Of two
+// tries to create a link with the same id each has a place of its own.
 type place struct {
 	link string
 	at   int64 // Unix microseconds
@@ -39,8 +41,8 @@ func (s places) has(p events.PendingLink) bool {
 	return ok
 }
 
-// quota is how much room the links of an account have taken. Every link that is created takes room first, so room is
-// never less than there are links.
+// quota is how much room the links of an account have taken. Every link that is created takes room
+// first, so room is never less than there are links.
 type quota struct {
 	taken      int64 // so far, also by links that were deleted since
 	month      string
@@ -50,7 +52,9 @@ type quota struct {
 }
 
 func foldQuota(e events.QuotaChanged) quota {
-	q := quota{taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending, last: e.At}
+	q := quota{
+		taken: e.Taken, month: e.Month, monthTaken: e.MonthTaken, pending: e.Pending, last: e.At,
+	}
 	for _, p := range e.Pending {
 		if p.At.After(q.last) {
 			q.last = p.At
@@ -59,7 +63,8 @@ func foldQuota(e events.QuotaChanged) quota {
 	return q
 }
 
-// knowing is the quota where links exist that were created while the account had no limit, and when a month is over.
+// knowing is the quota where links exist that were created while the account had no limit, and when
+// a month is over.
 func (q quota) knowing(e Existing, now time.Time) quota {
 	if month := monthOf(now); q.month < month {
 		q.month, q.monthTaken = month, 0
@@ -83,8 +88,8 @@ func (q quota) left(p domain.Plan, e Existing) int64 {
 	return left
 }
 
-// free is the first moment from now on, in microseconds, that no link has had for its place: clocks differ, stand and go
-// back.
+// free is the first moment from now on, in microseconds, that no link has had for its place: clocks
+// differ, stand and go back.
 func (q quota) free(now time.Time) time.Time {
 	if !now.After(q.last) {
 		return q.last.Add(time.Microsecond)
@@ -92,13 +97,17 @@ func (q quota) free(now time.Time) time.Time {
 	return now
 }
 
-// change is the event that gives room to links, takes it back from others, and forgets those that are known to have come.
-// Room is taken back from pending links alone, and so once.
-func (q quota) change(reserved []events.PendingLink, returned, came places, at time.Time) events.QuotaChanged {
+// change is the event that gives room to links, takes it back from others, and forgets those that
+// are known to have come. Room is taken back from pending links alone, and so once.
+func (q quota) change(
+	reserved []events.PendingLink, returned, came places, at time.Time,
+) events.QuotaChanged {
 	if at.Before(q.last) {
 		at = q.last
 	}
-	e := events.QuotaChanged{Reserved: reserved, Taken: q.taken, Month: q.month, MonthTaken: q.monthTaken, At: at}
+	e := events.QuotaChanged{
+		Reserved: reserved, Taken: q.taken, Month: q.month, MonthTaken: q.monthTaken, At: at,
+	}
 	for _, p := range q.pending {
 		switch {
 		case returned.has(p):
@@ -134,7 +143,8 @@ const (
 	fateNever             // it can't come any more
 )
 
-// fateOf judges a pending link by its stream. A link that does not come within ClaimTimeout has to be kept from coming.
+// fateOf judges a pending link by its stream. A link that does not come within ClaimTimeout has to
+// be kept from coming.
 func fateOf(p events.PendingLink, history []events.Event) fate {
 	if len(history) == 0 {
 		return fateOpen
@@ -158,5 +168,6 @@ func fateOf(p events.PendingLink, history []events.Event) fate {
 	if p.Restored && domain.FoldLink(history).Deleted {
 		return fateOpen
 	}
-	return fateNever // its creation expects that there is no stream, and its restoration that it is deleted
+	// its creation expects that there is no stream, and its restoration that it is deleted
+	return fateNever
 }

@@ -37,7 +37,8 @@ func TestFateOf(t *testing.T) {
 	}
 }
 
-// quotaModel is an account: what its stream says, what became of its links, and what the read model knows of them.
+// quotaModel is an account: what its stream says, what became of its links, and what the read model
+// knows of them.
 type quotaModel struct {
 	quota        quota
 	plan         domain.Plan
@@ -75,14 +76,17 @@ func (m *quotaModel) create(p events.PendingLink) {
 	}
 }
 
-// Whatever order links take room, come, fail and are deleted in, whichever nodes are killed and however far behind the
-// read model is: there are never more links than the plan allows, and in the end room is left for exactly the others.
+// Whatever order links take room, come, fail and are deleted in, whichever nodes are killed and
+// however far behind the read model is: there are never more links than the plan allows, and in the
+// end room is left for exactly the others.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
 		m := &quotaModel{
-			plan: domain.Plan{URLs: rapid.Int64Range(0, 12).Draw(r, "urls"), MonthURLs: rapid.Int64Range(0, 20).Draw(r, "month")},
-			now:  commandstest.At, came: places{}, never: places{}, lost: places{}, createdUnder: places{},
+			plan: domain.Plan{
+				URLs: rapid.Int64Range(0, 12).Draw(r, "urls"), MonthURLs: rapid.Int64Range(0, 20).Draw(r, "month"),
+			},
+			now: commandstest.At, came: places{}, never: places{}, lost: places{}, createdUnder: places{},
 		}
 		// Links from a time without limits.
 		old := rapid.Int64Range(0, 15).Draw(r, "old")
@@ -175,7 +179,9 @@ func TestFateOfARestoration(t *testing.T) {
 	t.Parallel()
 	p := events.PendingLink{URLID: "u", At: commandstest.At.Add(time.Hour), Restored: true}
 	gone := slices.Clip([]events.Event{commandstest.Created(), events.URLDeleted{At: commandstest.At}})
-	mine, other := events.URLRestored{Hash: "h", At: p.At}, events.URLRestored{Hash: "h", At: commandstest.At.Add(time.Minute)}
+	mine, other := events.URLRestored{
+		Hash: "h", At: p.At,
+	}, events.URLRestored{Hash: "h", At: commandstest.At.Add(time.Minute)}
 	for name, tc := range map[string]struct {
 		history []events.Event
 		want    fate

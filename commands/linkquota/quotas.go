@@ -13,9 +13,11 @@ import (
 const (
 	// quotaTimeout bounds how long links of an account with limits wait for the event store.
 	quotaTimeout = 5 * time.Second
-	// MaxPending bounds how many links of an account are under way, so that an event can name them all.
+	// MaxPending bounds how many links of an account are under way, so that an event can name them
+	// all.
 	MaxPending = 4096
-	// readModelPatience is how long a link waits for the read model to count links that were deleted.
+	// readModelPatience is how long a link waits for the read model to count links that were
+	// deleted.
 	readModelPatience = 2 * time.Second
 	// readModelPoll is how often the read model is asked meanwhile.
 	readModelPoll = 25 * time.Millisecond
@@ -26,19 +28,22 @@ const (
 // Config of Quotas.
 type Config struct {
 	Store *eventstore.Store
-	// Existing asks the read model what there is of an account's links, and for a month that of now.
+	// Existing asks the read model what there is of an account's links, and for a month that of
+	// now.
 	Existing func(ctx context.Context, account string, now time.Time) (Existing, error)
 	Now      func() time.Time // nil: time.Now
 }
 
-// Quotas sees to it that an account with limits has as many links as its plan says, over all nodes, and not one more or
-// less. A link takes room in the account's stream, at its exact revision, before it is created: nodes that compete for the
-// last room meet there. The links that ask while an append is under way share the next one, first come first served.
+// Quotas sees to it that an account with limits has as many links as its plan says, over all nodes,
+// and not one more or less. A link takes room in the account's stream, at its exact revision,
+// before it is created: nodes that compete for the last room meet there. The links that ask while
+// an append is under way share the next one, first come first served.
 //
-// A link that fails gives its room back at once. Where a node was killed between the two appends, whoever finds no room
-// looks for the link, and after ClaimTimeout takes its room back; the link's creation is kept from coming first. Deleted
-// links are counted by the read model, which may be behind: then a claimant waits for it before he is refused. What was
-// created while an account had no limit is known from there too.
+// A link that fails gives its room back at once. Where a node was killed between the two appends,
+// whoever finds no room looks for the link, and after ClaimTimeout takes its room back; the link's
+// creation is kept from coming first. Deleted links are counted by the read model, which may be
+// behind: then a claimant waits for it before he is refused. What was created while an account had
+// no limit is known from there too.
 //
 // It is safe for concurrent use.
 type Quotas struct {
@@ -105,7 +110,9 @@ func (q *Quotas) wake(account string, a *queue) {
 
 // ask puts a link into the queue.
 func (q *Quotas) ask(account string, plan domain.Plan, link string, restored bool) *waiter {
-	c := &waiter{plan: plan, link: link, restored: restored, since: time.Now(), done: make(chan struct{})}
+	c := &waiter{
+		plan: plan, link: link, restored: restored, since: time.Now(), done: make(chan struct{}),
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	a := q.queue(account)
@@ -194,8 +201,8 @@ func (q *Quotas) next(account string, a *queue, short []*waiter) ([]*waiter, boo
 	return nil, false
 }
 
-// answer tells claimants, each once, what they wait for: their room, or an error. Room that nobody waits for any more is
-// taken back.
+// answer tells claimants, each once, what they wait for: their room, or an error. Room that nobody
+// waits for any more is taken back.
 func (q *Quotas) answer(a *queue, claimants []*waiter, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

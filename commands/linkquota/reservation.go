@@ -11,7 +11,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Reservation is what an item of a batch needs to create a link, or to restore one. A nil one is that of an account without limits.
+// Reservation is what an item of a batch needs to create a link, or to restore one. A nil one is
+// that of an account without limits.
 type Reservation struct {
 	quotas  *Quotas
 	account string
@@ -33,20 +34,21 @@ func (q *Quotas) Reserve(r domain.Request, t batch.Turns, item int) *Reservation
 	return &Reservation{quotas: q, account: r.Account, plan: r.Plan, turn: t[item], next: t[item+1]}
 }
 
-// ReserveToRestore returns the room of a deleted link that is to live again. It counts among the links of the account, but
-// not among those created in the month.
+// ReserveToRestore returns the room of a deleted link that is to live again. It counts among the
+// links of the account, but not among those created in the month.
 func (q *Quotas) ReserveToRestore(r domain.Request) *Reservation {
 	if !r.Plan.LimitsURLs() {
 		return nil
 	}
 	order := batch.NewTurns(1)
 	return &Reservation{
-		quotas: q, account: r.Account, plan: domain.Plan{URLs: r.Plan.URLs}, restored: true, turn: order[0], next: order[1],
+		quotas: q, account: r.Account, plan: domain.Plan{URLs: r.Plan.URLs}, restored: true,
+		turn: order[0], next: order[1],
 	}
 }
 
-// Take gets room for a link, unless it has it, and returns the time that its creation has to carry. It refuses with
-// URLLimitReached.
+// Take gets room for a link, unless it has it, and returns the time that its creation has to carry.
+// It refuses with URLLimitReached.
 func (m *Reservation) Take(ctx context.Context, link string, now time.Time) (time.Time, error) {
 	if m == nil {
 		return now, nil
@@ -65,7 +67,8 @@ func (m *Reservation) Take(ctx context.Context, link string, now time.Time) (tim
 	return at, err
 }
 
-// IsRefused reports whether an error is the refusal of Take: the account has as many links as its plan allows.
+// IsRefused reports whether an error is the refusal of Take: the account has as many links as its
+// plan allows.
 func IsRefused(err error) bool {
 	refused, ok := errors.AsType[*domain.Error](err)
 	return ok && refused.Kind == domain.URLLimitReached
@@ -82,7 +85,8 @@ func (m *Reservation) Pass() {
 	})
 }
 
-// Used notes how the creation of the link went. Where that is not known, the room is looked after when it is needed.
+// Used notes how the creation of the link went. Where that is not known, the room is looked after
+// when it is needed.
 func (m *Reservation) Used(err error) {
 	switch {
 	case m == nil:

@@ -16,8 +16,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// share gives claimants the room that there is, and refuses those for whom there certainly is none. The others are
-// returned: a link that is under way may give its room back, or the read model may learn of a deletion.
+// share gives claimants the room that there is, and refuses those for whom there certainly is none.
+// The others are returned: a link that is under way may give its room back, or the read model may
+// learn of a deletion.
 func (q *Quotas) share(account string, a *queue, claimants []*waiter) ([]*waiter, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), quotaTimeout)
 	defer cancel()
@@ -73,7 +74,9 @@ func (r *round) run(ctx context.Context, claimants []*waiter) ([]*waiter, error)
 	return short, nil
 }
 
-func (r *round) try(ctx context.Context, claimants []*waiter) (granted, short []*waiter, err error) {
+func (r *round) try(
+	ctx context.Context, claimants []*waiter,
+) (granted, short []*waiter, err error) {
 	now := r.now()
 	// Before the stream is read: what exists has had its room in there.
 	if r.existing, err = r.cfg.Existing(ctx, r.account, now); err != nil {
@@ -101,7 +104,9 @@ func (r *round) try(ctx context.Context, claimants []*waiter) (granted, short []
 			continue
 		}
 		c.at = free.Add(time.Duration(len(reserved)) * time.Microsecond)
-		reserved = append(reserved, events.PendingLink{URLID: c.link, At: c.at, Restored: c.restored})
+		reserved = append(
+			reserved, events.PendingLink{URLID: c.link, At: c.at, Restored: c.restored},
+		)
 		granted = append(granted, c)
 	}
 	change := before.change(reserved, never, came, now)
@@ -168,13 +173,14 @@ func (r *round) forget(came, never places) {
 	}
 }
 
-// settle finds out what became of the pending links: of the old ones always, because nobody may be left to report them,
-// and of all of them where that may yield room.
+// settle finds out what became of the pending links: of the old ones always, because nobody may be
+// left to report them, and of all of them where that may yield room.
 func (r *round) settle(ctx context.Context, now time.Time) error {
 	var unknown []events.PendingLink
 	r.mu.Lock()
 	for _, p := range r.quota.pending {
-		if !r.queue.came.has(p) && !r.never.has(p) && (r.thorough || now.Sub(p.At) >= hashes.ClaimTimeout) {
+		if !r.queue.came.has(p) && !r.never.has(p) && (r.thorough ||
+			now.Sub(p.At) >= hashes.ClaimTimeout) {
 			unknown = append(unknown, p)
 		}
 	}
@@ -217,21 +223,25 @@ func (r *round) find(ctx context.Context, p events.PendingLink, now time.Time) (
 		Stream: stream, Expected: eventstore.Revision(len(recorded)) - 1, Command: uuid.New(),
 		Events: []events.Event{events.CreationAbandoned{At: now}},
 	})
-	if errors.Is(err, eventstore.ErrWrongRevision) { // it came after all, or somebody else was faster
+	// it came after all, or somebody else was faster
+	if errors.Is(err, eventstore.ErrWrongRevision) {
 		return fateOpen, nil
 	}
 	return fateNever, err
 }
 
-// refuse refuses those claimants for whom there certainly is no room, or who have waited long enough, and returns the
-// others.
+// refuse refuses those claimants for whom there certainly is no room, or who have waited long
+// enough, and returns the others.
 func (r *round) refuse(ctx context.Context, short []*waiter) ([]*waiter, error) {
 	var waiting []*waiter
 	now := r.now()
 	for _, c := range short {
 		certain := r.quota.knowing(r.existing, now).left(c.plan, r.existing)+int64(r.open) <= 0
 		if certain && c.head.After(r.existing.position()) {
-			missing, err := r.cfg.Store.Backlog(ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}}, 1)
+			missing, err := r.cfg.Store.Backlog(
+				ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}},
+				1,
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -251,7 +261,13 @@ func (r *round) refuse(ctx context.Context, short []*waiter) ([]*waiter, error) 
 // refusal says which limit is reached.
 func (c *waiter) refusal(e Existing, q quota) error {
 	if c.plan.URLs > 0 && max(q.taken, e.Created)-e.Deleted >= c.plan.URLs {
-		return domain.Refuse(domain.URLLimitReached, "The account has the %d URLs that its plan allows, delete some first", c.plan.URLs)
+		return domain.Refuse(
+			domain.URLLimitReached,
+			"The account has the %d URLs that its plan allows, delete some first", c.plan.URLs,
+		)
 	}
-	return domain.Refuse(domain.URLLimitReached, "The account has created the %d URLs that its plan allows in a month", c.plan.MonthURLs)
+	return domain.Refuse(
+		domain.URLLimitReached,
+		"The account has created the %d URLs that its plan allows in a month", c.plan.MonthURLs,
+	)
 }

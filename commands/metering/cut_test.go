@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with its own, and tells nothing that
-// would be taken for all of them.
+// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with
+// its own, and tells nothing that would be taken for all of them.
 func TestCutUsage(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -39,7 +39,8 @@ func TestCutUsage(t *testing.T) {
 				return
 			}
 			e, decoding := last.Event()
-			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 { //nolint:forcetypeassert // a test
+			//nolint:forcetypeassert // a test
+			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 {
 				t.Errorf("told %+v, %v, %v", e, err, decoding)
 			}
 		})

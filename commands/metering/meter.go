@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// meteringInterval is how often a node tells the log of the calls that it has answered, and learns of those of other
-	// nodes.
+	// meteringInterval is how often a node tells the log of the calls that it has answered, and
+	// learns of those of other nodes.
 	meteringInterval = time.Second
 	// meteringTimeout bounds one round of that.
 	meteringTimeout = 5 * time.Second
@@ -34,10 +34,11 @@ type Config struct {
 	Now    func() time.Time // nil: time.Now
 }
 
-// Meter counts the API calls of accounts. A call is counted in memory; about once a second the node adds what it has
-// counted to the account's stream, at its exact revision, and so learns what the other nodes have. An account that uses
-// several nodes may therefore exceed its daily limit by what each of them answers in about a second. The calls that a
-// killed node had not told yet are lost. It is safe for concurrent use.
+// Meter counts the API calls of accounts. A call is counted in memory; about once a second the node
+// adds what it has counted to the account's stream, at its exact revision, and so learns what the
+// other nodes have. An account that uses several nodes may therefore exceed its daily limit by what
+// each of them answers in about a second. The calls that a killed node had not told yet are lost.
+// It is safe for concurrent use.
 type Meter struct {
 	cfg Config
 
@@ -89,8 +90,8 @@ func (c *Meter) day(key accountDay) *callDay {
 	return d
 }
 
-// Count counts a call of an account that may make limit of them a day; 0: any number. It is false, and nothing is
-// counted, when all are used.
+// Count counts a call of an account that may make limit of them a day; 0: any number. It is false,
+// and nothing is counted, when all are used.
 func (c *Meter) Count(account string, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,8 +103,8 @@ func (c *Meter) Count(account string, limit int64) bool {
 	return true
 }
 
-// Today returns how many calls of an account were counted today: those that the nodes have told, and those of this node.
-// While the event store does not answer it returns what this node knows.
+// Today returns how many calls of an account were counted today: those that the nodes have told,
+// and those of this node. While the event store does not answer it returns what this node knows.
 func (c *Meter) Today(ctx context.Context, account string) int64 {
 	key := c.dayOf(account)
 	c.mu.Lock()
@@ -112,7 +113,10 @@ func (c *Meter) Today(ctx context.Context, account string) int64 {
 	ctx, cancel := context.WithTimeout(ctx, askCallsTimeout)
 	defer cancel()
 	if err := d.alone(ctx, func() error { return c.learn(ctx, key, d) }); err != nil {
-		c.cfg.Logger.WarnContext(ctx, "API calls of other nodes are not known", slog.String("account", account), slog.Any("error", err))
+		c.cfg.Logger.WarnContext(
+			ctx, "API calls of other nodes are not known", slog.String("account", account),
+			slog.Any("error", err),
+		)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,13 +171,18 @@ func (c *Meter) tellAll(ctx context.Context) {
 		d := c.day(keys[i])
 		c.mu.Unlock()
 		errs[i] = d.alone(ctx, func() error {
-			_, err := eventstore.Retry(func() (struct{}, error) { return struct{}{}, c.tell(ctx, keys[i], d) })
+			_, err := eventstore.Retry(
+				func() (struct{}, error) { return struct{}{}, c.tell(ctx, keys[i], d) },
+			)
 			return err
 		})
 	})
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) > 0 {
-		c.cfg.Logger.WarnContext(ctx, "API calls not told yet, trying again", slog.Int("accounts", len(errs)), slog.Any("error", errs[0]))
+		c.cfg.Logger.WarnContext(
+			ctx, "API calls not told yet, trying again", slog.Int("accounts", len(errs)),
+			slog.Any("error", errs[0]),
+		)
 	}
 }
 
@@ -197,7 +206,9 @@ func (c *Meter) tell(ctx context.Context, key accountDay, d *callDay) error {
 	}
 	d.write = &eventstore.Write{
 		Stream: key.stream(), Expected: d.at, Command: uuid.New(),
-		Events: []events.Event{meter(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond))},
+		Events: []events.Event{
+			meter(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
+		},
 	}
 	return c.send(ctx, key, d)
 }
@@ -211,7 +222,8 @@ func (c *Meter) send(ctx context.Context, key accountDay, d *callDay) error {
 	if err != nil {
 		return fmt.Errorf("tell of API calls: %w", err)
 	}
-	d.last, d.at = d.write.Events[0].(events.CallsMetered), appended.Revision //nolint:forcetypeassert // tell wrote it
+	//nolint:forcetypeassert // tell wrote it
+	d.last, d.at = d.write.Events[0].(events.CallsMetered), appended.Revision
 	d.write = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -223,7 +235,9 @@ func (c *Meter) send(ctx context.Context, key accountDay, d *callDay) error {
 // learn reads what all nodes have told.
 func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
 	if d.write != nil {
-		return nil // whether its calls are among those that were told is not known, and told has not changed since
+		// whether its calls are among those that were told is not known, and told has not changed
+		// since
+		return nil
 	}
 	d.last, d.at, d.known = events.CallsMetered{}, eventstore.NoStream, true
 	last, err := c.cfg.Store.Last(ctx, key.stream())
@@ -247,8 +261,8 @@ func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
 	return nil
 }
 
-// toldOn is how many calls of a day were told, by the last event of the stream. When that is of a later day it no longer
-// says.
+// toldOn is how many calls of a day were told, by the last event of the stream. When that is of a
+// later day it no longer says.
 func toldOn(last events.CallsMetered, day string, before int64) int64 {
 	if last.Day == day {
 		return last.DayCalls
@@ -256,9 +270,12 @@ func toldOn(last events.CallsMetered, day string, before int64) int64 {
 	return before
 }
 
-// meter is the event that adds calls of a day to what was told last. A day that is over in the stream stays so.
+// meter is the event that adds calls of a day to what was told last. A day that is over in the
+// stream stays so.
 func meter(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
-	next := events.CallsMetered{Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at}
+	next := events.CallsMetered{
+		Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at,
+	}
 	switch {
 	case last.Day == day:
 		next.DayCalls += last.DayCalls

@@ -22,10 +22,26 @@ func TestMeter(t *testing.T) {
 		day  string
 		want events.CallsMetered
 	}{
-		"the first":      {events.CallsMetered{}, "2026-05-14", events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 3, MonthCalls: 3, At: at}},
-		"the same day":   {events.CallsMetered{Day: "2026-05-14", DayCalls: 5, MonthCalls: 9}, "2026-05-14", events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 8, MonthCalls: 12, At: at}},
-		"the next day":   {events.CallsMetered{Day: "2026-05-13", DayCalls: 5, MonthCalls: 9}, "2026-05-14", events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 3, MonthCalls: 12, At: at}},
-		"a day too late": {events.CallsMetered{Day: "2026-05-15", DayCalls: 5, MonthCalls: 9}, "2026-05-14", events.CallsMetered{Calls: 3, Day: "2026-05-15", DayCalls: 5, MonthCalls: 12, At: at}},
+		"the first": {
+			events.CallsMetered{},
+			"2026-05-14",
+			events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 3, MonthCalls: 3, At: at},
+		},
+		"the same day": {
+			events.CallsMetered{Day: "2026-05-14", DayCalls: 5, MonthCalls: 9},
+			"2026-05-14",
+			events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 8, MonthCalls: 12, At: at},
+		},
+		"the next day": {
+			events.CallsMetered{Day: "2026-05-13", DayCalls: 5, MonthCalls: 9},
+			"2026-05-14",
+			events.CallsMetered{Calls: 3, Day: "2026-05-14", DayCalls: 3, MonthCalls: 12, At: at},
+		},
+		"a day too late": {
+			events.CallsMetered{Day: "2026-05-15", DayCalls: 5, MonthCalls: 9},
+			"2026-05-14",
+			events.CallsMetered{Calls: 3, Day: "2026-05-15", DayCalls: 5, MonthCalls: 12, At: at},
+		},
 	} {
 		if got := meter(tc.last, tc.day, 3, at); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
@@ -51,7 +67,8 @@ func newMeters(t *testing.T, server *eventstoretest.Server, n int) *meters {
 	return m
 }
 
-// Nodes that have told each other know all calls, and refuse those over the limit until the next day.
+// Nodes that have told each other know all calls, and refuse those over the limit until the next
+// day.
 func TestCallsOverNodes(t *testing.T) {
 	t.Parallel()
 	m := newMeters(t, eventstoretest.Serve(t), 2)
@@ -84,8 +101,8 @@ func TestCallsOverNodes(t *testing.T) {
 	}
 }
 
-// Whatever order nodes count and tell in, over the end of a day and of a month, and whatever they lack the answer to:
-// each call is told once.
+// Whatever order nodes count and tell in, over the end of a day and of a month, and whatever they
+// lack the answer to: each call is told once.
 func TestCallsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -103,7 +120,9 @@ func TestCallsAreToldOnce(t *testing.T) {
 			},
 			"tell": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].tellAll(t.Context()) },
 			"cut off": func(r *rapid.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(rapid.IntRange(0, 1000).Draw(r, "µs"))*time.Microsecond)
+				ctx, cancel := context.WithTimeout(
+					t.Context(), time.Duration(rapid.IntRange(0, 1000).Draw(r, "µs"))*time.Microsecond,
+				)
 				defer cancel()
 				m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].tellAll(ctx)
 			},

@@ -1,5 +1,5 @@
-// Package streams reads and writes the event streams that commands decide on. It decrypts and encrypts notes, and remembers long
-// streams.
+// Package streams reads and writes the event streams that commands decide on. It decrypts and
+// encrypts notes, and remembers long streams.
 package streams
 
 import (
@@ -33,7 +33,9 @@ func (h History) Position() eventstore.Position {
 // Has reports whether the command has already appended to this stream.
 func (h History) Has(command uuid.UUID, stream string) bool {
 	first := eventstore.EventID(command, stream, 0)
-	return slices.ContainsFunc(h.Recorded, func(r eventstore.Recorded) bool { return r.ID == first })
+	return slices.ContainsFunc(
+		h.Recorded, func(r eventstore.Recorded) bool { return r.ID == first },
+	)
 }
 
 // RecordedEvent is an event with its decoded body.

@@ -11,14 +11,17 @@ import (
 // Logged are the events that the log has of streams, by stream, oldest first.
 type Logged map[string][]eventstore.Recorded
 
-// Missing returns the revisions before the last one that the log does not have, by stream, as ranges from one to another.
+// Missing returns the revisions before the last one that the log does not have, by stream, as
+// ranges from one to another.
 func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	missing := make(map[string][][2]eventstore.Revision)
 	for stream, recorded := range l {
 		next := eventstore.Revision(0)
 		for _, r := range recorded {
 			if r.Revision > next {
-				missing[stream] = append(missing[stream], [2]eventstore.Revision{next, r.Revision - 1})
+				missing[stream] = append(
+					missing[stream], [2]eventstore.Revision{next, r.Revision - 1},
+				)
 			}
 			next = r.Revision + 1
 		}
@@ -26,13 +29,16 @@ func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	return missing
 }
 
-// Gather reads the wanted streams from the log, from its begin to its present end. It reads the whole log.
+// Gather reads the wanted streams from the log, from its begin to its present end. It reads the
+// whole log.
 func (s *Streams) Gather(ctx context.Context, wanted map[string]bool, into Logged) error {
 	head, err := s.cfg.Store.Head(ctx)
 	if err != nil {
 		return err
 	}
-	return s.cfg.Store.ReadLog(ctx, eventstore.Position{}, head, func(batch []eventstore.Recorded) error {
+	return s.cfg.Store.ReadLog(ctx, eventstore.Position{}, head, func(
+		batch []eventstore.Recorded,
+	) error {
 		for _, r := range slices.DeleteFunc(batch, eventstore.Recorded.IsSystem) {
 			if wanted[r.Stream] {
 				stream := strings.Clone(r.Stream)
@@ -43,7 +49,8 @@ func (s *Streams) Gather(ctx context.Context, wanted map[string]bool, into Logge
 	})
 }
 
-// From returns Streams that reads the streams that were gathered in place of those of the event store.
+// From returns Streams that reads the streams that were gathered in place of those of the event
+// store.
 func (s *Streams) From(logged Logged) *Streams {
 	from := *s
 	from.logged = logged

@@ -14,14 +14,16 @@ import (
 const (
 	// longStream is how many events make a stream long. Others are read as fast as one event is.
 	longStream = 200
-	// longStreamsSize bounds the memory that long streams take, in bytes. One that would take more by itself is not kept.
+	// longStreamsSize bounds the memory that long streams take, in bytes. One that would take more
+	// by itself is not kept.
 	longStreamsSize = 64 << 20
 	// keptEventSize is about what an event takes beside its metadata.
 	keptEventSize = 500
 )
 
-// longStreams keeps the long streams that were used last, so that a command reads what has come since alone: a stream of
-// 10,000 events takes 100 times as long to read as all else that a command does. What is kept is as stored: notes are sealed.
+// longStreams keeps the long streams that were used last, so that a command reads what has come
+// since alone: a stream of 10,000 events takes 100 times as long to read as all else that a command
+// does. What is kept is as stored: notes are sealed.
 type longStreams struct {
 	store *eventstore.Store
 	kept  *otter.Cache[string, *keptStream]
@@ -49,7 +51,8 @@ func (l *longStreams) load(ctx context.Context, stream string) (History, error) 
 		if same || err != nil {
 			return loaded, err
 		}
-		l.kept.Invalidate(stream) // the event store has another stream by now, from a backup perhaps
+		// the event store has another stream by now, from a backup perhaps
+		l.kept.Invalidate(stream)
 	}
 	recorded, err := l.store.Load(ctx, stream)
 	if err != nil {
@@ -64,8 +67,11 @@ func (l *longStreams) load(ctx context.Context, stream string) (History, error) 
 	return loaded, err
 }
 
-// goOn reads what has come since. It is false where the last event that was kept is not in the stream.
-func (l *longStreams) goOn(ctx context.Context, stream string, kept *keptStream) (History, bool, error) {
+// goOn reads what has come since. It is false where the last event that was kept is not in the
+// stream.
+func (l *longStreams) goOn(
+	ctx context.Context, stream string, kept *keptStream,
+) (History, bool, error) {
 	known := kept.first(-1)
 	last := known.Recorded[len(known.Recorded)-1]
 	recorded, err := l.store.LoadFrom(ctx, stream, last.Revision)
@@ -92,7 +98,8 @@ func (k *keptStream) first(n int) History {
 	return History{Recorded: k.loaded.Recorded[:n:n], Events: k.loaded.Events[:n:n]}
 }
 
-// addAt adds events from an index on, but for those that others have added meanwhile. It is false where there are none.
+// addAt adds events from an index on, but for those that others have added meanwhile. It is false
+// where there are none.
 func (k *keptStream) addAt(index int, further History) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()

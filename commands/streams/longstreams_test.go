@@ -34,7 +34,8 @@ func wantWhole(t *testing.T, store *eventstore.Store, s *Streams, stream string)
 		t.Fatalf("%d events, %v; want %d", len(got.Recorded), err, len(want))
 	}
 	for i, r := range got.Recorded {
-		if e, err := want[i].Event(); err != nil || e != got.Events[i] || string(r.Metadata) != string(want[i].Metadata) {
+		if e, err := want[i].Event(); err != nil || e != got.Events[i] ||
+			string(r.Metadata) != string(want[i].Metadata) {
 			t.Fatalf("event %d is %+v with %s, want %+v, %v", i, got.Events[i], r.Metadata, e, err)
 		}
 	}
@@ -65,7 +66,8 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 	if kept.loaded.Recorded[0].Data != nil {
 		t.Error("bodies are kept")
 	}
-	// Of a stream that is another one by now, such as of a store that was restored from a backup, nothing counts.
+	// Of a stream that is another one by now, such as of a store that was restored from a backup,
+	// nothing counts.
 	kept.loaded.Recorded[2*longStream-1].ID = uuid.New()
 	wantWhole(t, store, s, stream)
 	commandstest.AppendAll(t, store, events.StreamTags+"b", eventstore.NoStream, renames(0, longStream-1)...)
@@ -75,7 +77,8 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 	}
 }
 
-// Readers see whole beginnings of a stream while others append to it, and what they have seen stays.
+// Readers see whole beginnings of a stream while others append to it, and what they have seen
+// stays.
 func TestLongStreamUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	store, stream := eventstoretest.New(t), events.StreamTags+"a"

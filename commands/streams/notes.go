@@ -13,25 +13,29 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// NoteKeys are the keys that encrypt the notes of accounts in the log. The key of an account is deleted for good when the account is
-// erased.
+// NoteKeys are the keys that encrypt the notes of accounts in the log. The key of an account is
+// deleted for good when the account is erased.
 type NoteKeys interface {
 	// AccountKey returns the key of an account that has one; nil: the account was erased.
 	AccountKey(ctx context.Context, account string) ([]byte, error)
-	// MakeAccountKey returns the key of an account, which is made at the first call; nil: the account was erased.
+	// MakeAccountKey returns the key of an account, which is made at the first call; nil: the
+	// account was erased.
 	MakeAccountKey(ctx context.Context, account string) ([]byte, error)
 	// EraseAccountKey deletes the key of an account, and keeps it from getting another one.
 	EraseAccountKey(ctx context.Context, account string) error
 }
 
 const (
-	// keysFor is how long a process remembers keys at most: that long somebody may still read what was erased, there.
+	// keysFor is how long a process remembers keys at most: that long somebody may still read what
+	// was erased, there.
 	keysFor = time.Minute
-	// maxKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up each.
+	// maxKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up
+	// each.
 	maxKeys = 10_000
 )
 
-// ErrNoKey means that the key of an account's notes can't be had now. Nothing was written; the same command may be repeated.
+// ErrNoKey means that the key of an account's notes can't be had now. Nothing was written; the same
+// command may be repeated.
 var ErrNoKey = errors.New("no key for the notes")
 
 var (
@@ -41,7 +45,8 @@ var (
 	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
 )
 
-// noteCipher encrypts and decrypts notes. It remembers keys for keysFor at most. It is safe for concurrent use.
+// noteCipher encrypts and decrypts notes. It remembers keys for keysFor at most. It is safe for
+// concurrent use.
 type noteCipher struct {
 	keys     NoteKeys // nil: there are none
 	encrypts bool
@@ -51,13 +56,16 @@ type noteCipher struct {
 	since time.Time                  // the oldest of them was looked up then, or later
 }
 
-func (c *noteCipher) key(ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error)) (*events.NoteKey, error) {
+func (c *noteCipher) key(
+	ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error),
+) (*events.NoteKey, error) {
 	c.mu.Lock()
 	if now := time.Now(); len(c.known) >= maxKeys || now.Sub(c.since) > keysFor {
 		c.known, c.since = make(map[string]*events.NoteKey), now
 	}
 	key, ok := c.known[account]
-	into := c.known // a look-up that takes longer than they are remembered ends in those that nobody asks
+	// a look-up that takes longer than they are remembered ends in those that nobody asks
+	into := c.known
 	c.mu.Unlock()
 	if ok {
 		return key, nil
@@ -76,7 +84,9 @@ func (c *noteCipher) key(ctx context.Context, account string, lookUp func(contex
 }
 
 // encryptAll returns the events as they are stored.
-func (c *noteCipher) encryptAll(ctx context.Context, account, stream string, plain []events.Event) ([]events.Event, error) {
+func (c *noteCipher) encryptAll(
+	ctx context.Context, account, stream string, plain []events.Event,
+) ([]events.Event, error) {
 	if !c.encrypts {
 		return plain, nil
 	}
@@ -104,7 +114,9 @@ func (c *noteCipher) encryptAll(ctx context.Context, account, stream string, pla
 }
 
 // decrypt returns a stored event with its note.
-func (c *noteCipher) decrypt(ctx context.Context, e events.Event, stream string) (events.Event, error) {
+func (c *noteCipher) decrypt(
+	ctx context.Context, e events.Event, stream string,
+) (events.Event, error) {
 	sealed := events.SealedNoteOf(e)
 	if sealed == nil {
 		return e, nil
@@ -120,7 +132,9 @@ func (c *noteCipher) decrypt(ctx context.Context, e events.Event, stream string)
 }
 
 // decryptAll returns stored events with their notes. What it was given stays as it is.
-func (c *noteCipher) decryptAll(ctx context.Context, stored []events.Event, stream string) ([]events.Event, error) {
+func (c *noteCipher) decryptAll(
+	ctx context.Context, stored []events.Event, stream string,
+) ([]events.Event, error) {
 	var opened []events.Event
 	for i, e := range stored {
 		if events.SealedNoteOf(e) == nil {

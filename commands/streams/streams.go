@@ -20,8 +20,8 @@ type Config struct {
 	EncryptNotes bool
 }
 
-// Streams reads and writes the streams that commands decide on. It is safe for concurrent use. It remembers keys of notes for a
-// minute at most, and what it has read of long streams.
+// Streams reads and writes the streams that commands decide on. It is safe for concurrent use. It
+// remembers keys of notes for a minute at most, and what it has read of long streams.
 type Streams struct {
 	cfg    Config
 	notes  *noteCipher
@@ -35,28 +35,33 @@ func New(cfg Config) *Streams {
 		cfg.Now = time.Now
 	}
 	return &Streams{
-		cfg: cfg, notes: &noteCipher{keys: cfg.Keys, encrypts: cfg.EncryptNotes}, long: newLongStreams(cfg.Store),
+		cfg: cfg, notes: &noteCipher{keys: cfg.Keys, encrypts: cfg.EncryptNotes},
+		long: newLongStreams(cfg.Store),
 	}
 }
 
-// Now returns the time that events written now have: in UTC, in whole microseconds, which PostgreSQL and JSON keep.
+// Now returns the time that events written now have: in UTC, in whole microseconds, which
+// PostgreSQL and JSON keep.
 func (s *Streams) Now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// Append appends the events of a command to a stream whose last event has the expected revision. Notes are encrypted. Its errors are
-// those of eventstore.Store.Append, and ErrNoKey.
+// Append appends the events of a command to a stream whose last event has the expected revision.
+// Notes are encrypted. Its errors are those of eventstore.Store.Append, and ErrNoKey.
 func (s *Streams) Append(
-	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision, all ...events.Event,
+	ctx context.Context, r domain.Request, stream string, expected eventstore.Revision,
+	all ...events.Event,
 ) (eventstore.Appended, error) {
 	encrypted, err := s.notes.encryptAll(ctx, r.Account, stream, all)
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
 	return s.cfg.Store.Append(ctx, eventstore.Write{
-		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.Metadata(), Events: encrypted,
+		Stream: stream, Expected: expected, Command: r.Command, Metadata: r.Metadata(),
+		Events: encrypted,
 	})
 }
 
-// Load reads a stream, with its notes decrypted. It fails with eventstore.ErrCut where not all of the stream can be read.
+// Load reads a stream, with its notes decrypted. It fails with eventstore.ErrCut where not all of
+// the stream can be read.
 func (s *Streams) Load(ctx context.Context, stream string) (History, error) {
 	loaded, err := s.loadEncrypted(ctx, stream)
 	if err != nil {
@@ -72,8 +77,8 @@ func (s *Streams) loadEncrypted(ctx context.Context, stream string) (History, er
 	return s.long.load(ctx, stream)
 }
 
-// LoadToAppend is Load for a stream that most likely is new and is appended to next. If events of an empty stream cannot be read,
-// that append fails with eventstore.ErrCut, and not this call.
+// LoadToAppend is Load for a stream that most likely is new and is appended to next. If events of
+// an empty stream cannot be read, that append fails with eventstore.ErrCut, and not this call.
 func (s *Streams) LoadToAppend(ctx context.Context, stream string) (History, error) {
 	recorded, err := s.cfg.Store.LoadToAppend(ctx, stream)
 	if err != nil {

@@ -34,7 +34,8 @@ type version struct {
 	size     int64
 }
 
-// Open reads the file for the first time. Its error names the content and says what is wrong with the file.
+// Open reads the file for the first time. Its error names the content and says what is wrong with
+// the file.
 func Open(cfg Config) (*File, error) {
 	f := &File{cfg: cfg}
 	v, err := f.stat()
@@ -47,7 +48,8 @@ func Open(cfg Config) (*File, error) {
 	return f, nil
 }
 
-// Renew reads the file if it has changed since the last attempt. A failure is logged, and what was read before stays in use.
+// Renew reads the file if it has changed since the last attempt. A failure is logged, and what was
+// read before stays in use.
 func (f *File) Renew(ctx context.Context) {
 	v, err := f.stat()
 	if err == nil && v == f.version {
@@ -58,7 +60,8 @@ func (f *File) Renew(ctx context.Context) {
 	}
 	if err != nil && v != f.version {
 		f.version = v
-		f.cfg.Logger.ErrorContext(ctx, "changed file cannot be read, its former content stays in use",
+		f.cfg.Logger.ErrorContext(ctx, "changed file cannot be read, its former content stays in "+
+			"use",
 			slog.String("content", f.cfg.Content), slog.Any("error", err))
 	}
 }

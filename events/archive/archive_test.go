@@ -36,8 +36,13 @@ func newLog(t *testing.T) *eventstore.Store {
 	handler := commands.NewHandler(commands.Config{Streams: streams.New(streams.Config{Store: store})})
 	for i := range 20 {
 		account := []string{accountA, accountB}[i%2]
-		outcome := handler.CreateURLs(t.Context(), domain.Request{Account: account, Command: uuid.New(), ID: "r\"1"}, []commands.CreateURL{
-			{LongURL: "https://example.com/?a='b'&c=\"d\"" + strconv.Itoa(i), Note: "n, \"o\"\nt\r\n\u2028e", Tags: []string{"tag " + strconv.Itoa(i)}},
+		outcome := handler.CreateURLs(t.Context(), domain.Request{
+			Account: account, Command: uuid.New(), ID: "r\"1",
+		}, []commands.CreateURL{
+			{
+				LongURL: "https://example.com/?a='b'&c=\"d\"" + strconv.Itoa(i), Note: "n, \"o\"\nt\r\n\u2028e",
+				Tags: []string{"tag " + strconv.Itoa(i)},
+			},
 		}).Items[0]
 		if outcome.Err != nil {
 			t.Fatal(outcome.Err)
@@ -96,7 +101,9 @@ func TestExportHasEveryStoredByte(t *testing.T) {
 		t.Fatalf("%d lines and %+v of %d events", len(lines), sum, len(all))
 	}
 	for i, r := range all {
-		for _, want := range []string{string(r.Data), string(r.Metadata), `"id":"` + r.ID.String() + `"`, `"stream":"` + r.Stream + `"`} {
+		for _, want := range []string{
+			string(r.Data), string(r.Metadata), `"id":"` + r.ID.String() + `"`, `"stream":"` + r.Stream + `"`,
+		} {
 			if !strings.Contains(lines[i+1], want) {
 				t.Errorf("no %s in %s", want, lines[i+1])
 			}
@@ -243,8 +250,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-// TestCheckDemandsSpelling spells lines otherwise, so that another reader might see another thing in them, with a manifest that
-// fits.
+// TestCheckDemandsSpelling spells lines otherwise, so that another reader might see another thing
+// in them, with a manifest that fits.
 func TestCheckDemandsSpelling(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
@@ -283,7 +290,8 @@ func TestCheckDemandsSpelling(t *testing.T) {
 	}
 }
 
-// remanifested gives a file the root hash that its lines have, as somebody does who forges an event.
+// remanifested gives a file the root hash that its lines have, as somebody does who forges an
+// event.
 func remanifested(t *testing.T, format Format, file string) string {
 	t.Helper()
 	lines := strings.Split(file, "\n")
@@ -315,11 +323,15 @@ func TestLinesKeepStoredBytes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		stored := rapid.OneOf(
 			rapid.SliceOf(rapid.Byte()),
-			rapid.Map(rapid.SampledFrom([]string{`{"a":"b\"c"}`, ` {}`, "{\n}", `"x"`, `1`, "{}\n", `{"a":"ü\u2028"}`}), func(s string) []byte { return []byte(s) }),
+			rapid.Map(
+				rapid.SampledFrom([]string{`{"a":"b\"c"}`, ` {}`, "{\n}", `"x"`, `1`, "{}\n", `{"a":"ü\u2028"}`}),
+				func(s string) []byte { return []byte(s) },
+			),
 		)
 		r := eventstore.Recorded{
-			Position: eventstore.Position{Commit: rapid.Uint64().Draw(t, "commit")}, Stream: rapid.StringMatching(`[ -~ü]{1,9}`).Draw(t, "stream"),
-			Type: "x", ID: uuid.New(), Data: stored.Draw(t, "data"), Metadata: stored.Draw(t, "metadata"),
+			Position: eventstore.Position{Commit: rapid.Uint64().Draw(t, "commit")},
+			Stream:   rapid.StringMatching(`[ -~ü]{1,9}`).Draw(t, "stream"),
+			Type:     "x", ID: uuid.New(), Data: stored.Draw(t, "data"), Metadata: stored.Draw(t, "metadata"),
 		}
 		leaf := proof.AppendLine(nil, r)
 		line, err := appendCSV(nil, r)

@@ -25,11 +25,17 @@ func newLargeLog(b *testing.B) *eventstore.Store {
 	for i := range benchEvents / each {
 		changes := make([]events.Event, each)
 		for j := range changes {
-			changes[j] = events.URLRetargeted{LongURL: "https://example.com/some/path?of=" + strconv.Itoa(i*each+j), At: time.Now()}
+			changes[j] = events.URLRetargeted{
+				LongURL: "https://example.com/some/path?of=" + strconv.Itoa(i*each+j), At: time.Now(),
+			}
 		}
 		_, err := store.Append(b.Context(), eventstore.Write{
-			Stream: events.StreamURL + uuid.NewString(), Expected: eventstore.NoStream, Command: uuid.New(), Events: changes,
-			Metadata: events.Metadata{Account: accountA, Key: "0123abcd", Address: "7dc6eea43ee1439a41b2d464c4913e5f", RequestID: uuid.NewString()},
+			Stream: events.StreamURL + uuid.NewString(), Expected: eventstore.NoStream, Command: uuid.New(),
+			Events: changes,
+			Metadata: events.Metadata{
+				Account: accountA, Key: "0123abcd", Address: "7dc6eea43ee1439a41b2d464c4913e5f",
+				RequestID: uuid.NewString(),
+			},
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -38,7 +44,8 @@ func newLargeLog(b *testing.B) *eventstore.Store {
 	return store
 }
 
-// BenchmarkExport exports a log over gRPC, and checks the file. heap-MB is the heap at its end, whatever the size of the log.
+// BenchmarkExport exports a log over gRPC, and checks the file. heap-MB is the heap at its end,
+// whatever the size of the log.
 func BenchmarkExport(b *testing.B) {
 	store := newLargeLog(b)
 	for _, format := range []Format{NDJSON, CSV} {

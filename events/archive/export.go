@@ -24,13 +24,17 @@ type Export struct {
 }
 
 // Begin begins a file with its header. The log is exported up to where it ends now.
-func Begin(ctx context.Context, store *eventstore.Store, out io.Writer, header Header) (*Export, error) {
+func Begin(
+	ctx context.Context, store *eventstore.Store, out io.Writer, header Header,
+) (*Export, error) {
 	head, err := store.Head(ctx)
 	if err != nil {
 		return nil, err
 	}
 	header.Head = Position(head)
-	e := &Export{store: store, out: bufio.NewWriterSize(out, 1<<20), content: content{header: header}}
+	e := &Export{
+		store: store, out: bufio.NewWriterSize(out, 1<<20), content: content{header: header},
+	}
 	if e.line, err = appendMark(nil, header.Format, headerLine{Export: &header}); err != nil {
 		return nil, err
 	}
@@ -47,8 +51,8 @@ type File interface {
 	Truncate(size int64) error
 }
 
-// Resume goes on with a file whose export was interrupted, behind its last whole line. It refuses with ErrComplete and
-// ErrDamaged.
+// Resume goes on with a file whose export was interrupted, behind its last whole line. It refuses
+// with ErrComplete and ErrDamaged.
 func Resume(store *eventstore.Store, file File) (*Export, error) {
 	e := &Export{store: store, out: bufio.NewWriterSize(file, 1<<20)}
 	if err := e.read(file); err != nil {
@@ -73,15 +77,17 @@ func Resume(store *eventstore.Store, file File) (*Export, error) {
 	return e, nil
 }
 
-// Run writes the events and then the manifest, which it returns. When it fails, whole lines were written and perhaps a
-// part of one more, and Resume can go on. progress may be nil.
+// Run writes the events and then the manifest, which it returns. When it fails, whole lines were
+// written and perhaps a part of one more, and Resume can go on. progress may be nil.
 func (e *Export) Run(ctx context.Context, progress Progress) (Manifest, error) {
 	wanted := e.selection()
 	behind := e.sum.Last
 	if e.header.Account != "" {
 		behind = Position{} // which links are the account's is told by events from the start on
 	}
-	err := e.store.ReadLog(ctx, eventstore.Position(behind), eventstore.Position(e.header.Head), func(batch []eventstore.Recorded) error {
+	err := e.store.ReadLog(ctx, eventstore.Position(
+		behind,
+	), eventstore.Position(e.header.Head), func(batch []eventstore.Recorded) error {
 		for _, r := range batch {
 			ok, err := wanted(r)
 			if err != nil {
@@ -103,7 +109,9 @@ func (e *Export) Run(ctx context.Context, progress Progress) (Manifest, error) {
 		return Manifest{}, errors.Join(err, e.out.Flush())
 	}
 	sum := e.summary()
-	if e.line, err = appendMark(e.line[:0], e.header.Format, manifestLine{Manifest: &sum}); err != nil {
+	if e.line, err = appendMark(
+		e.line[:0], e.header.Format, manifestLine{Manifest: &sum},
+	); err != nil {
 		return Manifest{}, err
 	}
 	_, err = e.out.Write(e.line)

@@ -29,11 +29,13 @@ const maxLine = 64 << 20
 
 // Header says what a file holds.
 type Header struct {
-	Format  Format    `json:"format"`
-	Account string    `json:"account,omitempty"` // id: the events of its streams, without clicks; empty: all events
-	From    time.Time `json:"from,omitzero"`     // events recorded at this time or later
-	To      time.Time `json:"to,omitzero"`       // events recorded before this time
-	Head    Position  `json:"head"`              // end of the log when the export began: events up to here
+	Format Format `json:"format"`
+	// id: the events of its streams, without clicks; empty: all events
+	Account string    `json:"account,omitempty"`
+	From    time.Time `json:"from,omitzero"` // events recorded at this time or later
+	To      time.Time `json:"to,omitzero"`   // events recorded before this time
+	// end of the log when the export began: events up to here
+	Head Position `json:"head"`
 }
 
 // Manifest sums a file up.
@@ -48,7 +50,8 @@ type Manifest struct {
 var (
 	// ErrDamaged means that a file is not as it was written; the error says where and how.
 	ErrDamaged = errors.New("the file is damaged")
-	// ErrIncomplete means that a file has no manifest: its export was interrupted and can be resumed.
+	// ErrIncomplete means that a file has no manifest: its export was interrupted and can be
+	// resumed.
 	ErrIncomplete = errors.New("the file has no manifest, its export was interrupted: resume it")
 	// ErrComplete means that there is nothing to resume.
 	ErrComplete = errors.New("the file is complete")
@@ -159,13 +162,15 @@ func (c *content) readHeader(line, mark []byte, marked bool) error {
 	}
 	c.header = *read.Export
 	if marked != (c.header.Format == CSV) || c.header.Format != CSV && c.header.Format != NDJSON {
-		return fmt.Errorf("%w: the format %q is not that of the header", ErrDamaged, c.header.Format)
+		return fmt.Errorf(
+			"%w: the format %q is not that of the header", ErrDamaged, c.header.Format,
+		)
 	}
 	return c.compareMark(line, read)
 }
 
-// compareMark refuses a header or a manifest that is spelled otherwise than an export writes it: other readers might read
-// something else.
+// compareMark refuses a header or a manifest that is spelled otherwise than an export writes it:
+// other readers might read something else.
 func (c *content) compareMark(line []byte, mark any) (err error) {
 	c.line, err = appendMark(c.line[:0], c.header.Format, mark)
 	if err == nil && !bytes.Equal(bytes.TrimSuffix(c.line, []byte("\n")), line) {
@@ -204,7 +209,9 @@ func (c *content) event(line []byte) error {
 // add takes in the next event.
 func (c *content) add(at Position, leaf []byte) error {
 	if c.sum.Count > 0 && !at.after(c.sum.Last) {
-		return fmt.Errorf("%w: position %d does not follow %d", ErrDamaged, at.Commit, c.sum.Last.Commit)
+		return fmt.Errorf(
+			"%w: position %d does not follow %d", ErrDamaged, at.Commit, c.sum.Last.Commit,
+		)
 	}
 	if c.sum.Count == 0 {
 		c.sum.First = at
@@ -222,7 +229,8 @@ func (c *content) summary() Manifest {
 	return sum
 }
 
-// Check reads a whole file and compares it with its manifest. Errors: ErrIncomplete, ErrDamaged, and those of the reader.
+// Check reads a whole file and compares it with its manifest. Errors: ErrIncomplete, ErrDamaged,
+// and those of the reader.
 func Check(file io.Reader) (Header, Manifest, error) {
 	var c content
 	if err := c.read(file); err != nil {
@@ -237,9 +245,16 @@ func Check(file io.Reader) (Header, Manifest, error) {
 	case *c.manifest == sum:
 		return c.header, sum, nil
 	case c.manifest.Count != sum.Count:
-		return c.header, sum, fmt.Errorf("%w: it has %d events, its manifest says %d", ErrDamaged, sum.Count, c.manifest.Count)
+		return c.header, sum, fmt.Errorf(
+			"%w: it has %d events, its manifest says %d", ErrDamaged, sum.Count, c.manifest.Count,
+		)
 	case c.manifest.Root != sum.Root:
-		return c.header, sum, fmt.Errorf("%w: an event was changed: the root hash is %s, its manifest says %s", ErrDamaged, sum.Root, c.manifest.Root)
+		return c.header, sum, fmt.Errorf(
+			"%w: an event was changed: the root hash is %s, its manifest says %s", ErrDamaged,
+			sum.Root, c.manifest.Root,
+		)
 	}
-	return c.header, sum, fmt.Errorf("%w: its first or last position is not that of the manifest", ErrDamaged)
+	return c.header, sum, fmt.Errorf(
+		"%w: its first or last position is not that of the manifest", ErrDamaged,
+	)
 }

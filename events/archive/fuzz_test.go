@@ -12,7 +12,10 @@ import (
 // fileOf returns a complete file with one event.
 func fileOf(f *testing.F, format Format) []byte {
 	f.Helper()
-	r := eventstore.Recorded{Stream: "hash-a", Type: "hash.claimed.v1", Position: eventstore.Position{Commit: 7, Prepare: 7}, Data: []byte(`{"hash":"a"}`), Metadata: []byte("\xff")}
+	r := eventstore.Recorded{
+		Stream: "hash-a", Type: "hash.claimed.v1", Position: eventstore.Position{Commit: 7, Prepare: 7},
+		Data: []byte(`{"hash":"a"}`), Metadata: []byte("\xff"),
+	}
 	file, err := appendMark(nil, format, headerLine{&Header{Format: format}})
 	if err != nil {
 		f.Fatal(err)
@@ -38,7 +41,8 @@ func fileOf(f *testing.F, format Format) []byte {
 	return file
 }
 
-// A file that is no export is refused with an error of this package, and one that passes says what it holds.
+// A file that is no export is refused with an error of this package, and one that passes says what
+// it holds.
 func FuzzCheck(f *testing.F) {
 	for _, format := range []Format{NDJSON, CSV} {
 		file := fileOf(f, format)

@@ -17,7 +17,11 @@ type Position struct {
 	Prepare uint64 `json:"prepare"`
 }
 
-func (p Position) after(q Position) bool { return eventstore.Position(p).After(eventstore.Position(q)) }
+func (p Position) after(
+	q Position,
+) bool {
+	return eventstore.Position(p).After(eventstore.Position(q))
+}
 
 // columns are the names of the columns of csv.
 const columns = "commit,prepare,stream,revision,id,type,time,metadata,metadata_base64,data,data_base64"
@@ -27,7 +31,10 @@ const columnCount = 11
 // appendCSV writes an event as a line of csv, without the line end.
 func appendCSV(line []byte, r eventstore.Recorded) ([]byte, error) {
 	if strings.ContainsAny(r.Stream+r.Type, "\r\n") {
-		return nil, fmt.Errorf("the name of stream %q or of type %q has a line break: export to ndjson", r.Stream, r.Type)
+		return nil, fmt.Errorf(
+			"the name of stream %q or of type %q has a line break: export to ndjson", r.Stream,
+			r.Type,
+		)
 	}
 	line = strconv.AppendUint(line, r.Position.Commit, 10)
 	line = append(line, ',')

@@ -10,9 +10,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// owner knows which events are those of one account, when it sees the log from its start: those of the account, its
-// tags, its links and their hashes, and what it used of its limits. Clicks of many accounts lie together in one event, which is
-// nobody's alone.
+// owner knows which events are those of one account, when it sees the log from its start: those of
+// the account, its tags, its links and their hashes, and what it used of its limits. Clicks of many
+// accounts lie together in one event, which is nobody's alone.
 type owner struct {
 	account string
 	links   map[uuid.UUID]struct{}
@@ -22,12 +22,16 @@ func (o *owner) owns(r eventstore.Recorded) (bool, error) {
 	if id, ok := strings.CutPrefix(r.Stream, events.StreamURL); ok {
 		return o.ownsLink(id, r)
 	}
-	for _, prefix := range []string{events.StreamAccount, events.StreamTags, events.StreamLongURL, events.StreamQuota, events.StreamUsage, events.StreamCall} {
+	for _, prefix := range []string{
+		events.StreamAccount, events.StreamTags, events.StreamLongURL, events.StreamQuota,
+		events.StreamUsage, events.StreamCall,
+	} {
 		if rest, ok := strings.CutPrefix(r.Stream, prefix); ok {
 			return rest == o.account || strings.HasPrefix(rest, o.account+"-"), nil
 		}
 	}
-	if strings.HasPrefix(r.Stream, events.StreamHash) || strings.HasPrefix(r.Stream, events.StreamUsername) {
+	if strings.HasPrefix(r.Stream, events.StreamHash) ||
+		strings.HasPrefix(r.Stream, events.StreamUsername) {
 		return accountIn(r) == o.account, nil
 	}
 	return false, nil
@@ -49,7 +53,8 @@ func (o *owner) ownsLink(id string, r eventstore.Recorded) (bool, error) {
 	return known, nil
 }
 
-// accountIn returns the account that an event names; empty: none, or the event is not one of Linkledger.
+// accountIn returns the account that an event names; empty: none, or the event is not one of
+// Linkledger.
 func accountIn(r eventstore.Recorded) string {
 	var body struct {
 		Account string `json:"account"`

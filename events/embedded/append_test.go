@@ -64,18 +64,34 @@ func TestMalformedAppends(t *testing.T) {
 	}
 	good := eventReq(proposedWire("a"))
 	for name, reqs := range map[string][]*streams.AppendReq{
-		"nothing":         nil,
-		"no options":      {good},
-		"options twice":   {optionsReq("s"), good, optionsReq("s")},
-		"no stream":       {optionsReq(""), good},
-		"only $$":         {optionsReq("$$"), good},
-		"no expectation":  {optionsReq("s", func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil }), good},
-		"no id":           {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = nil })},
-		"malformed id":    {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id.GetValue().(*shared.UUID_String_).String_ = "x" })},
-		"empty id":        {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = wire.UUID([16]byte{}, false) })},
-		"no type":         {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "type") })},
-		"empty type":      {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Metadata["type"] = "" })},
-		"no content type": {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "content-type") })},
+		"nothing":       nil,
+		"no options":    {good},
+		"options twice": {optionsReq("s"), good, optionsReq("s")},
+		"no stream":     {optionsReq(""), good},
+		"only $$":       {optionsReq("$$"), good},
+		"no expectation": {
+			optionsReq("s", func(o *streams.AppendReq_Options) { o.ExpectedStreamRevision = nil }), good,
+		},
+		"no id": {optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Id = nil })},
+		"malformed id": {
+			optionsReq("s"),
+			without(
+				func(m *streams.AppendReq_ProposedMessage) { m.Id.GetValue().(*shared.UUID_String_).String_ = "x" },
+			),
+		},
+		"empty id": {
+			optionsReq("s"),
+			without(func(m *streams.AppendReq_ProposedMessage) { m.Id = wire.UUID([16]byte{}, false) }),
+		},
+		"no type": {
+			optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "type") }),
+		},
+		"empty type": {
+			optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { m.Metadata["type"] = "" }),
+		},
+		"no content type": {
+			optionsReq("s"), without(func(m *streams.AppendReq_ProposedMessage) { delete(m.Metadata, "content-type") }),
+		},
 		"huge revision": {optionsReq("s", func(o *streams.AppendReq_Options) {
 			o.ExpectedStreamRevision = &streams.AppendReq_Options_Revision{Revision: math.MaxInt64 + 1}
 		}), good},
@@ -132,10 +148,13 @@ func TestAppendNothing(t *testing.T) {
 	s := open(t)
 	raw := dialRaw(t, s)
 	resp, err := rawAppend(t, raw, optionsReq("s"))
-	if err != nil || resp.GetSuccess().GetNoStream() == nil || resp.GetSuccess().GetPosition().GetCommitPosition() != s.Stat().Head {
+	if err != nil || resp.GetSuccess().GetNoStream() == nil ||
+		resp.GetSuccess().GetPosition().GetCommitPosition() != s.Stat().Head {
 		t.Fatalf("missing stream: %v, %v", resp, err)
 	}
-	if _, err := rawAppend(t, raw, optionsReq("s"), eventReq(proposedWire("a")), eventReq(proposedWire("b"))); err != nil {
+	if _, err := rawAppend(
+		t, raw, optionsReq("s"), eventReq(proposedWire("a")), eventReq(proposedWire("b")),
+	); err != nil {
 		t.Fatal(err)
 	}
 	if resp, err = rawAppend(t, raw, optionsReq("s")); err != nil || resp.GetSuccess().GetCurrentRevision() != 1 {
@@ -154,7 +173,8 @@ func TestWrongVersionBody(t *testing.T) {
 	}
 	resp, err := rawAppend(t, raw, optionsReq("s", maxRevision), eventReq(proposedWire("b")))
 	w := resp.GetWrongExpectedVersion()
-	if err != nil || w.GetCurrentRevision() != 0 || w.GetExpectedNoStream() == nil || w.GetExpectedRevision_20_6_0() != math.MaxUint64 {
+	if err != nil || w.GetCurrentRevision() != 0 || w.GetExpectedNoStream() == nil ||
+		w.GetExpectedRevision_20_6_0() != math.MaxUint64 {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	exists := func(o *streams.AppendReq_Options) {
@@ -181,10 +201,13 @@ func TestRecordedForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := got[0].Event
-	if e.StreamID != "ström" || e.ContentType != record.ContentBinary || string(e.UserMetadata) != "meta\x00" || e.EventID != ev.EventID || e.CreatedDate.IsZero() {
+	if e.StreamID != "ström" || e.ContentType != record.ContentBinary || string(e.UserMetadata) != "meta\x00" ||
+		e.EventID != ev.EventID || e.CreatedDate.IsZero() {
 		t.Fatalf("got %+v", e)
 	}
-	if _, err := c.TombstoneStream(testContext(t), "ström", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}}); err != nil {
+	if _, err := c.TombstoneStream(
+		testContext(t), "ström", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	_, err = readStream(t, c, "ström", esdb.ReadStreamOptions{From: esdb.Start{}})
@@ -207,7 +230,9 @@ func TestOneWinnerPerRevision(t *testing.T) {
 				}
 				ev := event(strconv.Itoa(caller) + "/" + strconv.Itoa(r))
 				for {
-					_, err := c.AppendToStream(testContext(t), "s", esdb.AppendToStreamOptions{ExpectedRevision: expected}, ev)
+					_, err := c.AppendToStream(
+						testContext(t), "s", esdb.AppendToStreamOptions{ExpectedRevision: expected}, ev,
+					)
 					if err == nil {
 						mu.Lock()
 						wins[r]++
@@ -215,7 +240,9 @@ func TestOneWinnerPerRevision(t *testing.T) {
 					} else if errorCode(err) != esdb.ErrorCodeWrongExpectedVersion {
 						t.Error(err)
 						return
-					} else if got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}}); err != nil || len(got) <= r {
+					} else if got, err := readStream(
+						t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}},
+					); err != nil || len(got) <= r {
 						continue // too early for this revision
 					}
 					break

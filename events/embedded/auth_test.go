@@ -59,7 +59,9 @@ func TestCredentialsOverTLS(t *testing.T) {
 			t.Errorf("%q: %v", login, err)
 		}
 	}
-	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})))
+	conn, err := grpc.NewClient(
+		s.addr, grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,8 @@ func TestBatchAppendInterleaved(t *testing.T) {
 	b.send(frame(one, "one", false, "a"), frame(two, "two", false, "x"), frame(one, "", false, "b"))
 	b.send(frame(two, "", true, "y", "z"))
 	resp := b.recv()
-	if id, _ := request.ParseUUID(resp.CorrelationId); id != two || resp.GetSuccess().GetCurrentRevision() != 2 || string(resp.StreamIdentifier.StreamName) != "two" {
+	if id, _ := request.ParseUUID(resp.CorrelationId); id != two || resp.GetSuccess().GetCurrentRevision() != 2 ||
+		string(resp.StreamIdentifier.StreamName) != "two" {
 		t.Fatalf("got %v", resp)
 	}
 	b.send(frame(one, "", true))
@@ -108,7 +109,9 @@ func TestBatchAppendErrors(t *testing.T) {
 	embeddedtest.Append(s.storage.Writer(), "live", revision.NoStream, "a")
 	embeddedtest.Remove(s.storage.Writer(), "gone", revision.Any, (*ledger.Ledger).Tombstone)
 	late := frame(uuid.New(), "s", true, "a")
-	late.Options.DeadlineOption = &streams.BatchAppendReq_Options_Deadline_21_10_0{Deadline_21_10_0: timestamppb.New(time.Now().Add(-time.Second))}
+	late.Options.DeadlineOption = &streams.BatchAppendReq_Options_Deadline_21_10_0{
+		Deadline_21_10_0: timestamppb.New(time.Now().Add(-time.Second)),
+	}
 	noExpectation := frame(uuid.New(), "s", true, "a")
 	noExpectation.Options.ExpectedStreamPosition = nil
 	noType := frame(uuid.New(), "s", true, "a")
@@ -119,10 +122,17 @@ func TestBatchAppendErrors(t *testing.T) {
 		text   string
 		detail string
 	}{
-		"wrong version":  {frame(uuid.New(), "live", true, "b"), codes.AlreadyExists, "WrongExpectedVersion", "WrongExpectedVersion"},
-		"tombstoned":     {frame(uuid.New(), "gone", true, "b"), codes.NotFound, "StreamDeleted", "StreamDeleted"},
-		"denied":         {frame(uuid.New(), "$all", true, "b"), codes.PermissionDenied, "AccessDenied", "AccessDenied"},
-		"too large":      {frame(uuid.New(), "s", true, strings.Repeat("x", 100)), codes.InvalidArgument, "MaximumAppendSizeExceeded", "MaximumAppendSizeExceeded"},
+		"wrong version": {
+			frame(uuid.New(), "live", true, "b"), codes.AlreadyExists, "WrongExpectedVersion", "WrongExpectedVersion",
+		},
+		"tombstoned": {frame(uuid.New(), "gone", true, "b"), codes.NotFound, "StreamDeleted", "StreamDeleted"},
+		"denied": {
+			frame(uuid.New(), "$all", true, "b"), codes.PermissionDenied, "AccessDenied", "AccessDenied",
+		},
+		"too large": {
+			frame(uuid.New(), "s", true, strings.Repeat("x", 100)), codes.InvalidArgument, "MaximumAppendSizeExceeded",
+			"MaximumAppendSizeExceeded",
+		},
 		"late":           {late, codes.DeadlineExceeded, "Timeout", "Timeout"},
 		"no options":     {frame(uuid.New(), "", true, "b"), codes.InvalidArgument, "BadRequest", "BadRequest"},
 		"no expectation": {noExpectation, codes.InvalidArgument, "BadRequest", "BadRequest"},
@@ -133,12 +143,15 @@ func TestBatchAppendErrors(t *testing.T) {
 		resp := b.recv()
 		e := resp.GetError()
 		if codes.Code(e.GetCode()) != tc.code || e.GetMessage() != tc.text || resp.GetStreamIdentifier() == nil ||
-			len(e.GetDetails()) != 1 || e.GetDetails()[0].GetTypeUrl() != "type.googleapis.com/event_store.client."+tc.detail {
+			len(
+				e.GetDetails(),
+			) != 1 || e.GetDetails()[0].GetTypeUrl() != "type.googleapis.com/event_store.client."+tc.detail {
 			t.Errorf("%s: got %v", name, resp)
 		}
 		var wrong shared.WrongExpectedVersion
 		if tc.detail == "WrongExpectedVersion" {
-			if err := e.Details[0].UnmarshalTo(&wrong); err != nil || wrong.GetCurrentStreamRevision() != 0 || wrong.GetExpectedNoStream() == nil {
+			if err := e.Details[0].UnmarshalTo(&wrong); err != nil || wrong.GetCurrentStreamRevision() != 0 ||
+				wrong.GetExpectedNoStream() == nil {
 				t.Errorf("%s: detail %v, %v", name, &wrong, err)
 			}
 		}
@@ -160,7 +173,8 @@ func TestBatchAppendAnswersOnce(t *testing.T) {
 	short.Options.DeadlineOption = &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(time.Millisecond)}
 	b.send(short)
 	resp := b.recv()
-	if id, _ := request.ParseUUID(resp.CorrelationId); id != expiring || codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded {
+	if id, _ := request.ParseUUID(resp.CorrelationId); id != expiring ||
+		codes.Code(resp.GetError().GetCode()) != codes.DeadlineExceeded {
 		t.Fatalf("got %v, want a timeout", resp)
 	}
 	b.send(frame(expiring, "", true, "b"))

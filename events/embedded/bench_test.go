@@ -38,7 +38,9 @@ type echoService struct {
 func (echoService) Append(call streams.Streams_AppendServer) error {
 	for {
 		if _, err := call.Recv(); errors.Is(err, io.EOF) {
-			return call.SendAndClose(&streams.AppendResp{Result: &streams.AppendResp_Success_{Success: &streams.AppendResp_Success{}}})
+			return call.SendAndClose(
+				&streams.AppendResp{Result: &streams.AppendResp_Success_{Success: &streams.AppendResp_Success{}}},
+			)
 		} else if err != nil {
 			return err
 		}
@@ -58,7 +60,9 @@ func BenchmarkAppend(b *testing.B) {
 		appending += fromManyCallers(b, n, func(i int) error {
 			_, err := client.AppendToStream(ctx, fmt.Sprintf("url-%d", done+i),
 				esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}},
-				esdb.EventData{EventID: uuid.New(), EventType: "url.created.v1", ContentType: esdb.ContentTypeJson, Data: data})
+				esdb.EventData{
+					EventID: uuid.New(), EventType: "url.created.v1", ContentType: esdb.ContentTypeJson, Data: data,
+				})
 			return err
 		})
 		echoing += fromManyCallers(b, n, func(i int) error {

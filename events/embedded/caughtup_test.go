@@ -92,7 +92,9 @@ func TestCaughtUp(t *testing.T) {
 		"no stream":           {&streams.ReadReq_Options{StreamOption: stream("none", nil)}, 0, true},
 		"log":                 {filtered, 0, true},
 	} {
-		tc.options.CountOption = &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}}
+		tc.options.CountOption = &streams.ReadReq_Options_Subscription{
+			Subscription: &streams.ReadReq_Options_SubscriptionOptions{},
+		}
 		if tc.options.FilterOption == nil {
 			tc.options.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: start}
 		}

@@ -122,7 +122,8 @@ func TestDeleteRefusals(t *testing.T) {
 		{"missing", "-2", "-1"}, {"live", "5", "0"},
 	} {
 		req := &streams.DeleteReq{Options: &streams.DeleteReq_Options{
-			StreamIdentifier: wire.StreamIdentifier(tc.stream), ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
+			StreamIdentifier:       wire.StreamIdentifier(tc.stream),
+			ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
 		}}
 		if tc.expected == "5" {
 			req.Options.ExpectedStreamRevision = &streams.DeleteReq_Options_Revision{Revision: 5}
@@ -156,7 +157,8 @@ func TestTombstone(t *testing.T) {
 			t.Fatalf("%s: %v", stream, err)
 		}
 		last := readAll(t, c, esdb.ReadAllOptions{From: esdb.End{}, Direction: esdb.Backwards})[0].Event
-		if last.EventType != "$streamDeleted" || last.EventNumber != 1<<63-1 || last.Position != res.Position || last.StreamID != stream {
+		if last.EventType != "$streamDeleted" || last.EventNumber != 1<<63-1 || last.Position != res.Position ||
+			last.StreamID != stream {
 			t.Fatalf("%s: last event is %+v", stream, last)
 		}
 		_, err = c.TombstoneStream(testContext(t), stream, esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}})
@@ -187,13 +189,16 @@ func TestTombstoneEndsSubscription(t *testing.T) {
 	if ev := sub.Recv(); ev.CaughtUp == nil {
 		t.Fatalf("got %+v, want caught up", ev)
 	}
-	if _, err := c.TombstoneStream(testContext(t), "s", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}}); err != nil {
+	if _, err := c.TombstoneStream(
+		testContext(t), "s", esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
+	); err != nil {
 		t.Fatal(err)
 	}
 	if ev := sub.Recv(); ev.EventAppeared == nil || ev.EventAppeared.Event.EventType != "$streamDeleted" {
 		t.Fatalf("got %+v, want the tombstone", ev)
 	}
-	if ev := sub.Recv(); ev.SubscriptionDropped == nil || status.Code(ev.SubscriptionDropped.Error) != codes.FailedPrecondition {
+	if ev := sub.Recv(); ev.SubscriptionDropped == nil ||
+		status.Code(ev.SubscriptionDropped.Error) != codes.FailedPrecondition {
 		t.Fatalf("got %+v, want the end", ev)
 	}
 }

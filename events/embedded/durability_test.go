@@ -62,7 +62,9 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 				default:
 				}
 				name := fmt.Sprintf("%d/%d", w, i)
-				if _, err := c.AppendToStream(testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, event(name)); err != nil {
+				if _, err := c.AppendToStream(
+					testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, event(name),
+				); err != nil {
 					t.Error(err)
 					return
 				}
@@ -178,7 +180,8 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	case <-time.After(30 * time.Second):
 		t.Fatal("the event is not applied, so this proves nothing")
 	}
-	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != int(before.Events) || s.Stat().Head != before.Head {
+	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != int(before.Events) ||
+		s.Stat().Head != before.Head {
 		t.Fatalf("$all shows %d events, head %d", len(got), s.Stat().Head)
 	}
 	received := make(chan *esdb.SubscriptionEvent, 1)
@@ -235,7 +238,9 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 	head := s.Stat().Head
 	toggle.Store(true)
 	for _, stream := range []string{"s", "$$s", "t"} {
-		if _, err := rawAppend(t, raw, optionsReq(stream), eventReq(proposedWire("b"))); status.Code(err) != codes.Unavailable {
+		if _, err := rawAppend(
+			t, raw, optionsReq(stream), eventReq(proposedWire("b")),
+		); status.Code(err) != codes.Unavailable {
 			t.Fatalf("append to %s: %v, want Unavailable", stream, err)
 		}
 		toggle.Store(false) // a disk that works again changes nothing

@@ -118,9 +118,13 @@ func events(names ...string) []esdb.EventData {
 	return list
 }
 
-func appendTo(t testing.TB, c *esdb.Client, stream string, expected esdb.ExpectedRevision, names ...string) *esdb.WriteResult {
+func appendTo(
+	t testing.TB, c *esdb.Client, stream string, expected esdb.ExpectedRevision, names ...string,
+) *esdb.WriteResult {
 	t.Helper()
-	res, err := c.AppendToStream(testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: expected}, events(names...)...)
+	res, err := c.AppendToStream(
+		testContext(t), stream, esdb.AppendToStreamOptions{ExpectedRevision: expected}, events(names...)...,
+	)
 	if err != nil {
 		t.Fatalf("append %v to %s: %v", names, stream, err)
 	}
@@ -148,7 +152,9 @@ func drainRead(read *esdb.ReadStream, err error) ([]*esdb.ResolvedEvent, error) 
 
 const all = ^uint64(0) >> 1
 
-func readStream(t testing.TB, c *esdb.Client, stream string, opts esdb.ReadStreamOptions) ([]*esdb.ResolvedEvent, error) {
+func readStream(
+	t testing.TB, c *esdb.Client, stream string, opts esdb.ReadStreamOptions,
+) ([]*esdb.ResolvedEvent, error) {
 	t.Helper()
 	return drainRead(c.ReadStream(testContext(t), stream, opts, all))
 }

@@ -26,7 +26,9 @@ func TestHTTP1(t *testing.T) {
 	for _, base := range []string{"http://" + clear.addr, "https://" + secure.addr} {
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete} {
 			body := bytes.Repeat([]byte("x"), 100_000)
-			request, err := http.NewRequestWithContext(testContext(t), method, base+"/subscriptions", bytes.NewReader(body))
+			request, err := http.NewRequestWithContext(
+				testContext(t), method, base+"/subscriptions", bytes.NewReader(body),
+			)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +54,9 @@ func TestHTTP1(t *testing.T) {
 func TestStrangeConnections(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	for said, ends := range map[string]bool{"": true, "P": true, "PRI": true, "GET / HT": true, "nonsense": false, "\x16\x03\x01\x02": false} {
+	for said, ends := range map[string]bool{
+		"": true, "P": true, "PRI": true, "GET / HT": true, "nonsense": false, "\x16\x03\x01\x02": false,
+	} {
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
 			t.Fatal(err)

@@ -155,18 +155,23 @@ func rawRequests(t *testing.T) map[string][]byte {
 			}},
 			CountOption:  &streams.ReadReq_Options_Count{Count: 10},
 			FilterOption: &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
-			UuidOption:   &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}},
+			UuidOption: &streams.ReadReq_Options_UUIDOption{
+				Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}},
+			},
 		}}),
 		"Append": framed(t,
 			&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: &streams.AppendReq_Options{
-				StreamIdentifier: identifier("account-victim"), ExpectedStreamRevision: &streams.AppendReq_Options_Any{Any: &shared.Empty{}},
+				StreamIdentifier:       identifier("account-victim"),
+				ExpectedStreamRevision: &streams.AppendReq_Options_Any{Any: &shared.Empty{}},
 			}}},
 			&streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: &streams.AppendReq_ProposedMessage{
 				Id:       &shared.UUID{Value: &shared.UUID_String_{String_: "9f2b8a53-4a5b-4d5f-9a92-111111111111"}},
-				Metadata: map[string]string{"type": "taken.over.v1", "content-type": "application/json"}, Data: []byte("{}"),
+				Metadata: map[string]string{"type": "taken.over.v1", "content-type": "application/json"},
+				Data:     []byte("{}"),
 			}}}),
 		"Delete": framed(t, &streams.DeleteReq{Options: &streams.DeleteReq_Options{
-			StreamIdentifier: identifier("victim"), ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
+			StreamIdentifier:       identifier("victim"),
+			ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
 		}}),
 	}
 }
@@ -202,14 +207,17 @@ func TestOddPathsAreRefused(t *testing.T) {
 	}
 	// What is unknown is refused as what is known.
 	known := rawCall(t, s.addr, streams.Streams_Read_FullMethodName, requests["Read"])
-	for _, path := range []string{"/event_store.client.streams.Streams/Scavenge", "/nothing/Read", "/event_store.client.users.Users/Create"} {
+	for _, path := range []string{
+		"/event_store.client.streams.Streams/Scavenge", "/nothing/Read", "/event_store.client.users.Users/Create",
+	} {
 		if got := rawCall(t, s.addr, path, nil); got != known || got.status != fmt.Sprint(int(codes.Unauthenticated)) {
 			t.Errorf("%s: %+v, want %+v", path, got, known)
 		}
 	}
 	// With the credentials each request is carried out, so it was them that were missing.
 	for method, body := range requests {
-		if got := rawCall(t, s.addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" || got.data == 0 {
+		if got := rawCall(t, s.addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" ||
+			got.data == 0 {
 			t.Errorf("%s with credentials: %+v", method, got)
 		}
 		// Two are allowed to be there, as long as one is right.
@@ -231,12 +239,16 @@ func TestStrangersRequestsAreNotRead(t *testing.T) {
 		"/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read": codes.Unauthenticated,
 	} {
 		// The first bytes of a message of 16 MB, of which no more comes.
-		if got := rawSend(t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false); got.status != fmt.Sprint(int(want)) {
+		if got := rawSend(
+			t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false,
+		); got.status != fmt.Sprint(int(want)) {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
 	huge := [2]string{"x-huge", strings.Repeat("x", maxHeaders)}
-	if got := rawCall(t, s.addr, "/event_store.client.gossip.Gossip/Read", framed(t, &shared.Empty{}), huge); got.status == "0" {
+	if got := rawCall(
+		t, s.addr, "/event_store.client.gossip.Gossip/Read", framed(t, &shared.Empty{}), huge,
+	); got.status == "0" {
 		t.Errorf("a header of %d bytes: %+v", maxHeaders, got)
 	}
 }

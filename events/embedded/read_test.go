@@ -56,7 +56,9 @@ func TestReadStreamWindow(t *testing.T) {
 		{"back beyond the end", esdb.Backwards, esdb.Revision(5000), 2, reversed(numbered(598, last))},
 		{"back from start", esdb.Backwards, esdb.Start{}, all, numbered(0, 0)},
 	} {
-		got, err := drainRead(c.ReadStream(testContext(t), "s", esdb.ReadStreamOptions{Direction: tc.dir, From: tc.from}, tc.count))
+		got, err := drainRead(
+			c.ReadStream(testContext(t), "s", esdb.ReadStreamOptions{Direction: tc.dir, From: tc.from}, tc.count),
+		)
 		if err != nil {
 			t.Fatalf("%s: %v", tc.name, err)
 		}
@@ -270,9 +272,11 @@ func streamOptions(name string, compatibility uint32) *streams.ReadReq_Options {
 			StreamIdentifier: wire.StreamIdentifier(name),
 			RevisionOption:   &streams.ReadReq_Options_StreamOptions_Start{Start: &shared.Empty{}},
 		}},
-		CountOption:   &streams.ReadReq_Options_Count{Count: 1},
-		FilterOption:  &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
-		UuidOption:    &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}}},
+		CountOption:  &streams.ReadReq_Options_Count{Count: 1},
+		FilterOption: &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}},
+		UuidOption: &streams.ReadReq_Options_UUIDOption{
+			Content: &streams.ReadReq_Options_UUIDOption_String_{String_: &shared.Empty{}},
+		},
 		ControlOption: &streams.ReadReq_Options_ControlOption{Compatibility: compatibility},
 	}
 }
@@ -287,7 +291,8 @@ func TestStreamPositionMessages(t *testing.T) {
 	if err != nil || len(got) != 3 {
 		t.Fatalf("%d messages, %v; want 3", len(got), err)
 	}
-	if got[0].GetFirstStreamPosition() != 40 || got[1].GetEvent().GetEvent().GetStreamRevision() != 40 || got[2].GetLastStreamPosition() != 99 {
+	if got[0].GetFirstStreamPosition() != 40 || got[1].GetEvent().GetEvent().GetStreamRevision() != 40 ||
+		got[2].GetLastStreamPosition() != 99 {
 		t.Fatalf("got %v", got)
 	}
 	if id := got[1].GetEvent().GetEvent().GetId().GetString_(); id != event("40").EventID.String() {
@@ -340,11 +345,15 @@ func TestMalformedReads(t *testing.T) {
 			o.CountOption = &streams.ReadReq_Options_Subscription{}
 			o.ReadDirection = streams.ReadReq_Options_Backwards
 		},
-		"filter without subject":   filtered(&streams.ReadReq_Options_FilterOptions{}),
-		"filter without interval":  filtered(noInterval),
-		"filter without window":    filtered(noWindow),
-		"filter with lookahead":    filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{Regex: "(?=x)"})),
-		"filter with long pattern": filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{Regex: string(make([]byte, request.MaxRegexLen+1))})),
+		"filter without subject":  filtered(&streams.ReadReq_Options_FilterOptions{}),
+		"filter without interval": filtered(noInterval),
+		"filter without window":   filtered(noWindow),
+		"filter with lookahead":   filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{Regex: "(?=x)"})),
+		"filter with long pattern": filtered(
+			byType(
+				&streams.ReadReq_Options_FilterOptions_Expression{Regex: string(make([]byte, request.MaxRegexLen+1))},
+			),
+		),
 		"filter with many prefixes": filtered(byType(&streams.ReadReq_Options_FilterOptions_Expression{
 			Prefix: make([]string, request.MaxPrefixes+1),
 		})),

@@ -25,7 +25,9 @@ import (
 const silence = 3 * time.Second
 
 func (c *recordedCalls) appends() map[int]func() *recording {
-	two, one := func() []*streams.AppendReq_ProposedMessage { return fresh(2) }, func() []*streams.AppendReq_ProposedMessage { return fresh(1) }
+	two, one := func() []*streams.AppendReq_ProposedMessage {
+		return fresh(2)
+	}, func() []*streams.AppendReq_ProposedMessage { return fresh(1) }
 	s2 := func(changes ...change) func() *recording {
 		return func() *recording { return c.append("s2", anyRevision, fresh(1, changes...)) }
 	}
@@ -40,18 +42,34 @@ func (c *recordedCalls) appends() map[int]func() *recording {
 		13: func() *recording { return c.appendWith(nil, one()) },
 		14: to("s2", func(*streams.AppendReq_Options) {}, one()), 15: to("", anyRevision, one()),
 		16: s2(property("type", "")), 17: s2(without("type")), 18: s2(without("content-type")),
-		19: s2(property("type", "x"), property("content-type", "text/plain")), 20: s2(property("type", "x"), property("more", "m")),
-		21: s2(withID(nil)), 22: s2(withID(stringID("00000000-0000-0000-0000-000000000000"))), 23: s2(withID(stringID("nonsense"))),
-		24: s2(withID(&shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{MostSignificantBits: 1, LeastSignificantBits: 2}}})),
-		25: s2(property("content-type", record.ContentBinary)), 26: s2(func(m *streams.AppendReq_ProposedMessage) { m.Data = []byte("{none") }),
-		27: to("i", noStream, named("a", "b")), 28: to("i", noStream, named("a", "b")), 29: to("i", anyRevision, named("a", "b")),
+		19: s2(property("type", "x"), property("content-type", "text/plain")),
+		20: s2(property("type", "x"), property("more", "m")),
+		21: s2(withID(nil)), 22: s2(withID(stringID("00000000-0000-0000-0000-000000000000"))),
+		23: s2(withID(stringID("nonsense"))),
+		24: s2(
+			withID(
+				&shared.UUID{
+					Value: &shared.UUID_Structured_{
+						Structured: &shared.UUID_Structured{MostSignificantBits: 1, LeastSignificantBits: 2},
+					},
+				},
+			),
+		),
+		25: s2(property("content-type", record.ContentBinary)),
+		26: s2(func(m *streams.AppendReq_ProposedMessage) { m.Data = []byte("{none") }),
+		27: to("i", noStream, named("a", "b")), 28: to("i", noStream, named("a", "b")),
+		29: to("i", anyRevision, named("a", "b")),
 		30: to("i", noStream, named("a")), 31: to("i", anyRevision, named("b")), 32: to("i", noStream, named("a", "c")),
-		33: to("i", anyRevision, named("a", "c")), 34: to("i", atRevision(0), named("b")), 35: to("i", atRevision(1), named("b")),
-		36: to("twice", noStream, named("d", "d")), 37: to("twice", noStream, named("d", "d")), 38: to("other", anyRevision, named("a")),
-		39: to("large", anyRevision, fresh(1, sized(900_000))), 40: to("large", anyRevision, fresh(1, sized(1_200_000))),
+		33: to("i", anyRevision, named("a", "c")), 34: to("i", atRevision(0), named("b")),
+		35: to("i", atRevision(1), named("b")),
+		36: to("twice", noStream, named("d", "d")), 37: to("twice", noStream, named("d", "d")),
+		38: to("other", anyRevision, named("a")),
+		39: to("large", anyRevision, fresh(1, sized(900_000))),
+		40: to("large", anyRevision, fresh(1, sized(1_200_000))),
 		41: to("large", anyRevision, fresh(4, sized(400_000))), 42: to("many", anyRevision, fresh(3000)),
 		43: to("$x", anyRevision, one()), 44: to("$$y", anyRevision, fresh(1, metadataJSON("{}"))),
-		45: to("$$$z", anyRevision, fresh(1, metadataJSON("{}"))), 46: to("$$bad", anyRevision, fresh(1, metadataJSON("{none"))),
+		45: to("$$$z", anyRevision, fresh(1, metadataJSON("{}"))),
+		46: to("$$bad", anyRevision, fresh(1, metadataJSON("{none"))),
 		47: to("ödd/name:% 世", anyRevision, one()), 48: to(longName, anyRevision, one()),
 	}
 }
@@ -66,7 +84,8 @@ func (c *recordedCalls) reads() map[int]func() *recording {
 	return map[int]func() *recording{
 		49: of(s1), 50: of(ofStream("s1", uint64(1)), atMost(2)), 51: of(ofStream("s1", "end"), backwards, atMost(2)),
 		52: of(s1, backwards, atMost(2)), 53: of(ofStream("s1", "end")), 54: of(ofStream("s1", uint64(100))),
-		55: of(ofStream("s1", uint64(100)), backwards), 56: of(ofStream("nope", "start")), 57: of(ofStream("nope", "end"), backwards),
+		55: of(ofStream("s1", uint64(100)), backwards), 56: of(ofStream("nope", "start")),
+		57: of(ofStream("nope", "end"), backwards),
 		58: of(s1, atMost(0)), 59: of(s1, func(o *streams.ReadReq_Options) { o.CountOption = nil }),
 		60: of(s1, atMost(1<<40)), 61: of(s1, atMost(math.MaxUint64)),
 		62: of(s1, atMost(1), func(o *streams.ReadReq_Options) { o.UuidOption = nil }),
@@ -119,23 +138,29 @@ func (c *recordedCalls) deletions() map[int]func() *recording {
 			}
 			return c.delete("d1", deleteAny)
 		},
-		82: func() *recording { return c.delete("d1", deleteAny) }, 83: func() *recording { return c.delete("nope", deleteAny) },
+		82: func() *recording { return c.delete("d1", deleteAny) },
+		83: func() *recording { return c.delete("nope", deleteAny) },
 		84: func() *recording {
 			return c.delete("nope", func(o *streams.DeleteReq_Options) {
 				o.ExpectedStreamRevision = &streams.DeleteReq_Options_StreamExists{StreamExists: none}
 			})
 		},
-		85: func() *recording { return c.delete("d2", deleteAt(7)) }, 86: func() *recording { return c.delete("d2", deleteAt(1)) },
-		87: of(ofStream("d1", "start")), 88: to("d1", noStream, 1), 89: of(ofStream("d1", "start")), 90: to("d2", exists, 1),
-		91: func() *recording { return c.tombstone("d3", endAny) }, 92: func() *recording { return c.tombstone("d3", endAny) },
+		85: func() *recording { return c.delete("d2", deleteAt(7)) },
+		86: func() *recording { return c.delete("d2", deleteAt(1)) },
+		87: of(ofStream("d1", "start")), 88: to("d1", noStream, 1), 89: of(ofStream("d1", "start")),
+		90: to("d2", exists, 1),
+		91: func() *recording { return c.tombstone("d3", endAny) },
+		92: func() *recording { return c.tombstone("d3", endAny) },
 		93: func() *recording {
 			return c.tombstone("d4", func(o *streams.TombstoneReq_Options) {
 				o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Revision{Revision: 7}
 			})
 		},
 		94: func() *recording { return c.tombstone("nope3", endAny) },
-		95: of(ofStream("d3", "start")), 96: of(ofStream("d3", "end"), backwards), 97: to("d3", anyRevision, 1), 98: to("d3", noStream, 1),
-		99: func() *recording { return c.delete("d3", deleteAny) }, 100: of(ofStream("$$d3", "end"), backwards), 101: to("d3", anyRevision, 0),
+		95: of(ofStream("d3", "start")), 96: of(ofStream("d3", "end"), backwards), 97: to("d3", anyRevision, 1),
+		98: to("d3", noStream, 1),
+		99: func() *recording { return c.delete("d3", deleteAny) }, 100: of(ofStream("$$d3", "end"), backwards),
+		101: to("d3", anyRevision, 0),
 	}
 }
 
@@ -153,13 +178,18 @@ func (c *recordedCalls) logReads() map[int]func() *recording {
 		104: of(start, byStream("(", -1, 1)), 105: of(start, atMost(1), byStream("^(?!x)s1", -1, 1)),
 		106: of(start, byStream("", -1, 1), func(o *streams.ReadReq_Options) { o.GetFilter().Filter = nil }),
 		107: of(start, byStream("", -1, 1)), 108: of(start, byStream("", -1, 1, "x"), byType),
-		109: of(end, backwards, atMost(1)), 110: of(start, backwards), 111: of(end), 112: of(start, atMost(0)), 113: of(ofLogAt(past, past)),
-		114: inside(), 115: inside(backwards), 116: of(ofLogAt(5, 10)), 117: of(ofLogAt(math.MaxUint64, math.MaxUint64)),
-		118: of(live, ofStream("s1", "start")), 119: of(live, ofStream("s1", uint64(2))), 120: of(live, ofStream("s1", "end")),
-		121: of(live, ofStream("nope", "start")), 122: of(live, ofStream("s1", uint64(100))), 123: of(live, ofStream("d3", "start")),
+		109: of(end, backwards, atMost(1)), 110: of(start, backwards), 111: of(end), 112: of(start, atMost(0)),
+		113: of(ofLogAt(past, past)),
+		114: inside(), 115: inside(backwards), 116: of(ofLogAt(5, 10)),
+		117: of(ofLogAt(math.MaxUint64, math.MaxUint64)),
+		118: of(live, ofStream("s1", "start")), 119: of(live, ofStream("s1", uint64(2))),
+		120: of(live, ofStream("s1", "end")),
+		121: of(live, ofStream("nope", "start")), 122: of(live, ofStream("s1", uint64(100))),
+		123: of(live, ofStream("d3", "start")),
 		124: of(live, ofStream("d2", "start")), 125: of(live, ofStream("s1", "start"), backwards),
 		126: of(live, start, byStream("", 1, 1, "s")), 127: of(live, start, byStream("", 32, 1, "none-")),
-		128: of(live, start, byStream("", 32, 0, "s1")), 129: of(live, start, byStream("", 0, 1, "s1")), 130: of(live, ofLogAt(past, past)),
+		128: of(live, start, byStream("", 32, 0, "s1")), 129: of(live, start, byStream("", 0, 1, "s1")),
+		130: of(live, ofLogAt(past, past)),
 		131: inside(live), 132: of(live, end), 133: of(live, end, byStream("", 32, 1, "s1")),
 	}
 }
@@ -181,7 +211,9 @@ func (c *recordedCalls) batches() map[int]func() *recording {
 			f.Options.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamPosition{StreamPosition: 1}
 		}),
 		137: of(wholeBatch("b-none", 1), func(f *streams.BatchAppendReq) {
-			f.Options.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamExists{StreamExists: &emptypb.Empty{}}
+			f.Options.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamExists{
+				StreamExists: &emptypb.Empty{},
+			}
 		}),
 		138: func() *recording {
 			first, second := wholeBatch("b2", 1), wholeBatch("b2", 1)
@@ -192,12 +224,16 @@ func (c *recordedCalls) batches() map[int]func() *recording {
 		140: of(wholeBatch("b3", 1), func(f *streams.BatchAppendReq) { f.CorrelationId = nil }),
 		141: of(wholeBatch("d3", 1)), 142: of(wholeBatch("b4", 1, sized(1_200_000))), 143: of(wholeBatch("b5", 0)),
 		144: of(wholeBatch("b5", 1, withID(stringID("nonsense")))),
-		145: of(wholeBatch("b6", 1), func(f *streams.BatchAppendReq) { f.Options.DeadlineOption = nil }), 146: of(wholeBatch("b7", 1, without("type"))),
+		145: of(wholeBatch("b6", 1), func(f *streams.BatchAppendReq) { f.Options.DeadlineOption = nil }),
+		146: of(wholeBatch("b7", 1, without("type"))),
 		147: c.features, 148: c.gossip,
-		149: other("persistent_subscriptions.PersistentSubscriptions/Create"), 150: other("persistent_subscriptions.PersistentSubscriptions/GetInfo"),
-		151: other("persistent_subscriptions.PersistentSubscriptions/List"), 152: other("persistent_subscriptions.PersistentSubscriptions/Delete"),
+		149: other("persistent_subscriptions.PersistentSubscriptions/Create"),
+		150: other("persistent_subscriptions.PersistentSubscriptions/GetInfo"),
+		151: other("persistent_subscriptions.PersistentSubscriptions/List"),
+		152: other("persistent_subscriptions.PersistentSubscriptions/Delete"),
 		153: other("operations.Operations/MergeIndexes"), 154: other("operations.Operations/SetNodePriority"),
-		155: other("operations.Operations/RestartPersistentSubscriptions"), 156: other("operations.Operations/ResignNode"),
+		155: other("operations.Operations/RestartPersistentSubscriptions"),
+		156: other("operations.Operations/ResignNode"),
 		157: other("users.Users/Create"),
 	}
 }
@@ -307,7 +343,9 @@ func TestRecordedAnswers(t *testing.T) {
 			t.Parallel()
 			differ, want := differing(t, dialect.Own, version), listedDifferences(t, version)
 			if got := slices.Sorted(maps.Keys(differ)); !slices.Equal(got, want) {
-				t.Errorf("calls that are answered otherwise: %v\nlisted in docs/eventstore-differences.md: %v", got, want)
+				t.Errorf(
+					"calls that are answered otherwise: %v\nlisted in docs/eventstore-differences.md: %v", got, want,
+				)
 				for number, how := range differ {
 					if !slices.Contains(want, number) {
 						t.Logf("%d %s", number, how)

@@ -98,8 +98,10 @@ func anonymize(m map[string]any) {
 // wireName is the name of a code in the protocol.
 func wireName(code codes.Code) string {
 	for _, name := range []string{
-		"CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE",
+		"CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
+		"PERMISSION_DENIED",
+		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL",
+		"UNAVAILABLE",
 		"DATA_LOSS", "UNAUTHENTICATED",
 	} {
 		var named codes.Code
@@ -183,7 +185,9 @@ func withoutProse(m recorded.Message) recorded.Message {
 	if details, ok := failed["details"].(map[string]any); ok {
 		value, _ := details["value"].(string)
 		if !strings.HasSuffix(details["type_url"].(string), ".WrongExpectedVersion") &&
-			!strings.HasSuffix(details["type_url"].(string), ".StreamDeleted") || strings.ContainsRune(value, '\uFFFD') {
+			!strings.HasSuffix(details["type_url"].(string), ".StreamDeleted") || strings.ContainsRune(
+			value, '\uFFFD',
+		) {
 			delete(details, "value")
 		}
 	}

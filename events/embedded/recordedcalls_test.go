@@ -98,7 +98,8 @@ func fresh(n int, changes ...change) []*streams.AppendReq_ProposedMessage {
 	list := make([]*streams.AppendReq_ProposedMessage, n)
 	for i := range list {
 		list[i] = &streams.AppendReq_ProposedMessage{
-			Id: stringID(uuid.NewString()), Metadata: map[string]string{"type": "t", "content-type": record.ContentJSON}, Data: []byte(`{"a":1}`),
+			Id:       stringID(uuid.NewString()),
+			Metadata: map[string]string{"type": "t", "content-type": record.ContentJSON}, Data: []byte(`{"a":1}`),
 		}
 		for _, f := range changes {
 			f(list[i])
@@ -125,13 +126,17 @@ func metadataJSON(text string) change {
 	return func(m *streams.AppendReq_ProposedMessage) { m.Metadata["type"], m.Data = "$metadata", []byte(text) }
 }
 
-func (c *recordedCalls) append(stream string, expect expectation, list []*streams.AppendReq_ProposedMessage) *recording {
+func (c *recordedCalls) append(
+	stream string, expect expectation, list []*streams.AppendReq_ProposedMessage,
+) *recording {
 	options := &streams.AppendReq_Options{StreamIdentifier: wire.StreamIdentifier(stream)}
 	expect(options)
 	return c.appendWith(options, list)
 }
 
-func (c *recordedCalls) appendWith(options *streams.AppendReq_Options, list []*streams.AppendReq_ProposedMessage) *recording {
+func (c *recordedCalls) appendWith(
+	options *streams.AppendReq_Options, list []*streams.AppendReq_ProposedMessage,
+) *recording {
 	c.t.Helper()
 	call, err := c.client.Append(c.context())
 	if err != nil {
@@ -164,7 +169,9 @@ func (c *recordedCalls) read(changes ...reading) *recording {
 	options := &streams.ReadReq_Options{
 		CountOption:  &streams.ReadReq_Options_Count{Count: 1000},
 		FilterOption: &streams.ReadReq_Options_NoFilter{NoFilter: none},
-		UuidOption:   &streams.ReadReq_Options_UUIDOption{Content: &streams.ReadReq_Options_UUIDOption_String_{String_: none}},
+		UuidOption: &streams.ReadReq_Options_UUIDOption{
+			Content: &streams.ReadReq_Options_UUIDOption_String_{String_: none},
+		},
 	}
 	for _, f := range changes {
 		f(options)
@@ -299,7 +306,9 @@ func wholeBatch(stream string, n int, changes ...change) *streams.BatchAppendReq
 		Options: &streams.BatchAppendReq_Options{
 			StreamIdentifier:       wire.StreamIdentifier(stream),
 			ExpectedStreamPosition: &streams.BatchAppendReq_Options_Any{Any: &emptypb.Empty{}},
-			DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(request.BatchTimeout)},
+			DeadlineOption: &streams.BatchAppendReq_Options_Deadline{
+				Deadline: durationpb.New(request.BatchTimeout),
+			},
 		},
 		IsFinal: true,
 	}

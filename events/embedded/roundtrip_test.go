@@ -31,7 +31,9 @@ func TestRoundTrip(t *testing.T) {
 	wantNames(t, got, "3", "2", "1")
 	_, err = readStream(t, c, "none", esdb.ReadStreamOptions{From: esdb.Start{}})
 	wantCode(t, err, esdb.ErrorCodeResourceNotFound)
-	_, err = c.AppendToStream(testContext(t), "a", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Revision(0)}, event("4"))
+	_, err = c.AppendToStream(
+		testContext(t), "a", esdb.AppendToStreamOptions{ExpectedRevision: esdb.Revision(0)}, event("4"),
+	)
 	wantCode(t, err, esdb.ErrorCodeWrongExpectedVersion)
 }
 

@@ -29,8 +29,10 @@ const (
 
 	maxHeaders       = 64 << 10 // of one call; they are read before its credentials are known
 	handshakeTimeout = 20 * time.Second
-	memoryBuffer     = 64 << 10 // how much one end of a connection in memory may be ahead of the other
-	receiveWindow    = 1 << 20  // how much a client may be ahead of the server; a connection takes no more memory for it
+	// how much one end of a connection in memory may be ahead of the other
+	memoryBuffer = 64 << 10
+	// how much a client may be ahead of the server; a connection takes no more memory for it
+	receiveWindow = 1 << 20
 )
 
 // newServer returns a server that advertises addr. With secure it has what
@@ -47,8 +49,11 @@ func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: keepaliveEvery / 2, PermitWithoutStream: true,
 		}),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveEvery}),
-		// A large append from afar shall not wait for permission to send, round trip after round trip.
+		grpc.KeepaliveParams(
+			keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveEvery},
+		),
+		// A large append from afar shall not wait for permission to send, round trip after round
+		// trip.
 		grpc.InitialWindowSize(receiveWindow),
 		grpc.InitialConnWindowSize(receiveWindow),
 		// Handlers use Pebble, which must not be closed under them.
@@ -101,12 +106,16 @@ func (s *streamsService) BatchAppend(call streams.Streams_BatchAppendServer) err
 }
 
 // Delete hides the events of a stream; it can be written to again later.
-func (s *streamsService) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.DeleteResp, error) {
+func (s *streamsService) Delete(
+	ctx context.Context, req *streams.DeleteReq,
+) (*streams.DeleteResp, error) {
 	return s.writes.Delete(ctx, req)
 }
 
 // Tombstone ends a stream for good.
-func (s *streamsService) Tombstone(ctx context.Context, req *streams.TombstoneReq) (*streams.TombstoneResp, error) {
+func (s *streamsService) Tombstone(
+	ctx context.Context, req *streams.TombstoneReq,
+) (*streams.TombstoneResp, error) {
 	return s.writes.Tombstone(ctx, req)
 }
 

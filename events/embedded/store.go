@@ -58,8 +58,9 @@ type Config struct {
 	// Logger is told of what happens in the background; nil discards.
 	Logger *slog.Logger
 
-	now          func() time.Time // tests age events with it
-	recentEvents int              // that are kept in memory, where tests want few; 0: as storage has it
+	now func() time.Time // tests age events with it
+	// that are kept in memory, where tests want few; 0: as storage has it
+	recentEvents int
 }
 
 // Store is an open event store. All methods may be called at the same time.
@@ -98,19 +99,24 @@ func Open(cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("open event store: %w", err)
 	}
 	storage, err := storage.Open(storage.Config{
-		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Logger: cfg.Logger, Now: cfg.now, RecentEvents: cfg.recentEvents,
+		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Logger: cfg.Logger, Now: cfg.now,
+		RecentEvents: cfg.recentEvents,
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{cfg: cfg, storage: storage, instance: uuid.New(), servers: map[*grpc.Server]struct{}{}}
+	s := &Store{
+		cfg: cfg, storage: storage, instance: uuid.New(), servers: map[*grpc.Server]struct{}{},
+	}
 	s.ending, s.end = context.WithCancelCause(context.Background())
 	failures := failure.Reporter{Answers: cfg.Answers, Closing: s.ending.Done()}
 	s.writes = &writes.Service{
-		Writer: storage.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures, Now: cfg.now, Closing: s.ending,
+		Writer: storage.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
+		Now: cfg.now, Closing: s.ending,
 	}
 	s.reads = &reads.Service{
-		Log: storage.Log(), Answers: cfg.Answers, Failures: failures, Now: cfg.now, Closing: s.ending,
+		Log: storage.Log(), Answers: cfg.Answers, Failures: failures, Now: cfg.now,
+		Closing: s.ending,
 	}
 	return s, nil
 }
@@ -216,7 +222,11 @@ func (s *Store) Stat() Stat {
 // Check verifies every record, every entry of the index, every stream's state
 // and the counters against each other, as they are at one moment, while the
 // store goes on serving. It returns an error only when it could not go on.
-func (s *Store) Check(ctx context.Context) (storecheck.Report, error) { return s.storage.Check(ctx) }
+func (s *Store) Check(
+	ctx context.Context,
+) (storecheck.Report, error) {
+	return s.storage.Check(ctx)
+}
 
 // Backup copies the store to dir while it goes on serving. The copy holds every
 // event that was acknowledged before the call, and is itself a data folder. It

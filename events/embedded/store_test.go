@@ -119,7 +119,9 @@ func TestGossipOfWildcardListener(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	port := ln.Addr().(*net.TCPAddr).Port
-	conn, err := grpc.NewClient(fmt.Sprintf("127.0.0.1:%d", port), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient(
+		fmt.Sprintf("127.0.0.1:%d", port), grpc.WithTransportCredentials(insecure.NewCredentials()),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +131,8 @@ func TestGossipOfWildcardListener(t *testing.T) {
 		t.Fatalf("%v, %v", info, err)
 	}
 	m := info.Members[0]
-	if m.HttpEndPoint.Address != "127.0.0.1" || m.HttpEndPoint.Port != uint32(port) || m.State != gossip.MemberInfo_Leader || !m.IsAlive {
+	if m.HttpEndPoint.Address != "127.0.0.1" || m.HttpEndPoint.Port != uint32(port) ||
+		m.State != gossip.MemberInfo_Leader || !m.IsAlive {
 		t.Fatalf("member %v", m)
 	}
 	if err := s.Close(); err != nil {

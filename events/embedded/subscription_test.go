@@ -74,7 +74,9 @@ func TestSubscribersDuringWrites(t *testing.T) {
 					wg.Go(subscribe)
 				}
 				list := events(fmt.Sprintf("%d/%d/0", w, i), fmt.Sprintf("%d/%d/1", w, i), fmt.Sprintf("%d/%d/2", w, i))
-				if _, err := c.AppendToStream(testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, list...); err != nil {
+				if _, err := c.AppendToStream(
+					testContext(t), fmt.Sprint("w", w), esdb.AppendToStreamOptions{}, list...,
+				); err != nil {
 					t.Error(err)
 					return
 				}
@@ -264,7 +266,9 @@ func TestIdleConnectionStaysUp(t *testing.T) {
 		t.Fatalf("got %+v, want caught up", ev)
 	}
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true}))
+		grpc.WithKeepaliveParams(
+			keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 10 * time.Second, PermitWithoutStream: true},
+		))
 	if err != nil {
 		t.Fatal(err)
 	}

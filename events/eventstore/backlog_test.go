@@ -25,7 +25,9 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 		all.Go(func() {
 			stream, last := fmt.Sprintf("tags-%d", writer), eventstore.NoStream
 			for i := range each {
-				appended, err := store.Append(t.Context(), eventstoretest.TagWrite(stream, last, uuid.New(), fmt.Sprint(i)))
+				appended, err := store.Append(
+					t.Context(), eventstoretest.TagWrite(stream, last, uuid.New(), fmt.Sprint(i)),
+				)
 				if err != nil {
 					t.Error(err)
 					return
@@ -57,12 +59,14 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 	}
 }
 
-// TestBacklog counts what matches behind a position, and estimates where there is more than it counts.
+// TestBacklog counts what matches behind a position, and estimates where there is more than it
+// counts.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
 	filter := eventstore.Filter{Streams: []string{events.StreamTags}}
-	if b, err := store.Backlog(t.Context(), eventstore.Position{}, filter, 10); b != (eventstore.Backlog{}) || err != nil {
+	if b, err := store.Backlog(t.Context(), eventstore.Position{}, filter, 10); b != (eventstore.Backlog{}) ||
+		err != nil {
 		t.Errorf("backlog of an empty log: %+v, %v", b, err)
 	}
 	eventstoretest.AppendNumbers(t, store, 0, 50)
@@ -74,7 +78,9 @@ func TestBacklog(t *testing.T) {
 	if err != nil || some.Events < 40 || some.Events > 60 || !some.Oldest.Equal(all.Oldest) {
 		t.Errorf("estimate: %+v, %v", some, err)
 	}
-	for kind, want := range map[string]int{events.TagCreated{}.EventType(): 100, "tag.": 100, events.TagDeleted{}.EventType(): 0} {
+	for kind, want := range map[string]int{
+		events.TagCreated{}.EventType(): 100, "tag.": 100, events.TagDeleted{}.EventType(): 0,
+	} {
 		byType := eventstore.Filter{Types: []string{"none.", kind}}
 		if b, err := store.Backlog(t.Context(), eventstore.Position{}, byType, 1000); b.Events != want || err != nil {
 			t.Errorf("backlog of %s: %+v, %v", kind, b, err)

@@ -82,8 +82,8 @@ func bothClients(b *testing.B, url string) (*eventstore.Store, *esdb.Client) {
 	return store, client
 }
 
-// BenchmarkAppend appends single events of about 300 bytes from 64 callers, and takes turns with the official client's
-// AppendToStream on the same store.
+// BenchmarkAppend appends single events of about 300 bytes from 64 callers, and takes turns with
+// the official client's AppendToStream on the same store.
 func BenchmarkAppend(b *testing.B) {
 	const turn = 4096
 	url, ctx := onDisk(b), b.Context()
@@ -98,14 +98,17 @@ func BenchmarkAppend(b *testing.B) {
 		n := min(turn, b.N-done)
 		ours += fromCallers(b, n, func(i int) error {
 			_, err := store.Append(ctx, eventstore.Write{
-				Stream: fmt.Sprintf("url-%d", done+i), Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{event},
+				Stream: fmt.Sprintf("url-%d", done+i), Expected: eventstore.NoStream, Command: uuid.New(),
+				Events: []events.Event{event},
 			})
 			return err
 		})
 		official += fromCallers(b, n, func(i int) error {
 			_, err := client.AppendToStream(ctx, fmt.Sprintf("official-%d", done+i),
 				esdb.AppendToStreamOptions{ExpectedRevision: esdb.NoStream{}},
-				esdb.EventData{EventID: uuid.New(), EventType: event.EventType(), ContentType: esdb.ContentTypeJson, Data: body})
+				esdb.EventData{
+					EventID: uuid.New(), EventType: event.EventType(), ContentType: esdb.ContentTypeJson, Data: body,
+				})
 			return err
 		})
 	}
@@ -114,7 +117,8 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(official.Seconds()/ours.Seconds(), "ratio")
 }
 
-// BenchmarkCopy copies single events of about 300 bytes, each of another stream, and compares the two logs.
+// BenchmarkCopy copies single events of about 300 bytes, each of another stream, and compares the
+// two logs.
 func BenchmarkCopy(b *testing.B) {
 	open := func() *eventstore.Store {
 		store, err := eventstore.Open(eventstore.Config{URL: onDisk(b)})
@@ -128,7 +132,8 @@ func BenchmarkCopy(b *testing.B) {
 	event := events.URLRetargeted{LongURL: "https://example.com/" + strings.Repeat("x", 250)}
 	fromCallers(b, b.N, func(i int) error {
 		_, err := source.Append(b.Context(), eventstore.Write{
-			Stream: fmt.Sprintf("url-%d", i), Expected: eventstore.NoStream, Command: uuid.New(), Events: []events.Event{event},
+			Stream: fmt.Sprintf("url-%d", i), Expected: eventstore.NoStream, Command: uuid.New(),
+			Events: []events.Event{event},
 		})
 		return err
 	})
@@ -145,7 +150,8 @@ func BenchmarkCopy(b *testing.B) {
 	b.ReportMetric(float64(b.N)/time.Since(began[logcopy.Verifying]).Seconds(), "compared/s")
 }
 
-// BenchmarkLoad loads streams of two events from 64 callers, and takes turns with the official client's ReadStream.
+// BenchmarkLoad loads streams of two events from 64 callers, and takes turns with the official
+// client's ReadStream.
 func BenchmarkLoad(b *testing.B) {
 	const turn, links = 4096, 1000
 	url, ctx := onDisk(b), b.Context()

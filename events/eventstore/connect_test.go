@@ -44,9 +44,13 @@ func TestTLSAndCredentials(t *testing.T) {
 	server := eventstoretest.ServeConfig(t, embedded.Config{
 		Dir: "events", FS: vfs.NewMem(), TLS: certificate(t), User: "linker", Password: "secret",
 	})
-	for login, want := range map[string]error{"linker:secret@": nil, "linker:wrong@": eventstore.ErrDenied, "": eventstore.ErrDenied} {
+	for login, want := range map[string]error{
+		"linker:secret@": nil, "linker:wrong@": eventstore.ErrDenied, "": eventstore.ErrDenied,
+	} {
 		store := eventstoretest.Open(t, "esdb://"+login+server.Address()+"?tls=true&tlsVerifyCert=false")
-		if _, err := store.Append(t.Context(), eventstoretest.TagWrite("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "a")); !errors.Is(err, want) {
+		if _, err := store.Append(
+			t.Context(), eventstoretest.TagWrite("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "a"),
+		); !errors.Is(err, want) {
 			t.Errorf("append as %q: %v", login, err)
 		}
 		if _, err := store.Load(t.Context(), "tags-none"); !errors.Is(err, want) {
@@ -68,7 +72,9 @@ func TestDiscovery(t *testing.T) {
 	} {
 		store := eventstoretest.Open(t, url)
 		stream := "tags-" + uuid.NewString()
-		if _, err := store.Append(t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, uuid.New(), "a")); err != nil {
+		if _, err := store.Append(
+			t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, uuid.New(), "a"),
+		); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 		if loaded, err := store.Load(t.Context(), stream); err != nil || len(loaded) != 1 {

@@ -12,9 +12,9 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// GrantLog lets a user, or a role, read the log of all streams, which EventStoreDB lets its administrators read alone, and
-// keeps the other rights. It is repeated where somebody else changes them at the same time. The rights need an
-// administrator: ErrDenied.
+// GrantLog lets a user, or a role, read the log of all streams, which EventStoreDB lets its
+// administrators read alone, and keeps the other rights. It is repeated where somebody else changes
+// them at the same time. The rights need an administrator: ErrDenied.
 func (s *Store) GrantLog(ctx context.Context, reader string) (metadata.LogReaders, error) {
 	for {
 		readers, err := s.tryGrantLog(ctx, reader)

@@ -10,16 +10,20 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// TestGrantLog grants the right to users at the same time: what was set before stays, and each of them has it once.
+// TestGrantLog grants the right to users at the same time: what was set before stays, and each of
+// them has it once.
 func TestGrantLog(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())
 	first, err := store.GrantLog(t.Context(), "auditor")
-	if err != nil || !slices.Equal(first.Before, []string{"$admins"}) || !slices.Equal(first.After, []string{"$admins", "auditor"}) {
+	if err != nil || !slices.Equal(first.Before, []string{"$admins"}) ||
+		!slices.Equal(first.After, []string{"$admins", "auditor"}) {
 		t.Fatalf("%+v, %v", first, err)
 	}
-	eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(`{"$acl":{"$r":"ops","$w":"writer"},"own":[1]}`))
+	eventstoretest.Append(
+		t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(`{"$acl":{"$r":"ops","$w":"writer"},"own":[1]}`),
+	)
 	var granting sync.WaitGroup
 	for _, user := range []string{"a", "b", "a"} {
 		granting.Go(func() {
@@ -34,11 +38,13 @@ func TestGrantLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := string(last.Data)
-	if got != `{"$acl":{"$r":["ops","a","b"],"$w":"writer"},"own":[1]}` && got != `{"$acl":{"$r":["ops","b","a"],"$w":"writer"},"own":[1]}` {
+	if got != `{"$acl":{"$r":["ops","a","b"],"$w":"writer"},"own":[1]}` &&
+		got != `{"$acl":{"$r":["ops","b","a"],"$w":"writer"},"own":[1]}` {
 		t.Errorf("the metadata is %s", got)
 	}
 	again, err := store.GrantLog(t.Context(), "a")
-	if now, _ := store.Last(t.Context(), "$$$all"); err != nil || len(again.Before) != len(again.After) || now.Revision != last.Revision {
+	if now, _ := store.Last(t.Context(), "$$$all"); err != nil || len(again.Before) != len(again.After) ||
+		now.Revision != last.Revision {
 		t.Errorf("granted again: %+v, %v, revision %d of %d", again, err, now.Revision, last.Revision)
 	}
 }
@@ -48,7 +54,8 @@ func TestGrantLogRefuses(t *testing.T) {
 	for _, stored := range []string{"[]", `{"$acl":1}`, `{"$acl":{"$r":{"a":"b"}}}`} {
 		server := eventstoretest.Serve(t)
 		eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(stored))
-		if _, err := eventstoretest.Open(t, server.URL()).GrantLog(t.Context(), "a"); err == nil || !strings.Contains(err.Error(), "mend") {
+		if _, err := eventstoretest.Open(t, server.URL()).GrantLog(t.Context(), "a"); err == nil ||
+			!strings.Contains(err.Error(), "mend") {
 			t.Errorf("%s: %v", stored, err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 // loadPage is how many events Load asks for at a time.
 const loadPage = 500
 
-// Load returns all events of a stream, oldest first. A stream that was never written has none; to be sure of that costs a
-// second read. Where events are missing it returns ErrCut.
+// Load returns all events of a stream, oldest first. A stream that was never written has none; to
+// be sure of that costs a second read. Where events are missing it returns ErrCut.
 func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	all, err := s.LoadToAppend(ctx, stream)
 	if err == nil && len(all) == 0 {
@@ -22,8 +22,8 @@ func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	return all, err
 }
 
-// LoadToAppend is Load for callers that do nothing with an empty stream but append to it. It saves them the second read,
-// because that append returns ErrCut where the stream was deleted.
+// LoadToAppend is Load for callers that do nothing with an empty stream but append to it. It saves
+// them the second read, because that append returns ErrCut where the stream was deleted.
 func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded
 	for {
@@ -36,7 +36,10 @@ func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, er
 		}
 		for _, r := range page {
 			if r.Revision != Revision(len(all)) {
-				return nil, fmt.Errorf("load %s: %w: event %d is missing before event %d", stream, ErrCut, len(all), r.Revision)
+				return nil, fmt.Errorf(
+					"load %s: %w: event %d is missing before event %d", stream, ErrCut, len(all),
+					r.Revision,
+				)
 			}
 			all = append(all, r)
 		}
@@ -61,8 +64,8 @@ func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
 	return page[0], nil
 }
 
-// Last returns the last event of a stream, or ErrNotFound where it was never written. Where that event cannot be read it
-// returns ErrCut; it does not notice whether earlier events are missing.
+// Last returns the last event of a stream, or ErrNotFound where it was never written. Where that
+// event cannot be read it returns ErrCut; it does not notice whether earlier events are missing.
 func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 	page, err := s.read(ctx, "read", wire.LastOf(stream))
 	if errors.Is(err, ErrNotFound) {
@@ -79,8 +82,8 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 	return page[0], nil
 }
 
-// neverWritten returns ErrCut for a stream that is not there because it was deleted. A read does not tell the one from the
-// other, but a deletion leaves metadata.
+// neverWritten returns ErrCut for a stream that is not there because it was deleted. A read does
+// not tell the one from the other, but a deletion leaves metadata.
 func (s *Store) neverWritten(ctx context.Context, stream string) error {
 	page, err := s.read(ctx, "read", wire.LastOf(metadata.StreamOf(stream)))
 	switch {

@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// TestCutStreams cuts a stream in every way: what is left of it is never taken for the whole, and an append never goes on as if
-// the stream were new.
+// TestCutStreams cuts a stream in every way: what is left of it is never taken for the whole, and
+// an append never goes on as if the stream were new.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -20,7 +20,9 @@ func TestCutStreams(t *testing.T) {
 			t.Parallel()
 			server := eventstoretest.Serve(t)
 			store, ctx := eventstoretest.Open(t, server.URL()), t.Context()
-			if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a", "b", "c")); err != nil {
+			if _, err := store.Append(
+				ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a", "b", "c"),
+			); err != nil {
 				t.Fatal(err)
 			}
 			cut.Apply(t, server.URL(), "tags-a")
@@ -59,7 +61,8 @@ func TestMetadataAlone(t *testing.T) {
 		"tags-doubled": {`{"$tb":9223372036854775807,"$tb":null}`, true},
 	} {
 		eventstoretest.Append(t, server.URL(), metadata.StreamOf(stream), metadata.TypeMetadata, []byte(tc.metadata))
-		if loaded, err := store.Load(ctx, stream); len(loaded) > 0 || errors.Is(err, eventstore.ErrCut) != tc.cut || !tc.cut && err != nil {
+		if loaded, err := store.Load(ctx, stream); len(loaded) > 0 || errors.Is(err, eventstore.ErrCut) != tc.cut ||
+			!tc.cut && err != nil {
 			t.Errorf("%s: loaded %d events, %v", stream, len(loaded), err)
 		}
 	}

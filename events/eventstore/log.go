@@ -12,27 +12,38 @@ import (
 )
 
 const (
-	// logBatchEvents and logBatchBytes bound what ReadLog hands on at a time, and with logBatches what it holds.
+	// logBatchEvents and logBatchBytes bound what ReadLog hands on at a time, and with logBatches
+	// what it holds.
 	logBatchEvents = 512
 	logBatchBytes  = 1 << 20
 	logBatches     = 2
 )
 
-// ReadLog hands the events of all streams but those of the event store itself to handle, as ReadWholeLog does.
-func (s *Store) ReadLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
-	return s.readLog(ctx, behind, upTo, handle, func(r Recorded) bool { return !strings.HasPrefix(r.Stream, "$") })
+// ReadLog hands the events of all streams but those of the event store itself to handle, as
+// ReadWholeLog does.
+func (s *Store) ReadLog(
+	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
+) error {
+	return s.readLog(
+		ctx, behind, upTo, handle,
+		func(r Recorded) bool { return !strings.HasPrefix(r.Stream, "$") },
+	)
 }
 
-// ReadWholeLog hands the events of all streams behind a position to handle, in batches and in the order of the log, up to and
-// including a position: that of Head, for instance. The zero position is the start of the log. An outage is waited out
-// until the context ends, and no event is handed on twice. Errors: those of handle, ErrPositionInvalid where one of the
-// positions is not in the log, ErrDenied, and ErrUnavailable when the context ended.
-func (s *Store) ReadWholeLog(ctx context.Context, behind, upTo Position, handle func([]Recorded) error) error {
+// ReadWholeLog hands the events of all streams behind a position to handle, in batches and in the
+// order of the log, up to and including a position: that of Head, for instance. The zero position
+// is the start of the log. An outage is waited out until the context ends, and no event is handed
+// on twice. Errors: those of handle, ErrPositionInvalid where one of the positions is not in the
+// log, ErrDenied, and ErrUnavailable when the context ended.
+func (s *Store) ReadWholeLog(
+	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
+) error {
 	return s.readLog(ctx, behind, upTo, handle, func(Recorded) bool { return true })
 }
 
 func (s *Store) readLog(
-	ctx context.Context, behind, upTo Position, handle func([]Recorded) error, wanted func(Recorded) bool,
+	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
+	wanted func(Recorded) bool,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -58,9 +69,11 @@ func (s *Store) readLog(
 	return nil
 }
 
-// readLogOnce reads over a connection of its own until something fails. It receives while handle works.
+// readLogOnce reads over a connection of its own until something fails. It receives while handle
+// works.
 func (s *Store) readLogOnce(
-	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool, handle func([]Recorded) error,
+	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool,
+	handle func([]Recorded) error,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan []Recorded, logBatches)
@@ -97,9 +110,11 @@ func (s *Store) readLogOnce(
 	}
 }
 
-// receiveLog sends what the event store sends, in batches that are bounded in events, bytes and time.
+// receiveLog sends what the event store sends, in batches that are bounded in events, bytes and
+// time.
 func (s *Store) receiveLog(
-	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool, batches chan<- []Recorded,
+	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool,
+	batches chan<- []Recorded,
 ) error {
 	reading, err := s.openLog(ctx, behind)
 	if err != nil {
@@ -148,9 +163,12 @@ func (b *logBatch) add(event Recorded) {
 	b.bytes += len(event.Data) + len(event.Metadata)
 }
 
-// due tells whether the batch is to be sent now. A slow one is sent even without events, lest it look like an outage.
+// due tells whether the batch is to be sent now. A slow one is sent even without events, lest it
+// look like an outage.
 func (b *logBatch) due() bool {
-	return len(b.events) >= logBatchEvents || b.bytes >= logBatchBytes || time.Since(b.begun) > time.Second
+	return len(b.events) >= logBatchEvents || b.bytes >= logBatchBytes || time.Since(
+		b.begun,
+	) > time.Second
 }
 
 // send sends what was gathered and begins anew.

@@ -22,7 +22,9 @@ func fill(t *testing.T, store *eventstore.Store, n int) []eventstore.Position {
 			labels = append(labels, strconv.Itoa(j))
 		}
 		stream := "tags-" + strconv.Itoa(i)
-		if _, err := store.Append(t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, uuid.New(), labels...)); err != nil {
+		if _, err := store.Append(
+			t.Context(), eventstoretest.TagWrite(stream, eventstore.NoStream, uuid.New(), labels...),
+		); err != nil {
 			t.Fatal(err)
 		}
 		loaded, err := store.Load(t.Context(), stream)
@@ -109,7 +111,9 @@ func TestReadLogEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	server.Stop()
 	cancel()
-	if err := store.ReadLog(ctx, eventstore.Position{}, positions[1999], nil); !errors.Is(err, eventstore.ErrUnavailable) {
+	if err := store.ReadLog(
+		ctx, eventstore.Position{}, positions[1999], nil,
+	); !errors.Is(err, eventstore.ErrUnavailable) {
 		t.Errorf("an outage until the end: %v", err)
 	}
 }

@@ -2,7 +2,8 @@ package eventstore
 
 import "linkledger/events/eventstore/eventlog"
 
-// What the log is made of. It lies in a package of its own, which the packages below the Store know too.
+// What the log is made of. It lies in a package of its own, which the packages below the Store know
+// too.
 type (
 	// Position is a place in the log of all streams.
 	Position = eventlog.Position

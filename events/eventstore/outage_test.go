@@ -110,7 +110,8 @@ func openThrough(t *testing.T, n *network) *eventstore.Store {
 	return store
 }
 
-// Whatever happens to the connections, every command is applied exactly once and the reader sees each, in order.
+// Whatever happens to the connections, every command is applied exactly once and the reader sees
+// each, in order.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	faults := map[string]func(*network){"cut": (*network).cut, "black hole": (*network).blackHole}
@@ -128,7 +129,9 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 					if i == each/2 {
 						fault(n)
 					}
-					w := eventstoretest.TagWrite(fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), fmt.Sprint(number))
+					w := eventstoretest.TagWrite(
+						fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), fmt.Sprint(number),
+					)
 					if _, err := store.Append(t.Context(), w); err != nil {
 						t.Fatal(err)
 					}
@@ -181,7 +184,9 @@ func TestOutagesLeaveNoGoroutines(t *testing.T) {
 		var all sync.WaitGroup
 		for range 32 {
 			all.Go(func() {
-				_, err := store.Append(ctx, eventstoretest.TagWrite("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "x"))
+				_, err := store.Append(
+					ctx, eventstoretest.TagWrite("tags-"+uuid.NewString(), eventstore.NoStream, uuid.New(), "x"),
+				)
 				if err != nil && !errors.Is(err, eventstore.ErrUnavailable) {
 					t.Error(err)
 				}

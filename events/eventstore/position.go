@@ -12,15 +12,18 @@ import (
 )
 
 // whyInvalid says how a position comes to be in no log, and what to do.
-const whyInvalid = "it is of another log, or the event store was reset or restored from a backup that is older; " +
-	"what was read up to there is to be read anew from the start of the log (projections rebuild NAME for a projection)"
+const whyInvalid = "it is of another log, or the event store was reset or restored from a backup " +
+	"that is older; " +
+	"what was read up to there is to be read anew from the start of the log (projections rebuild " +
+	"NAME for a projection)"
 
-// positionFault tells an outage from a position at which no event begins, by what a reading from that position met
-// before its first event.
+// positionFault tells an outage from a position at which no event begins, by what a reading from
+// that position met before its first event.
 //
-// To such a position the servers say different things: INVALID_ARGUMENT, which is clear, or UNKNOWN, which they also say
-// in an outage. Then the end of the log is asked for, and after it the event at the position. It is not an outage that
-// refuses the position, has the end of the log, and refuses the position again.
+// To such a position the servers say different things: INVALID_ARGUMENT, which is clear, or
+// UNKNOWN, which they also say in an outage. Then the end of the log is asked for, and after it the
+// event at the position. It is not an outage that refuses the position, has the end of the log, and
+// refuses the position again.
 func (s *Store) positionFault(ctx context.Context, at Position, met error) error {
 	if at == (Position{}) { // begins every log
 		return met
@@ -45,9 +48,9 @@ func noEventAt(at Position) error {
 	return fmt.Errorf("%w: no event begins at %s: %s", ErrPositionInvalid, at, whyInvalid)
 }
 
-// endedEarly tells why a reading of the log came to its end at a position and not at the one up to which it was to go.
-// Where the log itself is shorter, that is ErrPositionInvalid; where it is not, as on a node that has just become the
-// leader, ErrUnavailable: the rest is still to come.
+// endedEarly tells why a reading of the log came to its end at a position and not at the one up to
+// which it was to go. Where the log itself is shorter, that is ErrPositionInvalid; where it is not,
+// as on a node that has just become the leader, ErrUnavailable: the rest is still to come.
 func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error {
 	if !upTo.After(at) {
 		return nil
@@ -72,5 +75,7 @@ func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error
 }
 
 func beyondEnd(head, wanted Position) error {
-	return fmt.Errorf("%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, wanted, whyInvalid)
+	return fmt.Errorf(
+		"%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, wanted, whyInvalid,
+	)
 }

@@ -36,7 +36,9 @@ func refusesPosition(t *testing.T, what string, err error) {
 }
 
 // whySubscriptionEnds is the first error of a subscription from a checkpoint.
-func whySubscriptionEnds(t *testing.T, store *eventstore.Store, at eventstore.Position, filter eventstore.Filter) error {
+func whySubscriptionEnds(
+	t *testing.T, store *eventstore.Store, at eventstore.Position, filter eventstore.Filter,
+) error {
 	t.Helper()
 	failed := make(chan error)
 	subscriber := subscription.New(store, subscription.Config{
@@ -88,7 +90,8 @@ func TestInvalidPositions(t *testing.T) {
 	})
 }
 
-// TestUnknownIsAnOutage lets the event store refuse everything, and a position alone for a while: both pass.
+// TestUnknownIsAnOutage lets the event store refuse everything, and a position alone for a while:
+// both pass.
 func TestUnknownIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

@@ -51,15 +51,18 @@ type Subscription struct {
 
 	store *Store
 	from  Position
-	Head  Position // of the log before it was opened: once caught up, everything up to there has been delivered
-	begun bool     // something came behind from
+	// of the log before it was opened: once caught up, everything up to there has been delivered
+	Head  Position
+	begun bool // something came behind from
 }
 
-// Next waits for the next answer. Of events of the event store itself it tells no more than that they were passed.
+// Next waits for the next answer. Of events of the event store itself it tells no more than that
+// they were passed.
 func (s *Subscription) Next(ctx context.Context) (wire.Answer, error) {
 	a, err := s.following.Next()
 	if err != nil && !s.begun {
-		return a, s.store.positionFault(ctx, s.from, err) // some servers confirm the subscription before they refuse it
+		// some servers confirm the subscription before they refuse it
+		return a, s.store.positionFault(ctx, s.from, err)
 	}
 	s.begun = true
 	if a.IsEvent && strings.HasPrefix(a.Event.Stream, "$") {
@@ -69,7 +72,9 @@ func (s *Subscription) Next(ctx context.Context) (wire.Answer, error) {
 }
 
 // Subscribe opens a subscription to the log behind a position.
-func (s *Store) Subscribe(ctx context.Context, from Position, filter Filter) (*Subscription, error) {
+func (s *Store) Subscribe(
+	ctx context.Context, from Position, filter Filter,
+) (*Subscription, error) {
 	head, err := s.Head(ctx)
 	if err != nil {
 		return nil, err
@@ -81,7 +86,9 @@ func (s *Store) Subscribe(ctx context.Context, from Position, filter Filter) (*S
 	patience := time.AfterFunc(s.cfg.AttemptTimeout, func() { giveUp(eventlog.ErrNoAnswer) })
 	options := &streams.ReadReq_Options{
 		StreamOption: wire.FromPosition(from),
-		CountOption:  &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}},
+		CountOption: &streams.ReadReq_Options_Subscription{
+			Subscription: &streams.ReadReq_Options_SubscriptionOptions{},
+		},
 	}
 	wire.ApplyFilter(filter, options)
 	opened, err := s.follow(opening, options)

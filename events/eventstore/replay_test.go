@@ -27,15 +27,15 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// atCheckpoint is where replayed reads of the log go on, and replayedHead where that log ends. The events of a recorded
-// answer lie in between.
+// atCheckpoint is where replayed reads of the log go on, and replayedHead where that log ends. The
+// events of a recorded answer lie in between.
 var (
 	atCheckpoint = eventstore.Position{Commit: 500, Prepare: 500}
 	replayedHead = eventstore.Position{Commit: 10_000, Prepare: 10_000}
 )
 
-// replay is a server that answers what a real one answered once: to any append and to reads, but for the end of the log,
-// and what it has at the checkpoint.
+// replay is a server that answers what a real one answered once: to any append and to reads, but
+// for the end of the log, and what it has at the checkpoint.
 type replay struct {
 	streams.UnimplementedStreamsServer
 	t      *testing.T
@@ -120,8 +120,9 @@ func (r *replay) response(m recorded.Message, position uint64) *streams.ReadResp
 	for name, value := range m {
 		if value == nil { // recorded in part
 			m = recorded.Message{"event": map[string]any{"event": map[string]any{
-				"commit_position": "P", "prepare_position": "P", "stream_identifier": map[string]any{"stream_name": "s1"},
-				"metadata": map[string]any{"type": "t", "created": "T"},
+				"commit_position": "P", "prepare_position": "P",
+				"stream_identifier": map[string]any{"stream_name": "s1"},
+				"metadata":          map[string]any{"type": "t", "created": "T"},
 			}}}
 			if name != "event" {
 				m = recorded.Message{name: map[string]any{}}
@@ -240,7 +241,8 @@ func TestRecordedAnswers(t *testing.T) {
 				if !errors.Is(err, want) || want == nil && err != nil {
 					t.Errorf("%v, want %v", err, want)
 				}
-				if want != nil && !errors.Is(want, eventstore.ErrUnavailable) && errors.Is(err, eventstore.ErrUnavailable) {
+				if want != nil && !errors.Is(want, eventstore.ErrUnavailable) &&
+					errors.Is(err, eventstore.ErrUnavailable) {
 					t.Errorf("taken for an outage: %v", err)
 				}
 			})
@@ -288,7 +290,9 @@ func readOnce(ctx context.Context, store *eventstore.Store) error {
 // readOn reads the log behind the checkpoint, as far as the answer has events.
 func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
 	want, read := countOf(c, "event"), 0
-	end := eventstore.Position{Commit: atCheckpoint.Commit + uint64(max(want, 1)), Prepare: atCheckpoint.Prepare + uint64(max(want, 1))}
+	end := eventstore.Position{
+		Commit: atCheckpoint.Commit + uint64(max(want, 1)), Prepare: atCheckpoint.Prepare + uint64(max(want, 1)),
+	}
 	err := store.ReadWholeLog(ctx, atCheckpoint, end, func(batch []eventstore.Recorded) error {
 		read += len(batch)
 		return nil

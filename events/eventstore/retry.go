@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// MaxAttempts bounds how often a command decides again. Every lost attempt is another command's success, so it is the
-// number of concurrent writers of one stream that are served before one of them is told to come back.
+// MaxAttempts bounds how often a command decides again. Every lost attempt is another command's
+// success, so it is the number of concurrent writers of one stream that are served before one of
+// them is told to come back.
 const MaxAttempts = 100
 
 // Retry repeats an attempt that lost against another writer.

@@ -21,8 +21,8 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// MaxAppendSize is the most bytes (bodies, metadata and types) that one append may carry. It leaves room below the
-// server's default limit of 1 MiB.
+// MaxAppendSize is the most bytes (bodies, metadata and types) that one append may carry. It leaves
+// room below the server's default limit of 1 MiB.
 const MaxAppendSize = 1000 << 10
 
 // Write is what one command appends to one stream, whole or not at all.
@@ -50,11 +50,13 @@ type Config struct {
 	URL string // esdb://host:2113?tls=false, or a cluster's
 	// Dial connects to the one node that URL names without the network; nil: over the network.
 	Dial func(context.Context) (net.Conn, error)
-	// AttemptTimeout bounds one try of a call; 0 means 5 s. A try that takes longer has met a dead connection (a firewall
-	// that swallows packets, a stopped process), and the call goes on over a new one.
+	// AttemptTimeout bounds one try of a call; 0 means 5 s. A try that takes longer has met a dead
+	// connection (a firewall that swallows packets, a stopped process), and the call goes on over a
+	// new one.
 	AttemptTimeout time.Duration
-	// OnCall learns of each append ("append") and each read of a stream ("read") or of the end of the log ("head"): how long
-	// it took with all its tries, and its error. It must not block; may be nil.
+	// OnCall learns of each append ("append") and each read of a stream ("read") or of the end of
+	// the log ("head"): how long it took with all its tries, and its error. It must not block; may
+	// be nil.
 	OnCall func(call string, took time.Duration, err error)
 	Tracer trace.Tracer // of appends; nil: they are not traced
 	Logger *slog.Logger // nil discards
@@ -69,7 +71,8 @@ type Store struct {
 	cfg      Config
 }
 
-// Open checks the connection string. It does not connect: calls do, and wait for the event store within their contexts.
+// Open checks the connection string. It does not connect: calls do, and wait for the event store
+// within their contexts.
 func Open(cfg Config) (*Store, error) {
 	config, err := node.ParseURL(cfg.URL)
 	if err != nil {
@@ -93,16 +96,18 @@ func Open(cfg Config) (*Store, error) {
 	}, nil
 }
 
-// Close ends all calls, waits for them, and closes the connections. End subscriptions first, by their contexts.
+// Close ends all calls, waits for them, and closes the connections. End subscriptions first, by
+// their contexts.
 func (s *Store) Close() {
 	s.appender.Close()
 	s.bulk.Close()
 	s.reads.Close()
 }
 
-// Append stores the events of one write and returns when they are durable. Errors: ErrWrongRevision, ErrStreamDeleted,
-// ErrTooLarge, and ErrUnavailable when the context ended before the outcome was known. ErrCut means that the stream had
-// been deleted with events that the caller does not know of; the new events are stored behind them.
+// Append stores the events of one write and returns when they are durable. Errors:
+// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, and ErrUnavailable when the context ended before
+// the outcome was known. ErrCut means that the stream had been deleted with events that the caller
+// does not know of; the new events are stored behind them.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)
@@ -118,10 +123,10 @@ func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	return s.send(ctx, s.appender, w, proposed)
 }
 
-// AppendJoined stores writes of one stream, each of which expects the revision behind the one before, as one append:
-// whole or not at all. It uses a connection of its own, so much of it does not hold up Append. Errors are those of
-// Append; the stream may have some of the writes already where it is ErrWrongRevision, and repeating them one by one, or
-// in parts, is recognised.
+// AppendJoined stores writes of one stream, each of which expects the revision behind the one
+// before, as one append: whole or not at all. It uses a connection of its own, so much of it does
+// not hold up Append. Errors are those of Append; the stream may have some of the writes already
+// where it is ErrWrongRevision, and repeating them one by one, or in parts, is recognised.
 func (s *Store) AppendJoined(ctx context.Context, writes []Write) (Appended, error) {
 	var joined []*streams.BatchAppendReq_ProposedMessage
 	for _, w := range writes {
@@ -136,10 +141,13 @@ func (s *Store) AppendJoined(ctx context.Context, writes []Write) (Appended, err
 
 // send appends what is proposed to the stream of a write, at the revision that it expects.
 func (s *Store) send(
-	ctx context.Context, over *pipeline.Pipeline, w Write, proposed []*streams.BatchAppendReq_ProposedMessage,
+	ctx context.Context, over *pipeline.Pipeline, w Write,
+	proposed []*streams.BatchAppendReq_ProposedMessage,
 ) (Appended, error) {
 	if size := appendSize(proposed); size > MaxAppendSize {
-		return Appended{}, fmt.Errorf("append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize)
+		return Appended{}, fmt.Errorf(
+			"append to %s: %w: %d bytes, at most %d", w.Stream, ErrTooLarge, size, MaxAppendSize,
+		)
 	}
 	began := time.Now()
 	request := wire.NewBatchAppend(w.Stream, w.Expected, proposed)
@@ -155,8 +163,14 @@ func (s *Store) send(
 		Revision: w.Expected + Revision(len(proposed)),
 		Position: Position{Commit: at.GetCommitPosition(), Prepare: at.GetPreparePosition()},
 	}
-	if stored := Revision(min(success.GetCurrentRevision(), math.MaxInt64)); stored != appended.Revision { // only after a deletion
-		return Appended{}, fmt.Errorf("append to %s: %w: the last event is number %d and not %d", w.Stream, ErrCut, stored, appended.Revision)
+	// only after a deletion
+	if stored := Revision(
+		min(success.GetCurrentRevision(), math.MaxInt64),
+	); stored != appended.Revision {
+		return Appended{}, fmt.Errorf(
+			"append to %s: %w: the last event is number %d and not %d", w.Stream, ErrCut, stored,
+			appended.Revision,
+		)
 	}
 	if appended.Position.Commit == 0 { // a repeated append may be answered without its position
 		if appended.Position, err = s.positionOf(ctx, w.Stream, appended.Revision); err != nil {
@@ -166,9 +180,11 @@ func (s *Store) send(
 	return appended, nil
 }
 
-// AppendInOrder stores appends that are sent one after the other without waiting, and goes on with them after an outage. It
-// returns how many of them, from the first one on, are stored.
-func (s *Store) AppendInOrder(ctx context.Context, requests []*wire.BatchAppend) (stored int, err error) {
+// AppendInOrder stores appends that are sent one after the other without waiting, and goes on with
+// them after an outage. It returns how many of them, from the first one on, are stored.
+func (s *Store) AppendInOrder(
+	ctx context.Context, requests []*wire.BatchAppend,
+) (stored int, err error) {
 	_, err = node.Retry(ctx, s.cfg.Logger, func() (struct{}, error) {
 		more, err := s.appender.AppendInOrder(ctx, requests[stored:])
 		stored += more
@@ -192,7 +208,9 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("append to %s: %w", w.Stream, err)
 		}
-		proposed[i] = wire.ProposedMessage(EventID(w.Command, w.Stream, i), e.EventType(), body, metadata)
+		proposed[i] = wire.ProposedMessage(
+			EventID(w.Command, w.Stream, i), e.EventType(), body, metadata,
+		)
 	}
 	return proposed, nil
 }
@@ -205,13 +223,17 @@ func appendSize(proposed []*streams.BatchAppendReq_ProposedMessage) (bytes int) 
 	return bytes
 }
 
-func (s *Store) positionOf(ctx context.Context, stream string, revision Revision) (Position, error) {
+func (s *Store) positionOf(
+	ctx context.Context, stream string, revision Revision,
+) (Position, error) {
 	page, err := s.read(ctx, "read", wire.EventsOf(stream, revision, 1))
 	if err != nil {
 		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, err)
 	}
 	if len(page) == 0 {
-		return Position{}, fmt.Errorf("position of event %d of %s: %w", revision, stream, ErrNotFound)
+		return Position{}, fmt.Errorf(
+			"position of event %d of %s: %w", revision, stream, ErrNotFound,
+		)
 	}
 	return page[0].Position, nil
 }
@@ -229,7 +251,9 @@ func (s *Store) Head(ctx context.Context) (Position, error) {
 }
 
 // read reads one page, and tells Config.OnCall under a name.
-func (s *Store) read(ctx context.Context, name string, wanted *streams.ReadReq_Options) ([]Recorded, error) {
+func (s *Store) read(
+	ctx context.Context, name string, wanted *streams.ReadReq_Options,
+) ([]Recorded, error) {
 	began := time.Now()
 	page, err := s.reads.Read(ctx, wanted)
 	s.cfg.OnCall(name, time.Since(began), err)

@@ -70,7 +70,9 @@ func TestLoadPages(t *testing.T) {
 	for i := range many {
 		many[i] = "x"
 	}
-	if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), many...)); err != nil {
+	if _, err := store.Append(
+		ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), many...),
+	); err != nil {
 		t.Fatal(err)
 	}
 	loaded, err := store.Load(ctx, "tags-a")
@@ -87,7 +89,9 @@ func TestLoadPages(t *testing.T) {
 func TestWrongRevision(t *testing.T) {
 	t.Parallel()
 	store, ctx := eventstoretest.New(t), t.Context()
-	if _, err := store.Append(ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a")); err != nil {
+	if _, err := store.Append(
+		ctx, eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), "a"),
+	); err != nil {
 		t.Fatal(err)
 	}
 	for _, expected := range []eventstore.Revision{eventstore.NoStream, 1, 7} {
@@ -121,7 +125,12 @@ func TestRepeatedAppendIsOne(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
-	_, err := store.Append(t.Context(), eventstoretest.TagWrite("tags-a", eventstore.NoStream, uuid.New(), strings.Repeat("x", eventstore.MaxAppendSize)))
+	_, err := store.Append(
+		t.Context(),
+		eventstoretest.TagWrite(
+			"tags-a", eventstore.NoStream, uuid.New(), strings.Repeat("x", eventstore.MaxAppendSize),
+		),
+	)
 	if !errors.Is(err, eventstore.ErrTooLarge) {
 		t.Fatal(err)
 	}

@@ -15,7 +15,9 @@ const maxLinks = 64
 
 // appendTraced appends within a span, whose context goes along in the metadata of the events.
 func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
-	ctx, span := s.cfg.Tracer.Start(ctx, "append", trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
+	ctx, span := s.cfg.Tracer.Start(ctx, "append", trace.WithSpanKind(
+		trace.SpanKindClient,
+	), trace.WithAttributes(
 		attribute.String("linkledger.stream", w.Stream),
 		attribute.Int("linkledger.events", len(w.Events)),
 		attribute.String("linkledger.correlation_id", w.Metadata.CorrelationID),
@@ -32,14 +34,16 @@ func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
 	case err != nil:
 		span.SetStatus(codes.Error, err.Error())
 	default:
-		span.SetAttributes(attribute.Int64("linkledger.position", int64(appended.Position.Commit))) //nolint:gosec // positions are below the largest int64
+		//nolint:gosec // positions are below the largest int64
+		span.SetAttributes(attribute.Int64("linkledger.position", int64(appended.Position.Commit)))
 	}
 	return appended, err
 }
 
 // traceParent is the form of https://www.w3.org/TR/trace-context/.
 func traceParent(span trace.SpanContext) string {
-	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" + span.TraceFlags().String()
+	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" +
+		span.TraceFlags().String()
 }
 
 const (
@@ -47,7 +51,8 @@ const (
 	traceLength = 32 + 1 + 16 // ids of trace and span in hex
 )
 
-// TraceLinks returns links to the traces that events were appended in, each once, and not to more than some.
+// TraceLinks returns links to the traces that events were appended in, each once, and not to more
+// than some.
 func TraceLinks(recorded []Recorded) []trace.Link {
 	var links []trace.Link
 	seen := make(map[trace.SpanID]bool)
@@ -78,5 +83,9 @@ func traceOf(metadata []byte) trace.SpanContext {
 	if err != nil {
 		return trace.SpanContext{}
 	}
-	return trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span, TraceFlags: trace.FlagsSampled, Remote: true})
+	return trace.NewSpanContext(
+		trace.SpanContextConfig{
+			TraceID: id, SpanID: span, TraceFlags: trace.FlagsSampled, Remote: true,
+		},
+	)
 }

@@ -18,7 +18,9 @@ func TestTracedAppend(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	spans := tracetest.NewSpanRecorder()
-	for stream, sampler := range map[string]sdktrace.Sampler{"tags-traced": sdktrace.AlwaysSample(), "tags-not": sdktrace.NeverSample()} {
+	for stream, sampler := range map[string]sdktrace.Sampler{
+		"tags-traced": sdktrace.AlwaysSample(), "tags-not": sdktrace.NeverSample(),
+	} {
 		provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans), sdktrace.WithSampler(sampler))
 		store, err := eventstore.Open(eventstore.Config{URL: server.URL(), Tracer: provider.Tracer("test")})
 		if err != nil {
@@ -45,7 +47,8 @@ func TestTracedAppend(t *testing.T) {
 	}
 	span := spans.Ended()[0]
 	links := eventstore.TraceLinks(append(untraced, traced...))
-	if len(links) != 1 || links[0].SpanContext.SpanID() != span.SpanContext().SpanID() || links[0].SpanContext.TraceID() != span.SpanContext().TraceID() {
+	if len(links) != 1 || links[0].SpanContext.SpanID() != span.SpanContext().SpanID() ||
+		links[0].SpanContext.TraceID() != span.SpanContext().TraceID() {
 		t.Errorf("the events link to %v, were appended in %v", links, span.SpanContext())
 	}
 	if strings.Contains(string(untraced[0].Metadata), "traceparent") {

@@ -11,12 +11,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Kept is the tree that the projection keeps. It may have been altered like the log, so it is evidence and no proof.
+// Kept is the tree that the projection keeps. It may have been altered like the log, so it is
+// evidence and no proof.
 type Kept struct {
 	Size int64               // leaves
 	UpTo eventstore.Position // it has all events up to here
-	// Leaves returns the hashes of leaves, one after the other, from the one with that index on: some of them, none where
-	// they are missing.
+	// Leaves returns the hashes of leaves, one after the other, from the one with that index on:
+	// some of them, none where they are missing.
 	Leaves func(ctx context.Context, from int64) ([]byte, error)
 }
 
@@ -42,12 +43,14 @@ const (
 
 // Alteration is where the log is not what it was.
 type Alteration struct {
-	Of    Suspect
-	First Place // the first event that does not fit, or where it can't be told the first of those that one is among
+	Of Suspect
+	// the first event that does not fit, or where it can't be told the first of those that one is
+	// among
+	First Place
 	Last  Place // the last of these
 	Head  *Head // that does not fit; nil: none
-	// DeniedBy is a head of as many events or more that fits: the log was altered before that one was signed, or one of the two
-	// is of another log. Nil: none.
+	// DeniedBy is a head of as many events or more that fits: the log was altered before that one
+	// was signed, or one of the two is of another log. Nil: none.
 	DeniedBy *Head
 }
 
@@ -59,9 +62,9 @@ type Findings struct {
 	Alteration *Alteration         // nil: none
 }
 
-// Audit holds the log against signed heads and the kept tree, event by event. It believes heads alone. Where the kept tree
-// gives one that the log does not, its leaves tell the very event; where it was altered together with the log, the event
-// is known to lie between two heads.
+// Audit holds the log against signed heads and the kept tree, event by event. It believes heads
+// alone. Where the kept tree gives one that the log does not, its leaves tell the very event; where
+// it was altered together with the log, the event is known to lie between two heads.
 type Audit struct {
 	kept   Kept
 	hasher Hasher
@@ -87,7 +90,9 @@ type course struct {
 
 // NewAudit begins an audit. Heads may come in any order.
 func NewAudit(kept Kept, heads []Head) *Audit {
-	heads = slices.SortedStableFunc(slices.Values(heads), func(a, b Head) int { return cmp.Compare(a.N, b.N) })
+	heads = slices.SortedStableFunc(
+		slices.Values(heads), func(a, b Head) int { return cmp.Compare(a.N, b.N) },
+	)
 	a := &Audit{kept: kept, behind: make(map[int64]Place), ends: make(map[int64]Place)}
 	a.log = course{heads: heads, fits: make([]bool, len(heads))}
 	a.log.meet()
@@ -122,7 +127,10 @@ func (a *Audit) Take(ctx context.Context, batch []eventstore.Recorded) error {
 		if err != nil {
 			return err
 		}
-		a.last = Place{Index: index, Position: r.Position, Stream: r.Stream, Revision: r.Revision, Type: r.Type}
+		a.last = Place{
+			Index: index, Position: r.Position, Stream: r.Stream, Revision: r.Revision,
+			Type: r.Type,
+		}
 		if index == 0 || a.log.next > 0 && a.log.heads[a.log.next-1].N == index {
 			a.behind[index] = a.last
 		}
@@ -156,7 +164,10 @@ func (a *Audit) Conclude(ctx context.Context) (Findings, error) {
 		}
 		a.other.add(kept)
 	}
-	found := Findings{Tree: tlog.Tree{N: a.log.leaves, Hash: a.log.Root()}, Last: a.last.Position, Alteration: a.alteration()}
+	found := Findings{
+		Tree: tlog.Tree{N: a.log.leaves, Hash: a.log.Root()}, Last: a.last.Position,
+		Alteration: a.alteration(),
+	}
 	for i, head := range a.log.heads {
 		if a.log.fits[i] {
 			found.Fitting = append(found.Fitting, head)

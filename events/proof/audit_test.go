@@ -23,7 +23,8 @@ func newLog(n int) []eventstore.Recorded {
 	for i := range log {
 		at := uint64(100 * (i + 1))
 		log[i] = eventstore.Recorded{
-			ID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i)), Stream: fmt.Sprintf("url-%d", i%3), Revision: eventstore.Revision(i / 3),
+			ID: uuid.NewSHA1(uuid.Nil, fmt.Append(nil, i)), Stream: fmt.Sprintf("url-%d", i%3),
+			Revision: eventstore.Revision(i / 3),
 			Position: eventstore.Position{Commit: at, Prepare: at}, Type: fmt.Sprintf("url.%d.v1", i%2), Time: noon,
 			Data: fmt.Appendf(nil, `{"n":%d}`, i), Metadata: fmt.Appendf(nil, `{"m":%d}`, i),
 		}
@@ -83,7 +84,8 @@ func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, kept Kept,
 	return found
 }
 
-// tampering alters a log at an event, and returns the index of the first event that is not as it was.
+// tampering alters a log at an event, and returns the index of the first event that is not as it
+// was.
 type tampering func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int)
 
 func changing(change func(*eventstore.Recorded)) tampering {
@@ -94,7 +96,9 @@ func changing(change func(*eventstore.Recorded)) tampering {
 }
 
 var tamperings = map[string]tampering{
-	"other data":        changing(func(r *eventstore.Recorded) { r.Data = bytes.Replace(r.Data, []byte("n"), []byte("x"), 1) }),
+	"other data": changing(
+		func(r *eventstore.Recorded) { r.Data = bytes.Replace(r.Data, []byte("n"), []byte("x"), 1) },
+	),
 	"no data":           changing(func(r *eventstore.Recorded) { r.Data = nil }),
 	"other metadata":    changing(func(r *eventstore.Recorded) { r.Metadata = []byte(`{}`) }),
 	"metadata for data": changing(func(r *eventstore.Recorded) { r.Data, r.Metadata = r.Metadata, r.Data }),
@@ -125,8 +129,8 @@ func insert(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
 	return slices.Insert(log, at, extra), at
 }
 
-// Whatever is altered, wherever, is found: by the tree alone, by it and a head, and by a head alone where the tree was
-// altered too.
+// Whatever is altered, wherever, is found: by the tree alone, by it and a head, and by a head alone
+// where the tree was altered too.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	for name, tamper := range tamperings {
@@ -154,7 +158,8 @@ func TestAudit(t *testing.T) {
 func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, before, after []Head) {
 	end := first == len(altered)
 	a := audited(t, altered, keptOf(log), before).Alteration
-	if a == nil || a.Of != Either || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last || a.Head != nil {
+	if a == nil || a.Of != Either || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last ||
+		a.Head != nil {
 		t.Fatalf("beside the tree: %+v, want %d", a, first)
 	}
 	if after == nil {
@@ -162,7 +167,8 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	}
 	found := audited(t, altered, keptOf(log), append(after, before...))
 	a = found.Alteration
-	if a == nil || a.Of != Log || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last || a.Head.N != after[0].N {
+	if a == nil || a.Of != Log || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last ||
+		a.Head.N != after[0].N {
 		t.Fatalf("beside tree and head: %+v, want %d", a, first)
 	}
 	if len(found.Fitting) != len(before) {
@@ -174,7 +180,8 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	}
 }
 
-// holdAgainstHead audits where the tree was built anew over the altered log. The event lies between two heads.
+// holdAgainstHead audits where the tree was built anew over the altered log. The event lies between
+// two heads.
 func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, before, after []Head) {
 	a := audited(t, altered, keptOf(altered), append(after, before...)).Alteration
 	sound := int64(0)
@@ -202,8 +209,8 @@ func TestAuditOfASoundLog(t *testing.T) {
 	})
 }
 
-// Two heads that deny each other do not tell which of them is of the log as it was: one may be of another log, or signed again
-// when the log had been altered.
+// Two heads that deny each other do not tell which of them is of the log as it was: one may be of
+// another log, or signed again when the log had been altered.
 func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)
@@ -211,7 +218,8 @@ func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	heads := append(headsOf(log, 15, 30), headsOf(other, 20)...)
 	found := audited(t, log, keptOf(log), heads)
 	a := found.Alteration
-	if a == nil || a.Of != Log || a.Head.N != 20 || a.DeniedBy == nil || a.DeniedBy.N != 30 || a.First.Index != 15 || a.Last.Index != 19 ||
+	if a == nil || a.Of != Log || a.Head.N != 20 || a.DeniedBy == nil || a.DeniedBy.N != 30 || a.First.Index != 15 ||
+		a.Last.Index != 19 ||
 		len(found.Fitting) != 2 {
 		t.Errorf("found %+v", a)
 	}

@@ -31,7 +31,8 @@ func fillLog(b *testing.B, store *eventstore.Store, n int) (head eventstore.Posi
 			edits[j] = events.URLSettingsChanged{Note: &note, At: noon}
 		}
 		at, err := store.Append(b.Context(), eventstore.Write{
-			Stream: fmt.Sprint(events.StreamURL, i), Expected: eventstore.NoStream, Command: uuid.New(), Metadata: by, Events: edits,
+			Stream: fmt.Sprint(events.StreamURL, i), Expected: eventstore.NoStream, Command: uuid.New(), Metadata: by,
+			Events: edits,
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -41,8 +42,9 @@ func fillLog(b *testing.B, store *eventstore.Store, n int) (head eventstore.Posi
 	return head
 }
 
-// BenchmarkAudit holds a log against its tree and a head, and takes turns with the bare reading of the same events and with
-// a bare subscription to them. The memory is what is used beyond that of the event store before, whose reading is in it.
+// BenchmarkAudit holds a log against its tree and a head, and takes turns with the bare reading of
+// the same events and with a bare subscription to them. The memory is what is used beyond that of
+// the event store before, whose reading is in it.
 func BenchmarkAudit(b *testing.B) {
 	store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
 	end, n := fillLog(b, store, *auditEvents), *auditEvents
@@ -64,7 +66,10 @@ func BenchmarkAudit(b *testing.B) {
 		}
 		return nil
 	})
-	kept := Kept{Size: tree.Size(), UpTo: end, Leaves: func(_ context.Context, from int64) ([]byte, error) { return leaves[from*32:], nil }}
+	kept := Kept{
+		Size: tree.Size(), UpTo: end,
+		Leaves: func(_ context.Context, from int64) ([]byte, error) { return leaves[from*32:], nil },
+	}
 	head := Head{}
 	head.N, head.Hash = tree.Size(), tree.Root()
 	debug.FreeOSMemory()
@@ -124,7 +129,10 @@ func memoryInUse() uint64 {
 func BenchmarkLeaf(b *testing.B) {
 	id := uuid.NewString()
 	r := newLog(1)[0]
-	r.Metadata = fmt.Appendf(nil, `{"$correlationId":%q,"$causationId":%q,"account":%q,"key":"5f0c1a2b","request":%q,"batch":%q}`, id, id, id, id, id)
+	r.Metadata = fmt.Appendf(
+		nil, `{"$correlationId":%q,"$causationId":%q,"account":%q,"key":"5f0c1a2b","request":%q,"batch":%q}`, id, id,
+		id, id, id,
+	)
 	r.Data = fmt.Appendf(nil, `{"note":"a note that somebody has written","at":%q}`, noon)
 	var h Hasher
 	for b.Loop() {

@@ -13,7 +13,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// maxLine bounds what is read as one line of a file of proofs; the largest event in base64 is well below.
+// maxLine bounds what is read as one line of a file of proofs; the largest event in base64 is well
+// below.
 const maxLine = 64 << 20
 
 // ErrUnproven means that a file does not prove what it says; the error says where and why.
@@ -43,8 +44,8 @@ type eventLine struct {
 	Event json.RawMessage  `json:"event"` // the leaf, byte for byte
 }
 
-// NewWriter begins a file with its head. The hashes of the tree may come from anywhere: each proof is checked against the
-// head before it is written.
+// NewWriter begins a file with its head. The hashes of the tree may come from anywhere: each proof
+// is checked against the head before it is written.
 func NewWriter(out io.Writer, head Head, tree tlog.HashReader) (*Writer, error) {
 	w := &Writer{out: bufio.NewWriter(out), head: head, tree: tree}
 	return w, w.write(headLine{head.Signed})
@@ -62,11 +63,13 @@ func (w *Writer) write(line any) error {
 // Close writes what is still to be written.
 func (w *Writer) Close() error { return w.out.Flush() }
 
-// Since proves that the head's tree goes on from the tree of an older head: nothing up to there was altered in between.
-// It fails with ErrUnproven where it does not.
+// Since proves that the head's tree goes on from the tree of an older head: nothing up to there was
+// altered in between. It fails with ErrUnproven where it does not.
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
-		return fmt.Errorf("%w: the head of %d events is newer than that of %d", ErrUnproven, older.N, w.head.N)
+		return fmt.Errorf(
+			"%w: the head of %d events is newer than that of %d", ErrUnproven, older.N, w.head.N,
+		)
 	}
 	line := sinceLine{Since: older.Signed, Proof: tlog.TreeProof{}}
 	if older.N > 0 { // every tree goes on from the empty one
@@ -89,12 +92,16 @@ func (l sinceLine) check(head, older Head) error {
 		return nil
 	}
 	if err := tlog.CheckTree(l.Proof, head.N, head.Hash, older.N, older.Hash); err != nil {
-		return fmt.Errorf("%w: the tree of %d events does not go on from that of %d: %w", ErrUnproven, head.N, older.N, err)
+		return fmt.Errorf(
+			"%w: the tree of %d events does not go on from that of %d: %w", ErrUnproven, head.N,
+			older.N, err,
+		)
 	}
 	return nil
 }
 
-// Event proves that the tree has an event as the leaf with that index, from 0. It fails with ErrUnproven where it has not.
+// Event proves that the tree has an event as the leaf with that index, from 0. It fails with
+// ErrUnproven where it has not.
 func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	w.line = AppendLine(w.line[:0], r)
 	found, err := tlog.ProveRecord(w.head.N, index, w.tree)
@@ -112,7 +119,8 @@ func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	return err
 }
 
-// append writes the line without its end. The event stays byte for byte what is hashed, which json.Marshal does not promise.
+// append writes the line without its end. The event stays byte for byte what is hashed, which
+// json.Marshal does not promise.
 func (l eventLine) append(line []byte) ([]byte, error) {
 	proof, err := json.Marshal(l.Proof)
 	return fmt.Appendf(line, `{"index":%d,"proof":%s,"event":%s}`, l.Index, proof, l.Event), err
@@ -132,11 +140,14 @@ type Event struct {
 	Index int64 // in the log, from 0
 }
 
-// Check reads a file of proofs and verifies all of it with the public key. It accepts exactly what a Writer writes: other
-// readers of the file cannot see anything that was not verified. Errors: ErrUnsigned, ErrUnproven, and those of the reader.
+// Check reads a file of proofs and verifies all of it with the public key. It accepts exactly what
+// a Writer writes: other readers of the file cannot see anything that was not verified. Errors:
+// ErrUnsigned, ErrUnproven, and those of the reader.
 func Check(file io.Reader, public string) (Proven, error) {
 	var proven Proven
-	read, err := lines(file, func(number int, line []byte) error { return proven.line(number, line, public) })
+	read, err := lines(
+		file, func(number int, line []byte) error { return proven.line(number, line, public) },
+	)
 	if err != nil {
 		return Proven{}, err
 	}
@@ -188,7 +199,9 @@ func onlyHead(text, public string) (Head, error) {
 		return Head{}, err
 	}
 	if len(heads) != 1 || heads[0].Signed != text {
-		return Head{}, fmt.Errorf("%w: the head has more than the signature of the key: %w", ErrUnproven, errSpelling)
+		return Head{}, fmt.Errorf(
+			"%w: the head has more than the signature of the key: %w", ErrUnproven, errSpelling,
+		)
 	}
 	return heads[0], nil
 }
@@ -205,11 +218,16 @@ func (p *Proven) event(line []byte) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnproven, err)
 	}
-	if err := tlog.CheckRecord(read.Proof, p.Head.N, p.Head.Hash, read.Index, tlog.RecordHash(read.Event)); err != nil {
+	if err := tlog.CheckRecord(
+		read.Proof, p.Head.N, p.Head.Hash, read.Index, tlog.RecordHash(read.Event),
+	); err != nil {
 		return fmt.Errorf("%w: the event is not in the tree: %w", ErrUnproven, err)
 	}
 	if n := len(p.Events); n > 0 && p.Events[n-1].Index >= read.Index {
-		return fmt.Errorf("%w: event %d does not come after event %d", ErrUnproven, read.Index, p.Events[n-1].Index)
+		return fmt.Errorf(
+			"%w: event %d does not come after event %d", ErrUnproven, read.Index,
+			p.Events[n-1].Index,
+		)
 	}
 	recorded, err := ParseLine(read.Event)
 	if err != nil {

@@ -78,7 +78,8 @@ func TestHeads(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"another log": string(misnamed), "nothing": " \n", "no note": "x", "another size": strings.Replace(first.Signed, "\n4\n", "\n5\n", 1),
+		"another log": string(misnamed), "nothing": " \n", "no note": "x",
+		"another size": strings.Replace(first.Signed, "\n4\n", "\n5\n", 1),
 		"no signature": strings.Split(first.Signed, "— ")[0], "another name": signed(t, log, foreign).Signed,
 		"one of two": first.Signed + strings.Replace(second.Signed, "\n9\n", "\n8\n", 1),
 	} {
@@ -127,7 +128,8 @@ func TestProofs(t *testing.T) {
 			t.Fatalf("proven %+v, %v", proven, err)
 		}
 		for i, e := range proven.Events {
-			if e.Index != int64(i) || e.Position.Commit != log[i].Position.Commit || e.Stream != log[i].Stream || !e.Time.Equal(log[i].Time) {
+			if e.Index != int64(i) || e.Position.Commit != log[i].Position.Commit || e.Stream != log[i].Stream ||
+				!e.Time.Equal(log[i].Time) {
 				t.Fatalf("event %d is %+v", i, e)
 			}
 		}

@@ -31,11 +31,13 @@ func proofFile(t *testing.T) (file, private, public string) {
 	return written.String(), private, public
 }
 
-// TestForgedSpelling forges files so that some reader of JSON sees another thing than what is proven, or sees it otherwise.
+// TestForgedSpelling forges files so that some reader of JSON sees another thing than what is
+// proven, or sees it otherwise.
 func TestForgedSpelling(t *testing.T) {
 	t.Parallel()
 	file, private, public := proofFile(t)
-	if proven, err := Check(strings.NewReader(file), public); err != nil || len(proven.Events) != 2 || len(proven.Since) != 3 {
+	if proven, err := Check(strings.NewReader(file), public); err != nil || len(proven.Events) != 2 ||
+		len(proven.Since) != 3 {
 		t.Fatalf("not forged: %+v, %v", proven, err)
 	}
 	lines := strings.SplitAfter(strings.TrimSuffix(file, "\n"), "\n")
@@ -158,8 +160,8 @@ func respelled(t *testing.T, line string) string {
 	})
 }
 
-// TestAnyByteCounts changes, removes and adds bytes of a file anywhere: it proves nothing then, or the same as one that is
-// a beginning of it.
+// TestAnyByteCounts changes, removes and adds bytes of a file anywhere: it proves nothing then, or
+// the same as one that is a beginning of it.
 func TestAnyByteCounts(t *testing.T) {
 	t.Parallel()
 	whole, _, public := proofFile(t)
@@ -170,7 +172,8 @@ func TestAnyByteCounts(t *testing.T) {
 	}
 	for at := range file {
 		for _, forged := range []string{
-			file[:at] + string(file[at]^1) + file[at+1:], file[:at] + string(file[at]^0x20) + file[at+1:], file[:at] + file[at+1:],
+			file[:at] + string(file[at]^1) + file[at+1:], file[:at] + string(file[at]^0x20) + file[at+1:],
+			file[:at] + file[at+1:],
 			file[:at] + " " + file[at:],
 		} {
 			if proven, err := Check(strings.NewReader(forged), public); err == nil {

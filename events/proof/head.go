@@ -25,8 +25,8 @@ type Head struct {
 	Signed string // the note, with the signature of the key alone
 }
 
-// NewKey makes a pair of keys. Names have neither spaces nor plus signs; that of an installation's host is a good one. Heads
-// carry it.
+// NewKey makes a pair of keys. Names have neither spaces nor plus signs; that of an installation's
+// host is a good one. Heads carry it.
 func NewKey(name string) (private, public string, err error) {
 	if name == "" || strings.ContainsAny(name, "+\r\n\t ") {
 		return "", "", fmt.Errorf("%q is no name of a key: leave out spaces and plus signs", name)
@@ -51,8 +51,9 @@ func headText(origin string, tree tlog.Tree) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", origin, tree.N, tree.Hash)
 }
 
-// Heads reads the heads of a text, one after the other, as they were appended to a file. Each must be signed with the key;
-// lines that other formats of heads add, and signatures of others, are passed over. Errors: ErrUnsigned and ErrNoKey.
+// Heads reads the heads of a text, one after the other, as they were appended to a file. Each must
+// be signed with the key; lines that other formats of heads add, and signatures of others, are
+// passed over. Errors: ErrUnsigned and ErrNoKey.
 func Heads(text []byte, public string) ([]Head, error) {
 	verifier, err := note.NewVerifier(public)
 	if err != nil {
@@ -79,7 +80,8 @@ func Heads(text []byte, public string) ([]Head, error) {
 // signature begins each line that ends a note.
 var signature = []byte("— ")
 
-// cutNote returns the first note, which ends with its last signature, and what follows; nil where there is nothing.
+// cutNote returns the first note, which ends with its last signature, and what follows; nil where
+// there is nothing.
 func cutNote(text []byte) (first, rest []byte) {
 	text = bytes.TrimLeft(text, "\r\n")
 	if len(text) == 0 {

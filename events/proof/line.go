@@ -68,11 +68,13 @@ func appendStored(line []byte, name string, stored []byte) []byte {
 // Verbatim tells whether stored bytes can lie in a line as they are, and be read from it exactly.
 func Verbatim(stored []byte) bool {
 	return isPlain(stored) ||
-		!bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && !isTooDeep(stored) && len(bytes.TrimSpace(stored)) == len(stored)
+		!bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && !isTooDeep(stored) && len(
+			bytes.TrimSpace(stored),
+		) == len(stored)
 }
 
-// mostNested is how many objects and arrays may lie in each other where a line is to be read: encoding/json reads 10,000,
-// the line is one, and the line of a proof around it is another.
+// mostNested is how many objects and arrays may lie in each other where a line is to be read:
+// encoding/json reads 10,000, the line is one, and the line of a proof around it is another.
 const mostNested = 10_000 - 2
 
 // isTooDeep tells of JSON whether more objects and arrays lie in each other than mostNested.
@@ -97,8 +99,9 @@ func isTooDeep(stored []byte) bool {
 	return depth > mostNested
 }
 
-// isPlain tells of most events that they are verbatim in a fraction of the time: an object of texts without escapes, whole
-// numbers, truths, and of such objects and arrays, without spaces between them.
+// isPlain tells of most events that they are verbatim in a fraction of the time: an object of texts
+// without escapes, whole numbers, truths, and of such objects and arrays, without spaces between
+// them.
 func isPlain(stored []byte) bool {
 	if len(stored) == 0 || stored[0] != '{' || !isUnescaped(stored) {
 		return false
@@ -152,7 +155,8 @@ func behindValue(line []byte, depth int) (rest []byte, ok bool) {
 	return line[digits:], digits == 1 || digits > 1 && line[0] != '0'
 }
 
-// behindMembers returns what follows the members of an object, which are named, or of an array. There is one at least.
+// behindMembers returns what follows the members of an object, which are named, or of an array.
+// There is one at least.
 func behindMembers(line []byte, named bool, end byte, depth int) (rest []byte, ok bool) {
 	for depth >= 0 {
 		if named {
@@ -161,7 +165,8 @@ func behindMembers(line []byte, named bool, end byte, depth int) (rest []byte, o
 			}
 			line = line[1:]
 		}
-		if line, ok = behindValue(line, depth); !ok || len(line) == 0 || line[0] != ',' && line[0] != end {
+		if line, ok = behindValue(line, depth); !ok || len(line) == 0 ||
+			line[0] != ',' && line[0] != end {
 			return nil, false
 		}
 		if line[0] == end {
@@ -186,7 +191,8 @@ func behindText(line []byte) (rest []byte, ok bool) {
 // Hasher hashes events. It keeps the room for a line from one event to the next.
 type Hasher struct{ line []byte }
 
-// Leaf returns the hash of an event's leaf: the tlog.RecordHash of its line, without the room that this takes.
+// Leaf returns the hash of an event's leaf: the tlog.RecordHash of its line, without the room that
+// this takes.
 func (h *Hasher) Leaf(r eventstore.Recorded) tlog.Hash {
 	h.line = AppendLine(append(h.line[:0], 0), r) // RFC 6962 has a zero before a leaf
 	return sha256.Sum256(h.line)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDeepEvents reads lines of events whose objects and arrays lie in each other as deep as JSON may be, and deeper. Both the
-// line and the line of a proof around it can be read.
+// TestDeepEvents reads lines of events whose objects and arrays lie in each other as deep as JSON
+// may be, and deeper. Both the line and the line of a proof around it can be read.
 func TestDeepEvents(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{1, mostNested - 1, mostNested, mostNested + 1, mostNested + 2, mostNested + 3} {
@@ -32,11 +32,12 @@ func TestDeepEvents(t *testing.T) {
 	}
 }
 
-// FuzzIsPlain holds the quick answer against encoding/json, whose answers are in every tree: it may leave JSON out, and must
-// let nothing else in.
+// FuzzIsPlain holds the quick answer against encoding/json, whose answers are in every tree: it may
+// leave JSON out, and must let nothing else in.
 func FuzzIsPlain(f *testing.F) {
 	for _, plain := range []string{
-		`{"a":"b"}`, `{"":"ü","n":0,"m":10,"t":true,"f":false}`, `{"note":"a note","at":"2026-11-21T10:20:30.123456Z"}`, "{\"a\":\"\xff\"}",
+		`{"a":"b"}`, `{"":"ü","n":0,"m":10,"t":true,"f":false}`, `{"note":"a note","at":"2026-11-21T10:20:30.123456Z"}`,
+		"{\"a\":\"\xff\"}",
 		`{"a":{"b":"c"},"d":["e",1,true,{"f":[2]}]}`,
 	} {
 		if !isPlain([]byte(plain)) {
@@ -46,7 +47,8 @@ func FuzzIsPlain(f *testing.F) {
 	}
 	for _, other := range []string{
 		`{}`, `{"a":"\""}`, `{"a":01}`, `{"a":1.5}`, `{"a":-1}`, `{"a":null}`, `{"a":[]}`, `{"a":{}}`,
-		`{"a":["b",]}`, `{"a":["b"}`, `{"a":{"b"}}`, `{"a":["b":1]}`, `{"a":[[[["b"]]]]}`, `{"a":tru}`, `["a"]`, `{"a":"b",}`, `{"a":"b"} `, `{"a":"b"`, "{\"a\":\"\n\"}", `{"a":truefalse}`,
+		`{"a":["b",]}`, `{"a":["b"}`, `{"a":{"b"}}`, `{"a":["b":1]}`, `{"a":[[[["b"]]]]}`, `{"a":tru}`, `["a"]`,
+		`{"a":"b",}`, `{"a":"b"} `, `{"a":"b"`, "{\"a\":\"\n\"}", `{"a":truefalse}`,
 	} {
 		if isPlain([]byte(other)) {
 			f.Errorf("%s is plain", other)
@@ -54,7 +56,8 @@ func FuzzIsPlain(f *testing.F) {
 		f.Add([]byte(other))
 	}
 	f.Fuzz(func(t *testing.T, stored []byte) {
-		if isPlain(stored) && (!json.Valid(stored) || bytes.ContainsAny(stored, "\r\n") || len(bytes.TrimSpace(stored)) != len(stored)) {
+		if isPlain(stored) && (!json.Valid(stored) || bytes.ContainsAny(stored, "\r\n") ||
+			len(bytes.TrimSpace(stored)) != len(stored)) {
 			t.Errorf("%q is plain", stored)
 		}
 	})

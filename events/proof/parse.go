@@ -16,11 +16,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// errSpelling means that a line says something and is not written as Linkledger writes it: with other keys, keys twice, in another
-// order or case, with spaces, or with numbers or texts in another form. Other readers might read something else from it.
+// errSpelling means that a line says something and is not written as Linkledger writes it: with
+// other keys, keys twice, in another order or case, with spaces, or with numbers or texts in
+// another form. Other readers might read something else from it.
 var errSpelling = errors.New("it is not spelled as Linkledger writes it")
 
-// ParseLine reads a line of AppendLine. It accepts exactly what AppendLine writes. The stored bytes lie in the line.
+// ParseLine reads a line of AppendLine. It accepts exactly what AppendLine writes. The stored bytes
+// lie in the line.
 func ParseLine(line []byte) (eventstore.Recorded, error) {
 	var read struct {
 		Position       eventstore.Position `json:"position"`
@@ -38,7 +40,8 @@ func ParseLine(line []byte) (eventstore.Recorded, error) {
 		return eventstore.Recorded{}, err
 	}
 	r := eventstore.Recorded{
-		Position: read.Position, Stream: read.Stream, Revision: read.Revision, ID: read.ID, Type: read.Type, Time: read.Time,
+		Position: read.Position, Stream: read.Stream, Revision: read.Revision, ID: read.ID,
+		Type: read.Type, Time: read.Time,
 	}
 	var err error
 	if r.Metadata, err = storedBytes(read.Metadata, read.MetadataBase64); err != nil {

@@ -7,8 +7,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// revisions remember the last revision of each stream in 12 bytes, by a hash of its name. The seed keeps anybody from choosing
-// two names with the same hash; that two streams of ten million have one by chance is less likely than one in 100,000.
+// revisions remember the last revision of each stream in 12 bytes, by a hash of its name. The seed
+// keeps anybody from choosing two names with the same hash; that two streams of ten million have
+// one by chance is less likely than one in 100,000.
 type revisions struct {
 	seed   maphash.Seed
 	shards [64]shard // each grows by itself, so that little is copied at a time
@@ -23,8 +24,11 @@ type shard struct {
 
 func newRevisions() *revisions { return &revisions{seed: maphash.MakeSeed()} }
 
-// set makes a revision the last one of a stream. It returns the one behind the last one so far, 0 for a stream that was never met.
-func (r *revisions) set(stream string, revision eventstore.Revision) (expected eventstore.Revision) {
+// set makes a revision the last one of a stream. It returns the one behind the last one so far, 0
+// for a stream that was never met.
+func (r *revisions) set(
+	stream string, revision eventstore.Revision,
+) (expected eventstore.Revision) {
 	key := maphash.String(r.seed, stream)
 	s := &r.shards[key>>58]
 	if 4*s.count >= 3*len(s.keys) {

@@ -30,7 +30,8 @@ type CutKind string
 
 // The kinds of Cut.
 const (
-	// Missing is an event that does not have the next revision of its stream: others are missing before it.
+	// Missing is an event that does not have the next revision of its stream: others are missing
+	// before it.
 	Missing CutKind = "missing"
 	// Hidden is metadata of a stream by which the event store hides events from its readers.
 	Hidden CutKind = "hidden"
@@ -40,21 +41,24 @@ const (
 	Foreign CutKind = "foreign"
 )
 
-// Streams checks that the events of each stream of Linkledger are in the log from the first one on and without gaps, and finds
-// what hides them from readers of the stream. It takes 16 to 32 bytes of memory for each stream.
+// Streams checks that the events of each stream of Linkledger are in the log from the first one on
+// and without gaps, and finds what hides them from readers of the stream. It takes 16 to 32 bytes
+// of memory for each stream.
 type Streams struct {
 	last *revisions
 
-	hidden  map[string]Cut // by what metadata says now, by stream
-	cuts    []Cut          // the others
-	more    int64
-	notices map[string]eventstore.Position // streams that set the rights of readers in general, and their last event
+	hidden map[string]Cut // by what metadata says now, by stream
+	cuts   []Cut          // the others
+	more   int64
+	// streams that set the rights of readers in general, and their last event
+	notices map[string]eventstore.Position
 }
 
 // NewStreams begins a check.
 func NewStreams() *Streams {
 	return &Streams{
-		last: newRevisions(), hidden: make(map[string]Cut), notices: make(map[string]eventstore.Position),
+		last: newRevisions(), hidden: make(map[string]Cut),
+		notices: make(map[string]eventstore.Position),
 	}
 }
 
@@ -83,7 +87,10 @@ func (s *Streams) metadata(of string, r eventstore.Recorded) {
 		s.more++
 		return
 	}
-	s.hidden[of] = Cut{Kind: Hidden, Stream: of, Position: r.Position, Revision: r.Revision, Details: strings.Join(by, ", ")}
+	s.hidden[of] = Cut{
+		Kind: Hidden, Stream: of, Position: r.Position, Revision: r.Revision,
+		Details: strings.Join(by, ", "),
+	}
 }
 
 func (s *Streams) event(r eventstore.Recorded) {
@@ -92,7 +99,10 @@ func (s *Streams) event(r eventstore.Recorded) {
 		return
 	}
 	if expected := s.last.set(r.Stream, r.Revision); expected != r.Revision {
-		s.found(Missing, r, fmt.Sprintf("event %d comes where event %d should be", r.Revision, expected))
+		s.found(
+			Missing, r,
+			fmt.Sprintf("event %d comes where event %d should be", r.Revision, expected),
+		)
 	}
 	if r.IsSystem() {
 		s.found(Foreign, r, fmt.Sprintf("an event of type %q", r.Type))
@@ -104,7 +114,13 @@ func (s *Streams) found(kind CutKind, r eventstore.Recorded, details string) {
 		s.more++
 		return
 	}
-	s.cuts = append(s.cuts, Cut{Kind: kind, Stream: r.Stream, Position: r.Position, Revision: r.Revision, Details: details})
+	s.cuts = append(
+		s.cuts,
+		Cut{
+			Kind: kind, Stream: r.Stream, Position: r.Position, Revision: r.Revision,
+			Details: details,
+		},
+	)
 }
 
 // Last returns the revision of the last event that the log has of a stream; NoStream: it has none.
@@ -114,11 +130,13 @@ func (s *Streams) Last(stream string) eventstore.Revision { return s.last.last(s
 func (s *Streams) Cuts() (cuts []Cut, more int64) {
 	cuts = slices.Concat(s.cuts, slices.Collect(maps.Values(s.hidden)))
 	slices.SortFunc(cuts, func(a, b Cut) int {
-		return cmp.Or(cmp.Compare(a.Position.Commit, b.Position.Commit), cmp.Compare(a.Kind, b.Kind))
+		return cmp.Or(
+			cmp.Compare(a.Position.Commit, b.Position.Commit), cmp.Compare(a.Kind, b.Kind),
+		)
 	})
 	return cuts, s.more
 }
 
-// Notices are the streams that set the rights of readers in general. They are no damage, and a reader that they keep from a stream
-// is refused; yet an auditor may want to know.
+// Notices are the streams that set the rights of readers in general. They are no damage, and a
+// reader that they keep from a stream is refused; yet an auditor may want to know.
 func (s *Streams) Notices() []string { return slices.Sorted(maps.Keys(s.notices)) }

@@ -18,7 +18,8 @@ func logged(position uint64, stream string, revision eventstore.Revision, eventT
 	}
 }
 
-// TestStreams finds gaps, also such as scavenging leaves, metadata as it is in the end, tombstones and events of the event store.
+// TestStreams finds gaps, also such as scavenging leaves, metadata as it is in the end, tombstones
+// and events of the event store.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	const event = "url.created.v1"

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It holds the roots of the complete subtrees alone, one
-// for each bit of the number of leaves. The zero Tree is empty.
+// Tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It holds the roots of the
+// complete subtrees alone, one for each bit of the number of leaves. The zero Tree is empty.
 type Tree struct {
 	leaves int64
 	peaks  []tlog.Hash // the largest subtree first

@@ -40,11 +40,13 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The leaf of an event never changes: auditors compute it from an export, and heads that were signed rest on it.
+// The leaf of an event never changes: auditors compute it from an export, and heads that were
+// signed rest on it.
 func TestLeaf(t *testing.T) {
 	t.Parallel()
 	r := eventstore.Recorded{
-		Position: eventstore.Position{Commit: 1522, Prepare: 1521}, Stream: "hash-pg", Revision: 7, ID: uuid.UUID{0: 0x7c, 15: 0x01},
+		Position: eventstore.Position{Commit: 1522, Prepare: 1521}, Stream: "hash-pg", Revision: 7,
+		ID:   uuid.UUID{0: 0x7c, 15: 0x01},
 		Type: "hash.claimed.v1", Time: time.Date(2026, 11, 21, 11, 20, 30, 123456700, time.FixedZone("", 3600)),
 		Metadata: []byte("{\n}"), Data: []byte(`{"hash": "pg<ü>"}`),
 	}

@@ -41,7 +41,8 @@ const (
 	CodeInvalidWebhook     Code = 1314
 )
 
-// answers are the messages of the contract, and the status that goes with a code when it stands for the whole request.
+// answers are the messages of the contract, and the status that goes with a code when it stands for
+// the whole request.
 var answers = map[Code]struct {
 	message string
 	status  int

@@ -47,19 +47,22 @@ func (u unavailableError) Unwrap() error { return u.err }
 
 // Unavailable marks what queries fail with, except that something is not there.
 func Unavailable(err error) error {
-	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil || errors.Is(err, queries.ErrNotFound) {
+	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil ||
+		errors.Is(err, queries.ErrNotFound) {
 		return err
 	}
 	return unavailableError{err}
 }
 
-// isOutage tells whether an error will pass when the event store or the database is back, or less busy.
+// isOutage tells whether an error will pass when the event store or the database is back, or less
+// busy.
 func isOutage(err error) bool {
 	if _, ok := errors.AsType[unavailableError](err); ok {
 		return true
 	}
 	for _, passing := range []error{
-		commands.ErrUnavailable, commands.ErrBusy, streams.ErrNoKey, clicks.ErrClosed, context.DeadlineExceeded, context.Canceled,
+		commands.ErrUnavailable, commands.ErrBusy, streams.ErrNoKey, clicks.ErrClosed,
+		context.DeadlineExceeded, context.Canceled,
 	} {
 		if errors.Is(err, passing) {
 			return true

@@ -26,7 +26,8 @@ type Failure struct {
 func Refusal(err error) (Failure, bool) {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return Failure{
-			Code: refused.Code, Details: clip(refused.Details), Status: cmp.Or(refused.Status, refused.Code.Status()), RetryAfter: refused.RetryAfter,
+			Code: refused.Code, Details: clip(refused.Details),
+			Status: cmp.Or(refused.Status, refused.Code.Status()), RetryAfter: refused.RetryAfter,
 		}, true
 	}
 	if refused, ok := errors.AsType[*domain.Error](err); ok {
@@ -34,10 +35,15 @@ func Refusal(err error) (Failure, bool) {
 		if !ok {
 			return Failure{}, false
 		}
-		return Failure{Code: known, Details: clip(refused.Details), Fields: refused.Fields, Status: known.Status()}, true
+		return Failure{
+			Code: known, Details: clip(refused.Details), Fields: refused.Fields,
+			Status: known.Status(),
+		}, true
 	}
 	if unknown, ok := errors.AsType[*linklist.UnknownTagError](err); ok {
-		return Failure{Code: CodeTagNotFound, Details: clip(unknown.Error()), Status: CodeTagNotFound.Status()}, true
+		return Failure{
+			Code: CodeTagNotFound, Details: clip(unknown.Error()), Status: CodeTagNotFound.Status(),
+		}, true
 	}
 	if errors.Is(err, queries.ErrNotFound) {
 		return Failure{Code: CodeURLNotFound, Status: CodeURLNotFound.Status()}, true
@@ -49,12 +55,16 @@ func Refusal(err error) (Failure, bool) {
 func Fault(err error) Failure {
 	if errors.Is(err, commands.ErrCut) {
 		return Failure{
-			Code: CodeUnknown, Details: "Part of the history is missing in the event store. An operator has to look.",
-			Status: http.StatusInternalServerError,
+			Code:    CodeUnknown,
+			Details: "Part of the history is missing in the event store. An operator has to look.",
+			Status:  http.StatusInternalServerError,
 		}
 	}
 	if !isOutage(err) {
 		return Failure{Code: CodeUnknown, Status: http.StatusInternalServerError}
 	}
-	return Failure{Code: CodeUnknown, Details: "The service cannot answer now, try again", Status: http.StatusServiceUnavailable}
+	return Failure{
+		Code: CodeUnknown, Details: "The service cannot answer now, try again",
+		Status: http.StatusServiceUnavailable,
+	}
 }

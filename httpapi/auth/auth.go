@@ -21,8 +21,9 @@ const (
 	HeaderKey  = "X-Tinycc-Key"
 )
 
-// credentials returns the one pair of user name and API key that counts of a request: that of HTTP Basic, or without it
-// that of the two headers. Parts of the one are never combined with parts of the other.
+// credentials returns the one pair of user name and API key that counts of a request: that of HTTP
+// Basic, or without it that of the two headers. Parts of the one are never combined with parts of
+// the other.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
 		return username, key, true
@@ -34,7 +35,8 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 // Config is what an authenticator works with.
 type Config struct {
 	Accounts *cache.Accounts
-	// Refused learns of each call that was refused for its credentials, and of the reason, one of a few words.
+	// Refused learns of each call that was refused for its credentials, and of the reason, one of a
+	// few words.
 	Refused func(reason string)
 	Proxies peer.Proxies
 	Now     func() time.Time
@@ -53,13 +55,15 @@ func New(cfg Config) *Authenticator {
 	return &Authenticator{cfg: cfg, logins: newLogins(), loginLog: newLoginLog()}
 }
 
-// Authenticate finds out who asks, by user name and API key. The key is compared first and a correct one is never refused
-// for the sake of others; of failures an address learns the reason only so often.
+// Authenticate finds out who asks, by user name and API key. The key is compared first and a
+// correct one is never refused for the sake of others; of failures an address learns the reason
+// only so often.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
 	if !ok {
 		a.cfg.Refused(loginWithoutCredentials)
-		return &apierror.Error{Code: apierror.CodeInvalidKey, Details: "Send the user name and the API key by HTTP Basic authentication, " +
+		return &apierror.Error{Code: apierror.CodeInvalidKey, Details: "Send the user name and " +
+			"the API key by HTTP Basic authentication, " +
 			"or both as X-Tinycc-User and X-Tinycc-Key"}
 	}
 	began := time.Now()
@@ -81,7 +85,8 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	return a.refuseLogin(c, username, refused)
 }
 
-// failedLoginTime is how long a login takes to fail at least. The work takes less, so what it differs by does not show.
+// failedLoginTime is how long a login takes to fail at least. The work takes less, so what it
+// differs by does not show.
 const failedLoginTime = 5 * time.Millisecond
 
 // refusedLogin is why a login fails.
@@ -96,13 +101,16 @@ const (
 	loginWithoutCredentials = "no_credentials"
 	loginUnknownUser        = "unknown_user"
 	loginWrongKey           = "wrong_key"
-	loginInactive           = "inactive"  // deactivated, expired or erased
-	loginThrottled          = "throttled" // one of the two above that was answered without the reason
+	loginInactive           = "inactive" // deactivated, expired or erased
+	// one of the two above that was answered without the reason
+	loginThrottled = "throttled"
 )
 
-// identify finds the account and compares the key. What is in memory lets in and refuses nobody: an unknown user name and a
-// wrong key are refused after the same question to the database.
-func (a *Authenticator) identify(c *request.Context, username, key string) (queries.Account, *refusedLogin, error) {
+// identify finds the account and compares the key. What is in memory lets in and refuses nobody: an
+// unknown user name and a wrong key are refused after the same question to the database.
+func (a *Authenticator) identify(
+	c *request.Context, username, key string,
+) (queries.Account, *refusedLogin, error) {
 	hash := accounts.HashKey(key)
 	account, _ := a.cfg.Accounts.Remembered(username)
 	if accounts.SameKey(hash, account.KeyHash) {
@@ -117,16 +125,23 @@ func (a *Authenticator) identify(c *request.Context, username, key string) (quer
 	case accounts.SameKey(hash, account.KeyHash):
 		return account, nil, nil
 	case unknown:
-		return account, &refusedLogin{loginUnknownUser, apierror.CodeInvalidUsername, "There is no account with this user name"}, nil
+		return account, &refusedLogin{
+			loginUnknownUser, apierror.CodeInvalidUsername,
+			"There is no account with this user name",
+		}, nil
 	}
-	return account, &refusedLogin{loginWrongKey, apierror.CodeInvalidKey, "The API key is not the one of this account"}, nil
+	return account, &refusedLogin{
+		loginWrongKey, apierror.CodeInvalidKey, "The API key is not the one of this account",
+	}, nil
 }
 
 // usable refuses accounts that are no longer in use.
 func (a *Authenticator) usable(account queries.Account) *refusedLogin {
 	switch {
 	case account.Erased:
-		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account has been erased"}
+		return &refusedLogin{
+			loginInactive, apierror.CodeAccessDenied, "The account has been erased",
+		}
 	case !account.Active:
 		return &refusedLogin{loginInactive, apierror.CodeAccessDenied, "The account is not active"}
 	case account.Expired(a.cfg.Now()):
@@ -135,8 +150,11 @@ func (a *Authenticator) usable(account queries.Account) *refusedLogin {
 	return nil
 }
 
-// refuseLogin counts and logs a login that fails, and returns its error. One with the right key is always told why.
-func (a *Authenticator) refuseLogin(c *request.Context, username string, refused *refusedLogin) error {
+// refuseLogin counts and logs a login that fails, and returns its error. One with the right key is
+// always told why.
+func (a *Authenticator) refuseLogin(
+	c *request.Context, username string, refused *refusedLogin,
+) error {
 	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
 	throttled := refused.code != apierror.CodeAccessDenied && a.logins.failed(network(client), now)
 	reason := refused.reason
@@ -145,12 +163,19 @@ func (a *Authenticator) refuseLogin(c *request.Context, username string, refused
 	}
 	a.cfg.Refused(reason)
 	if line, ok := a.loginLog.next(loginOf{clipName(username), client}, now); ok {
-		a.cfg.Logger.WarnContext(c.Context(), "login refused", slog.String("reason", refused.reason),
-			slog.Bool("throttled", throttled), slog.String("account", line.account), slog.String("address", line.address),
-			slog.Int("suppressed", line.suppressed), slog.Int("suppressed_others", line.others), slog.String("request", c.ID))
+		a.cfg.Logger.WarnContext(c.Context(), "login refused", slog.String(
+			"reason", refused.reason,
+		),
+			slog.Bool("throttled", throttled), slog.String("account", line.account),
+			slog.String("address", line.address),
+			slog.Int("suppressed", line.suppressed), slog.Int("suppressed_others", line.others),
+			slog.String("request", c.ID))
 	}
 	if throttled {
-		return &apierror.Error{Code: apierror.CodeCallLimit, Details: "There were too many bad logins from this address, wait a second"}
+		return &apierror.Error{
+			Code:    apierror.CodeCallLimit,
+			Details: "There were too many bad logins from this address, wait a second",
+		}
 	}
 	return &apierror.Error{Code: refused.code, Details: refused.details}
 }

@@ -9,7 +9,8 @@ import (
 const (
 	// loginLogPause is how long a user name and an address are not logged again.
 	loginLogPause = time.Second
-	// maxLoginLines is how many lines there are within loginLogPause at most, of all user names and addresses.
+	// maxLoginLines is how many lines there are within loginLogPause at most, of all user names and
+	// addresses.
 	maxLoginLines = 100
 	// maxLoggedName is how much of a user name is logged, in bytes; no account has a longer one.
 	maxLoggedName = 64
@@ -53,7 +54,8 @@ func (l *loginLog) next(of loginOf, now time.Time) (loginLine, bool) {
 		return loginLine{}, false
 	}
 	if !known {
-		of = loginOf{strings.Clone(of.account), strings.Clone(of.address)} // parts of headers, which would be kept with them
+		// parts of headers, which would be kept with them
+		of = loginOf{strings.Clone(of.account), strings.Clone(of.address)}
 		last = &loginLine{}
 		l.logged[of] = last
 	}

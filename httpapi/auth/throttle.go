@@ -9,7 +9,8 @@ import (
 )
 
 const (
-	// badLogins is how many bad logins in a row are answered with their reason; then there is one per badLoginPause.
+	// badLogins is how many bad logins in a row are answered with their reason; then there is one
+	// per badLoginPause.
 	badLogins     = 20
 	badLoginPause = time.Second
 	// maxLogins bounds the table. A full one forgets half of the networks that it slows down.
@@ -18,8 +19,9 @@ const (
 	hostBits = 64
 )
 
-// logins slows down networks that send bad credentials again and again, for whichever user names. It decides about
-// failures alone, so it keeps no caller with the right key out. It is safe for concurrent use.
+// logins slows down networks that send bad credentials again and again, for whichever user names.
+// It decides about failures alone, so it keeps no caller with the right key out. It is safe for
+// concurrent use.
 type logins struct {
 	mu  sync.Mutex
 	bad map[string]*rate.Limiter // by network; of those that sent bad credentials lately
@@ -27,7 +29,8 @@ type logins struct {
 
 func newLogins() *logins { return &logins{bad: make(map[string]*rate.Limiter)} }
 
-// failed notes bad credentials. It is true where there were too many for the answer to say what is wrong with them.
+// failed notes bad credentials. It is true where there were too many for the answer to say what is
+// wrong with them.
 func (l *logins) failed(from string, now time.Time) (throttled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -42,7 +45,8 @@ func (l *logins) failed(from string, now time.Time) (throttled bool) {
 	return !limiter.AllowN(now, 1)
 }
 
-// shrink forgets those who have waited long enough, and others until half of the table is free: the next time is far off.
+// shrink forgets those who have waited long enough, and others until half of the table is free: the
+// next time is far off.
 func (l *logins) shrink(now time.Time) {
 	for from, limiter := range l.bad {
 		if limiter.TokensAt(now) >= badLogins {

@@ -17,7 +17,8 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// Body returns the payload of a request of so many bytes at most, whatever its encoding. Without a body it is empty.
+// Body returns the payload of a request of so many bytes at most, whatever its encoding. Without a
+// body it is empty.
 func Body(c *request.Context, limit int64) (Object, error) {
 	body, err := decodeBody(c, limit)
 	c.Payload = body.Values
@@ -39,7 +40,10 @@ func decodeBody(c *request.Context, limit int64) (Object, error) {
 	}
 	form := mediaType == "application/x-www-form-urlencoded" || mediaType == "multipart/form-data"
 	if form && c.SentMethod != http.MethodPost {
-		return Object{}, apierror.WrongInput("A %s body needs a POST request, with the header X-HTTP-Method-Override: %s", mediaType, c.SentMethod)
+		return Object{}, apierror.WrongInput(
+			"A %s body needs a POST request, with the header X-HTTP-Method-Override: %s", mediaType,
+			c.SentMethod,
+		)
 	}
 	switch mediaType {
 	case "application/json":
@@ -49,12 +53,17 @@ func decodeBody(c *request.Context, limit int64) (Object, error) {
 	case "multipart/form-data":
 		return Multipart(data, params["boundary"])
 	}
-	return Object{}, apierror.WrongInput("The content type %q is not supported, use application/json", mediaType)
+	return Object{}, apierror.WrongInput(
+		"The content type %q is not supported, use application/json", mediaType,
+	)
 }
 
 // readAll reads the body within its limit.
 func readAll(c *request.Context, limit int64) ([]byte, error) {
-	tooLarge := &apierror.Error{Code: apierror.CodeBodyTooLarge, Details: "A body may have " + apierror.Count(limit, "byte")}
+	tooLarge := &apierror.Error{
+		Code:    apierror.CodeBodyTooLarge,
+		Details: "A body may have " + apierror.Count(limit, "byte"),
+	}
 	if c.Request.ContentLength > limit {
 		return nil, tooLarge
 	}
@@ -96,7 +105,9 @@ func JSON(data []byte) (Object, error) {
 func Form(data []byte) (Object, error) {
 	values, err := url.ParseQuery(string(data))
 	if err != nil {
-		return Object{}, apierror.WrongInput("The form cannot be read, percent-encode its names and values")
+		return Object{}, apierror.WrongInput(
+			"The form cannot be read, percent-encode its names and values",
+		)
 	}
 	return nest(values)
 }
@@ -118,7 +129,9 @@ func Multipart(data []byte, boundary string) (Object, error) {
 			return Object{}, unreadable
 		}
 		if part.FileName() != "" {
-			return Object{}, apierror.WrongInput("The form field %q is a file, send its value", part.FormName())
+			return Object{}, apierror.WrongInput(
+				"The form field %q is a file, send its value", part.FormName(),
+			)
 		}
 		value, err := io.ReadAll(part)
 		if err != nil {

@@ -14,10 +14,12 @@ import (
 // maxNesting bounds the brackets of a form key; the payloads of the API need two.
 const maxNesting = 4
 
-// texts are the values of one form key. Where JSON tells strings, numbers and booleans apart, a form has texts.
+// texts are the values of one form key. Where JSON tells strings, numbers and booleans apart, a
+// form has texts.
 type texts []string
 
-// formNode is a form key on its way to a value: either the values of the key itself, or what is in its brackets.
+// formNode is a form key on its way to a value: either the values of the key itself, or what is in
+// its brackets.
 type formNode struct {
 	values   texts
 	children map[string]*formNode
@@ -28,12 +30,15 @@ func nest(form url.Values) (Object, error) {
 	root := formNode{children: make(map[string]*formNode)}
 	for _, key := range slices.Sorted(maps.Keys(form)) { // the same form is the same payload
 		values := form[key]
-		if !utf8.ValidString(key) || slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
+		if !utf8.ValidString(key) ||
+			slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
 			return Object{}, apierror.WrongInput("The form is not UTF-8")
 		}
 		segments, ok := splitKey(key)
 		if !ok {
-			return Object{}, apierror.WrongInput("The form key %q cannot be read, an example is urls[0][long_url]", key)
+			return Object{}, apierror.WrongInput(
+				"The form key %q cannot be read, an example is urls[0][long_url]", key,
+			)
 		}
 		if !root.add(segments, values) {
 			return Object{}, apierror.WrongInput("The form key %q is used in two ways", key)
@@ -46,7 +51,8 @@ func nest(form url.Values) (Object, error) {
 	return Object{Values: values}, nil
 }
 
-// splitKey takes a[b][c] apart. Empty brackets at the end only say that the values are a list, which all are.
+// splitKey takes a[b][c] apart. Empty brackets at the end only say that the values are a list,
+// which all are.
 func splitKey(key string) ([]string, bool) {
 	key = strings.TrimSuffix(key, "[]")
 	name, rest, nested := strings.Cut(key, "[")
@@ -79,8 +85,8 @@ func (n *formNode) add(segments []string, values []string) bool {
 	return len(n.values) == 0 && child.add(segments[1:], values)
 }
 
-// value returns what the same payload would be in JSON, but for texts. Brackets that hold nothing but numbers are
-// a list in the order of the numbers.
+// value returns what the same payload would be in JSON, but for texts. Brackets that hold nothing
+// but numbers are a list in the order of the numbers.
 func (n *formNode) value() any {
 	if len(n.children) == 0 {
 		return n.values
@@ -103,7 +109,8 @@ func (n *formNode) value() any {
 func (n *formNode) indexes() ([]string, bool) {
 	keys := make([]string, 0, len(n.children))
 	for key := range n.children {
-		if index, err := strconv.ParseUint(key, 10, 31); err != nil || strconv.FormatUint(index, 10) != key {
+		if index, err := strconv.ParseUint(key, 10, 31); err != nil ||
+			strconv.FormatUint(index, 10) != key {
 			return nil, false
 		}
 		keys = append(keys, key)

@@ -8,8 +8,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Object is a decoded JSON object or form, by name. Its readers return nil for what is absent or null, which mean the
-// same. The first value of a wrong type is kept in Err.
+// Object is a decoded JSON object or form, by name. Its readers return nil for what is absent or
+// null, which mean the same. The first value of a wrong type is kept in Err.
 type Object struct {
 	Path   string // where the object is in the payload, as a prefix of its fields' names
 	Values map[string]any

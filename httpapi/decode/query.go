@@ -15,12 +15,15 @@ import (
 func Query(c *request.Context) (url.Values, error) {
 	query, err := url.ParseQuery(tidied(c.Request.URL.RawQuery))
 	if err != nil {
-		return nil, apierror.WrongInput("The query string cannot be read, percent-encode its values")
+		return nil, apierror.WrongInput(
+			"The query string cannot be read, percent-encode its values",
+		)
 	}
 	return query, nil
 }
 
-// Number reads a parameter that is a number. One that is larger than any list is as good as the largest.
+// Number reads a parameter that is a number. One that is larger than any list is as good as the
+// largest.
 func Number(query url.Values, name string, into *int) error {
 	text := query.Get(name)
 	if text == "" {
@@ -41,15 +44,19 @@ func Date(query url.Values, name string, into *time.Time) error {
 		return nil
 	}
 	var err error
-	if *into, err = time.Parse(time.DateOnly, text); err != nil || into.Year() < 1 { // PostgreSQL has no year 0
-		return &apierror.Error{Code: apierror.CodeInvalidDate, Details: name + " must be a calendar date in the form YYYY-MM-DD"}
+	// PostgreSQL has no year 0
+	if *into, err = time.Parse(time.DateOnly, text); err != nil || into.Year() < 1 {
+		return &apierror.Error{
+			Code:    apierror.CodeInvalidDate,
+			Details: name + " must be a calendar date in the form YYYY-MM-DD",
+		}
 	}
 	return nil
 }
 
-// tidied makes a query string one that net/url reads as its client meant it. Clients of this API leave the operators ;
-// and & of tag expressions as they are. Some use jQuery with the settings of their last call, which puts the JSON body of
-// that call behind the parameters of a GET.
+// tidied makes a query string one that net/url reads as its client meant it. Clients of this API
+// leave the operators ; and & of tag expressions as they are. Some use jQuery with the settings of
+// their last call, which puts the JSON body of that call behind the parameters of a GET.
 func tidied(raw string) string {
 	var kept []string
 	inTags := false

@@ -45,12 +45,15 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.body.Write(p)
 }
 
-// hasBody tells whether answers with a status have a body, be it an empty one: RFC 9110 section 6.4.1.
+// hasBody tells whether answers with a status have a body, be it an empty one: RFC 9110 section
+// 6.4.1.
 func hasBody(status int) bool {
-	return status >= http.StatusOK && status != http.StatusNoContent && status != http.StatusNotModified
+	return status >= http.StatusOK && status != http.StatusNoContent &&
+		status != http.StatusNotModified
 }
 
-// bytes returns the whole answer as it is sent, valid until reset. last announces that the connection closes.
+// bytes returns the whole answer as it is sent, valid until reset. last announces that the
+// connection closes.
 func (a *answer) bytes(now time.Time, last bool) []byte {
 	a.WriteHeader(http.StatusOK)
 	for _, own := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"} {
@@ -78,7 +81,8 @@ func (a *answer) bytes(now time.Time, last bool) []byte {
 	return w.Bytes()
 }
 
-// writeFields writes the header fields. Those that only net/http knows how to send safely it writes.
+// writeFields writes the header fields. Those that only net/http knows how to send safely it
+// writes.
 func (a *answer) writeFields() {
 	w := &a.wire
 	for name, values := range a.header {

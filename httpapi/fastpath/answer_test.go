@@ -15,7 +15,9 @@ import (
 // Whatever a handler sets, the next answer begins where this one ends.
 func TestAnswersEndWhereTheyShould(t *testing.T) {
 	t.Parallel()
-	for _, status := range []int{0, http.StatusOK, http.StatusNoContent, http.StatusFound, http.StatusNotModified, http.StatusGone} {
+	for _, status := range []int{
+		0, http.StatusOK, http.StatusNoContent, http.StatusFound, http.StatusNotModified, http.StatusGone,
+	} {
 		a := newAnswer()
 		for range 2 { // the second after a reset
 			header := a.Header()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// slack is how much earlier than configured a connection may run out of time: deadlines are moved once in so long, and not
-// with every request. Of short timeouts it is a quarter.
+// slack is how much earlier than configured a connection may run out of time: deadlines are moved
+// once in so long, and not with every request. Of short timeouts it is a quarter.
 const slack = time.Second
 
 // buffers for heads.
@@ -31,7 +31,8 @@ type connection struct {
 func (c *connection) serve() {
 	defer c.listener.remove(c)
 	defer c.survivePanic()
-	c.buffer = buffers.Get().(*[maxHead]byte) //nolint:forcetypeassert // nothing else is in the pool
+	//nolint:forcetypeassert // nothing else is in the pool
+	c.buffer = buffers.Get().(*[maxHead]byte)
 	defer buffers.Put(c.buffer)
 	c.sent = c.buffer[:0]
 	c.partial = true // the time for the first head runs from the connection on
@@ -41,12 +42,14 @@ func (c *connection) serve() {
 		return
 	}
 	c.listener.remove(c)
-	if c.SetDeadline(time.Time{}) != nil || !c.listener.handOver(&handed{c.Conn, append([]byte(nil), c.sent...)}) {
+	if c.SetDeadline(time.Time{}) != nil ||
+		!c.listener.handOver(&handed{c.Conn, append([]byte(nil), c.sent...)}) {
 		_ = c.Close()
 	}
 }
 
-// serveRequests answers requests as long as they are for the fast path. It is false where the connection has come to its end.
+// serveRequests answers requests as long as they are for the fast path. It is false where the
+// connection has come to its end.
 func (c *connection) serveRequests() (foreignNext bool) {
 	remote, a := c.RemoteAddr().String(), newAnswer()
 	for {
@@ -78,7 +81,9 @@ func (c *connection) survivePanic() {
 		return
 	}
 	if value != http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http does
-		c.listener.cfg.ErrorLog.Printf("panic serving %s: %v\n%s", c.RemoteAddr(), value, debug.Stack())
+		c.listener.cfg.ErrorLog.Printf(
+			"panic serving %s: %v\n%s", c.RemoteAddr(), value, debug.Stack(),
+		)
 	}
 	_ = c.Close()
 }
@@ -109,8 +114,11 @@ func (c *connection) write(a *answer) bool {
 	return err == nil && !last
 }
 
-// moveDeadline moves a deadline to where the timeout ends that begins now, unless it is about there.
-func (c *connection) moveDeadline(at *time.Time, timeout time.Duration, apply func(time.Time) error) {
+// moveDeadline moves a deadline to where the timeout ends that begins now, unless it is about
+// there.
+func (c *connection) moveDeadline(
+	at *time.Time, timeout time.Duration, apply func(time.Time) error,
+) {
 	to := time.Now().Add(timeout)
 	if at.After(to) || at.Before(to.Add(-min(slack, timeout/4))) {
 		*at = to

@@ -31,7 +31,8 @@ type served struct {
 	logged *bytes.Buffer // to be read after Shutdown
 }
 
-// byLane marks the requests that the handler got from the fast path: net/http has a context for each of its own.
+// byLane marks the requests that the handler got from the fast path: net/http has a context for
+// each of its own.
 const byLane = "X-Lane"
 
 func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)) *served {
@@ -166,8 +167,9 @@ func TestOthersAreHandedOver(t *testing.T) {
 	t.Parallel()
 	s := serve(t, echo, nil)
 	for name, sent := range map[string]string{
-		"post":  "POST /go HTTP/1.1\r\nHost: fastpath.test\r\nContent-Length: 4\r\nX-From: me\r\n\r\nbody",
-		"chunk": "GET /go HTTP/1.1\r\nHost: fastpath.test\r\nTransfer-Encoding: chunked\r\nX-From: me\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+		"post": "POST /go HTTP/1.1\r\nHost: fastpath.test\r\nContent-Length: 4\r\nX-From: me\r\n\r\nbody",
+		"chunk": "GET /go HTTP/1.1\r\nHost: fastpath.test\r\nTransfer-Encoding: chunked\r\nX-From: " +
+			"me\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -212,7 +214,9 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			v := serve(t, echo, func(cfg *fastpath.Config) { cfg.HeadTimeout, cfg.IdleTimeout = test.head, test.idle }).dial(t)
+			v := serve(
+				t, echo, func(cfg *fastpath.Config) { cfg.HeadTimeout, cfg.IdleTimeout = test.head, test.idle },
+			).dial(t)
 			v.send(test.sent)
 			for range test.answers {
 				v.answered(http.StatusTeapot, "/go from me: ", true)

@@ -13,18 +13,20 @@ import (
 // Config of a Listener. All fields are needed.
 type Config struct {
 	Handler http.Handler
-	// Takes tells which paths are answered here. It lets no path through that would have to be escaped.
+	// Takes tells which paths are answered here. It lets no path through that would have to be
+	// escaped.
 	Takes func(path string) bool
 
-	HeadTimeout  time.Duration // from the first byte of a head to its end; for the first head from the connection on
+	// from the first byte of a head to its end; for the first head from the connection on
+	HeadTimeout  time.Duration
 	WriteTimeout time.Duration // to write an answer
 	IdleTimeout  time.Duration // between two requests
 
 	ErrorLog *log.Logger // learns of panics of Handler
 }
 
-// Listener accepts connections, answers the requests of some of them, and hands the others to whoever accepts from it: an
-// http.Server, which should have the same timeouts.
+// Listener accepts connections, answers the requests of some of them, and hands the others to
+// whoever accepts from it: an http.Server, which should have the same timeouts.
 type Listener struct {
 	net.Listener
 
@@ -49,7 +51,8 @@ type accepted struct {
 func Listen(listener net.Listener, cfg Config) *Listener {
 	l := &Listener{
 		Listener: listener, cfg: cfg,
-		accepted: make(chan accepted), closed: make(chan struct{}), connections: make(map[*connection]struct{}),
+		accepted: make(chan accepted), closed: make(chan struct{}),
+		connections: make(map[*connection]struct{}),
 	}
 	l.close = sync.OnceValue(l.stop)
 	l.serving.Go(l.accept)
@@ -62,7 +65,8 @@ func (l *Listener) accept() {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			select {
-			case l.accepted <- accepted{err: err}: // whoever accepts knows whether to wait and try again
+			case l.accepted <- accepted{err: err}:
+				// whoever accepts knows whether to wait and try again
 				continue
 			case <-l.closed:
 				return
@@ -87,7 +91,8 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. Connections that are served here end with the request that they are at.
+// Close implements net.Listener. Connections that are served here end with the request that they
+// are at.
 func (l *Listener) Close() error { return l.close() }
 
 func (l *Listener) stop() error {
@@ -102,8 +107,8 @@ func (l *Listener) stop() error {
 	return err
 }
 
-// Shutdown closes the listener and waits until the requests in progress are answered. When ctx ends before, it closes their
-// connections and fails.
+// Shutdown closes the listener and waits until the requests in progress are answered. When ctx ends
+// before, it closes their connections and fails.
 func (l *Listener) Shutdown(ctx context.Context) error {
 	_ = l.Close() // whoever accepts learns of it
 	ended := make(chan struct{})

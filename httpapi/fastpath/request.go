@@ -54,8 +54,9 @@ func parse(sent []byte, takes func(path string) bool) (r *request, size int, v v
 	}
 	r = &request{url: url.URL{Path: path}}
 	r.Request = http.Request{
-		Method: http.MethodGet, URL: &r.url, RequestURI: path, Proto: protocol, ProtoMajor: 1, ProtoMinor: 1,
-		Header: make(http.Header, 8), Body: http.NoBody,
+		Method: http.MethodGet, URL: &r.url, RequestURI: path, Proto: protocol, ProtoMajor: 1,
+		ProtoMinor: 1,
+		Header:     make(http.Header, 8), Body: http.NoBody,
 	}
 	if !r.readFields(fields) {
 		return nil, 0, foreign
@@ -63,12 +64,14 @@ func parse(sent []byte, takes func(path string) bool) (r *request, size int, v v
 	return r, end + len("\r\n\r\n"), taken
 }
 
-// hasBareLF tells of line ends that net/http takes too, and after which the end of a head looks otherwise.
+// hasBareLF tells of line ends that net/http takes too, and after which the end of a head looks
+// otherwise.
 func hasBareLF(sent []byte) bool {
 	return bytes.Count(sent, []byte("\n")) > bytes.Count(sent, []byte("\r\n"))
 }
 
-// readFields takes in the header fields, and is false where there is anything that the fast path does not know how to treat.
+// readFields takes in the header fields, and is false where there is anything that the fast path
+// does not know how to treat.
 func (r *request) readFields(fields string) bool {
 	values := make([]string, strings.Count(fields, "\n")+1)
 	if len(values) > maxFields {
@@ -130,7 +133,8 @@ func only(s *[256]bool, text string) bool {
 	return true
 }
 
-// isText tells whether a text may be the value of a field: control characters but the tab are none, RFC 9110 section 5.5.
+// isText tells whether a text may be the value of a field: control characters but the tab are none,
+// RFC 9110 section 5.5.
 func isText(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {

@@ -26,14 +26,18 @@ func TestParse(t *testing.T) {
 		sent string
 		want verdict
 	}{
-		"nothing":             {"", incomplete},
-		"a beginning":         {"GE", incomplete},
-		"a line":              {"GET /abc HTTP/1.1\r\n", incomplete},
-		"half an end":         {"GET /abc HTTP/1.1\r\nHost: a\r\n\r", incomplete},
-		"whole":               {"GET /abc HTTP/1.1\r\nHost: a" + end, taken},
-		"with a port":         {"GET /abc HTTP/1.1\r\nHost: [::1]:80" + end, taken},
-		"with what follows":   {"GET /abc HTTP/1.1\r\nHost: a" + end + "GET /d", taken},
-		"as browsers do":      {"GET /abc HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nUser-Agent: b (c; d)\r\nAccept: */*\r\nCookie: e=f" + end, taken},
+		"nothing":           {"", incomplete},
+		"a beginning":       {"GE", incomplete},
+		"a line":            {"GET /abc HTTP/1.1\r\n", incomplete},
+		"half an end":       {"GET /abc HTTP/1.1\r\nHost: a\r\n\r", incomplete},
+		"whole":             {"GET /abc HTTP/1.1\r\nHost: a" + end, taken},
+		"with a port":       {"GET /abc HTTP/1.1\r\nHost: [::1]:80" + end, taken},
+		"with what follows": {"GET /abc HTTP/1.1\r\nHost: a" + end + "GET /d", taken},
+		"as browsers do": {
+			"GET /abc HTTP/1.1\r\nHost: a\r\nConnection: keep-alive\r\nUser-Agent: b (c; d)\r\nAccept: */*\r\nCookie: " +
+				"e=f" + end,
+			taken,
+		},
 		"without a space":     {"GET /abc HTTP/1.1\r\nhost:a\r\nx:" + end, taken},
 		"another method":      {"P", foreign},
 		"HEAD":                {"HEAD /abc HTTP/1.1\r\nHost: a" + end, foreign},
@@ -75,10 +79,15 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what is taken against what net/http reads, and against what its server refuses besides.
+// FuzzParse holds what is taken against what net/http reads, and against what its server refuses
+// besides.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a\r\n\r\n"))
-	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a:80\r\nConnection: Keep-Alive\r\nuser-agent:\tb c \r\nX-!: \xff\r\n\r\nGET /d"))
+	f.Add(
+		[]byte(
+			"GET /abc HTTP/1.1\r\nHost: a:80\r\nConnection: Keep-Alive\r\nuser-agent:\tb c \r\nX-!: \xff\r\n\r\nGET /d",
+		),
+	)
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a\r\nX: b\r\nX: c\r\n\r\n"))
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a\nX: b\r\n\r\n"))
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"))
@@ -97,7 +106,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			t.Fatalf("net/http refuses it: %v", err)
 		}
-		if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) || want.Body != http.NoBody || want.ContentLength != 0 || want.Close {
+		if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) || want.Body != http.NoBody || want.ContentLength != 0 ||
+			want.Close {
 			t.Fatal("net/http finds more in it than a head")
 		}
 		for name, values := range want.Header {
@@ -108,8 +118,11 @@ func FuzzParse(f *testing.F) {
 		if !httpguts.ValidHostHeader(want.Host) {
 			t.Fatalf("net/http refuses the host %q", want.Host)
 		}
-		if got.Method != want.Method || got.Host != want.Host || got.RequestURI != want.RequestURI || *got.URL != *want.URL ||
-			got.Proto != want.Proto || !got.ProtoAtLeast(1, 1) || !maps.EqualFunc(got.Header, want.Header, slices.Equal[[]string]) {
+		if got.Method != want.Method || got.Host != want.Host || got.RequestURI != want.RequestURI ||
+			*got.URL != *want.URL ||
+			got.Proto != want.Proto || !got.ProtoAtLeast(1, 1) || !maps.EqualFunc(
+			got.Header, want.Header, slices.Equal[[]string],
+		) {
 			t.Fatalf("read as %v, by net/http as %v", &got.Request, want)
 		}
 	})

@@ -43,8 +43,8 @@ func (o Operation) ExampleBody() string {
 // FormField is a name of a form with its value.
 type FormField struct{ Name, Value string }
 
-// ExampleForm are the names and values of a form that makes the same kind of call; empty: none. A form that edits has
-// the names of the JSON body.
+// ExampleForm are the names and values of a form that makes the same kind of call; empty: none. A
+// form that edits has the names of the JSON body.
 func (o Operation) ExampleForm() []FormField {
 	examples := o.RequestBody.Content[mediaForm].Examples
 	if o.Method == http.MethodPatch {
@@ -91,7 +91,8 @@ func bracketed(name string, value any) []FormField {
 // Curl is the call that the page shows as a command.
 func (o Operation) Curl() string {
 	command, body := o.curl(), o.ExampleBody()
-	if o.Method != http.MethodGet && (o.Method != http.MethodPost || body == "") { // which curl would not choose
+	// which curl would not choose
+	if o.Method != http.MethodGet && (o.Method != http.MethodPost || body == "") {
 		command += " \\\n  -X " + o.Method
 	}
 	if body != "" {

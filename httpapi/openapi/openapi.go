@@ -52,7 +52,11 @@ func readDocs() (bunrouter.HandlerFunc, error) {
 		return nil, fmt.Errorf("page of the API's description: %w", err)
 	}
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		w.Header().Set(
+			"Content-Security-Policy",
+			"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "+
+				"frame-ancestors 'none'",
+		)
 		return writeDocument(w, "text/html; charset=utf-8", page)
 	}, nil
 }

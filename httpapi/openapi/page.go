@@ -136,7 +136,9 @@ func renderDocs(source []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	page, err := template.New("docs").Funcs(template.FuncMap{"anchor": anchor, "indent": indented, "plain": plain}).Parse(docsPage)
+	page, err := template.New("docs").Funcs(
+		template.FuncMap{"anchor": anchor, "indent": indented, "plain": plain},
+	).Parse(docsPage)
 	if err != nil {
 		return nil, err
 	}
@@ -148,8 +150,8 @@ func renderDocs(source []byte) ([]byte, error) {
 	return rendered.Bytes(), err
 }
 
-// sections returns the operations by their first tag, in the order of the tags. One without a known tag is in a section
-// of its own at the end.
+// sections returns the operations by their first tag, in the order of the tags. One without a known
+// tag is in a section of its own at the end.
 func (doc Document) sections() ([]sectionDoc, error) {
 	all, err := doc.Operations()
 	if err != nil {
@@ -158,7 +160,9 @@ func (doc Document) sections() ([]sectionDoc, error) {
 	sections := slices.Clone(doc.Tags)
 	other := sectionDoc{Name: "Other"}
 	for _, operation := range all {
-		i := slices.IndexFunc(sections, func(s sectionDoc) bool { return slices.Contains(operation.Tags, s.Name) })
+		i := slices.IndexFunc(
+			sections, func(s sectionDoc) bool { return slices.Contains(operation.Tags, s.Name) },
+		)
 		if i < 0 {
 			other.Operations = append(other.Operations, operation)
 			continue

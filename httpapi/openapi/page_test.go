@@ -65,7 +65,12 @@ func TestSectionsAreInOrder(t *testing.T) {
 			}
 		}
 	}
-	if got := strings.Join(order, ", "); got != "Account, URLs, Stats, Tags, Domains, History, Short links, Description" {
-		t.Errorf("%s is %v; want %v", "sections", got, "Account, URLs, Stats, Tags, Domains, History, Short links, Description")
+	if got := strings.Join(
+		order, ", ",
+	); got != "Account, URLs, Stats, Tags, Domains, History, Short links, Description" {
+		t.Errorf(
+			"%s is %v; want %v", "sections", got,
+			"Account, URLs, Stats, Tags, Domains, History, Short links, Description",
+		)
 	}
 }

@@ -16,8 +16,9 @@ const maxForwardings = 20
 // Proxies are the networks of the proxies whose X-Forwarded-For is believed.
 type Proxies []netip.Prefix
 
-// ClientAddress returns the address that a request comes from. What X-Forwarded-For says is believed as far as trusted
-// proxies say it: from the connection backwards, up to the first address that is not one of them.
+// ClientAddress returns the address that a request comes from. What X-Forwarded-For says is
+// believed as far as trusted proxies say it: from the connection backwards, up to the first address
+// that is not one of them.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	client := address(r.RemoteAddr)
 	if !p.trusts(client) {
@@ -43,7 +44,9 @@ func (p Proxies) trusts(client string) bool {
 		return false
 	}
 	parsed, err := netip.ParseAddr(client)
-	return err == nil && slices.ContainsFunc(p, func(network netip.Prefix) bool { return network.Contains(parsed) })
+	return err == nil && slices.ContainsFunc(
+		p, func(network netip.Prefix) bool { return network.Contains(parsed) },
+	)
 }
 
 // address returns the address of whoever is connected, in one spelling.

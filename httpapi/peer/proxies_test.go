@@ -37,8 +37,9 @@ func TestClientAddress(t *testing.T) {
 func TestAddress(t *testing.T) {
 	t.Parallel()
 	for remote, want := range map[string]string{
-		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:DB8::1]:80": "2001:db8::1", "[fe80::1%eth0]:80": "fe80::1",
-		"192.0.2.1": "192.0.2.1", "@": "@", "": "",
+		"192.0.2.1:80": "192.0.2.1", "[::ffff:192.0.2.1]:80": "192.0.2.1", "[2001:DB8::1]:80": "2001:db8::1",
+		"[fe80::1%eth0]:80": "fe80::1",
+		"192.0.2.1":         "192.0.2.1", "@": "@", "": "",
 	} {
 		if got := address(remote); got != want {
 			t.Errorf("%s is %v; want %v", remote, got, want)

@@ -20,20 +20,26 @@ const (
 	deviceTablet  = "tablet"
 )
 
-// browsers and systems are the names that clicks carry; what else a User-Agent header says is not stored.
+// browsers and systems are the names that clicks carry; what else a User-Agent header says is not
+// stored.
 var (
 	browsers = []string{
-		useragent.Chrome, useragent.HeadlessChrome, useragent.Firefox, useragent.Safari, useragent.Edge, useragent.Opera,
-		useragent.OperaMini, useragent.OperaTouch, useragent.Vivaldi, useragent.InternetExplorer, useragent.SamsungBrowser,
+		useragent.Chrome, useragent.HeadlessChrome, useragent.Firefox, useragent.Safari,
+		useragent.Edge, useragent.Opera,
+		useragent.OperaMini, useragent.OperaTouch, useragent.Vivaldi, useragent.InternetExplorer,
+		useragent.SamsungBrowser,
 	}
 	systems = []string{
-		useragent.Windows, useragent.WindowsPhone, useragent.Android, useragent.MacOS, useragent.IOS, useragent.Linux,
+		useragent.Windows, useragent.WindowsPhone, useragent.Android, useragent.MacOS,
+		useragent.IOS, useragent.Linux,
 		useragent.FreeBSD, useragent.ChromeOS, useragent.Harmony,
 	}
 )
 
 // previews fetch a link to show what is behind it, and are no bots to the library.
-var previews = []string{"WhatsApp/", "SkypeUriPreview", "Google-PageRenderer", "Iframely/", "Embedly/"}
+var previews = []string{
+	"WhatsApp/", "SkypeUriPreview", "Google-PageRenderer", "Iframely/", "Embedly/",
+}
 
 // agent is what a User-Agent header tells.
 type agent struct {
@@ -43,7 +49,11 @@ type agent struct {
 
 func readAgent(header string) *agent {
 	parsed := useragent.Parse(header)
-	a := &agent{bot: parsed.Bot || slices.ContainsFunc(previews, func(name string) bool { return strings.Contains(header, name) })}
+	a := &agent{
+		bot: parsed.Bot || slices.ContainsFunc(
+			previews, func(name string) bool { return strings.Contains(header, name) },
+		),
+	}
 	if slices.Contains(browsers, parsed.Name) {
 		a.browser = parsed.Name
 	}
@@ -62,7 +72,8 @@ func readAgent(header string) *agent {
 	return a
 }
 
-// agents remembers what User-Agent headers tell: to read one takes longer than the rest of a redirect.
+// agents remembers what User-Agent headers tell: to read one takes longer than the rest of a
+// redirect.
 type agents struct {
 	cache *otter.Cache[string, *agent]
 }

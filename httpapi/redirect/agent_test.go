@@ -12,9 +12,13 @@ func TestAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	for header, want := range map[string]agent{
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 Mobile/15E148 Safari/604.1": {browser: "Safari", os: "iOS", device: "mobile"},
-		"Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0":                                                                  {browser: "Firefox", os: "Linux", device: "desktop"},
-		"Mozilla/5.0 (iPad; CPU OS 16_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/16.0 Safari/604.1": {
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 17_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/17.0 " +
+			"Mobile/15E148 Safari/604.1": {browser: "Safari", os: "iOS", device: "mobile"},
+		"Mozilla/5.0 (X11; Linux x86_64; rv:120.0) Gecko/20100101 Firefox/120.0": {
+			browser: "Firefox", os: "Linux", device: "desktop",
+		},
+		"Mozilla/5.0 (iPad; CPU OS 16_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/16.0 " +
+			"Safari/604.1": {
 			browser: "Safari", os: "iOS", device: "tablet",
 		},
 		"Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)":  {bot: true},

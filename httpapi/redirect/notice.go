@@ -35,7 +35,8 @@ small { color: #666; }
 </html>
 `))
 
-// WriteFailure answers a visitor of a short link: in JSON where that is asked for, else with a page.
+// WriteFailure answers a visitor of a short link: in JSON where that is asked for, else with a
+// page.
 func WriteFailure(c *request.Context, f apierror.Failure) {
 	header := c.Header()
 	header.Set("Vary", "Accept")
@@ -43,7 +44,9 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 		response.WriteFailure(c, f)
 		return
 	}
-	content := struct{ Title, Text, Request string }{Title: http.StatusText(f.Status), Text: f.Details}
+	content := struct{ Title, Text, Request string }{
+		Title: http.StatusText(f.Status), Text: f.Details,
+	}
 	if content.Text == "" {
 		content.Text = f.Code.Message()
 	}
@@ -54,11 +57,16 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 		header.Set("Retry-After", response.RetryAfter(f))
 	}
 	var page bytes.Buffer
-	_ = notice.Execute(&page, content) // three strings into a template that is parsed; a buffer takes everything
+	// three strings into a template that is parsed; a buffer takes everything
+	_ = notice.Execute(&page, content)
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Length", strconv.Itoa(page.Len()))
-	header.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	header.Set(
+		"Content-Security-Policy",
+		"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "+
+			"frame-ancestors 'none'",
+	)
 	c.WriteHeader(f.Status)
 	_, _ = c.Write(page.Bytes()) // who is gone needs no page
 }

@@ -68,7 +68,9 @@ func encodeQR(text string, side int) ([]byte, error) {
 	pixels := max(1, side/(modules+2*qrMargin))
 	side = max(side, modules+2*qrMargin)
 	border := (side - modules*pixels) / 2
-	drawn := image.NewPaletted(image.Rect(0, 0, side, side), color.Palette{color.White, color.Black})
+	drawn := image.NewPaletted(
+		image.Rect(0, 0, side, side), color.Palette{color.White, color.Black},
+	)
 	for y := range modules * pixels {
 		for x := range modules * pixels {
 			if code.At(x/pixels, y/pixels) == color.Black {

@@ -33,7 +33,8 @@ type Config struct {
 	Pseudonyms *peer.Pseudonyms // of visitors
 	Former     *peer.Pseudonyms // of visitors by the former key; nil: none
 	Proxies    peer.Proxies
-	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks carry none.
+	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks
+	// carry none.
 	Country func(netip.Addr) string
 
 	Base    shortlink.Base
@@ -74,7 +75,8 @@ func Options(allow string) bunrouter.HandlerFunc {
 	}
 }
 
-// redirect sends a visitor on. A visit counts before it is answered: the answer waits until the click is durable.
+// redirect sends a visitor on. A visit counts before it is answered: the answer waits until the
+// click is durable.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	target, err := h.target(c)
@@ -86,7 +88,9 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		return err
 	}
 	if !headerSafe(target.LongURL) {
-		return errors.New("the destination of link " + target.URLID.String() + " cannot be sent in a header")
+		return errors.New(
+			"the destination of link " + target.URLID.String() + " cannot be sent in a header",
+		)
 	}
 	click := h.click(r.Request, target, now)
 	if err := h.allowed(c, target, r.Method == http.MethodGet && !click.Bot); err != nil {
@@ -100,7 +104,8 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	header := w.Header()
 	header["Location"] = []string{target.LongURL} // byte for byte: http.Redirect would rewrite it
 	header["Cache-Control"] = []string{"private, no-store"}
-	// Browsers take the policy over for the request that follows: the page with the link may not be told in full.
+	// Browsers take the policy over for the request that follows: the page with the link may not be
+	// told in full.
 	header["Referrer-Policy"] = []string{"strict-origin-when-cross-origin"}
 	header["Content-Length"] = []string{"0"}
 	w.WriteHeader(h.cfg.Status)
@@ -135,7 +140,8 @@ func unavailable(target queries.Redirect, now time.Time) error {
 	return nil
 }
 
-// allowed refuses visitors of a link that has been used as often as it may be. A visit that counts takes its click.
+// allowed refuses visitors of a link that has been used as often as it may be. A visit that counts
+// takes its click.
 func (h *Handler) allowed(c *request.Context, target queries.Redirect, counts bool) error {
 	if target.MaxClicks == 0 {
 		return nil
@@ -157,10 +163,13 @@ func (h *Handler) allowed(c *request.Context, target queries.Redirect, counts bo
 }
 
 func gone(details string) error {
-	return &apierror.Error{Code: apierror.CodeURLNotFound, Details: details, Status: http.StatusGone}
+	return &apierror.Error{
+		Code: apierror.CodeURLNotFound, Details: details, Status: http.StatusGone,
+	}
 }
 
-// headerSafe tells whether a text can be the value of a header. Commands let no other destinations through.
+// headerSafe tells whether a text can be the value of a header. Commands let no other destinations
+// through.
 func headerSafe(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == 0x7f {

@@ -17,7 +17,8 @@ func (h *Handler) click(r *http.Request, target queries.Redirect, now time.Time)
 	from, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
 	visitor := client + "\n" + r.UserAgent()
 	click := clicks.Click{
-		URLID: target.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor), At: now.Truncate(time.Microsecond),
+		URLID: target.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
+		At:  now.Truncate(time.Microsecond),
 		Bot: from.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: from.browser, OS: from.os, Device: from.device, Country: h.country(client),
 	}
@@ -44,7 +45,8 @@ func isPrefetch(header http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		for _, value := range header[name] {
 			value = strings.ToLower(value)
-			if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") || strings.Contains(value, "preview") {
+			if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") ||
+				strings.Contains(value, "preview") {
 				return true
 			}
 		}
@@ -52,7 +54,8 @@ func isPrefetch(header http.Header) bool {
 	return false
 }
 
-// referrerHost returns the host of the page that a visitor comes from, in lower case; empty: unknown.
+// referrerHost returns the host of the page that a visitor comes from, in lower case; empty:
+// unknown.
 func referrerHost(header http.Header) string {
 	values := header["Referer"]
 	if len(values) == 0 {

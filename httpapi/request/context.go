@@ -27,7 +27,8 @@ const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
 
-// requestIDs are the incoming request ids that are taken over. They end up in logs and in the metadata of events.
+// requestIDs are the incoming request ids that are taken over. They end up in logs and in the
+// metadata of events.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Context is one request and its answer.
@@ -88,7 +89,9 @@ func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), timeout)
 	c.Request = c.Request.WithContext(ctx)
 	// Not every writer has a deadline, and then there is none to extend.
-	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(time.Now().Add(timeout + farewell))
+	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(
+		time.Now().Add(timeout + farewell),
+	)
 	return cancel
 }
 

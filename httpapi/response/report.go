@@ -15,8 +15,8 @@ import (
 // maxLoggedError keeps what a client sent from reaching the log at full length, within an error.
 const maxLoggedError = 2000 // code points
 
-// Report returns what the client learns of an error that ends the request. What is no refusal is logged here, and
-// nowhere else.
+// Report returns what the client learns of an error that ends the request. What is no refusal is
+// logged here, and nowhere else.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		return f
@@ -34,6 +34,7 @@ func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure
 // ReportPanic logs a panic, and returns what the client learns of it.
 func ReportPanic(c *request.Context, logger *slog.Logger, value any) apierror.Failure {
 	logger.ErrorContext(c.Context(), "request panicked", slog.String("request", c.ID),
-		slog.String("panic", apierror.Clip(fmt.Sprint(value), maxLoggedError)), slog.String("stack", string(debug.Stack())))
+		slog.String("panic", apierror.Clip(fmt.Sprint(value), maxLoggedError)),
+		slog.String("stack", string(debug.Stack())))
 	return apierror.Failure{Code: apierror.CodeUnknown, Status: http.StatusInternalServerError}
 }

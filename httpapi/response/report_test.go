@@ -24,18 +24,25 @@ func TestFailures(t *testing.T) {
 		want   apierror.Code
 		status int
 	}{
-		"refused here":    {apierror.WrongInput("x"), apierror.CodeWrongInput, 400},
-		"refused, joined": {errors.Join(apierror.WrongInput("x"), apierror.WrongInput("y")), apierror.CodeWrongInput, 400},
-		"another status":  {&apierror.Error{Code: apierror.CodeURLNotFound, Details: "x", Status: http.StatusGone}, apierror.CodeURLNotFound, 410},
-		"command":         {fmt.Errorf("w: %w", &domain.Error{Kind: domain.TagNotFound}), apierror.CodeTagNotFound, 404},
-		"unknown kind":    {&domain.Error{Kind: 99}, apierror.CodeUnknown, 500},
-		"not found":       {apierror.Unavailable(fmt.Errorf("link: %w", queries.ErrNotFound)), apierror.CodeURLNotFound, 404},
-		"database":        {apierror.Unavailable(errors.New("connection refused")), apierror.CodeUnknown, 503},
-		"event store":     {fmt.Errorf("append: %w", commands.ErrUnavailable), apierror.CodeUnknown, 503},
-		"busy":            {commands.ErrBusy, apierror.CodeUnknown, 503},
-		"clicks closed":   {clicks.ErrClosed, apierror.CodeUnknown, 503},
-		"deadline":        {fmt.Errorf("record: %w", context.DeadlineExceeded), apierror.CodeUnknown, 503},
-		"anything else":   {errors.New("corrupt"), apierror.CodeUnknown, 500},
+		"refused here": {apierror.WrongInput("x"), apierror.CodeWrongInput, 400},
+		"refused, joined": {
+			errors.Join(apierror.WrongInput("x"), apierror.WrongInput("y")), apierror.CodeWrongInput, 400,
+		},
+		"another status": {
+			&apierror.Error{Code: apierror.CodeURLNotFound, Details: "x", Status: http.StatusGone},
+			apierror.CodeURLNotFound, 410,
+		},
+		"command":      {fmt.Errorf("w: %w", &domain.Error{Kind: domain.TagNotFound}), apierror.CodeTagNotFound, 404},
+		"unknown kind": {&domain.Error{Kind: 99}, apierror.CodeUnknown, 500},
+		"not found": {
+			apierror.Unavailable(fmt.Errorf("link: %w", queries.ErrNotFound)), apierror.CodeURLNotFound, 404,
+		},
+		"database":      {apierror.Unavailable(errors.New("connection refused")), apierror.CodeUnknown, 503},
+		"event store":   {fmt.Errorf("append: %w", commands.ErrUnavailable), apierror.CodeUnknown, 503},
+		"busy":          {commands.ErrBusy, apierror.CodeUnknown, 503},
+		"clicks closed": {clicks.ErrClosed, apierror.CodeUnknown, 503},
+		"deadline":      {fmt.Errorf("record: %w", context.DeadlineExceeded), apierror.CodeUnknown, 503},
+		"anything else": {errors.New("corrupt"), apierror.CodeUnknown, 500},
 	} {
 		c := &request.Context{Request: httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)}
 		got := Report(c, slog.New(slog.DiscardHandler), tc.err)

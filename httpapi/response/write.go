@@ -13,12 +13,13 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// WriteJSON writes a whole answer. It fails before anything is written or not at all: that a client is gone ends its
-// connection, and there is nobody to tell.
+// WriteJSON writes a whole answer. It fails before anything is written or not at all: that a client
+// is gone ends its connection, and there is nobody to tell.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
-	encoder.SetEscapeHTML(false) // destinations stay readable; the content type keeps browsers from reading it as HTML
+	// destinations stay readable; the content type keeps browsers from reading it as HTML
+	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}

@@ -8,9 +8,9 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// Canonical returns the URL with the one spelling of its path that the routers see: no trailing slash, and escaped only
-// what has to be. It is false for paths that no route has: with empty or dot segments, which the router would answer
-// with a redirect or take for others.
+// Canonical returns the URL with the one spelling of its path that the routers see: no trailing
+// slash, and escaped only what has to be. It is false for paths that no route has: with empty or
+// dot segments, which the router would answer with a redirect or take for others.
 func Canonical(u *url.URL) (*url.URL, bool) {
 	if shortlink.IsPath(u.Path) && u.RawPath == "" {
 		return u, true
@@ -30,6 +30,8 @@ func Canonical(u *url.URL) (*url.URL, bool) {
 		segments[i], escaped[i] = decoded, url.PathEscape(decoded)
 	}
 	c.Path, c.RawPath = "/"+strings.Join(segments, "/"), "/"+strings.Join(escaped, "/")
-	odd := path == "/" || slices.ContainsFunc(segments, func(s string) bool { return s == "" || s == "." || s == ".." })
+	odd := path == "/" || slices.ContainsFunc(
+		segments, func(s string) bool { return s == "" || s == "." || s == ".." },
+	)
 	return &c, rooted && !odd
 }

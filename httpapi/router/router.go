@@ -38,13 +38,15 @@ func Delete(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodDelete, Path: path, handler: handler}
 }
 
-// New builds a router that answers unknown paths and methods with the errors of the API. options returns
-// what answers OPTIONS with a value of Allow.
+// New builds a router that answers unknown paths and methods with the errors of the API. options
+// returns what answers OPTIONS with a value of Allow.
 func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
 	allow := make(map[string]string)
 	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
 		w.Header().Set("Allow", allow[r.Route()])
-		return &apierror.Error{Code: apierror.CodeMethodNotSupported, Details: "Supported are " + allow[r.Route()]}
+		return &apierror.Error{
+			Code: apierror.CodeMethodNotSupported, Details: "Supported are " + allow[r.Route()],
+		}
 	}
 	router := bunrouter.New(
 		bunrouter.WithNotFoundHandler(func(http.ResponseWriter, bunrouter.Request) error {
@@ -66,8 +68,11 @@ func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunr
 		slices.Sort(supported)
 		allow[path] = strings.Join(supported, ", ")
 		router.OPTIONS(path, options(allow[path]))
-		// Where a path goes on behind a parameter, the router takes another method for another path.
-		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+		// Where a path goes on behind a parameter, the router takes another method for another
+		// path.
+		for _, method := range []string{
+			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
+		} {
 			if !slices.Contains(supported, method) {
 				router.Handle(method, path, notAllowed)
 			}

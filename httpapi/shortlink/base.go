@@ -8,7 +8,9 @@ import (
 )
 
 // hosts are the values of a Host header that short links are made of.
-var hosts = regexp.MustCompile(`^[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?$`)
+var hosts = regexp.MustCompile(
+	`^[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?$`,
+)
 
 // ValidHost reports whether a text is the host, and perhaps the port, of a URL of the web.
 func ValidHost(host string) bool { return hosts.MatchString(host) }
@@ -26,7 +28,8 @@ func (b Base) Check() error {
 	if err != nil {
 		return fmt.Errorf("base URL: %w", err)
 	}
-	if parsed.Scheme != "http" && parsed.Scheme != "https" || base != parsed.Scheme+"://"+parsed.Host || !ValidHost(parsed.Host) {
+	if parsed.Scheme != "http" && parsed.Scheme != "https" ||
+		base != parsed.Scheme+"://"+parsed.Host || !ValidHost(parsed.Host) {
 		return fmt.Errorf("base URL %q is not of the form http://host or https://host", base)
 	}
 	return nil

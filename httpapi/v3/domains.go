@@ -49,7 +49,8 @@ func (h *domainHandler) listDomains(c *request.Context) (any, error) {
 	}}}, nil
 }
 
-// checkDomain refuses a call that is meant for another domain: it would read or change links that are not meant.
+// checkDomain refuses a call that is meant for another domain: it would read or change links that
+// are not meant.
 func (h *domainHandler) checkDomain(c *request.Context) error {
 	if c.Request.URL.RawQuery == "" {
 		return nil
@@ -61,7 +62,10 @@ func (h *domainHandler) checkDomain(c *request.Context) error {
 	_, own, _ := strings.Cut(h.Base.Of(c.Request), "://")
 	for _, domain := range query["domain"] {
 		if domain != "" && !sameDomain(domain, own) {
-			return &apierror.Error{Code: apierror.CodeDomainNotFound, Details: fmt.Sprintf("The only domain is %s, not %q", own, domain)}
+			return &apierror.Error{
+				Code:    apierror.CodeDomainNotFound,
+				Details: fmt.Sprintf("The only domain is %s, not %q", own, domain),
+			}
 		}
 	}
 	return nil

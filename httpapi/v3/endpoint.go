@@ -11,12 +11,15 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// endpoint makes a route of what answers authenticated calls of the API: with a value whose JSON is the whole answer, or
-// with an error. It refuses a moment: an answer about now, or a change of what is there now, would not be what was asked for.
+// endpoint makes a route of what answers authenticated calls of the API: with a value whose JSON is
+// the whole answer, or with an error. It refuses a moment: an answer about now, or a change of what
+// is there now, would not be what was asked for.
 func (a *API) endpoint(answer func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
 	return a.endpointAt(func(c *request.Context) (any, error) {
 		if query, err := decode.Query(c); err == nil && query.Get("at") != "" {
-			return nil, apierror.WrongInput("at is for reading the account and URLs; this call is about now")
+			return nil, apierror.WrongInput(
+				"at is for reading the account and URLs; this call is about now",
+			)
 		}
 		return answer(c)
 	})

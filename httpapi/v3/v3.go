@@ -82,34 +82,46 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	waiter := &catchup.Waiter{
-		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks, Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
+		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks,
+		Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
 	}
 	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}
 	requests := &write.Requests{
-		Commands: cfg.Commands, Plans: cfg.Plans, Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies, Base: cfg.Base,
+		Commands: cfg.Commands, Plans: cfg.Plans, Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies,
+		Base: cfg.Base,
 	}
 	pages := selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}
 	changes := bulk.New(bulk.Config{
-		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Waiter: waiter,
+		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests,
+		Waiter:  waiter,
 		Timeout: cfg.OperationTimeout, MaxHashes: cfg.GroupLimit, MaxFailed: cfg.MaxPageSize,
 	})
 	return &API{
 		auth: auth.New(auth.Config{
-			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.Proxies, Now: cfg.Now, Logger: cfg.Logger,
+			Accounts: cfg.Accounts, Refused: cfg.LoginRefused, Proxies: cfg.Proxies, Now: cfg.Now,
+			Logger: cfg.Logger,
 		}),
-		account: &account.Handler{Queries: cfg.Queries, Calls: cfg.Calls, Plans: cfg.Plans, AsOf: asOf},
+		account: &account.Handler{
+			Queries: cfg.Queries, Calls: cfg.Calls, Plans: cfg.Plans, AsOf: asOf,
+		},
 		changes: changes,
 		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
 		stats: &stats.Handler{
-			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Changes: changes, Waiter: waiter, Pages: pages,
+			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Changes: changes,
+			Waiter: waiter, Pages: pages,
 		},
 		tags: &tags.Handler{
-			Commands: cfg.Commands, Queries: cfg.Queries, Requests: requests, Waiter: waiter, BodyLimit: cfg.BodyLimit,
+			Commands: cfg.Commands, Queries: cfg.Queries, Requests: requests, Waiter: waiter,
+			BodyLimit: cfg.BodyLimit,
 		},
 		urls: &urls.Handler{
-			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests, Changes: changes,
-			Records: &record.Builder{Base: cfg.Base, Queries: cfg.Queries, Waiter: waiter, Logger: cfg.Logger},
-			Waiter:  waiter, AsOf: asOf, Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit}, Pages: pages,
+			Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
+			Requests: requests, Changes: changes,
+			Records: &record.Builder{
+				Base: cfg.Base, Queries: cfg.Queries, Waiter: waiter, Logger: cfg.Logger,
+			},
+			Waiter: waiter, AsOf: asOf,
+			Limits: payload.Limits{Body: cfg.BodyLimit, Items: cfg.GroupLimit}, Pages: pages,
 			Logger: cfg.Logger,
 		},
 	}

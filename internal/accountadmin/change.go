@@ -17,7 +17,10 @@ import (
 )
 
 // change runs one command on an account and prints what it made.
-func change(ctx context.Context, o installation.Operator, command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error)) error {
+func change(
+	ctx context.Context, o installation.Operator,
+	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
+) error {
 	if o.EventStore == "" {
 		if err := o.Locate(); err != nil {
 			return err
@@ -30,7 +33,9 @@ func change(ctx context.Context, o installation.Operator, command func(context.C
 	defer store.Close()
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
-	outcome, err := command(ctx, o.Accounts(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()})
+	outcome, err := command(
+		ctx, o.Accounts(store), domain.Request{Command: uuid.New(), ID: uuid.NewString()},
+	)
 	if _, refused := errors.AsType[*domain.Error](err); refused {
 		return usage.Wrap(err)
 	}
@@ -46,35 +51,47 @@ func change(ctx context.Context, o installation.Operator, command func(context.C
 
 // Open opens an account.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
-	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+	return change(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (accounts.Outcome, error) {
 		return a.Open(ctx, r, username, plan)
 	})
 }
 
 // RotateKey replaces the API key of an account.
 func RotateKey(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+	return change(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (accounts.Outcome, error) {
 		return a.RotateKey(ctx, r, username)
 	})
 }
 
 // Deactivate bars an account from the API and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+	return change(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (accounts.Outcome, error) {
 		return a.Deactivate(ctx, r, username)
 	})
 }
 
 // Reactivate undoes Deactivate.
 func Reactivate(ctx context.Context, o installation.Operator, username string) error {
-	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+	return change(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (accounts.Outcome, error) {
 		return a.Reactivate(ctx, r, username)
 	})
 }
 
 // Edit gives an account another plan, another last day or both.
-func Edit(ctx context.Context, o installation.Operator, username string, plan, lastDay *string) error {
-	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+func Edit(
+	ctx context.Context, o installation.Operator, username string, plan, lastDay *string,
+) error {
+	return change(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (accounts.Outcome, error) {
 		return a.Edit(ctx, r, username, accounts.Change{Plan: plan, ExpirationDate: lastDay})
 	})
 }
@@ -84,7 +101,9 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 	if err := o.Locate(); err != nil {
 		return err
 	}
-	return change(ctx, o, func(ctx context.Context, a *accounts.Accounts, r domain.Request) (accounts.Outcome, error) {
+	return change(ctx, o, func(
+		ctx context.Context, a *accounts.Accounts, r domain.Request,
+	) (accounts.Outcome, error) {
 		outcome, err := a.Erase(ctx, r, username)
 		if err == nil {
 			awaitErasure(ctx, o, outcome.Position)
@@ -97,12 +116,15 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 func awaitErasure(ctx context.Context, o installation.Operator, position eventstore.Position) {
 	db, err := o.OpenReadModels(ctx, 1)
 	if err != nil {
-		o.Logger.WarnContext(ctx, "erased, but whether the read models are too is not known", slog.Any("error", err))
+		o.Logger.WarnContext(
+			ctx, "erased, but whether the read models are too is not known", slog.Any("error", err),
+		)
 		return
 	}
 	behind, err := projections.AwaitErasure(ctx, db, position)
 	if err != nil {
-		o.Logger.WarnContext(ctx, "erased, but these generations still have notes: a projector erases them, or projections prune removes them",
+		o.Logger.WarnContext(ctx, "erased, but these generations still have notes: a projector "+
+			"erases them, or projections prune removes them",
 			slog.Any("generations", behind), slog.Any("error", err))
 	}
 	_ = db.Close() // nothing was written

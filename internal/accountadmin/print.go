@@ -30,13 +30,20 @@ type printedAccount struct {
 }
 
 func printedAccountOf(a queries.Account) printedAccount {
-	return printedAccount{ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active, Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID}
+	return printedAccount{
+		ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active,
+		Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID,
+	}
 }
 
 // rows are what a table shows of an account.
 func (v printedAccount) rows() []table.Row {
 	rows := []table.Row{
-		{"account id", v.ID}, {"user name", v.Username}, {"plan", v.Plan}, {"active", v.Active}, {"expires", cmp.Or(v.Expires, "never")},
+		{"account id", v.ID},
+		{"user name", v.Username},
+		{"plan", v.Plan},
+		{"active", v.Active},
+		{"expires", cmp.Or(v.Expires, "never")},
 	}
 	if v.Erased {
 		rows = append(rows, table.Row{"erased", v.Erased})
@@ -48,16 +55,20 @@ func (v printedAccount) rows() []table.Row {
 func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 	account := printedAccount{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
-		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate, Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
+		Active: outcome.Account.Active, Expires: outcome.Account.ExpirationDate,
+		Erased: outcome.Account.Erased, KeyID: outcome.Account.KeyID, APIKey: outcome.Key,
 	}
 	if o.JSON {
-		return json.NewEncoder(o.Stdout).Encode(account) //nolint:gosec // the new key is what the operator asked for
+		//nolint:gosec // the new key is what the operator asked for
+		return json.NewEncoder(o.Stdout).Encode(account)
 	}
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
 	rows.AppendRows(account.rows())
 	if account.APIKey != "" {
-		rows.AppendRows([]table.Row{{"API key", account.APIKey}, {"", "shown once, it is stored nowhere"}})
+		rows.AppendRows(
+			[]table.Row{{"API key", account.APIKey}, {"", "shown once, it is stored nowhere"}},
+		)
 	}
 	_, err := fmt.Fprintln(o.Stdout, rows.Render())
 	return err
@@ -78,13 +89,21 @@ func List(ctx context.Context, o installation.Operator) error {
 		for i, a := range accounts {
 			views[i] = printedAccountOf(a)
 		}
-		return json.NewEncoder(o.Stdout).Encode(views) //nolint:gosec // without keys, which are stored nowhere
+		//nolint:gosec // without keys, which are stored nowhere
+		return json.NewEncoder(o.Stdout).Encode(views)
 	}
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
-	rows.AppendHeader(table.Row{"user name", "plan", "active", "expires", "erased", "opened", "account id"})
+	rows.AppendHeader(
+		table.Row{"user name", "plan", "active", "expires", "erased", "opened", "account id"},
+	)
 	for _, a := range accounts {
-		rows.AppendRow(table.Row{a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased, a.CreatedAt.UTC().Format(time.DateTime), a.ID})
+		rows.AppendRow(
+			table.Row{
+				a.Username, a.Plan, a.Active, a.ExpirationDate, a.Erased,
+				a.CreatedAt.UTC().Format(time.DateTime), a.ID,
+			},
+		)
 	}
 	_, err = fmt.Fprintln(o.Stdout, rows.Render())
 	return err
@@ -115,7 +134,10 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 			return err
 		}
 		counters, err := q.AccountCounters(ctx, found.ID, time.Now())
-		account = printedUsage{printedAccount: printedAccountOf(found), URLs: counters.URLs, MonthURLs: counters.MonthURLs}
+		account = printedUsage{
+			printedAccount: printedAccountOf(found), URLs: counters.URLs,
+			MonthURLs: counters.MonthURLs,
+		}
 		return err
 	})
 	if errors.Is(err, queries.ErrNotFound) {
@@ -124,14 +146,22 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 	if err != nil {
 		return err
 	}
-	account.TodayAPICalls = metering.New(metering.Config{Store: store, Logger: o.Logger}).Today(ctx, account.ID)
+	account.TodayAPICalls = metering.New(metering.Config{Store: store, Logger: o.Logger}).Today(
+		ctx, account.ID,
+	)
 	if o.JSON {
 		return json.NewEncoder(o.Stdout).Encode(account)
 	}
 	rows := table.NewWriter()
 	rows.SetStyle(table.StyleLight)
 	rows.AppendRows(account.rows())
-	rows.AppendRows([]table.Row{{"links", account.URLs}, {"links created this month", account.MonthURLs}, {"API calls today", account.TodayAPICalls}})
+	rows.AppendRows(
+		[]table.Row{
+			{"links", account.URLs},
+			{"links created this month", account.MonthURLs},
+			{"API calls today", account.TodayAPICalls},
+		},
+	)
 	_, err = fmt.Fprintln(o.Stdout, rows.Render())
 	return err
 }

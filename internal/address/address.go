@@ -14,7 +14,8 @@ import (
 func Listen(address, flag string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
-		return nil, usage.Errorf("cannot listen on %s: %w; stop what uses it or choose another with --%s (%s)",
+		return nil, usage.Errorf("cannot listen on %s: %w; stop what uses it or choose another "+
+			"with --%s (%s)",
 			address, err, flag, usage.Env(flag))
 	}
 	return listener, nil
@@ -35,7 +36,8 @@ func OfClient(listener net.Listener) string {
 // lookupTimeout bounds the question for the addresses of a name.
 const lookupTimeout = 5 * time.Second
 
-// OnLoopback tells whether only this machine can connect to an address, HOST:PORT. A name has to stand for loopback alone.
+// OnLoopback tells whether only this machine can connect to an address, HOST:PORT. A name has to
+// stand for loopback alone.
 func OnLoopback(ctx context.Context, address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil || host == "" { // without a host it is every address

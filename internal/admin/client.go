@@ -11,8 +11,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Health asks the service behind an internal address whether it is ready, or live. It returns what the service says of
-// itself, or fails with it.
+// Health asks the service behind an internal address whether it is ready, or live. It returns what
+// the service says of itself, or fails with it.
 func Health(ctx context.Context, address string, live bool) ([]byte, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -27,7 +27,9 @@ func Health(ctx context.Context, address string, live bool) ([]byte, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*healthTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/health/"+question, nil)
+	request, err := http.NewRequestWithContext(
+		ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/health/"+question, nil,
+	)
 	if err != nil {
 		return nil, err
 	}

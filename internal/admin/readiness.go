@@ -19,8 +19,8 @@ import (
 const (
 	// healthTimeout bounds each check of a readiness probe.
 	healthTimeout = 2 * time.Second
-	// ownerGrace is how long a probe waits for a projection without an owner to get one: a killed owner is followed
-	// sooner, and that alone must not make all nodes unready at once.
+	// ownerGrace is how long a probe waits for a projection without an owner to get one: a killed
+	// owner is followed sooner, and that alone must not make all nodes unready at once.
 	ownerGrace = 500 * time.Millisecond
 	ownerPoll  = 50 * time.Millisecond
 )
@@ -49,8 +49,8 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check asks the event store and the database at the same time. Each that does not answer is reported once: what the
-// projections need of it is then not known, and not a fault of theirs.
+// check asks the event store and the database at the same time. Each that does not answer is
+// reported once: what the projections need of it is then not known, and not a fault of theirs.
 func (s *Service) check(ctx context.Context) map[string]error {
 	var store, database, generations, lag error
 	var overviews []status.Overview
@@ -91,14 +91,20 @@ func (s *Service) problem(o status.Overview) error {
 	case o.State == status.Unowned:
 		return fmt.Errorf("%s at position %s: no process keeps it up to date", o.State, o.Position)
 	case o.State == status.Paused, o.State == status.Stopped, o.State == status.Misplaced:
-		return fmt.Errorf("%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"))
+		return fmt.Errorf(
+			"%s at position %s: %s", o.State, o.Position, cmp.Or(o.LastError, "by an operator"),
+		)
 	case o.Lag > s.MaxLag:
-		return fmt.Errorf("%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents, cmp.Or(o.LastError, "no error"))
+		return fmt.Errorf(
+			"%s: lags by %s, %d events: %s", o.State, o.Lag.Round(time.Second), o.LagEvents,
+			cmp.Or(o.LastError, "no error"),
+		)
 	}
 	return nil
 }
 
-// settledGenerations returns the projections as soon as all that readers see have owners, or at the end of ownerGrace.
+// settledGenerations returns the projections as soon as all that readers see have owners, or at the
+// end of ownerGrace.
 func (s *Service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
 	grace := time.After(ownerGrace)
 	for {

@@ -12,8 +12,8 @@ import (
 	"linkledger/internal/httpserver"
 )
 
-// Server serves the internal address from the first moment of a process to its last. Until there is a service it
-// answers what that waits for.
+// Server serves the internal address from the first moment of a process to its last. Until there is
+// a service it answers what that waits for.
 type Server struct {
 	service atomic.Pointer[http.Handler]
 	ctx     context.Context //nolint:containedctx // ends with the server; its cause says why

@@ -28,7 +28,10 @@ type Service struct {
 // handler serves health, metrics and, where it was asked for, profiling.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	mux.HandleFunc(
+		"GET /health/live",
+		func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) },
+	)
 	mux.HandleFunc("GET /health/ready", s.ready)
 	mux.Handle("GET /metrics", s.Metrics)
 	if s.Profiling {

@@ -20,7 +20,8 @@ import (
 	"linkledger/projections/engine"
 )
 
-// Run serves until ctx ends or a part fails, then stops all parts in the order in which they need each other.
+// Run serves until ctx ends or a part fails, then stops all parts in the order in which they need
+// each other.
 func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.Server) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -41,7 +42,8 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 			return nil
 		})
 	}
-	answered := make(chan struct{}) // closed when the event store has, with a log that the database may belong to
+	// closed when the event store has, with a log that the database may belong to
+	answered := make(chan struct{})
 	start("freshness", func(ctx context.Context) error { s.Waiter.Run(ctx); return nil })
 	if s.has(config.RoleProjector) {
 		start("projections", func(ctx context.Context) error {
@@ -51,8 +53,9 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 				return nil
 			}
 			return projections.Run(ctx, engine.Config{
-				DB: s.db, Store: s.Store, Logger: s.logger, OnCommit: s.Waiter.Committed, Registry: &s.registry,
-				OnBatch: s.metrics.Batch, Tracer: s.traces.Tracer(), Policy: s.cfg.PoisonEvents,
+				DB: s.db, Store: s.Store, Logger: s.logger, OnCommit: s.Waiter.Committed,
+				Registry: &s.registry,
+				OnBatch:  s.metrics.Batch, Tracer: s.traces.Tracer(), Policy: s.cfg.PoisonEvents,
 			})
 		})
 	}
@@ -66,16 +69,19 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 		start("calls", s.calls.Run)
 	}
 	parts.Go(func() error {
-		if err := s.watchLog(background, sync.OnceFunc(func() { close(answered) })); err != nil && background.Err() == nil {
+		if err := s.watchLog(background, sync.OnceFunc(func() { close(answered) })); err != nil &&
+			background.Err() == nil {
 			fail(err)
 		}
 		return nil
 	})
 	// The internal address is the last to go: it tells that the service is no longer ready.
 	internal.Show(&admin.Service{
-		Stopping: ctx, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil, MaxLag: s.cfg.ReadyMaxLag,
+		Stopping: ctx, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
+		MaxLag: s.cfg.ReadyMaxLag,
 		Metrics: s.metrics.Handler(telemetry.Sources{
-			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db, Store: s.Store, Logger: s.logger,
+			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
+			Store: s.Store, Logger: s.logger,
 		}),
 		Profiling: s.cfg.Profiling, Logger: s.logger,
 	})
@@ -92,7 +98,8 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	var servers errgroup.Group
 	if s.has(config.RoleAPI) || s.has(config.RoleRedirect) {
 		servers.Go(func() error {
-			// Where this version has tables of its own shape, they are built first; requests wait in the listener.
+			// Where this version has tables of its own shape, they are built first; requests wait
+			// in the listener.
 			if err := projections.AwaitShape(serving, s.db); err != nil {
 				return nil //nolint:nilerr // told to stop before that
 			}
@@ -109,8 +116,8 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	return err
 }
 
-// drainLater returns what ends some time after ctx: until then requests are served by a service that is no longer ready.
-// Where a part has failed they are not.
+// drainLater returns what ends some time after ctx: until then requests are served by a service
+// that is no longer ready. Where a part has failed they are not.
 func (s *Service) drainLater(ctx context.Context) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
@@ -137,7 +144,9 @@ func within(stop func() error) error {
 }
 
 // serve answers what comes to the public address.
-func (s *Service) serve(ctx context.Context, fail context.CancelCauseFunc, public net.Listener) error {
+func (s *Service) serve(
+	ctx context.Context, fail context.CancelCauseFunc, public net.Listener,
+) error {
 	if s.has(config.RoleRedirect) {
 		return httpserver.ServeFast(ctx, fail, s.handler, shortlink.IsPath, public, s.logger)
 	}

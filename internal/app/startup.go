@@ -21,9 +21,12 @@ import (
 // attemptTimeout bounds one try to reach what the service depends on.
 const attemptTimeout = 5 * time.Second
 
-// await tries until it succeeds, ctx ends, or it fails for another reason than an outage. So processes may be started in
-// any order.
-func await(ctx context.Context, logger *slog.Logger, dependency string, outage func(error) bool, try func() error) error {
+// await tries until it succeeds, ctx ends, or it fails for another reason than an outage. So
+// processes may be started in any order.
+func await(
+	ctx context.Context, logger *slog.Logger, dependency string, outage func(error) bool,
+	try func() error,
+) error {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 100*time.Millisecond, 5*time.Second
 	name := slog.String("dependency", dependency)
@@ -38,7 +41,10 @@ func await(ctx context.Context, logger *slog.Logger, dependency string, outage f
 		}
 		waiting = true
 		delay := wait.NextBackOff()
-		logger.WarnContext(ctx, "waiting for what this process depends on", name, slog.Any("error", err), slog.Duration("again_in", delay))
+		logger.WarnContext(
+			ctx, "waiting for what this process depends on", name, slog.Any("error", err),
+			slog.Duration("again_in", delay),
+		)
 		select {
 		case <-ctx.Done():
 			return err
@@ -47,9 +53,12 @@ func await(ctx context.Context, logger *slog.Logger, dependency string, outage f
 	}
 }
 
-// openDatabase connects to the database, brings its schema up to date and checks that the master key is its own. It waits
-// for a database that does not answer.
-func openDatabase(ctx context.Context, dsn secret.Connection, key *readmodel.MasterKey, internal *admin.Server, logger *slog.Logger) (db *readmodel.DB, err error) {
+// openDatabase connects to the database, brings its schema up to date and checks that the master
+// key is its own. It waits for a database that does not answer.
+func openDatabase(
+	ctx context.Context, dsn secret.Connection, key *readmodel.MasterKey, internal *admin.Server,
+	logger *slog.Logger,
+) (db *readmodel.DB, err error) {
 	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
 		defer func() { internal.Note("database", err) }()
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
@@ -80,8 +89,8 @@ func openDatabase(ctx context.Context, dsn secret.Connection, key *readmodel.Mas
 // logInterval is how long a log without an account is left before it is looked at again.
 const logInterval = 5 * time.Second
 
-// watchLog calls answered when the event store has answered, and returns when the database is known to belong to its log.
-// Meanwhile the service does what it can without.
+// watchLog calls answered when the event store has answered, and returns when the database is known
+// to belong to its log. Meanwhile the service does what it can without.
 func (s *Service) watchLog(ctx context.Context, answered func()) error {
 	passes := func(err error) bool {
 		return !errors.Is(err, eventstore.ErrDenied) && !errors.Is(err, projections.ErrOtherLog)
@@ -97,12 +106,16 @@ func (s *Service) watchLog(ctx context.Context, answered func()) error {
 		err := await(ctx, s.logger, "event store", passes, check)
 		switch {
 		case errors.Is(err, eventstore.ErrForbidden):
-			return usage.Errorf("%w: the user of --eventstore (%s) may not read the log of all streams ($all): an administrator grants it "+
+			return usage.Errorf("%w: the user of --eventstore (%s) may not read the log of all "+
+				"streams ($all): an administrator grants it "+
 				"that with linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
 		case errors.Is(err, eventstore.ErrDenied):
-			return usage.Errorf("%w: --eventstore (%s) needs other credentials", err, usage.Env("eventstore"))
+			return usage.Errorf(
+				"%w: --eventstore (%s) needs other credentials", err, usage.Env("eventstore"),
+			)
 		case errors.Is(err, projections.ErrOtherLog):
-			return usage.Errorf("%w; give --database (%s) an empty one, which is filled from the log, or mend --eventstore (%s)",
+			return usage.Errorf("%w; give --database (%s) an empty one, which is filled from the "+
+				"log, or mend --eventstore (%s)",
 				err, usage.Env("database"), usage.Env("eventstore"))
 		case err != nil:
 			return err

@@ -14,7 +14,8 @@ import (
 	"linkledger/internal/console"
 )
 
-// mostCompared bounds of how many streams that something hides the log and the readers' view are compared.
+// mostCompared bounds of how many streams that something hides the log and the readers' view are
+// compared.
 const mostCompared = 100
 
 // printedCuts is what keeps readers from events of the log, as it is printed.
@@ -37,11 +38,17 @@ type printedCut struct {
 }
 
 // printedCutsOf asks the event store what readers get of the streams that something was found of.
-func printedCutsOf(ctx context.Context, store *eventstore.Store, streams *proof.Streams) (printedCuts, error) {
+func printedCutsOf(
+	ctx context.Context, store *eventstore.Store, streams *proof.Streams,
+) (printedCuts, error) {
 	cuts, more := streams.Cuts()
-	view := printedCuts{Cuts: []printedCut{}, MoreCuts: more, Notices: append([]string{}, streams.Notices()...)}
+	view := printedCuts{
+		Cuts: []printedCut{}, MoreCuts: more, Notices: append([]string{}, streams.Notices()...),
+	}
 	for i, cut := range cuts {
-		line := printedCut{Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details}
+		line := printedCut{
+			Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details,
+		}
 		if i < mostCompared {
 			line.Log = "none"
 			if last := streams.Last(cut.Stream); last != eventstore.NoStream {
@@ -81,7 +88,9 @@ func readableOf(ctx context.Context, store *eventstore.Store, stream string) (st
 
 func (v printedCuts) print(w io.Writer) error {
 	for _, stream := range v.Notices {
-		if _, err := fmt.Fprintf(w, "stream %s sets who may read streams in general\n", stream); err != nil {
+		if _, err := fmt.Fprintf(
+			w, "stream %s sets who may read streams in general\n", stream,
+		); err != nil {
 			return err
 		}
 	}
@@ -90,9 +99,13 @@ func (v printedCuts) print(w io.Writer) error {
 	}
 	rows := make([]table.Row, len(v.Cuts))
 	for i, c := range v.Cuts {
-		rows[i] = table.Row{c.Kind, console.Printable(c.Stream), c.Position, c.Log, c.Readable, c.Details}
+		rows[i] = table.Row{
+			c.Kind, console.Printable(c.Stream), c.Position, c.Log, c.Readable, c.Details,
+		}
 	}
-	return console.Table(w, table.Row{"kind", "stream", "position", "in the log", "readable", "details"}, rows)
+	return console.Table(
+		w, table.Row{"kind", "stream", "position", "in the log", "readable", "details"}, rows,
+	)
 }
 
 // explain says what was found.
@@ -113,6 +126,7 @@ func (v printedCuts) explain() error {
 	if len(streams) > most || v.MoreCuts > 0 {
 		named += ", …"
 	}
-	return fmt.Errorf("somebody else has changed streams in the event store, which hides or damages history (%d findings): %s",
+	return fmt.Errorf("somebody else has changed streams in the event store, which hides or "+
+		"damages history (%d findings): %s",
 		int64(len(v.Cuts))+v.MoreCuts, named)
 }

@@ -43,7 +43,9 @@ func NewKey(name, of string, stdout io.Writer) error {
 
 // Checkpoint prints the signed head of the log.
 func Checkpoint(ctx context.Context, o installation.Operator, key secret.Text) error {
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		head, err := signHead(ctx, db, store, key)
 		if err == nil {
 			_, err = fmt.Fprintln(o.Stdout, head.Signed)
@@ -53,9 +55,15 @@ func Checkpoint(ctx context.Context, o installation.Operator, key secret.Text) e
 }
 
 // signHead signs the head of the log, when the tree has all that is in the log now.
-func signHead(ctx context.Context, db *readmodel.DB, store *eventstore.Store, key secret.Text) (proof.Head, error) {
+func signHead(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, key secret.Text,
+) (proof.Head, error) {
 	if key == "" {
-		return proof.Head{}, usage.Errorf("there is no key to sign with: make one with linkledger audit key FILE, and name the file with %s_FILE", usage.Env("signing-key"))
+		return proof.Head{}, usage.Errorf(
+			"there is no key to sign with: make one with linkledger audit key FILE, and name the "+
+				"file with %s_FILE",
+			usage.Env("signing-key"),
+		)
 	}
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
@@ -65,7 +73,11 @@ func signHead(ctx context.Context, db *readmodel.DB, store *eventstore.Store, ke
 	}
 	if err := projections.Await(ctx, db, store, projections.Tree, end); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
-			return proof.Head{}, usage.Errorf("the tree does not have the whole log yet: %w: projections status tells how far it is", err)
+			return proof.Head{}, usage.Errorf(
+				"the tree does not have the whole log yet: %w: projections status tells how far "+
+					"it is",
+				err,
+			)
 		}
 		return proof.Head{}, err
 	}
@@ -80,7 +92,9 @@ func signHead(ctx context.Context, db *readmodel.DB, store *eventstore.Store, ke
 	}
 	head, err := proof.Sign(tlog.Tree{N: tree.Size, Hash: root}, string(key))
 	if errors.Is(err, proof.ErrNoKey) {
-		return proof.Head{}, usage.Errorf("%w: give what linkledger audit key has written to its file", err)
+		return proof.Head{}, usage.Errorf(
+			"%w: give what linkledger audit key has written to its file", err,
+		)
 	}
 	if err != nil {
 		return proof.Head{}, usage.Wrap(err)
@@ -93,7 +107,10 @@ func readHeads(files []string, publicKey string) ([]proof.Head, error) {
 	var heads []proof.Head
 	for _, name := range files {
 		if publicKey == "" {
-			return nil, usage.Errorf("heads are believed by their key: give it with --public-key (%s)", usage.Env("public-key"))
+			return nil, usage.Errorf(
+				"heads are believed by their key: give it with --public-key (%s)",
+				usage.Env("public-key"),
+			)
 		}
 		text, err := os.ReadFile(name)
 		if err != nil {

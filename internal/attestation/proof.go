@@ -30,8 +30,10 @@ import (
 
 // ProofRequest is what to prove, and by which keys.
 type ProofRequest struct {
-	Hash       string      // prove the events of all links that ever lived under it, without clicks; empty: none
-	Checkpoint string      // file with the head that the proofs rest on, the last one in it; empty: a new one is signed
+	// prove the events of all links that ever lived under it, without clicks; empty: none
+	Hash string
+	// file with the head that the proofs rest on, the last one in it; empty: a new one is signed
+	Checkpoint string
 	Since      []string    // files with older heads: prove that the log goes on from them
 	SigningKey secret.Text // of a new head
 	PublicKey  string      // of the heads in files
@@ -46,7 +48,9 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 	if err != nil {
 		return err
 	}
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		var recorded []eventstore.Recorded
 		var cut error
 		if r.Hash != "" {
@@ -63,7 +67,8 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 			return altered(errors.Join(err, cut))
 		}
 		if cut != nil {
-			return fmt.Errorf("the %d events that the log has are proven, but their history was cut: %w: linkledger audit verify lists what is cut",
+			return fmt.Errorf("the %d events that the log has are proven, but their history was "+
+				"cut: %w: linkledger audit verify lists what is cut",
 				len(recorded), cut)
 		}
 		return nil
@@ -71,7 +76,9 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 }
 
 // base is the head that the proofs rest on.
-func (r ProofRequest) base(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (proof.Head, error) {
+func (r ProofRequest) base(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+) (proof.Head, error) {
 	if r.Checkpoint == "" {
 		return signHead(ctx, db, store, r.SigningKey)
 	}
@@ -82,14 +89,16 @@ func (r ProofRequest) base(ctx context.Context, db *readmodel.DB, store *eventst
 	head := heads[len(heads)-1]
 	tree, err := logtree.New(db).Tree(ctx)
 	if err == nil && head.N > tree.Size {
-		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or the log was cut off, or the head is of another one: "+
+		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or "+
+			"the log was cut off, or the head is of another one: "+
 			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, r.Checkpoint)
 	}
 	return head, err
 }
 
-// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself, as they are stored. Where some
-// of them are hidden from readers or missing, cut says so, and the events are those that the log has.
+// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself,
+// as they are stored. Where some of them are hidden from readers or missing, cut says so, and the
+// events are those that the log has.
 func recordedOf(
 	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
 ) (recorded []eventstore.Recorded, cut, err error) {
@@ -103,7 +112,9 @@ func recordedOf(
 		if missing := missingText(logged); missing != "" {
 			cut = fmt.Errorf("%w; the log does not have %s", cut, missing)
 		}
-		load = func(_ context.Context, stream string) ([]eventstore.Recorded, error) { return logged[stream], nil }
+		load = func(_ context.Context, stream string) ([]eventstore.Recorded, error) {
+			return logged[stream], nil
+		}
 	}
 	if refused, ok := errors.AsType[*domain.Error](err); ok {
 		return nil, nil, usage.Wrap(errors.Join(refused, cut))
@@ -117,7 +128,8 @@ func recordedOf(
 
 // recordedIn returns the events that the entries of a history are of, each once.
 func recordedIn(
-	ctx context.Context, history audit.History, load func(context.Context, string) ([]eventstore.Recorded, error),
+	ctx context.Context, history audit.History,
+	load func(context.Context, string) ([]eventstore.Recorded, error),
 ) (recorded []eventstore.Recorded, err error) {
 	streams := make(map[string]map[eventstore.Revision]eventstore.Recorded)
 	for _, entry := range history.Entries {
@@ -131,7 +143,8 @@ func recordedIn(
 				streams[entry.Stream][r.Revision] = r
 			}
 		}
-		if r, ok := streams[entry.Stream][entry.Revision]; ok { // an event may have entries for several links
+		// an event may have entries for several links
+		if r, ok := streams[entry.Stream][entry.Revision]; ok {
 			recorded = append(recorded, r)
 			delete(streams[entry.Stream], entry.Revision)
 		}
@@ -145,14 +158,18 @@ func missingText(logged streams.Logged) string {
 	var texts []string
 	for _, stream := range slices.Sorted(maps.Keys(missing)) {
 		for _, part := range missing[stream] {
-			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], console.Printable(stream)))
+			texts = append(
+				texts,
+				fmt.Sprintf("events %d to %d of %s", part[0], part[1], console.Printable(stream)),
+			)
 		}
 	}
 	return strings.Join(texts, ", ")
 }
 
 func (r ProofRequest) write(
-	ctx context.Context, o installation.Operator, q *logtree.Reader, head proof.Head, older []proof.Head, recorded []eventstore.Recorded,
+	ctx context.Context, o installation.Operator, q *logtree.Reader, head proof.Head,
+	older []proof.Head, recorded []eventstore.Recorded,
 ) error {
 	out, err := proof.NewWriter(o.Stdout, head, q.Hashes(ctx))
 	if err != nil {
@@ -179,7 +196,9 @@ func (r ProofRequest) write(
 		}
 	}
 	if later > 0 {
-		o.Logger.WarnContext(ctx, "events that came after the head are left out", slog.Int("events", later))
+		o.Logger.WarnContext(
+			ctx, "events that came after the head are left out", slog.Int("events", later),
+		)
 	}
 	return out.Close()
 }
@@ -187,7 +206,10 @@ func (r ProofRequest) write(
 // altered explains why something can't be proven.
 func altered(err error) error {
 	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
-		return fmt.Errorf("%w: the log or the tree in PostgreSQL was altered: linkledger audit verify tells where", err)
+		return fmt.Errorf(
+			"%w: the log or the tree in PostgreSQL was altered: linkledger audit verify tells where",
+			err,
+		)
 	}
 	return err
 }
@@ -195,7 +217,10 @@ func altered(err error) error {
 // VerifyProof verifies a file of proofs by the key of its head, and prints what it proves.
 func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	if publicKey == "" {
-		return usage.Errorf("proofs are believed by their key: give it with --public-key (%s)", usage.Env("public-key"))
+		return usage.Errorf(
+			"proofs are believed by their key: give it with --public-key (%s)",
+			usage.Env("public-key"),
+		)
 	}
 	file, err := os.Open(name)
 	if err != nil {
@@ -206,11 +231,17 @@ func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	if _, err := fmt.Fprintf(stdout, "%s: of the %d events of the signed log these are %d\n", name, proven.Head.N, len(proven.Events)); err != nil {
+	if _, err := fmt.Fprintf(
+		stdout, "%s: of the %d events of the signed log these are %d\n", name, proven.Head.N,
+		len(proven.Events),
+	); err != nil {
 		return err
 	}
 	for _, older := range proven.Since {
-		if _, err := fmt.Fprintf(stdout, "the log goes on from the head of %d events, root hash %s\n", older.N, older.Hash); err != nil {
+		if _, err := fmt.Fprintf(
+			stdout, "the log goes on from the head of %d events, root hash %s\n", older.N,
+			older.Hash,
+		); err != nil {
 			return err
 		}
 	}
@@ -219,7 +250,11 @@ func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	}
 	rows := make([]table.Row, len(proven.Events))
 	for i, e := range proven.Events {
-		rows[i] = table.Row{e.Index, e.Position.Commit, console.Time(e.Time), e.Stream, e.Revision, e.Type}
+		rows[i] = table.Row{
+			e.Index, e.Position.Commit, console.Time(e.Time), e.Stream, e.Revision, e.Type,
+		}
 	}
-	return console.Table(stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows)
+	return console.Table(
+		stdout, table.Row{"index", "position", "time (UTC)", "stream", "revision", "type"}, rows,
+	)
 }

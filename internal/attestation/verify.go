@@ -17,18 +17,23 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// seldom is how much garbage there may be for each byte in use, in percent. To read the log makes much of it and keeps
-// little, and the usual 100 would cost a third of the time to save some 30 MB.
+// seldom is how much garbage there may be for each byte in use, in percent. To read the log makes
+// much of it and keeps little, and the usual 100 would cost a third of the time to save some 30 MB.
 const seldom = 400
 
-// Verify holds the whole log against its tree and against the signed heads in files, and prints what it finds.
-func Verify(ctx context.Context, o installation.Operator, checkpoints []string, publicKey string) error {
+// Verify holds the whole log against its tree and against the signed heads in files, and prints
+// what it finds.
+func Verify(
+	ctx context.Context, o installation.Operator, checkpoints []string, publicKey string,
+) error {
 	heads, err := readHeads(checkpoints, publicKey)
 	if err != nil {
 		return err
 	}
 	debug.SetGCPercent(seldom)
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		found, streams, err := auditLog(ctx, o, logtree.New(db), store, heads)
 		if ctx.Err() != nil {
 			return usage.Errorf("interrupted: nothing was changed")
@@ -46,7 +51,8 @@ func Verify(ctx context.Context, o installation.Operator, checkpoints []string, 
 
 // auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
 func auditLog(
-	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store, heads []proof.Head,
+	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store,
+	heads []proof.Head,
 ) (proof.Findings, *proof.Streams, error) {
 	tree, err := q.Tree(ctx)
 	if err != nil {
@@ -61,11 +67,15 @@ func auditLog(
 	streams := proof.NewStreams()
 	show, ended := console.Progress(o.Stderr)
 	events := int64(0)
-	err = store.ReadWholeLog(ctx, eventstore.Position{}, end, func(batch []eventstore.Recorded) error {
+	err = store.ReadWholeLog(ctx, eventstore.Position{}, end, func(
+		batch []eventstore.Recorded,
+	) error {
 		events += int64(len(batch))
 		show(fmt.Sprintf("%d events", events), batch[len(batch)-1].Position.Commit, end.Commit)
 		streams.Take(batch)
-		ofPrograms := slices.DeleteFunc(batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") })
+		ofPrograms := slices.DeleteFunc(
+			batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") },
+		)
 		return audit.Take(ctx, ofPrograms) // no head is of the event store's own events
 	})
 	ended(err == nil)
@@ -78,10 +88,11 @@ func auditLog(
 
 // printedFindings is what an audit has found as it is printed.
 type printedFindings struct {
-	Events     int64              `json:"events"`
-	Position   uint64             `json:"position"` // of the last of them
-	Root       string             `json:"root"`
-	Fitting    []int64            `json:"fitting"` // the heads that fit, by how many events they are of
+	Events   int64  `json:"events"`
+	Position uint64 `json:"position"` // of the last of them
+	Root     string `json:"root"`
+	// the heads that fit, by how many events they are of
+	Fitting    []int64            `json:"fitting"`
 	Alteration *printedAlteration `json:"alteration"`
 	printedCuts
 }
@@ -111,13 +122,16 @@ func printedPlaceOf(p proof.Place) printedPlace {
 func printFindings(o installation.Operator, found proof.Findings, cuts printedCuts) error {
 	view := printedFindings{
 		printedCuts: cuts,
-		Events:      found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(), Fitting: []int64{},
+		Events:      found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(),
+		Fitting: []int64{},
 	}
 	for _, head := range found.Fitting {
 		view.Fitting = append(view.Fitting, head.N)
 	}
 	if a := found.Alteration; a != nil {
-		view.Alteration = &printedAlteration{Of: a.Of, First: printedPlaceOf(a.First), Last: printedPlaceOf(a.Last)}
+		view.Alteration = &printedAlteration{
+			Of: a.Of, First: printedPlaceOf(a.First), Last: printedPlaceOf(a.Last),
+		}
 		if a.Head != nil {
 			view.Alteration.Head = &a.Head.N
 		}
@@ -129,7 +143,8 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 	if o.JSON {
 		err = console.JSON(o.Stdout, view)
 	} else {
-		_, err = fmt.Fprintf(o.Stdout, "%d events up to position %d, root hash %s; signed heads that fit: %d\n",
+		_, err = fmt.Fprintf(o.Stdout, "%d events up to position %d, root hash %s; signed heads "+
+			"that fit: %d\n",
 			view.Events, view.Position, view.Root, len(view.Fitting))
 		err = errors.Join(err, cuts.print(o.Stdout))
 	}
@@ -142,17 +157,31 @@ func explainAlteration(a *proof.Alteration) error {
 	case a == nil:
 		return nil
 	case a.Of == proof.KeptTree:
-		return fmt.Errorf("the tree in PostgreSQL was altered from %s on; the log is as a signed head says: projections rebuild tree builds it anew", placeText(a.First))
+		return fmt.Errorf(
+			"the tree in PostgreSQL was altered from %s on; the log is as a signed head says: "+
+				"projections rebuild tree builds it anew",
+			placeText(a.First),
+		)
 	case a.Of == proof.Either:
-		return fmt.Errorf("log and tree differ from %s on, and no signed head was given that goes so far: one of them was altered", placeText(a.First))
+		return fmt.Errorf(
+			"log and tree differ from %s on, and no signed head was given that goes so far: one "+
+				"of them was altered",
+			placeText(a.First),
+		)
 	case a.DeniedBy != nil:
-		return fmt.Errorf("two signed heads deny each other: that of %d events fits, that of %d does not. "+
-			"The log was altered from %s to %s before the former was signed, or the latter is of another log",
+		return fmt.Errorf("two signed heads deny each other: that of %d events fits, that of %d "+
+			"does not. "+
+			"The log was altered from %s to %s before the former was signed, or the latter is of "+
+			"another log",
 			a.DeniedBy.N, a.Head.N, placeText(a.First), placeText(a.Last))
 	case a.First == a.Last:
-		return fmt.Errorf("the log was altered: the first event that does not fit the head of %d events is %s", a.Head.N, placeText(a.First))
+		return fmt.Errorf(
+			"the log was altered: the first event that does not fit the head of %d events is %s",
+			a.Head.N, placeText(a.First),
+		)
 	}
-	return fmt.Errorf("the log was altered, and the tree in PostgreSQL with it: the first event that does not fit the head of %d events lies from %s to %s",
+	return fmt.Errorf("the log was altered, and the tree in PostgreSQL with it: the first event "+
+		"that does not fit the head of %d events lies from %s to %s",
 		a.Head.N, placeText(a.First), placeText(a.Last))
 }
 
@@ -160,5 +189,7 @@ func placeText(p proof.Place) string {
 	if p.End {
 		return fmt.Sprintf("the end of the log behind position %d", p.Position.Commit)
 	}
-	return fmt.Sprintf("position %d (event %d of %s, %s)", p.Position.Commit, p.Revision, p.Stream, p.Type)
+	return fmt.Sprintf(
+		"position %d (event %d of %s, %s)", p.Position.Commit, p.Revision, p.Stream, p.Type,
+	)
 }

@@ -15,13 +15,17 @@ import (
 )
 
 // LinkAt prints where a hash led at a moment, and how its link was set.
-func LinkAt(ctx context.Context, o installation.Operator, hash, username string, at time.Time) error {
+func LinkAt(
+	ctx context.Context, o installation.Operator, hash, username string, at time.Time,
+) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		account, err := accountNamed(ctx, o.Accounts(store), username)
 		if err != nil {
 			return err
 		}
-		moment, err := o.Auditor(store).LinkAsOf(ctx, audit.AsOfQuery{Hash: hash, Time: at, Account: account})
+		moment, err := o.Auditor(store).LinkAsOf(
+			ctx, audit.AsOfQuery{Hash: hash, Time: at, Account: account},
+		)
 		if err != nil {
 			return err
 		}
@@ -35,12 +39,13 @@ func LinkAt(ctx context.Context, o installation.Operator, hash, username string,
 
 // printedLink is a link at a moment as it is printed.
 type printedLink struct {
-	ID             string    `json:"id"`
-	Account        string    `json:"account"`
-	Hash           string    `json:"hash"`
-	LongURL        string    `json:"long_url"`
-	Note           string    `json:"note"`
-	NoteErased     bool      `json:"note_erased,omitempty"` // with the account; then Note is the word erased
+	ID      string `json:"id"`
+	Account string `json:"account"`
+	Hash    string `json:"hash"`
+	LongURL string `json:"long_url"`
+	Note    string `json:"note"`
+	// with the account; then Note is the word erased
+	NoteErased     bool      `json:"note_erased,omitempty"`
 	EmailStats     bool      `json:"email_stats"`
 	Protected      bool      `json:"protected"`
 	Ping           bool      `json:"ping"`
@@ -57,8 +62,10 @@ type printedLink struct {
 func printedLinkOf(m audit.AsOf) printedLink {
 	u := m.Link
 	view := printedLink{
-		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
-		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks, Tags: m.Labels,
+		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note,
+		NoteErased: u.NoteErased(), EmailStats: u.EmailStats,
+		Protected: u.Protected, Ping: u.Ping, Archived: u.Archived, MaxClicks: u.MaxClicks,
+		Tags:      m.Labels,
 		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt, Since: m.Since, Until: m.Until,
 	}
 	if u.ExpirationDate != "" {

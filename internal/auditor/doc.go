@@ -1,2 +1,3 @@
-// Package auditor tells auditors what the log says of links, exports it, and changes links back to what they were.
+// Package auditor tells auditors what the log says of links, exports it, and changes links back to
+// what they were.
 package auditor

@@ -18,7 +18,8 @@ import (
 
 // ExportRequest is what to export, and where to.
 type ExportRequest struct {
-	Account string    // user name or id: its links, hashes, tags and settings alone; empty: all events
+	// user name or id: its links, hashes, tags and settings alone; empty: all events
+	Account string
 	From    time.Time // recorded at that time or later; zero: from the beginning
 	To      time.Time // recorded before that time; zero: to the end
 	Format  string    // ndjson or csv
@@ -29,7 +30,10 @@ type ExportRequest struct {
 // Export writes the stored events to a file that ends with a manifest.
 func Export(ctx context.Context, o installation.Operator, r ExportRequest) error {
 	if r.Resume != "" && (r.Output != "" || r.Account != "" || !r.From.IsZero() || !r.To.IsZero()) {
-		return usage.Errorf("what --resume goes on with stands in its file: leave out --output, --account, --from and --to")
+		return usage.Errorf(
+			"what --resume goes on with stands in its file: leave out --output, --account, --from " +
+				"and --to",
+		)
 	}
 	if !r.To.IsZero() && !r.From.Before(r.To) {
 		return usage.Errorf("there is nothing between --from and --to: --to must be later")
@@ -61,7 +65,9 @@ func (r ExportRequest) open(stdout io.Writer) (out io.Writer, file *os.File, err
 		return stdout, nil, nil
 	}
 	if errors.Is(err, fs.ErrExist) {
-		return nil, nil, usage.Errorf("%s exists: choose another --output, or go on with it by --resume", r.Output)
+		return nil, nil, usage.Errorf(
+			"%s exists: choose another --output, or go on with it by --resume", r.Output,
+		)
 	}
 	if err != nil {
 		return nil, nil, usage.Wrap(err)
@@ -69,7 +75,10 @@ func (r ExportRequest) open(stdout io.Writer) (out io.Writer, file *os.File, err
 	return file, file, nil
 }
 
-func (r ExportRequest) export(ctx context.Context, o installation.Operator, store *eventstore.Store, out io.Writer, file *os.File) error {
+func (r ExportRequest) export(
+	ctx context.Context, o installation.Operator, store *eventstore.Store, out io.Writer,
+	file *os.File,
+) error {
 	export, err := r.begin(ctx, o, store, out, file)
 	if err != nil {
 		return err
@@ -80,16 +89,24 @@ func (r ExportRequest) export(ctx context.Context, o installation.Operator, stor
 	})
 	end(err == nil)
 	if err != nil && ctx.Err() != nil && file != nil {
-		return usage.Errorf("interrupted: go on with linkledger audit export --resume %s", file.Name())
+		return usage.Errorf(
+			"interrupted: go on with linkledger audit export --resume %s", file.Name(),
+		)
 	}
 	if err != nil || file == nil {
 		return err
 	}
-	_, err = fmt.Fprintf(o.Stdout, "%d events, positions %d to %d, root hash %s\n", sum.Count, sum.First.Commit, sum.Last.Commit, sum.Root)
+	_, err = fmt.Fprintf(
+		o.Stdout, "%d events, positions %d to %d, root hash %s\n", sum.Count, sum.First.Commit,
+		sum.Last.Commit, sum.Root,
+	)
 	return err
 }
 
-func (r ExportRequest) begin(ctx context.Context, o installation.Operator, store *eventstore.Store, out io.Writer, file *os.File) (*archive.Export, error) {
+func (r ExportRequest) begin(
+	ctx context.Context, o installation.Operator, store *eventstore.Store, out io.Writer,
+	file *os.File,
+) (*archive.Export, error) {
 	if r.Resume != "" {
 		export, err := archive.Resume(store, file)
 		if errors.Is(err, archive.ErrComplete) || errors.Is(err, archive.ErrDamaged) {
@@ -117,7 +134,8 @@ func CheckExport(name string, stdout io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %d events of the log up to position %d, positions %d to %d, root hash %s: as its manifest says\n",
+	_, err = fmt.Fprintf(stdout, "%s: %d events of the log up to position %d, positions %d to %d, "+
+		"root hash %s: as its manifest says\n",
 		name, sum.Count, header.Head.Commit, sum.First.Commit, sum.Last.Commit, sum.Root)
 	return err
 }

@@ -54,7 +54,8 @@ func History(ctx context.Context, o installation.Operator, q HistoryQuery) error
 	})
 }
 
-// accountNamed returns the id of an account that is given by its id or its user name; nothing for nothing.
+// accountNamed returns the id of an account that is given by its id or its user name; nothing for
+// nothing.
 func accountNamed(ctx context.Context, known *accounts.Accounts, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -65,8 +66,8 @@ func accountNamed(ctx context.Context, known *accounts.Accounts, name string) (s
 	return known.ID(ctx, name)
 }
 
-// usernames returns what tells the user names of accounts, each of which is looked up once; the id stands for one that is
-// not there.
+// usernames returns what tells the user names of accounts, each of which is looked up once; the id
+// stands for one that is not there.
 func usernames(ctx context.Context, all *accounts.Accounts) func(account string) (string, error) {
 	known := make(map[string]string)
 	return func(account string) (string, error) {
@@ -92,7 +93,8 @@ type printedHistory struct {
 type printedLife struct {
 	audit.LinkLife
 
-	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"` // since the last reset, by day, YYYY-MM-DD
+	// since the last reset, by day, YYYY-MM-DD
+	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"`
 	days        []queries.Day
 }
 
@@ -102,7 +104,9 @@ type dayClicks struct {
 }
 
 // lives adds the clicks of each day, unless every click is told.
-func (q HistoryQuery) lives(ctx context.Context, o installation.Operator, links []audit.LinkLife) ([]printedLife, error) {
+func (q HistoryQuery) lives(
+	ctx context.Context, o installation.Operator, links []audit.LinkLife,
+) ([]printedLife, error) {
 	lives := make([]printedLife, len(links))
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
@@ -147,8 +151,12 @@ func (h printedHistory) days() []audit.Entry {
 		for _, day := range link.days {
 			at, _ := time.Parse(time.DateOnly, day.Date) // as the query wrote it
 			entries = append(entries, audit.Entry{
-				Type: daySummary, Time: at, Link: link.ID, Actor: audit.Actor{Kind: audit.ByVisitor},
-				Changes: []audit.FieldChange{{Field: "total_clicks", After: day.Total}, {Field: "unique_clicks", After: day.Unique}},
+				Type: daySummary, Time: at, Link: link.ID,
+				Actor: audit.Actor{Kind: audit.ByVisitor},
+				Changes: []audit.FieldChange{
+					{Field: "total_clicks", After: day.Total},
+					{Field: "unique_clicks", After: day.Unique},
+				},
 			})
 		}
 	}

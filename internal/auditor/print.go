@@ -43,7 +43,8 @@ func (p historyPrinter) print(printed printedHistory, all entries) error {
 	return p.table(printed, all)
 }
 
-// json prints what the API answers, all of it on one page. The clicks of each day are with their links.
+// json prints what the API answers, all of it on one page. The clicks of each day are with their
+// links.
 func (p historyPrinter) json(printed printedHistory, all entries) error {
 	printed.Entries = []audit.Entry{}
 	err := all(func(e audit.Entry) error {
@@ -60,11 +61,13 @@ func (p historyPrinter) json(printed printedHistory, all entries) error {
 	return whole.Encode(printed)
 }
 
-// csv prints one line for each field that an event changed, and one for an event that changed none. Values are JSON.
+// csv prints one line for each field that an event changed, and one for an event that changed none.
+// Values are JSON.
 func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
 	err := lines.Write([]string{
-		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key", "address", "visitor", "request", "batch",
+		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key",
+		"address", "visitor", "request", "batch",
 		"field", "before", "after",
 	})
 	if err != nil {
@@ -72,14 +75,21 @@ func (p historyPrinter) csv(all entries) error {
 	}
 	err = all(func(e audit.Entry) error {
 		event := []string{
-			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream, strconv.FormatInt(int64(e.Revision), 10),
-			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
+			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream,
+			strconv.FormatInt(int64(e.Revision), 10),
+			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key,
+			e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
 			return lines.Write(append(event, "", "", ""))
 		}
 		for _, c := range e.Changes {
-			if err := lines.Write(append(event[:len(event):len(event)], c.Field, changeText(c, c.Before), changeText(c, c.After))); err != nil {
+			if err := lines.Write(
+				append(
+					event[:len(event):len(event)], c.Field, changeText(c, c.Before),
+					changeText(c, c.After),
+				),
+			); err != nil {
 				return err
 			}
 		}
@@ -101,9 +111,14 @@ func (p historyPrinter) table(printed printedHistory, all entries) error {
 		for _, tenure := range link.Tenures {
 			hashes = append(hashes, tenure.Hash+" from "+console.Time(tenure.From))
 		}
-		links[i] = table.Row{link.ID, account, p.lines(hashes), console.Time(link.CreatedAt), console.Time(link.DeletedAt)}
+		links[i] = table.Row{
+			link.ID, account, p.lines(hashes), console.Time(link.CreatedAt),
+			console.Time(link.DeletedAt),
+		}
 	}
-	if err := console.Table(p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links); err != nil {
+	if err := console.Table(
+		p.out, table.Row{"link", "account", "hashes", "created", "deleted"}, links,
+	); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(p.out)
@@ -149,7 +164,10 @@ func entryLines(e audit.Entry) string {
 		changes = append(changes, "visitor "+e.Actor.Visitor)
 	}
 	for _, c := range e.Changes {
-		changes = append(changes, fmt.Sprintf("%s: %s -> %s", c.Field, changeText(c, c.Before), changeText(c, c.After)))
+		changes = append(
+			changes,
+			fmt.Sprintf("%s: %s -> %s", c.Field, changeText(c, c.Before), changeText(c, c.After)),
+		)
 	}
 	if len(changes) == 0 {
 		changes = []string{""}
@@ -163,7 +181,9 @@ func entryLines(e audit.Entry) string {
 
 // columns returns a line of the events. What is wider than its column moves the rest of its line.
 func columns(at, event, revision, changed string) string {
-	return strings.TrimRight(fmt.Sprintf("%-26s  %-25s  %8s  %s", at, event, revision, changed), " ") + "\n"
+	return strings.TrimRight(
+		fmt.Sprintf("%-26s  %-25s  %8s  %s", at, event, revision, changed), " ",
+	) + "\n"
 }
 
 func writeText(w io.Writer, text string) error {
@@ -201,7 +221,8 @@ func revisionText(e audit.Entry) string {
 	return strconv.FormatInt(int64(e.Revision), 10)
 }
 
-// changeText writes what was before a change or after it. Erased texts have no quotes, which all others have.
+// changeText writes what was before a change or after it. Erased texts have no quotes, which all
+// others have.
 func changeText(c audit.FieldChange, value any) string {
 	if text, ok := value.(string); ok && c.Erased && text != "" {
 		return text
@@ -209,7 +230,8 @@ func changeText(c audit.FieldChange, value any) string {
 	return valueText(value)
 }
 
-// valueText writes a value as JSON, in which no value can move the cursor of a terminal or begin a formula.
+// valueText writes a value as JSON, in which no value can move the cursor of a terminal or begin a
+// formula.
 func valueText(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)

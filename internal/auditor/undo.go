@@ -21,23 +21,30 @@ import (
 // undoPortion is how many links of a batch are undone at a time.
 const undoPortion = 500
 
-// Restore undoes the deletion of a link, or makes a link as it was right after an event in its stream.
+// Restore undoes the deletion of a link, or makes a link as it was right after an event in its
+// stream.
 func Restore(ctx context.Context, o installation.Operator, hash string, revision *int64) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 		defer cancel()
 		handler := o.Handler(store)
-		outcome := handler.RestoreURL(ctx, installation.NewRequest(), commands.RestoreURL{Hash: hash, Version: revision})
+		outcome := handler.RestoreURL(
+			ctx, installation.NewRequest(), commands.RestoreURL{Hash: hash, Version: revision},
+		)
 		if outcome.Err != nil {
 			return outcome.Err
 		}
 		o.AwaitShown(ctx, projections.Links, outcome.Position)
 		u := outcome.URL
-		view := printedRestore{u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit}
+		view := printedRestore{
+			u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit,
+		}
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
-		return console.Table(o.Stdout, table.Row{"hash", "long_url", "position", "link", "account"}, []table.Row{
+		return console.Table(o.Stdout, table.Row{
+			"hash", "long_url", "position", "link", "account",
+		}, []table.Row{
 			{view.Hash, fmt.Sprintf("%q", view.LongURL), view.Position, view.ID, view.Account},
 		})
 	})
@@ -82,8 +89,9 @@ func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
 
 // printedUndo is an undone batch as it is printed.
 type printedUndo struct {
-	Batch   string           `json:"batch"`
-	By      string           `json:"undone_by,omitempty"` // the batch that can be undone in turn; empty: nothing was changed
+	Batch string `json:"batch"`
+	// the batch that can be undone in turn; empty: nothing was changed
+	By      string           `json:"undone_by,omitempty"`
 	Undone  int              `json:"undone"`
 	Refused []printedRefusal `json:"refused"`
 }
@@ -96,7 +104,9 @@ type printedRefusal struct {
 }
 
 // undoBatch undoes a batch, whatever the account. It returns how far in the log it got.
-func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID) (printedUndo, eventstore.Position, error) {
+func undoBatch(
+	ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID,
+) (printedUndo, eventstore.Position, error) {
 	request := installation.NewRequest()
 	view := printedUndo{Batch: batch.String(), Refused: []printedRefusal{}}
 	var last eventstore.Position
@@ -122,9 +132,16 @@ func undoBatch(ctx context.Context, handler *commands.Handler, q *queries.DB, ba
 			case outcome.Err == nil:
 				view.Undone++
 			case ok:
-				view.Refused = append(view.Refused, printedRefusal{outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields})
+				view.Refused = append(
+					view.Refused,
+					printedRefusal{
+						outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields,
+					},
+				)
 			default:
-				return view, last, fmt.Errorf("undo %s, of which %d links are done: %w", batch, view.Undone, outcome.Err)
+				return view, last, fmt.Errorf(
+					"undo %s, of which %d links are done: %w", batch, view.Undone, outcome.Err,
+				)
 			}
 		}
 	}
@@ -152,7 +169,10 @@ func printUndone(o installation.Operator, view printedUndo) error {
 		}
 	}
 	if err == nil && len(view.Refused) > 0 {
-		err = fmt.Errorf("%d of %d links were left as they are", len(view.Refused), view.Undone+len(view.Refused))
+		err = fmt.Errorf(
+			"%d of %d links were left as they are", len(view.Refused),
+			view.Undone+len(view.Refused),
+		)
 	}
 	return err
 }

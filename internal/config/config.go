@@ -107,14 +107,19 @@ const (
 func Validate(config any) error {
 	check := validator.New(validator.WithRequiredStructEnabled())
 	for tag, rule := range rules {
-		if err := check.RegisterValidation(tag, func(field validator.FieldLevel) bool { return rule(field.Field().String()) }); err != nil {
+		if err := check.RegisterValidation(
+			tag, func(field validator.FieldLevel) bool { return rule(field.Field().String()) },
+		); err != nil {
 			return err
 		}
 	}
 	err := check.Struct(config)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
 		flag := flagName(wrong[0].StructField())
-		return usage.Errorf("%q is not valid for --%s (%s): %s", secret.Redact(fmt.Sprint(wrong[0].Value())), flag, usage.Env(flag), expectations[wrong[0].Tag()])
+		return usage.Errorf(
+			"%q is not valid for --%s (%s): %s", secret.Redact(fmt.Sprint(wrong[0].Value())), flag,
+			usage.Env(flag), expectations[wrong[0].Tag()],
+		)
 	}
 	return err
 }
@@ -159,7 +164,8 @@ var expectations = map[string]string{
 	"base_url":   "give scheme and host only, such as https://sho.rt",
 	"encoded":    "write in it what is neither a letter nor a digit as %XX, such as %40 for @",
 	"startswith": "give a connection string, as linkledger serve --help shows it",
-	"origins": "give scheme, host and port alone, in lower case and without the scheme's usual port, " +
+	"origins": "give scheme, host and port alone, in lower case and without the scheme's usual " +
+		"port, " +
 		"such as https://app.example.com,http://localhost:3000, or * alone for all origins",
 	"required": "give a value",
 	"min":      "give more",
@@ -189,7 +195,8 @@ func flagName(field string) string {
 
 // ExplainKey says what an operator can do about a master key that is missing or wrong.
 func ExplainKey(err error) error {
-	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) || errors.Is(err, accounts.ErrNothingSealed) {
+	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) ||
+		errors.Is(err, accounts.ErrNothingSealed) {
 		return usage.Errorf("%w, with --master-key (%s)", err, usage.Env("master-key"))
 	}
 	return err

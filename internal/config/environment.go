@@ -13,7 +13,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Environment gives flags their values from the environment, or from the files that it names: so a secret can be mounted.
+// Environment gives flags their values from the environment, or from the files that it names: so a
+// secret can be mounted.
 func Environment(getenv func(string) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		name := usage.Env(flag.Name)
@@ -35,7 +36,8 @@ func Environment(getenv func(string) string) kong.Resolver {
 	})
 }
 
-// withoutPath is an error of a file without its name: in the place of one, the secret itself is given easily.
+// withoutPath is an error of a file without its name: in the place of one, the secret itself is
+// given easily.
 func withoutPath(err error) error {
 	if named, ok := errors.AsType[*fs.PathError](err); ok {
 		return named.Err

@@ -47,17 +47,23 @@ func (p *Plans) UnmarshalText(text []byte) error {
 // parsePlan reads limits in the form "urls=100,day-calls=1000".
 func parsePlan(limits string) (domain.Plan, error) {
 	var plan domain.Plan
-	fields := map[string]*int64{"urls": &plan.URLs, "month-urls": &plan.MonthURLs, "day-calls": &plan.DayCalls}
+	fields := map[string]*int64{
+		"urls": &plan.URLs, "month-urls": &plan.MonthURLs, "day-calls": &plan.DayCalls,
+	}
 	for limit := range strings.SplitSeq(limits, ",") {
 		name, value, _ := strings.Cut(strings.TrimSpace(limit), "=")
 		field, known := fields[name]
 		if !known {
-			return domain.Plan{}, fmt.Errorf("%q is no limit: choose from urls=N, month-urls=N, day-calls=N, each once", limit)
+			return domain.Plan{}, fmt.Errorf(
+				"%q is no limit: choose from urls=N, month-urls=N, day-calls=N, each once", limit,
+			)
 		}
 		delete(fields, name)
 		n, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || n < 1 {
-			return domain.Plan{}, fmt.Errorf("%q: give a number from 1, or leave the limit out", limit)
+			return domain.Plan{}, fmt.Errorf(
+				"%q: give a number from 1, or leave the limit out", limit,
+			)
 		}
 		*field = n
 	}

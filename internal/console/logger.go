@@ -16,5 +16,7 @@ func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 		}
 		return a
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: seconds}))
+	return slog.New(
+		slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: seconds}),
+	)
 }

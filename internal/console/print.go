@@ -42,7 +42,8 @@ func Table(w io.Writer, header table.Row, rows []table.Row) error {
 	return err
 }
 
-// printLines prints rows with tabs between their cells, which stand as they are: quotes in a cell are part of it.
+// printLines prints rows with tabs between their cells, which stand as they are: quotes in a cell
+// are part of it.
 func printLines(w io.Writer, rows []table.Row) error {
 	var text strings.Builder
 	for _, row := range rows {
@@ -69,8 +70,9 @@ func shownRow(row table.Row) table.Row {
 	return shown
 }
 
-// Escape returns a text as it can be shown on a terminal: characters that might move its cursor, change its colours or turn its
-// direction stand as they are written in a program. Ends of lines and tabs stay.
+// Escape returns a text as it can be shown on a terminal: characters that might move its cursor,
+// change its colours or turn its direction stand as they are written in a program. Ends of lines
+// and tabs stay.
 func Escape(text string) string {
 	hidden := func(r rune) bool {
 		return r == unicode.ReplacementChar || r != '\n' && r != '\t' && !unicode.IsPrint(r)
@@ -91,9 +93,13 @@ func Escape(text string) string {
 	return shown.String()
 }
 
-// Printable returns a text of the event store as it can be shown on a terminal: in quotes where it has more than plain characters.
+// Printable returns a text of the event store as it can be shown on a terminal: in quotes where it
+// has more than plain characters.
 func Printable(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool { return r == unicode.ReplacementChar || !unicode.IsPrint(r) }) {
+	if strings.ContainsFunc(text, func(r rune) bool {
+		return r == unicode.ReplacementChar ||
+			!unicode.IsPrint(r)
+	}) {
 		return strconv.QuoteToASCII(text)
 	}
 	return text

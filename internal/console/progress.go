@@ -6,8 +6,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Progress returns what shows how far a reader of the log is, where somebody is at the terminal, and what ends the show.
-func Progress(stderr io.Writer) (show func(message string, at, head uint64), end func(complete bool)) {
+// Progress returns what shows how far a reader of the log is, where somebody is at the terminal,
+// and what ends the show.
+func Progress(
+	stderr io.Writer,
+) (show func(message string, at, head uint64), end func(complete bool)) {
 	if !IsTerminal(stderr) {
 		return func(string, uint64, uint64) {}, func(bool) {}
 	}
@@ -15,7 +18,9 @@ func Progress(stderr io.Writer) (show func(message string, at, head uint64), end
 	bar.SetOutputWriter(stderr)
 	bar.SetAutoStop(false)
 	bar.SetTrackerPosition(progress.PositionRight)
-	bar.Style().Visibility = progress.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
+	bar.Style().Visibility = progress.StyleVisibility{
+		ETA: true, Percentage: true, Time: true, Tracker: true,
+	}
 	tracker := &progress.Tracker{Message: "events"}
 	bar.AppendTracker(tracker)
 	ended := make(chan struct{})

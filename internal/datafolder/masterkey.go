@@ -37,7 +37,9 @@ func MasterKey(folder string) (key secret.Text, err error) {
 	drawn := make([]byte, readmodel.MasterKeySize)
 	_, _ = rand.Read(drawn) // never fails
 	key = secret.Text(base64.StdEncoding.EncodeToString(drawn))
-	file, err := os.OpenFile(filepath.Join(folder, masterKeyFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(
+		filepath.Join(folder, masterKeyFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600,
+	)
 	if err != nil {
 		return "", usage.Errorf("cannot write the master key: %w", err)
 	}

@@ -12,7 +12,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// runningFile tells operator commands how to reach the dev that runs on a data folder. It has the password of the event store.
+// runningFile tells operator commands how to reach the dev that runs on a data folder. It has the
+// password of the event store.
 const runningFile = "running.json"
 
 // Running is the content of the file.
@@ -42,7 +43,8 @@ func RemoveRunning(folder string) error { return os.Remove(filepath.Join(folder,
 
 // FindRunning finds the dev that runs on a data folder.
 func FindRunning(folder string) (Running, error) {
-	notRunning := usage.Errorf("no linkledger dev runs on %s: start one, name its folder with --data (%s), or give --eventstore and --database",
+	notRunning := usage.Errorf("no linkledger dev runs on %s: start one, name its folder with "+
+		"--data (%s), or give --eventstore and --database",
 		folder, usage.Env("data"))
 	body, err := os.ReadFile(filepath.Join(folder, runningFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +55,9 @@ func FindRunning(folder string) (Running, error) {
 	}
 	var r Running
 	if err := json.Unmarshal(body, &r); err != nil {
-		return Running{}, usage.Errorf("%s is damaged: %w; restart linkledger dev", filepath.Join(folder, runningFile), err)
+		return Running{}, usage.Errorf(
+			"%s is damaged: %w; restart linkledger dev", filepath.Join(folder, runningFile), err,
+		)
 	}
 	return r, nil
 }

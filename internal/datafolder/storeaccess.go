@@ -16,8 +16,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// The folder accessFolder in the data of dev has what clients of its event store need: the password, and the certificate
-// that they trust. It is closed to other users of the machine.
+// The folder accessFolder in the data of dev has what clients of its event store need: the
+// password, and the certificate that they trust. It is closed to other users of the machine.
 const (
 	accessFolder = "access"
 	passwordFile = "password"
@@ -28,16 +28,18 @@ const (
 	StoreUser = "linkledger"
 )
 
-// StoreAccess is how clients get at the event store of dev. Every user of the machine can connect to its address, but only
-// those who may read the data folder know the password. The password goes with TLS, because clients send it no other way.
+// StoreAccess is how clients get at the event store of dev. Every user of the machine can connect
+// to its address, but only those who may read the data folder know the password. The password goes
+// with TLS, because clients send it no other way.
 type StoreAccess struct {
 	folder   string // absolute
 	Password secret.Text
 	server   tls.Certificate
 }
 
-// OpenStoreAccess returns the access to the store of a data folder, under the names of the server that clients use. It is
-// made at the first start. The certificate is made anew before it ends and where it lacks a name; the password stays.
+// OpenStoreAccess returns the access to the store of a data folder, under the names of the server
+// that clients use. It is made at the first start. The certificate is made anew before it ends and
+// where it lacks a name; the password stays.
 func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 	folder, err := filepath.Abs(filepath.Join(data, accessFolder))
 	if err != nil {
@@ -46,7 +48,9 @@ func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 	err = os.Chmod(folder, 0o700) //nolint:gosec // G302: a folder
 	exists := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, usage.Errorf("cannot close the folder of the event store's password to other users: %w", err)
+		return nil, usage.Errorf(
+			"cannot close the folder of the event store's password to other users: %w", err,
+		)
 	}
 	a, err := loadStoreAccess(folder, names)
 	if errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
@@ -55,7 +59,10 @@ func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 		}
 	}
 	if err != nil {
-		return nil, usage.Errorf("cannot keep the password and the certificate of the event store in %s: %w", folder, err)
+		return nil, usage.Errorf(
+			"cannot keep the password and the certificate of the event store in %s: %w", folder,
+			err,
+		)
 	}
 	return a, nil
 }
@@ -83,8 +90,8 @@ func loadStoreAccess(folder string, names []string) (*StoreAccess, error) {
 	return &StoreAccess{folder: folder, Password: password, server: certificate}, nil
 }
 
-// makeStoreAccess makes the folder, in the place of one that is of no use or where there is none. It appears under its name
-// when it is complete.
+// makeStoreAccess makes the folder, in the place of one that is of no use or where there is none.
+// It appears under its name when it is complete.
 func makeStoreAccess(folder string, names []string, replace bool) error {
 	password, err := readPassword(folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -117,7 +124,8 @@ func makeStoreAccess(folder string, names []string, replace bool) error {
 		}
 		defer func() { _ = os.RemoveAll(former) }() // nothing reads it
 	}
-	if err := os.Rename(fresh, folder); !errors.Is(err, fs.ErrExist) { // or another process was faster
+	// or another process was faster
+	if err := os.Rename(fresh, folder); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
@@ -158,11 +166,12 @@ func (a *StoreAccess) URL(address string) secret.Connection {
 	return secret.Connection(u.String())
 }
 
-// PrintedStoreURL is the connection string for a shell that is in the same folder as this process. The shell reads the
-// password from its file, so that neither the screen nor a log has it.
+// PrintedStoreURL is the connection string for a shell that is in the same folder as this process.
+// The shell reads the password from its file, so that neither the screen nor a log has it.
 func PrintedStoreURL(data, address string) string {
 	folder := data + "/" + accessFolder
-	return `"esdb://` + StoreUser + ":$(cat " + folder + "/" + passwordFile + ")@" + address + "?tls=true&tlsCaFile=" + folder + "/" + caFile + `"`
+	return `"esdb://` + StoreUser + ":$(cat " + folder + "/" + passwordFile + ")@" + address +
+		"?tls=true&tlsCaFile=" + folder + "/" + caFile + `"`
 }
 
 // StoreNames are the names under which clients know a listener that was asked for by an address.
@@ -179,7 +188,8 @@ func StoreNames(listener net.Listener, address string) []string {
 	}
 	asked, _, _ := net.SplitHostPort(address) // it is listened on already
 	for _, name := range []string{host, asked} {
-		name, _, _ = strings.Cut(strings.TrimSuffix(name, "."), "%") // the zone of an address is of this machine alone
+		// the zone of an address is of this machine alone
+		name, _, _ = strings.Cut(strings.TrimSuffix(name, "."), "%")
 		if name != "" && !net.ParseIP(name).IsUnspecified() {
 			names = append(names, name)
 		}

@@ -97,7 +97,8 @@ func TestStoreNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for address, want := range map[string]string{
-		"127.0.0.1:0": "127.0.0.1 127.0.0.1", "localhost:0": "127.0.0.1 localhost", ":0": machine, "0.0.0.0:0": machine, "[::1]:0": "::1 ::1",
+		"127.0.0.1:0": "127.0.0.1 127.0.0.1", "localhost:0": "127.0.0.1 localhost", ":0": machine, "0.0.0.0:0": machine,
+		"[::1]:0": "::1 ::1",
 	} {
 		listener, err := net.Listen("tcp", address)
 		if err != nil {

@@ -20,8 +20,8 @@ const (
 	renewBefore = 90 * 24 * time.Hour
 )
 
-// newCertificate makes a certificate for a server of these names, with its key, and the authority that has signed it. The
-// authority's own key is not kept, so it never signs another one.
+// newCertificate makes a certificate for a server of these names, with its key, and the authority
+// that has signed it. The authority's own key is not kept, so it never signs another one.
 func newCertificate(names []string) (server, ca []byte, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -33,11 +33,16 @@ func newCertificate(names []string) (server, ca []byte, err error) {
 	}
 	now := time.Now()
 	authority := &x509.Certificate{
-		Subject:   pkix.Name{CommonName: "Linkledger event store of " + now.UTC().Format(time.DateTime)},
+		Subject: pkix.Name{
+			CommonName: "Linkledger event store of " + now.UTC().Format(time.DateTime),
+		},
 		NotBefore: now.Add(-time.Hour), NotAfter: now.AddDate(certificateYears, 0, 0),
-		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
+		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true,
+		KeyUsage: x509.KeyUsageCertSign,
 	}
-	authorityDER, err := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
+	authorityDER, err := x509.CreateCertificate(
+		rand.Reader, authority, authority, caKey.Public(), caKey,
+	)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,7 +52,8 @@ func newCertificate(names []string) (server, ca []byte, err error) {
 	leaf := &x509.Certificate{
 		Subject:   pkix.Name{CommonName: "Linkledger event store"},
 		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		if ip := net.ParseIP(name); ip != nil {
@@ -69,8 +75,8 @@ func newCertificate(names []string) (server, ca []byte, err error) {
 	return server, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authorityDER}), nil
 }
 
-// readCertificate reads what newCertificate has made. It fails unless clients that trust the authority take it, under each of
-// the names, for a while yet.
+// readCertificate reads what newCertificate has made. It fails unless clients that trust the
+// authority take it, under each of the names, for a while yet.
 func readCertificate(server, ca []byte, names []string) (tls.Certificate, error) {
 	certificate, err := tls.X509KeyPair(server, server)
 	if err != nil {
@@ -78,7 +84,9 @@ func readCertificate(server, ca []byte, names []string) (tls.Certificate, error)
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca) // without a certificate in it, nothing is trusted
-	_, err = certificate.Leaf.Verify(x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(renewBefore)})
+	_, err = certificate.Leaf.Verify(
+		x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(renewBefore)},
+	)
 	for _, name := range names {
 		err = errors.Join(err, certificate.Leaf.VerifyHostname(name))
 	}

@@ -49,15 +49,20 @@ type Config struct {
 	Getenv           func(string) string
 }
 
-// Run runs everything until ctx ends or a part fails, and prints what runs where. What is started last stops first.
+// Run runs everything until ctx ends or a part fails, and prints what runs where. What is started
+// last stops first.
 func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	open, err := c.listen()
 	if err != nil {
 		return err
 	}
 	defer open.close()
-	if err := os.MkdirAll(c.Data, 0o755); err != nil { //nolint:gosec // the folders within keep their own secrets
-		return usage.Errorf("cannot create the data folder: %w; choose another with --data (%s)", err, usage.Env("data"))
+	//nolint:gosec // the folders within keep their own secrets
+	if err := os.MkdirAll(c.Data, 0o755); err != nil {
+		return usage.Errorf(
+			"cannot create the data folder: %w; choose another with --data (%s)", err,
+			usage.Env("data"),
+		)
 	}
 	if err := datafolder.Check(c.Data); err != nil {
 		return err
@@ -66,12 +71,15 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	if err != nil {
 		return err
 	}
-	access, err := datafolder.OpenStoreAccess(c.Data, datafolder.StoreNames(open.events, c.EventStoreListen))
+	access, err := datafolder.OpenStoreAccess(
+		c.Data, datafolder.StoreNames(open.events, c.EventStoreListen),
+	)
 	if err != nil {
 		return err
 	}
 	store, err := storeserver.Start(ctx, embedded.Config{
-		Dir: filepath.Join(c.Data, "events"), TLS: access.TLSConfig(), User: datafolder.StoreUser, Password: string(access.Password), Logger: out.Logger,
+		Dir: filepath.Join(c.Data, "events"), TLS: access.TLSConfig(), User: datafolder.StoreUser,
+		Password: string(access.Password), Logger: out.Logger,
 	}, open.events)
 	if err != nil {
 		return err
@@ -88,7 +96,10 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		defer cancel()
 		err = errors.Join(err, database.Stop(deadline))
 	}()
-	running := datafolder.Running{EventStore: access.URL(address.OfClient(open.events)), Database: secret.Connection(database.DSN())}
+	running := datafolder.Running{
+		EventStore: access.URL(address.OfClient(open.events)),
+		Database:   secret.Connection(database.DSN()),
+	}
 	if err := running.Save(c.Data); err != nil {
 		return usage.Wrap(err)
 	}
@@ -104,18 +115,27 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 }
 
 // watch stops everything when a part has ended by itself.
-func watch(ctx context.Context, stop context.CancelCauseFunc, name string, ended <-chan struct{}, reason func() error) {
+func watch(
+	ctx context.Context, stop context.CancelCauseFunc, name string, ended <-chan struct{},
+	reason func() error,
+) {
 	go func() {
 		select {
 		case <-ctx.Done():
 		case <-ended:
-			stop(fmt.Errorf("%s has ended by itself: %w", name, cmp.Or(reason(), errors.New("without an error"))))
+			stop(
+				fmt.Errorf(
+					"%s has ended by itself: %w", name,
+					cmp.Or(reason(), errors.New("without an error")),
+				),
+			)
 		}
 	}()
 }
 
 func (c Config) serve(
-	ctx context.Context, stop context.CancelCauseFunc, out console.Console, running datafolder.Running, key secret.Text,
+	ctx context.Context, stop context.CancelCauseFunc, out console.Console,
+	running datafolder.Running, key secret.Text,
 	dialStore func(context.Context) (net.Conn, error), open *openListeners,
 ) (err error) {
 	if c.BaseURL == "" {
@@ -124,9 +144,14 @@ func (c Config) serve(
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
 	s, err := app.Open(ctx, app.Config{
-		Serving: c.Serving, Redirecting: c.WithSpool(filepath.Join(c.Data, "spool")), Projecting: c.Projecting,
-		Backends:  config.Backends{EventStore: running.EventStore, Database: running.Database, Sealing: config.Sealing{MasterKey: key}},
-		DialStore: dialStore, Origins: c.Origins, Roles: []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
+		Serving: c.Serving, Redirecting: c.WithSpool(filepath.Join(c.Data, "spool")),
+		Projecting: c.Projecting,
+		Backends: config.Backends{
+			EventStore: running.EventStore, Database: running.Database,
+			Sealing: config.Sealing{MasterKey: key},
+		},
+		DialStore: dialStore, Origins: c.Origins,
+		Roles:   []config.Role{config.RoleAPI, config.RoleRedirect, config.RoleProjector},
 		Version: c.Version, Getenv: c.Getenv, Logger: out.Logger,
 	}, internal)
 	if err != nil {
@@ -148,11 +173,17 @@ func (c Config) serve(
 	return s.Run(ctx, open.public, internal)
 }
 
-// greet opens the demo account on the first start, waits until the read models have caught up with the log, and tells
-// the user what runs where.
-func (c Config) greet(ctx context.Context, out console.Console, s *app.Service, head eventstore.Position, open *openListeners) error {
-	demo, err := s.Accounts.Open(ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan)
-	if refused, ok := errors.AsType[*domain.Error](err); ok && refused.Kind == domain.InvalidUsername {
+// greet opens the demo account on the first start, waits until the read models have caught up with
+// the log, and tells the user what runs where.
+func (c Config) greet(
+	ctx context.Context, out console.Console, s *app.Service, head eventstore.Position,
+	open *openListeners,
+) error {
+	demo, err := s.Accounts.Open(
+		ctx, domain.Request{Command: uuid.New(), ID: uuid.NewString()}, demoUser, freePlan,
+	)
+	if refused, ok := errors.AsType[*domain.Error](err); ok &&
+		refused.Kind == domain.InvalidUsername {
 		err = nil // not the first start
 	}
 	if err != nil {
@@ -169,7 +200,8 @@ func (c Config) greet(ctx context.Context, out console.Console, s *app.Service, 
 		of = " --data " + c.Data
 	}
 	return greeting.Execute(out.Stdout, map[string]string{
-		"Base": c.BaseURL, "Admin": "http://" + address.OfClient(open.admin), "Store": datafolder.PrintedStoreURL(c.Data, address.OfClient(open.events)),
-		"Data": c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
+		"Base": c.BaseURL, "Admin": "http://" + address.OfClient(open.admin),
+		"Store": datafolder.PrintedStoreURL(c.Data, address.OfClient(open.events)),
+		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
 	})
 }

@@ -1,2 +1,3 @@
-// Package dev runs everything in one process on one data folder: event store, private PostgreSQL and service.
+// Package dev runs everything in one process on one data folder: event store, private PostgreSQL
+// and service.
 package dev

@@ -2,7 +2,8 @@ package dev
 
 import "text/template"
 
-// greeting is what dev prints once everything is ready. The curl lines are run by a test as they are printed.
+// greeting is what dev prints once everything is ready. The curl lines are run by a test as they
+// are printed.
 var greeting = template.Must(template.New("greeting").Parse(`
 Linkledger is ready.
 

@@ -25,26 +25,32 @@ const (
 
 // ServeFast serves like Serve, and answers requests for the paths that fast takes on the fast path.
 func ServeFast(
-	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, fast func(path string) bool, public net.Listener, logger *slog.Logger,
+	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler,
+	fast func(path string) bool, public net.Listener, logger *slog.Logger,
 ) error {
 	visits := fastpath.Listen(public, fastpath.Config{
 		Handler: handler, Takes: fast,
-		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, ErrorLog: errorLog(logger),
+		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
+		ErrorLog: errorLog(logger),
 	})
 	drained := drainAfter(ctx, visits.Shutdown)
 	return errors.Join(Serve(ctx, fail, handler, visits, logger), <-drained)
 }
 
 // Serve serves until ctx ends, then lets the requests in flight finish.
-func Serve(ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener, logger *slog.Logger) error {
+func Serve(
+	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler, listener net.Listener,
+	logger *slog.Logger,
+) error {
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headTimeout,
 		ReadTimeout:       requestTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    128 << 10, // some clients put the JSON of their last call into the query of the next
-		ErrorLog:          errorLog(logger),
+		// some clients put the JSON of their last call into the query of the next
+		MaxHeaderBytes: 128 << 10,
+		ErrorLog:       errorLog(logger),
 	}
 	drained := drainAfter(ctx, func(ctx context.Context) error {
 		err := server.Shutdown(ctx)

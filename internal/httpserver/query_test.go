@@ -20,7 +20,10 @@ func TestLongQueriesAreServed(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- Serve(ctx, stop, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), listener, slog.New(slog.DiscardHandler))
+		ended <- Serve(
+			ctx, stop, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), listener,
+			slog.New(slog.DiscardHandler),
+		)
 	}()
 	for size, want := range map[int]int{30 * 4000: http.StatusOK, 200 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		response, err := http.Get("http://" + listener.Addr().String() + "/?" + strings.Repeat("x", size))

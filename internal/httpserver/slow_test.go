@@ -20,7 +20,10 @@ func TestSlowClients(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
 	served := make(chan error, 1)
 	go func() {
-		served <- Serve(ctx, stop, http.RedirectHandler("https://example.com/", http.StatusFound), listener, slog.New(slog.DiscardHandler))
+		served <- Serve(
+			ctx, stop, http.RedirectHandler("https://example.com/", http.StatusFound), listener,
+			slog.New(slog.DiscardHandler),
+		)
 	}()
 	slow := make([]net.Conn, 300)
 	for i := range slow {
@@ -32,7 +35,9 @@ func TestSlowClients(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/one", nil)
+	request, err := http.NewRequestWithContext(
+		t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/one", nil,
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,8 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	return db, nil
 }
 
-// keysOnDemand opens the database when a key is asked for, which many an operator command never does.
+// keysOnDemand opens the database when a key is asked for, which many an operator command never
+// does.
 type keysOnDemand struct{ of *Installation }
 
 var _ streams.NoteKeys = keysOnDemand{}
@@ -75,13 +76,24 @@ func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) erro
 
 // AccountKey implements streams.NoteKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err })
+	err = k.ask(
+		ctx,
+		func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err },
+	)
 	return key, err
 }
 
 // MakeAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(ctx, func(db *readmodel.DB) (err error) { key, err = db.MakeAccountKey(ctx, account); return err })
+	err = k.ask(
+		ctx,
+		func(
+			db *readmodel.DB,
+		) (err error) {
+			key, err = db.MakeAccountKey(ctx, account)
+			return err
+		},
+	)
 	return key, err
 }
 

@@ -83,8 +83,12 @@ func (o Operator) explained(err error) error {
 	switch {
 	case errors.Is(err, projection.ErrUnknown):
 		return usage.Errorf("%w (linkledger projections list names them)", err)
-	case errors.Is(err, generation.ErrPaused), errors.Is(err, rebuild.ErrNoGeneration), errors.Is(err, generation.ErrOtherShape),
-		errors.Is(err, rebuild.ErrBehind), errors.Is(err, verify.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
+	case errors.Is(
+		err, generation.ErrPaused,
+	), errors.Is(err, rebuild.ErrNoGeneration), errors.Is(err, generation.ErrOtherShape),
+		errors.Is(
+			err, rebuild.ErrBehind,
+		), errors.Is(err, verify.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
 		errors.Is(err, eventstore.ErrPositionInvalid):
 		return usage.Wrap(err)
 	case errors.Is(err, generation.ErrNotPrepared):
@@ -96,7 +100,9 @@ func (o Operator) explained(err error) error {
 }
 
 // WithLog runs a command on the event store of the installation alone.
-func (o Operator) WithLog(ctx context.Context, command func(context.Context, *eventstore.Store) error) error {
+func (o Operator) WithLog(
+	ctx context.Context, command func(context.Context, *eventstore.Store) error,
+) error {
 	if o.EventStore == "" {
 		if err := o.Locate(); err != nil {
 			return err
@@ -117,13 +123,19 @@ func (o Operator) WithLog(ctx context.Context, command func(context.Context, *ev
 		return usage.Wrap(err)
 	}
 	if errors.Is(err, commands.ErrCut) {
-		return fmt.Errorf("%w: linkledger audit verify lists what is cut, linkledger audit export has what the log still has", err)
+		return fmt.Errorf(
+			"%w: linkledger audit verify lists what is cut, linkledger audit export has what the "+
+				"log still has",
+			err,
+		)
 	}
 	return config.ExplainKey(err)
 }
 
 // Ask has a question answered by the read models.
-func (o Operator) Ask(ctx context.Context, question func(context.Context, *queries.DB) error) error {
+func (o Operator) Ask(
+	ctx context.Context, question func(context.Context, *queries.DB) error,
+) error {
 	if o.Database == "" {
 		if err := o.Locate(); err != nil {
 			return err
@@ -165,19 +177,26 @@ func (o Operator) streams(store *eventstore.Store) *streams.Streams {
 // NewRequest is a call of its own of an operator, which can be undone.
 func NewRequest() domain.Request {
 	command := uuid.New()
-	return domain.Request{Operator: true, ID: uuid.NewString(), Command: command, Batch: command.String()}
+	return domain.Request{
+		Operator: true, ID: uuid.NewString(), Command: command, Batch: command.String(),
+	}
 }
 
 // AwaitShown returns when the API shows a change, or says that it does not yet.
 func (o Operator) AwaitShown(ctx context.Context, projection string, position eventstore.Position) {
 	if err := o.await(ctx, projection, position); err != nil {
-		o.Logger.WarnContext(ctx, "done, but the read model does not show it yet: is a projector running?", slog.Any("error", err))
+		o.Logger.WarnContext(
+			ctx, "done, but the read model does not show it yet: is a projector running?",
+			slog.Any("error", err),
+		)
 	}
 }
 
-// await returns when a projection knows of a change, so that a new key, for instance, can be used as soon as it is
-// printed. Where only the event store was named, it cannot tell.
-func (o Operator) await(ctx context.Context, projection string, position eventstore.Position) error {
+// await returns when a projection knows of a change, so that a new key, for instance, can be used
+// as soon as it is printed. Where only the event store was named, it cannot tell.
+func (o Operator) await(
+	ctx context.Context, projection string, position eventstore.Position,
+) error {
 	if o.Database == "" {
 		return nil
 	}

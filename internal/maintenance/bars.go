@@ -17,11 +17,16 @@ type progressBars struct {
 }
 
 func newProgressBars(out io.Writer) *progressBars {
-	b := &progressBars{writer: progress.NewWriter(), trackers: make(map[string]*progress.Tracker), ended: make(chan struct{})}
+	b := &progressBars{
+		writer: progress.NewWriter(), trackers: make(map[string]*progress.Tracker),
+		ended: make(chan struct{}),
+	}
 	b.writer.SetOutputWriter(out)
 	b.writer.SetAutoStop(false)
 	b.writer.SetTrackerPosition(progress.PositionRight)
-	b.writer.Style().Visibility = progress.StyleVisibility{ETA: true, Percentage: true, Time: true, Tracker: true}
+	b.writer.Style().Visibility = progress.StyleVisibility{
+		ETA: true, Percentage: true, Time: true, Tracker: true,
+	}
 	go func() {
 		defer close(b.ended)
 		b.writer.Render()
@@ -37,7 +42,9 @@ func (b *progressBars) tell(all []status.Progress) {
 			b.trackers[p.Name] = tracker
 			b.writer.AppendTracker(tracker)
 		}
-		tracker.UpdateMessage(fmt.Sprintf("%s generation %d, %.0f events/s", p.Name, p.Generation, p.Rate))
+		tracker.UpdateMessage(
+			fmt.Sprintf("%s generation %d, %.0f events/s", p.Name, p.Generation, p.Rate),
+		)
 		tracker.UpdateTotal(int64(p.Head)) //nolint:gosec // a log has far less than 2^63 bytes
 		if p.Done {
 			tracker.MarkAsDone()

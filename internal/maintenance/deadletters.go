@@ -40,15 +40,25 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 		rows := make([]table.Row, len(letters))
 		for i, l := range letters {
 			views[i] = printedDeadLetter{
-				Projection: l.Name, Generation: l.Generation, Position: l.CommitPos, EventID: l.EventID, Stream: l.Stream,
-				Revision: l.Revision, Type: l.Type, RecordedAt: l.RecordedAt, ParkedAt: l.ParkedAt, Error: l.Error,
+				Projection: l.Name, Generation: l.Generation, Position: l.CommitPos,
+				EventID: l.EventID, Stream: l.Stream,
+				Revision: l.Revision, Type: l.Type, RecordedAt: l.RecordedAt, ParkedAt: l.ParkedAt,
+				Error: l.Error,
 			}
-			rows[i] = table.Row{l.Name, l.Generation, l.CommitPos, l.Stream, l.Revision, l.Type, l.Error}
+			rows[i] = table.Row{
+				l.Name, l.Generation, l.CommitPos, l.Stream, l.Revision, l.Type, l.Error,
+			}
 		}
 		if o.JSON {
 			return console.JSON(o.Stdout, views)
 		}
-		return console.Table(o.Stdout, table.Row{"projection", "generation", "position", "stream", "revision", "type", "error"}, rows)
+		return console.Table(
+			o.Stdout,
+			table.Row{
+				"projection", "generation", "position", "stream", "revision", "type", "error",
+			},
+			rows,
+		)
 	})
 }
 
@@ -59,16 +69,23 @@ type DeadLetterSelection struct {
 }
 
 // RetryDeadLetters applies dead letters after all, in the order of the log, all or none.
-func RetryDeadLetters(ctx context.Context, o installation.Operator, which DeadLetterSelection) error {
+func RetryDeadLetters(
+	ctx context.Context, o installation.Operator, which DeadLetterSelection,
+) error {
 	return which.take(ctx, o, "applied", projections.RetryDeadLetters)
 }
 
 // DiscardDeadLetters removes dead letters.
-func DiscardDeadLetters(ctx context.Context, o installation.Operator, which DeadLetterSelection) error {
+func DiscardDeadLetters(
+	ctx context.Context, o installation.Operator, which DeadLetterSelection,
+) error {
 	return which.take(ctx, o, "discarded", projections.DiscardDeadLetters)
 }
 
-func (s DeadLetterSelection) take(ctx context.Context, o installation.Operator, done string, take func(context.Context, *readmodel.DB, string, string) (int, error)) error {
+func (s DeadLetterSelection) take(
+	ctx context.Context, o installation.Operator, done string,
+	take func(context.Context, *readmodel.DB, string, string) (int, error),
+) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		n, err := take(ctx, db, s.Projection, s.Stream)
 		if err != nil {

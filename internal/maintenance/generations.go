@@ -27,7 +27,9 @@ func Resume(ctx context.Context, o installation.Operator, name string) error {
 
 // Rollback has the generation before serve again.
 func Rollback(ctx context.Context, o installation.Operator, name string) error {
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		generation, err := projections.Rollback(ctx, db, store, name)
 		if err != nil {
 			return err

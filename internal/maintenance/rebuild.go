@@ -18,26 +18,34 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// besidePool are the connections of a rebuild that are not from the pool: it listens on one, and locks the schemas over
-// another.
+// besidePool are the connections of a rebuild that are not from the pool: it listens on one, and
+// locks the schemas over another.
 const besidePool = 2
 
-// rebuildMemory is what a rebuild may take of memory, in bytes, where GOMEMLIMIT does not say. What it holds is bounded to
-// about two thirds of that, whatever the log has; the rest is for garbage.
+// rebuildMemory is what a rebuild may take of memory, in bytes, where GOMEMLIMIT does not say. What
+// it holds is bounded to about two thirds of that, whatever the log has; the rest is for garbage.
 const rebuildMemory = 230 << 20
 
-// Rebuild builds the next generations beside those that serve, over a number of connections, and has them take over.
+// Rebuild builds the next generations beside those that serve, over a number of connections, and
+// has them take over.
 func Rebuild(ctx context.Context, o installation.Operator, names []string, connections int) error {
 	names = orAll(names)
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(rebuildMemory)
 	}
-	return o.OperateWithin(ctx, connections-besidePool, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.OperateWithin(ctx, connections-besidePool, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		tell, done := teller(o)
-		err := projections.Rebuild(ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, tell)
+		err := projections.Rebuild(
+			ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, tell,
+		)
 		done(err == nil)
 		if ctx.Err() != nil {
-			return usage.Errorf("interrupted: the running services go on with the build; projections prune gives it up")
+			return usage.Errorf(
+				"interrupted: the running services go on with the build; projections prune gives " +
+					"it up",
+			)
 		}
 		return err
 	})
@@ -56,9 +64,11 @@ func teller(o installation.Operator) (tell func([]status.Progress), done func(co
 // progressLines is how often a rebuild prints a line where nobody is at the terminal.
 const progressLines = 2 * time.Second
 
-// estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so the rest of them takes
-// as long as those before it did.
-func estimate(p status.Progress, from uint64, since time.Duration) (percent float64, left time.Duration) {
+// estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so
+// the rest of them takes as long as those before it did.
+func estimate(
+	p status.Progress, from uint64, since time.Duration,
+) (percent float64, left time.Duration) {
 	if p.Done || p.Head == 0 {
 		return 100, 0
 	}

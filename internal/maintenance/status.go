@@ -32,13 +32,17 @@ type printedGeneration struct {
 
 func printedGenerationOf(o status.Overview) printedGeneration {
 	return printedGeneration{
-		Name: o.Name, Generation: o.Generation, Serving: o.Serving, Position: o.Position.Commit, LagEvents: o.LagEvents,
-		LagSeconds: o.Lag.Seconds(), Rate: o.Rate, State: o.State, Owner: o.Owner, LastError: o.LastError,
+		Name: o.Name, Generation: o.Generation, Serving: o.Serving, Position: o.Position.Commit,
+		LagEvents:  o.LagEvents,
+		LagSeconds: o.Lag.Seconds(), Rate: o.Rate, State: o.State, Owner: o.Owner,
+		LastError: o.LastError,
 	}
 }
 
 // overviews asks for all projections within the time of an operator command.
-func overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) ([]printedGeneration, error) {
+func overviews(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+) ([]printedGeneration, error) {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
 	found, err := projections.Overviews(ctx, db, store)
@@ -51,7 +55,9 @@ func overviews(ctx context.Context, db *readmodel.DB, store *eventstore.Store) (
 
 // List prints the projections and their generations.
 func List(ctx context.Context, o installation.Operator) error {
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		views, err := overviews(ctx, db, store)
 		if err != nil {
 			return err
@@ -64,8 +70,12 @@ func List(ctx context.Context, o installation.Operator) error {
 }
 
 // Status prints how far each projection is; where it watches, again and again until ctx ends.
-func Status(ctx context.Context, o installation.Operator, watch bool, interval time.Duration) error {
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+func Status(
+	ctx context.Context, o installation.Operator, watch bool, interval time.Duration,
+) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		ticker := time.NewTicker(interval)
 		defer ticker.Stop()
 		for {
@@ -81,7 +91,10 @@ func Status(ctx context.Context, o installation.Operator, watch bool, interval t
 	})
 }
 
-func printStatus(ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store, watch bool) error {
+func printStatus(
+	ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store,
+	watch bool,
+) error {
 	views, err := overviews(ctx, db, store)
 	if err != nil {
 		if watch && ctx.Err() != nil {
@@ -90,21 +103,29 @@ func printStatus(ctx context.Context, o installation.Operator, db *readmodel.DB,
 		return err
 	}
 	if watch && !o.JSON && console.IsTerminal(o.Stdout) {
-		if _, err := fmt.Fprint(o.Stdout, "\x1b[H\x1b[J"); err != nil { // home, and clear what follows
+		// home, and clear what follows
+		if _, err := fmt.Fprint(o.Stdout, "\x1b[H\x1b[J"); err != nil {
 			return err
 		}
 	}
-	header := table.Row{"name", "generation", "state", "position", "lag events", "lag", "events/s", "owner", "last error"}
+	header := table.Row{
+		"name", "generation", "state", "position", "lag events", "lag", "events/s", "owner",
+		"last error",
+	}
 	return printGenerations(o, views, header, func(v printedGeneration) table.Row {
 		lag := time.Duration(v.LagSeconds * float64(time.Second)).Round(time.Millisecond)
 		return table.Row{
-			v.Name, v.Generation, v.State, v.Position, v.LagEvents, lag, strconv.FormatFloat(v.Rate, 'f', 0, 64), v.Owner, v.LastError,
+			v.Name, v.Generation, v.State, v.Position, v.LagEvents, lag,
+			strconv.FormatFloat(v.Rate, 'f', 0, 64), v.Owner, v.LastError,
 		}
 	})
 }
 
 // printGenerations prints generations as a table or as JSON.
-func printGenerations(o installation.Operator, views []printedGeneration, header table.Row, row func(printedGeneration) table.Row) error {
+func printGenerations(
+	o installation.Operator, views []printedGeneration, header table.Row,
+	row func(printedGeneration) table.Row,
+) error {
 	if o.JSON {
 		return console.JSON(o.Stdout, views)
 	}

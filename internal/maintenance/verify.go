@@ -29,7 +29,9 @@ type printedVerification struct {
 // Verify replays the log and prints which rows of the tables that serve are not as it says.
 func Verify(ctx context.Context, o installation.Operator, names []string) error {
 	names = orAll(names)
-	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, store *eventstore.Store) error {
+	return o.Operate(ctx, func(
+		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
+	) error {
 		views, different := make([]printedVerification, 0, len(names)), int64(0)
 		for _, name := range names {
 			found, err := verifyProjection(ctx, o, db, store, name)
@@ -41,21 +43,28 @@ func Verify(ctx context.Context, o installation.Operator, names []string) error 
 			}
 			different += found.Different
 			views = append(views, printedVerification{
-				found.Name, found.Generation, found.Position.Commit, found.Events, found.Rows, found.Different, found.Differences,
+				found.Name, found.Generation, found.Position.Commit, found.Events, found.Rows,
+				found.Different, found.Differences,
 			})
 		}
 		if err := printVerified(o, views); err != nil {
 			return err
 		}
 		if different > 0 {
-			return fmt.Errorf("%d rows are not as the log says: projections rebuild builds them anew", different)
+			return fmt.Errorf(
+				"%d rows are not as the log says: projections rebuild builds them anew", different,
+			)
 		}
 		return nil
 	})
 }
 
-// verifyProjection verifies one projection, and shows how far it is where somebody is at the terminal.
-func verifyProjection(ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store, name string) (verify.Result, error) {
+// verifyProjection verifies one projection, and shows how far it is where somebody is at the
+// terminal.
+func verifyProjection(
+	ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store,
+	name string,
+) (verify.Result, error) {
 	if o.JSON || !console.IsTerminal(o.Stdout) {
 		return projections.Verify(ctx, db, store, name, func([]status.Progress) {})
 	}
@@ -70,13 +79,15 @@ func printVerified(o installation.Operator, views []printedVerification) error {
 		return console.JSON(o.Stdout, views)
 	}
 	for _, v := range views {
-		if _, err := fmt.Fprintf(o.Stdout, "%s generation %d at position %d: %d events, %d rows, %d different\n",
+		if _, err := fmt.Fprintf(o.Stdout, "%s generation %d at position %d: %d events, %d rows, "+
+			"%d different\n",
 			v.Name, v.Generation, v.Position, v.Events, v.Rows, v.Different); err != nil {
 			return err
 		}
 		for _, d := range v.Differences {
 			if _, err := fmt.Fprintf(o.Stdout, "  %s %s\n    found  %s\n    log    %s\n",
-				d.Table, console.Escape(string(d.Key)), rowOr(d.Found, "no such row"), rowOr(d.Replayed, "no such row")); err != nil {
+				d.Table, console.Escape(string(d.Key)), rowOr(d.Found, "no such row"),
+				rowOr(d.Replayed, "no such row")); err != nil {
 				return err
 			}
 		}

@@ -24,8 +24,11 @@ type printedCopy struct {
 	Chain  string `json:"chain"`
 }
 
-// Copy copies the log of an event store into another one, or goes on with that, and prints what is the same in both.
-func Copy(ctx context.Context, out console.Console, source, target secret.Connection, asJSON bool) error {
+// Copy copies the log of an event store into another one, or goes on with that, and prints what is
+// the same in both.
+func Copy(
+	ctx context.Context, out console.Console, source, target secret.Connection, asJSON bool,
+) error {
 	from, err := eventstore.Open(eventstore.Config{URL: string(source), Logger: out.Logger})
 	if err != nil {
 		return usage.Wrap(err)
@@ -48,12 +51,17 @@ func Copy(ctx context.Context, out console.Console, source, target secret.Connec
 	case asJSON:
 		return console.JSON(out.Stdout, printedCopy(copied))
 	}
-	_, err = fmt.Fprintf(out.Stdout, "%d events, %d of them new, are the same in both: hash chain %s\n", copied.Events, copied.New, copied.Chain)
+	_, err = fmt.Fprintf(
+		out.Stdout, "%d events, %d of them new, are the same in both: hash chain %s\n",
+		copied.Events, copied.New, copied.Chain,
+	)
 	return err
 }
 
 // checkTarget refuses a copy into the same log, and event stores that do not answer.
-func checkTarget(ctx context.Context, source, target secret.Connection, from, to *eventstore.Store) error {
+func checkTarget(
+	ctx context.Context, source, target secret.Connection, from, to *eventstore.Store,
+) error {
 	ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 	defer cancel()
 	sourceID, err := from.LogID(ctx)
@@ -70,7 +78,9 @@ func checkTarget(ctx context.Context, source, target secret.Connection, from, to
 	return nil
 }
 
-func copyLog(ctx context.Context, out console.Console, from, to *eventstore.Store) (copied logcopy.Result, err error) {
+func copyLog(
+	ctx context.Context, out console.Console, from, to *eventstore.Store,
+) (copied logcopy.Result, err error) {
 	show, end := console.Progress(out.Stderr)
 	defer func() { end(err == nil) }()
 	var stage logcopy.Stage
@@ -81,10 +91,15 @@ func copyLog(ctx context.Context, out console.Console, from, to *eventstore.Stor
 			stage, began, reported = at.Stage, now, now
 		}
 		rate := float64(at.Events) / max(now.Sub(began).Seconds(), 1)
-		show(fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit, at.Head.Commit)
+		show(
+			fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit,
+			at.Head.Commit,
+		)
 		if now.Sub(reported) > copyReports && !console.IsTerminal(out.Stderr) {
 			reported = now
-			out.Logger.InfoContext(ctx, "copying the log", slog.String("stage", string(stage)), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
+			out.Logger.InfoContext(ctx, "copying the log", slog.String(
+				"stage", string(stage),
+			), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
 				slog.Uint64("position", at.At.Commit), slog.Uint64("head", at.Head.Commit))
 		}
 	})

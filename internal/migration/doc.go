@@ -1,2 +1,3 @@
-// Package migration moves an installation to another event store: it grants what the service needs there, and copies the log.
+// Package migration moves an installation to another event store: it grants what the service needs
+// there, and copies the log.
 package migration

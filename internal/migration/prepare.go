@@ -22,8 +22,12 @@ type printedGrant struct {
 	Changed bool     `json:"changed"`
 }
 
-// Prepare grants a user the right to read the log, as an administrator, and prints what has changed.
-func Prepare(ctx context.Context, out console.Console, administrator secret.Connection, user string, asJSON bool) error {
+// Prepare grants a user the right to read the log, as an administrator, and prints what has
+// changed.
+func Prepare(
+	ctx context.Context, out console.Console, administrator secret.Connection, user string,
+	asJSON bool,
+) error {
 	store, err := eventstore.Open(eventstore.Config{URL: string(administrator), Logger: out.Logger})
 	if err != nil {
 		return usage.Wrap(err)
@@ -33,7 +37,9 @@ func Prepare(ctx context.Context, out console.Console, administrator secret.Conn
 	defer cancel()
 	readers, err := store.GrantLog(ctx, user)
 	if errors.Is(err, eventstore.ErrDenied) {
-		return usage.Errorf("%w; --eventstore (%s) must name an administrator", err, usage.Env("eventstore"))
+		return usage.Errorf(
+			"%w; --eventstore (%s) must name an administrator", err, usage.Env("eventstore"),
+		)
 	}
 	if err != nil {
 		return err
@@ -46,7 +52,10 @@ func Prepare(ctx context.Context, out console.Console, administrator secret.Conn
 		return console.JSON(out.Stdout, view)
 	}
 	if !view.Changed {
-		_, err = fmt.Fprintf(out.Stdout, "%s may read the log of all streams ($all) already: %s\n", user, strings.Join(view.After, ", "))
+		_, err = fmt.Fprintf(
+			out.Stdout, "%s may read the log of all streams ($all) already: %s\n", user,
+			strings.Join(view.After, ", "),
+		)
 		return err
 	}
 	_, err = fmt.Fprintf(out.Stdout, "%s may read the log of all streams ($all): %s, before %s\n",

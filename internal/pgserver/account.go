@@ -24,7 +24,8 @@ func serverAccount(cluster string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{name: strconv.Itoa(os.Geteuid())}, nil
 	}
-	// The owner of the folder above may have put a link there, which is its own, to a folder of another user.
+	// The owner of the folder above may have put a link there, which is its own, to a folder of
+	// another user.
 	if info, err := os.Lstat(cluster); err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
 			return account{name: userName(st.Uid), uid: st.Uid, gid: st.Gid, drop: true}, nil

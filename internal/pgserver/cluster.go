@@ -40,8 +40,8 @@ log_timezone = 'GMT'
 `
 )
 
-// sharedBuffers returns how many megabytes of pages the server keeps, on a machine with so many bytes of memory. Scans of a
-// table that is larger than a quarter of them keep nothing of it.
+// sharedBuffers returns how many megabytes of pages the server keeps, on a machine with so many
+// bytes of memory. Scans of a table that is larger than a quarter of them keep nothing of it.
 func sharedBuffers(memory uint64) uint64 { return min(max(memory>>20/8, 128), 1024) }
 
 // memory returns the bytes that this process and its children may use; 0: nobody knows.
@@ -156,12 +156,16 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	return fmt.Errorf("create database: %w%s", f.owner.explain(err), lastLines(strings.Split(string(out), "\n")))
+	return fmt.Errorf(
+		"create database: %w%s", f.owner.explain(err), lastLines(strings.Split(string(out), "\n")),
+	)
 }
 
 // configure writes the access rules and settings into a new cluster.
 func configure(cluster string) error {
-	if err := os.WriteFile(filepath.Join(cluster, "pg_hba.conf"), []byte(accessRules), 0o600); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(cluster, "pg_hba.conf"), []byte(accessRules), 0o600,
+	); err != nil {
 		return fmt.Errorf("write access rules: %w", err)
 	}
 	file, err := os.OpenFile(filepath.Join(cluster, "postgresql.conf"), os.O_APPEND|os.O_WRONLY, 0)

@@ -94,7 +94,8 @@ func TestFailedStartShowsLog(t *testing.T) {
 	start(t, config(dir))
 }
 
-// A folder is free once it is released, though a process that was begun meanwhile has its lock for a moment.
+// A folder is free once it is released, though a process that was begun meanwhile has its lock for
+// a moment.
 func TestReleaseWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -174,13 +175,16 @@ func TestServerLog(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	l := &serverLog{logger: slog.New(slog.NewTextHandler(&out, nil))}
-	for _, piece := range []string{"LOG:  qui", "et\nFATAL:  no ", "room\nDETAIL:  none\n", strings.Repeat("x", maxLine+1)} {
+	for _, piece := range []string{
+		"LOG:  qui", "et\nFATAL:  no ", "room\nDETAIL:  none\n", strings.Repeat("x", maxLine+1),
+	} {
 		if _, err := l.Write([]byte(piece)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	text := out.String()
-	if strings.Contains(text, "quiet") || strings.Count(text, "level=WARN") != 3 || !strings.Contains(text, "FATAL:  no room") {
+	if strings.Contains(text, "quiet") || strings.Count(text, "level=WARN") != 3 ||
+		!strings.Contains(text, "FATAL:  no room") {
 		t.Errorf("got %.200s", text)
 	}
 	if got := l.tail(); !strings.HasPrefix(got, ": LOG:  quiet | FATAL:  no room | DETAIL:  none | x") {

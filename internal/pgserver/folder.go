@@ -159,7 +159,8 @@ func (f *folder) openSocket() error {
 		}
 		if !open {
 			return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
-				"choose another temporary folder with TMPDIR, or a data folder with a shorter path", f.owner.name, filepath.Dir(temp))
+				"choose another temporary folder with TMPDIR, or a data folder with a shorter path",
+				f.owner.name, filepath.Dir(temp))
 		}
 		return f.owner.own(temp)
 	}
@@ -185,7 +186,9 @@ func removeSocket(link string) error {
 // removeTemp removes a socket folder and what PostgreSQL puts there, by name: a
 // folder that holds anything else is not ours, and stays.
 func removeTemp(temp string) {
-	for _, path := range []string{filepath.Join(temp, socketFile), filepath.Join(temp, socketFile+".lock"), temp} {
+	for _, path := range []string{
+		filepath.Join(temp, socketFile), filepath.Join(temp, socketFile+".lock"), temp,
+	} {
 		_ = os.Remove(path) // leftovers in the temporary folder do no harm
 	}
 }
@@ -195,7 +198,8 @@ func (f *folder) release() {
 	if f.temp != "" {
 		removeTemp(f.temp)
 	}
-	// A process that this one is starting has the lock too until it runs its own program, so that closing is not enough.
+	// A process that this one is starting has the lock too until it runs its own program, so that
+	// closing is not enough.
 	_ = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN)
 	_ = f.lock.Close() // nothing is left to flush
 	if f.door != nil {

@@ -25,7 +25,8 @@ const (
 
 var (
 	// ErrNotInstalled says that this machine has no fit PostgreSQL server.
-	ErrNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `apt-get install postgresql`, " +
+	ErrNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `apt-get install " +
+		"postgresql`, " +
 		"or set LINKLEDGER_POSTGRES_BIN to the folder of its initdb and postgres")
 	// ErrOtherVersion says that the data folder was made by another major
 	// version of PostgreSQL than the installed one.
@@ -49,7 +50,9 @@ func findInstallation(ctx context.Context, bin, cluster string) (installation, e
 	if err != nil {
 		return installation{}, err
 	}
-	newest := slices.MaxFunc(candidates, func(a, b installation) int { return cmp.Compare(a.major, b.major) })
+	newest := slices.MaxFunc(
+		candidates, func(a, b installation) int { return cmp.Compare(a.major, b.major) },
+	)
 	if made == 0 {
 		return newest, nil
 	}
@@ -158,7 +161,9 @@ func (i installation) bare(ctx context.Context, program string, args ...string) 
 }
 
 // command prepares one of the binaries to run for the folder's owner.
-func (i installation) command(ctx context.Context, f *folder, program string, args ...string) *exec.Cmd {
+func (i installation) command(
+	ctx context.Context, f *folder, program string, args ...string,
+) *exec.Cmd {
 	cmd := i.bare(ctx, program, args...)
 	cmd.Env = append(cmd.Env, "HOME="+f.path)
 	if f.door != nil {

@@ -255,8 +255,8 @@ func TestStartAfterInterruptedInit(t *testing.T) {
 	}
 }
 
-// As root, the server's user cannot pass through this folder. It runs there all the same, without a right that would let
-// SQL read what is closed to that user, and an orphan of it is found.
+// As root, the server's user cannot pass through this folder. It runs there all the same, without a
+// right that would let SQL read what is closed to that user, and an orphan of it is found.
 func TestClosedParentFolder(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(dataDir(t), "closed")
@@ -295,12 +295,16 @@ func TestClosedParentFolder(t *testing.T) {
 	}
 }
 
-// The server's user owns the folder, and this process may be root: a link in the place of the lock has no file overwritten.
+// The server's user owns the folder, and this process may be root: a link in the place of the lock
+// has no file overwritten.
 func TestLinkInPlaceOfLock(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	victim := filepath.Join(t.TempDir(), "victim")
-	err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(victim, []byte("precious"), 0o600), os.Symlink(victim, filepath.Join(dir, "lock")))
+	err := errors.Join(
+		os.MkdirAll(dir, 0o700), os.WriteFile(victim, []byte("precious"), 0o600),
+		os.Symlink(victim, filepath.Join(dir, "lock")),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -324,8 +328,8 @@ func readBySQL(t *testing.T, dsn, path string) (text string, err error) {
 	return text, err
 }
 
-// wantConfined demands that a server and its processes have no right of this process, can get none, and have none of its
-// files open.
+// wantConfined demands that a server and its processes have no right of this process, can get none,
+// and have none of its files open.
 func wantConfined(t *testing.T, s *Server) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.DSN())

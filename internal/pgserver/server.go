@@ -187,7 +187,9 @@ func (s *Server) Stop(ctx context.Context) error {
 	late := time.AfterFunc(quitPatience, func() { s.signal(os.Kill) })
 	defer late.Stop()
 	<-s.done
-	return fmt.Errorf("stop PostgreSQL: shut down hard, the next start recovers: %w", context.Cause(ctx))
+	return fmt.Errorf(
+		"stop PostgreSQL: shut down hard, the next start recovers: %w", context.Cause(ctx),
+	)
 }
 
 // signal ignores a process that is gone already: done tells of that.
@@ -209,7 +211,9 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		case <-s.done:
 			return s.err
 		case <-ctx.Done():
-			return fmt.Errorf("it does not accept connections yet: %w%s", context.Cause(ctx), s.log.tail())
+			return fmt.Errorf(
+				"it does not accept connections yet: %w%s", context.Cause(ctx), s.log.tail(),
+			)
 		case <-tick.C:
 		}
 	}

@@ -9,17 +9,23 @@ import (
 	"strings"
 )
 
-// shownSettings are the keys whose values are printed: those that are known not to be secret, in small letters. Of others
-// not even the key is, which may be the rest of a password that was not encoded.
+// shownSettings are the keys whose values are printed: those that are known not to be secret, in
+// small letters. Of others not even the key is, which may be the rest of a password that was not
+// encoded.
 var shownSettings = []string{
 	// PostgreSQL's
-	"application_name", "channel_binding", "client_encoding", "connect_timeout", "database", "dbname", "host", "hostaddr",
-	"krbsrvname", "lock_timeout", "max_protocol_version", "min_protocol_version", "passfile", "pool_max_conns",
-	"pool_min_conns", "port", "require_auth", "search_path", "service", "servicefile", "ssl", "sslcert", "sslcertmode", "sslcrl",
-	"sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "statement_timeout", "target_session_attrs", "timezone",
+	"application_name", "channel_binding", "client_encoding", "connect_timeout", "database",
+	"dbname", "host", "hostaddr",
+	"krbsrvname", "lock_timeout", "max_protocol_version", "min_protocol_version", "passfile",
+	"pool_max_conns",
+	"pool_min_conns", "port", "require_auth", "search_path", "service", "servicefile", "ssl",
+	"sslcert", "sslcertmode", "sslcrl",
+	"sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "statement_timeout",
+	"target_session_attrs", "timezone",
 	"user",
 	// EventStoreDB's
-	"defaultdeadline", "discoveryinterval", "gossiptimeout", "keepaliveinterval", "keepalivetimeout", "maxdiscoverattempts",
+	"defaultdeadline", "discoveryinterval", "gossiptimeout", "keepaliveinterval",
+	"keepalivetimeout", "maxdiscoverattempts",
 	"nodepreference", "tls", "tlscafile", "tlsverifycert", "usercertfile", "userkeyfile",
 }
 
@@ -33,12 +39,14 @@ var (
 	pathForm   = regexp.MustCompile(`^(/[A-Za-z0-9._~-]*)?$`)
 	valueForm  = regexp.MustCompile(`^[A-Za-z0-9._~+,:/\\ -]*$`)
 	// wordForm is a key of the form KEY=VALUE with its value, and the space behind.
-	wordForm = regexp.MustCompile(`^([A-Za-z0-9_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(\s+|$)`)
+	wordForm = regexp.MustCompile(
+		`^([A-Za-z0-9_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(\s+|$)`,
+	)
 )
 
-// withoutSecrets returns what may be printed of a connection string: a URL, or PostgreSQL's KEY=VALUE. It consists of parts
-// that are known not to be secret. Of a string that is not exactly of these forms only the scheme remains: what stands
-// where is not known then.
+// withoutSecrets returns what may be printed of a connection string: a URL, or PostgreSQL's
+// KEY=VALUE. It consists of parts that are known not to be secret. Of a string that is not exactly
+// of these forms only the scheme remains: what stands where is not known then.
 func withoutSecrets(text string) string {
 	if text == "" {
 		return ""
@@ -56,7 +64,8 @@ func withoutSecrets(text string) string {
 	return scheme + "://" + hidden
 }
 
-// quotedURL is a URL that a message quotes. Where it ends is not known, for it may have any characters.
+// quotedURL is a URL that a message quotes. Where it ends is not known, for it may have any
+// characters.
 var quotedURL = regexp.MustCompile(`(?s)[A-Za-z][A-Za-z0-9+.-]*://.*`)
 
 // Redact returns a message about the command line without the secrets of a URL that it quotes.
@@ -77,7 +86,8 @@ func printedURL(rest string) (string, bool) {
 	// net/url takes one host only, where a cluster has several.
 	u, err := url.Parse("x://" + login + "host" + tail)
 	switch {
-	case err != nil, strings.ContainsAny(tail, "@#"), !pathForm.MatchString(u.EscapedPath()): // part of a password, perhaps
+	case err != nil, strings.ContainsAny(tail, "@#"), !pathForm.MatchString(u.EscapedPath()):
+		// part of a password, perhaps
 		return "", false
 	case slices.ContainsFunc(strings.Split(hosts, ","), isNoHost):
 		return "", false
@@ -105,8 +115,8 @@ func printedURL(rest string) (string, bool) {
 	return printed + "?" + strings.Join(settings, "&"), true
 }
 
-// Encoded tells whether a URL has its parts where they belong. Those of a password that is not percent-encoded would be
-// taken for a host, a path or a setting, and be shown in errors.
+// Encoded tells whether a URL has its parts where they belong. Those of a password that is not
+// percent-encoded would be taken for a host, a path or a setting, and be shown in errors.
 func Encoded(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(rest, "/?#")

@@ -91,10 +91,12 @@ func TestConnectionWithoutSecrets(t *testing.T) {
 	}
 }
 
-// secretLetters are what passwords are made of; the others of them have a meaning in some connection string.
+// secretLetters are what passwords are made of; the others of them have a meaning in some
+// connection string.
 const secretLetters = `abcXYZ019-._~@/?#:&=%+ '"\,;[]!$*(){}<>|^` + "`\t\né"
 
-// aSecret has a part that is found wherever it is printed, and what may mislead a parser around and within.
+// aSecret has a part that is found wherever it is printed, and what may mislead a parser around and
+// within.
 func aSecret(random *rand.Rand, letters string) string {
 	some := func() string {
 		var text strings.Builder
@@ -107,7 +109,8 @@ func aSecret(random *rand.Rand, letters string) string {
 	return some() + "hunter2" + some() + "hunter2" + some()
 }
 
-// Whatever a password consists of, encoded or not, and wherever it stands, nothing of it is printed.
+// Whatever a password consists of, encoded or not, and wherever it stands, nothing of it is
+// printed.
 func TestNoConnectionPrintsItsSecret(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -119,17 +122,23 @@ func TestNoConnectionPrintsItsSecret(t *testing.T) {
 		case 0: // in the URL, as it is or encoded
 			given = pick("esdb", "postgres", "postgresql", "esdb+discover") + "://" + pick("ada", "a.b", "") + ":" +
 				pick(password, url.QueryEscape(password), url.PathEscape(password)) +
-				"@" + pick("db", "db:5432", "n1:1,n2:2", "[::1]:2113", "") + pick("", "/", "/links") + pick("", "?tls=true", "?sslmode=disable&user=a")
+				"@" + pick("db", "db:5432", "n1:1,n2:2", "[::1]:2113", "") + pick("", "/", "/links") + pick(
+				"", "?tls=true", "?sslmode=disable&user=a",
+			)
 		case 1: // in the query; one that is not encoded ends with the first &
 			if random.IntN(2) == 0 {
 				password = url.QueryEscape(password)
 			}
-			given = pick("postgres://db/links?", "postgres://ada@db,db2:1/links?sslmode=disable&") + key + "=" + password + pick("", "&user=a")
+			given = pick(
+				"postgres://db/links?", "postgres://ada@db,db2:1/links?sslmode=disable&",
+			) + key + "=" + password + pick("", "&user=a")
 		case 2: // as words
 			given = "host=db " + strings.NewReplacer("%77", "w", "%70", "p").Replace(key) + "='" +
 				strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password) + "'" + pick("", " user=ada")
 		default: // without a host
-			given = pick("esdb", "postgres") + "://ada:" + aSecret(random, "abcXYZ019-._~") + pick("", "?tls=true", "/links")
+			given = pick("esdb", "postgres") + "://ada:" + aSecret(random, "abcXYZ019-._~") + pick(
+				"", "?tls=true", "/links",
+			)
 		}
 		if got := Connection(given).String(); strings.Contains(got, "hunter2") {
 			t.Fatalf("%q is printed as %q", given, got)
@@ -137,10 +146,12 @@ func TestNoConnectionPrintsItsSecret(t *testing.T) {
 	}
 }
 
-// FuzzConnection looks for strings of which more is printed than the parts that are known not to be secret.
+// FuzzConnection looks for strings of which more is printed than the parts that are known not to be
+// secret.
 func FuzzConnection(f *testing.F) {
 	for _, seed := range []string{
-		"esdb://a:hunter2@es:2113?tls=true", "postgres://a:hunter2@/links?pass%77ord=hunter2", "host=db password='hunter2'", "a", "://", "x://@",
+		"esdb://a:hunter2@es:2113?tls=true", "postgres://a:hunter2@/links?pass%77ord=hunter2",
+		"host=db password='hunter2'", "a", "://", "x://@",
 	} {
 		f.Add(seed, "hunter2")
 	}
@@ -150,7 +161,8 @@ func FuzzConnection(f *testing.F) {
 			return
 		}
 		for _, given := range []string{
-			"postgres://ada:" + url.QueryEscape(password) + "@db/links", "postgres://db/links?password=" + url.QueryEscape(password),
+			"postgres://ada:" + url.QueryEscape(password) + "@db/links",
+			"postgres://db/links?password=" + url.QueryEscape(password),
 		} {
 			if got := Connection(given).String(); strings.Contains(got, password) {
 				t.Errorf("%q is printed as %q", given, got)

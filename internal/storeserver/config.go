@@ -24,23 +24,33 @@ type Config struct {
 	NoSync         bool
 }
 
-// Check refuses what does not go together, and an address that other machines reach without a password.
+// Check refuses what does not go together, and an address that other machines reach without a
+// password.
 func (c Config) Check() error {
 	if (c.TLSCertificate == "") != (c.TLSKey == "") {
-		return usage.Errorf("--tls-certificate (%s) and --tls-key (%s) go together", usage.Env("tls-certificate"), usage.Env("tls-key"))
+		return usage.Errorf(
+			"--tls-certificate (%s) and --tls-key (%s) go together", usage.Env("tls-certificate"),
+			usage.Env("tls-key"),
+		)
 	}
 	if (c.User == "") != (c.Password == "") {
-		return usage.Errorf("--user (%s) and --password (%s) go together", usage.Env("user"), usage.Env("password"))
+		return usage.Errorf(
+			"--user (%s) and --password (%s) go together", usage.Env("user"), usage.Env("password"),
+		)
 	}
 	if c.User != "" && c.TLSCertificate == "" {
-		return usage.Errorf("--user (%s) needs --tls-certificate (%s): clients send a password over TLS only",
+		return usage.Errorf("--user (%s) needs --tls-certificate (%s): clients send a password "+
+			"over TLS only",
 			usage.Env("user"), usage.Env("tls-certificate"))
 	}
 	if err := c.checkReach(c.Listen); err != nil {
 		return err
 	}
 	if c.MaxAppendSize < 1 || c.MaxAppendSize > embedded.LargestAppendSize {
-		return usage.Errorf("--max-append-size (%s) goes from 1 to %d", usage.Env("max-append-size"), embedded.LargestAppendSize)
+		return usage.Errorf(
+			"--max-append-size (%s) goes from 1 to %d", usage.Env("max-append-size"),
+			embedded.LargestAppendSize,
+		)
 	}
 	return nil
 }
@@ -52,10 +62,14 @@ func (c Config) checkReach(listen string) error {
 	}
 	local, err := address.OnLoopback(context.Background(), listen)
 	if err != nil {
-		return usage.Errorf("cannot tell who reaches %s, the address of --listen (%s): %w", listen, usage.Env("listen"), err)
+		return usage.Errorf(
+			"cannot tell who reaches %s, the address of --listen (%s): %w", listen,
+			usage.Env("listen"), err,
+		)
 	}
 	if !local {
-		return usage.Errorf("other machines reach %s, the address of --listen (%s): give --tls-certificate (%s), --tls-key, --user and "+
+		return usage.Errorf("other machines reach %s, the address of --listen (%s): give "+
+			"--tls-certificate (%s), --tls-key, --user and "+
 			"--password, or --insecure (%s), which lets everybody read and write all events",
 			listen, usage.Env("listen"), usage.Env("tls-certificate"), usage.Env("insecure"))
 	}
@@ -64,7 +78,10 @@ func (c Config) checkReach(listen string) error {
 
 // embedded returns the configuration of the store itself.
 func (c Config) embedded() (embedded.Config, error) {
-	store := embedded.Config{Dir: c.Dir, MaxAppendSize: c.MaxAppendSize, NoSync: c.NoSync, User: c.User, Password: string(c.Password)}
+	store := embedded.Config{
+		Dir: c.Dir, MaxAppendSize: c.MaxAppendSize, NoSync: c.NoSync, User: c.User,
+		Password: string(c.Password),
+	}
 	if c.TLSCertificate == "" {
 		return store, nil
 	}
@@ -72,6 +89,8 @@ func (c Config) embedded() (embedded.Config, error) {
 	if err != nil {
 		return store, usage.Errorf("cannot use the TLS certificate: %w", err)
 	}
-	store.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	store.TLS = &tls.Config{
+		Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12,
+	}
 	return store, nil
 }

@@ -9,8 +9,8 @@ import (
 	"linkledger/internal/httpserver"
 )
 
-// Run serves a store, and its health where an address for it is given, until ctx ends or the store does. The configuration
-// MUST have passed Check.
+// Run serves a store, and its health where an address for it is given, until ctx ends or the store
+// does. The configuration MUST have passed Check.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	config, err := c.embedded()
 	if err != nil {
@@ -21,16 +21,20 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := c.checkReach(listener.Addr().String()); err != nil { // a name may stand for another address by now
+	// a name may stand for another address by now
+	if err := c.checkReach(listener.Addr().String()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
 	store, err := Start(ctx, config, listener)
 	if err != nil {
 		return err
 	}
-	logger.InfoContext(ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Dir))
+	logger.InfoContext(
+		ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Dir),
+	)
 	if c.User == "" {
-		logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, every user of this machine too, "+
+		logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, "+
+			"every user of this machine too, "+
 			"can read and write all events", slog.String("listen", listener.Addr().String()))
 	}
 	if c.NoSync {
@@ -44,11 +48,16 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err != nil {
 		return errors.Join(err, store.Stop())
 	}
-	logger.InfoContext(ctx, "health is served", slog.String("url", "http://"+address.OfClient(health)+"/health/live"))
+	logger.InfoContext(
+		ctx, "health is served",
+		slog.String("url", "http://"+address.OfClient(health)+"/health/live"),
+	)
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
 		store.wait(ctx)
 		stop(nil)
 	}()
-	return errors.Join(httpserver.Serve(ctx, stop, store.healthHandler(), health, logger), store.Stop())
+	return errors.Join(
+		httpserver.Serve(ctx, stop, store.healthHandler(), health, logger), store.Stop(),
+	)
 }

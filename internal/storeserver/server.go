@@ -30,11 +30,19 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 		return nil, usage.Wrap(errors.Join(err, listener.Close()))
 	}
 	if err := closeToOthers(config.Dir); err != nil {
-		config.Logger.WarnContext(ctx, "other users of the machine can enter the folder of the event store", slog.Any("error", err))
+		config.Logger.WarnContext(
+			ctx, "other users of the machine can enter the folder of the event store",
+			slog.Any("error", err),
+		)
 	}
-	r := &Server{store: store, listener: listener, secure: config.TLS != nil, ended: make(chan struct{})}
+	r := &Server{
+		store: store, listener: listener, secure: config.TLS != nil, ended: make(chan struct{}),
+	}
 	if r.admin, err = serveSocket(ctx, store, config.Dir); err != nil {
-		config.Logger.WarnContext(ctx, "stat, check and backup must wait until the event store is stopped", slog.Any("error", err))
+		config.Logger.WarnContext(
+			ctx, "stat, check and backup must wait until the event store is stopped",
+			slog.Any("error", err),
+		)
 	}
 	go func() {
 		defer close(r.ended)
@@ -43,8 +51,8 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	return r, nil
 }
 
-// closeToOthers takes from the folder of a store what users may do that are neither its owner nor of its group. A new one is
-// made closed.
+// closeToOthers takes from the folder of a store what users may do that are neither its owner nor
+// of its group. A new one is made closed.
 func closeToOthers(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {

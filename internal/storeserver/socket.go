@@ -18,8 +18,8 @@ import (
 	"linkledger/events/embedded"
 )
 
-// socketName is where the process that runs a store answers stat, check and backup: only it can read what it has
-// locked. It is for the owner of the folder alone.
+// socketName is where the process that runs a store answers stat, check and backup: only it can
+// read what it has locked. It is for the owner of the folder alone.
 const socketName = "admin.sock"
 
 // Stat is a store's state as it is shown.
@@ -35,7 +35,8 @@ type Stat struct {
 
 func newStat(st embedded.Stat, running bool) Stat {
 	shown := Stat{
-		Running: running, Events: st.Events, Streams: st.Streams, Head: st.Head, DiskBytes: st.DiskBytes, Subscriptions: st.Subscriptions,
+		Running: running, Events: st.Events, Streams: st.Streams, Head: st.Head,
+		DiskBytes: st.DiskBytes, Subscriptions: st.Subscriptions,
 	}
 	if st.Failure != nil {
 		shown.Failure = st.Failure.Error()
@@ -82,11 +83,13 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 		answerJSON(w, newStat(store.Stat(), true), err)
 	})
 	a := &socketServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
-	a.serving.Go(func() { _ = a.server.Serve(listener) }) // it ends with stop, which also removes the socket
+	// it ends with stop, which also removes the socket
+	a.serving.Go(func() { _ = a.server.Serve(listener) })
 	return a, nil
 }
 
-// closedSocket has a Unix socket appear with a mode that lets only its owner connect, whatever the umask is.
+// closedSocket has a Unix socket appear with a mode that lets only its owner connect, whatever the
+// umask is.
 func closedSocket(_, _ string, connection syscall.RawConn) error {
 	var failed error
 	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })
@@ -112,7 +115,9 @@ func answerJSON(w http.ResponseWriter, value any, err error) {
 }
 
 // askSocket asks the process that runs the store in folder.
-func askSocket[T any](ctx context.Context, folder, method, path string, question any) (answer T, err error) {
+func askSocket[T any](
+	ctx context.Context, folder, method, path string, question any,
+) (answer T, err error) {
 	client := &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var dialer net.Dialer
@@ -124,13 +129,18 @@ func askSocket[T any](ctx context.Context, folder, method, path string, question
 	if err != nil {
 		return answer, err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, "http://eventstore"+path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(
+		ctx, method, "http://eventstore"+path, bytes.NewReader(body),
+	)
 	if err != nil {
 		return answer, err
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return answer, fmt.Errorf("ask the process that runs the event store in %s: %w; stop it to do without", folder, err)
+		return answer, fmt.Errorf(
+			"ask the process that runs the event store in %s: %w; stop it to do without", folder,
+			err,
+		)
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode != http.StatusOK {

@@ -31,12 +31,21 @@ func (s Stat) Rows() [][2]any {
 	case s.Running:
 		state = fmt.Sprintf("running, %d subscriptions", s.Subscriptions)
 	}
-	return [][2]any{{"state", state}, {"events", s.Events}, {"streams", s.Streams}, {"head", s.Head}, {"bytes on disk", s.DiskBytes}}
+	return [][2]any{
+		{"state", state},
+		{"events", s.Events},
+		{"streams", s.Streams},
+		{"head", s.Head},
+		{"bytes on disk", s.DiskBytes},
+	}
 }
 
 // Check verifies every record of the store in a folder.
 func Check(ctx context.Context, dir string) (storecheck.Report, error) {
-	return readFolder(ctx, dir, http.MethodPost, "/check", func(f *storage.Folder) (storecheck.Report, error) { return f.Check(ctx) })
+	return readFolder(
+		ctx, dir, http.MethodPost, "/check",
+		func(f *storage.Folder) (storecheck.Report, error) { return f.Check(ctx) },
+	)
 }
 
 // Backup copies the store in a folder to a new one, an absolute path.
@@ -60,9 +69,13 @@ func Backup(ctx context.Context, dir, to string, logger *slog.Logger) (stat Stat
 	return newStat(store.Stat(), false), store.Backup(to)
 }
 
-// readFolder reads the folder of a stopped store with offline, and asks the process of a running one.
-func readFolder[T any](ctx context.Context, dir, method, path string, offline func(*storage.Folder) (T, error)) (value T, err error) {
-	folder, err := storage.OpenFolder(storage.Config{Dir: dir}) // what it would log is in what it returns
+// readFolder reads the folder of a stopped store with offline, and asks the process of a running
+// one.
+func readFolder[T any](
+	ctx context.Context, dir, method, path string, offline func(*storage.Folder) (T, error),
+) (value T, err error) {
+	// what it would log is in what it returns
+	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
 		return askSocket[T](ctx, dir, method, path, nil)
 	}

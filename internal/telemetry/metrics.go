@@ -34,33 +34,41 @@ func NewMetrics() *Metrics {
 	seconds := prometheus.ExponentialBucketsRange(0.000_5, 30, 12)
 	return &Metrics{
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "linkledger_http_request_duration_seconds", Help: "Requests that were answered.", Buckets: seconds,
+			Name: "linkledger_http_request_duration_seconds", Help: "Requests that were answered.",
+			Buckets: seconds,
 		}, []string{"method", "route", "code"}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "linkledger_eventstore_call_duration_seconds",
-			Help:    "Calls of the event store with all their tries; the outcome is ok, unavailable or refused.",
+			Name: "linkledger_eventstore_call_duration_seconds",
+			Help: "Calls of the event store with all their tries; the outcome is ok, " +
+				"unavailable or refused.",
 			Buckets: seconds,
 		}, []string{"call", "outcome"}),
 		batchSeconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "linkledger_projection_batch_duration_seconds", Help: "Batches that this process applied.", Buckets: seconds,
+			Name: "linkledger_projection_batch_duration_seconds",
+			Help: "Batches that this process applied.", Buckets: seconds,
 		}, []string{"projection"}),
 		batchEvents: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "linkledger_projection_batch_events", Help: "Events of the batches that this process applied.",
+			Name:    "linkledger_projection_batch_events",
+			Help:    "Events of the batches that this process applied.",
 			Buckets: []float64{0, 1, 3, 10, 30, 100, 300, 1000, 3000, 10_000},
 		}, []string{"projection"}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "linkledger_projection_retries_total", Help: "Batches that this process could not apply and tries again.",
+			Name: "linkledger_projection_retries_total",
+			Help: "Batches that this process could not apply and tries again.",
 		}, []string{"projection"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "linkledger_login_failures_total",
-			Help: "Calls of the API that were refused for their credentials; throttled: without saying whether the user name or the key is wrong.",
+			Help: "Calls of the API that were refused for their credentials; throttled: without " +
+				"saying whether the user name or the key is wrong.",
 		}, []string{"reason"}),
 	}
 }
 
 // Request is httpapi's Observe.
 func (m *Metrics) Request(method, route string, status int, took time.Duration) {
-	m.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(took.Seconds())
+	m.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(
+		took.Seconds(),
+	)
 }
 
 // Login is httpapi's LoginRefused.
@@ -89,7 +97,9 @@ func (m *Metrics) Batch(projection string, events int, took time.Duration, err e
 }
 
 func (m *Metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins}
+	return []prometheus.Collector{
+		m.requests, m.calls, m.batchSeconds, m.batchEvents, m.retries, m.logins,
+	}
 }
 
 // Sources are the parts of a service that count for themselves.

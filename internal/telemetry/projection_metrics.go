@@ -21,20 +21,25 @@ type registryCollector struct {
 
 var (
 	positionMetric = prometheus.NewDesc("linkledger_projection_position",
-		"Commit position up to which this process knows the projection to be.", []string{"projection", "generation"}, nil)
+		"Commit position up to which this process knows the projection to be.",
+		[]string{"projection", "generation"}, nil)
 	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
 		"Events that this process applied.", []string{"projection", "generation"}, nil)
 	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
 		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
 	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
-		"1 while the projection stands before an event that can't be applied.", []string{"projection", "generation"}, nil)
+		"1 while the projection stands before an event that can't be applied.",
+		[]string{"projection", "generation"}, nil)
 	setAsideMetric = prometheus.NewDesc("linkledger_projection_set_aside_total",
-		"Events that this process set aside as dead letters.", []string{"projection", "generation"}, nil)
+		"Events that this process set aside as dead letters.", []string{"projection", "generation"},
+		nil)
 	skippedMetric = prometheus.NewDesc("linkledger_projection_skipped_total",
-		"Events of the event store itself in streams of Linkledger, such as tombstones, that this process passed over.",
+		"Events of the event store itself in streams of Linkledger, such as tombstones, that this "+
+			"process passed over.",
 		[]string{"projection", "generation"}, nil)
 	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
-		"1 while this process keeps the projection up to date, 0 while it stands by.", []string{"projection", "generation"}, nil)
+		"1 while this process keeps the projection up to date, 0 while it stands by.",
+		[]string{"projection", "generation"}, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -52,7 +57,9 @@ func (c registryCollector) Describe(descs chan<- *prometheus.Desc) {
 func (c registryCollector) Collect(metrics chan<- prometheus.Metric) {
 	for _, status := range c.registry.All() {
 		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
-			metrics <- prometheus.MustNewConstMetric(desc, kind, value, status.Projection, strconv.Itoa(status.Generation))
+			metrics <- prometheus.MustNewConstMetric(
+				desc, kind, value, status.Projection, strconv.Itoa(status.Generation),
+			)
 		}
 		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
 		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
@@ -83,13 +90,17 @@ const scrapeTimeout = 2 * time.Second
 
 var (
 	lagEventsMetric = prometheus.NewDesc("linkledger_projection_lag_events",
-		"Events of the log that are still to be applied.", []string{"projection", "generation"}, nil)
+		"Events of the log that are still to be applied.", []string{"projection", "generation"},
+		nil)
 	lagSecondsMetric = prometheus.NewDesc("linkledger_projection_lag_seconds",
-		"Age of the oldest event that is still to be applied; 0 if there is none.", []string{"projection", "generation"}, nil)
+		"Age of the oldest event that is still to be applied; 0 if there is none.",
+		[]string{"projection", "generation"}, nil)
 	rateMetric = prometheus.NewDesc("linkledger_projection_rate",
-		"Events per second that the owner has applied of late.", []string{"projection", "generation"}, nil)
+		"Events per second that the owner has applied of late.",
+		[]string{"projection", "generation"}, nil)
 	stateMetric = prometheus.NewDesc("linkledger_projection_state",
-		"1 for the state that the projection is in.", []string{"projection", "generation", "state"}, nil)
+		"1 for the state that the projection is in.", []string{"projection", "generation", "state"},
+		nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -100,7 +111,8 @@ func (c overviewCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- stateMetric
 }
 
-// Collect implements prometheus.Collector. Where the database or the event store does not answer, it has nothing to tell.
+// Collect implements prometheus.Collector. Where the database or the event store does not answer,
+// it has nothing to tell.
 func (c overviewCollector) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()
@@ -111,9 +123,17 @@ func (c overviewCollector) Collect(metrics chan<- prometheus.Metric) {
 	}
 	for _, o := range overviews {
 		labels := []string{o.Name, strconv.Itoa(o.Generation)}
-		metrics <- prometheus.MustNewConstMetric(lagEventsMetric, prometheus.GaugeValue, float64(o.LagEvents), labels...)
-		metrics <- prometheus.MustNewConstMetric(lagSecondsMetric, prometheus.GaugeValue, o.Lag.Seconds(), labels...)
-		metrics <- prometheus.MustNewConstMetric(rateMetric, prometheus.GaugeValue, o.Rate, labels...)
-		metrics <- prometheus.MustNewConstMetric(stateMetric, prometheus.GaugeValue, 1, append(labels, string(o.State))...)
+		metrics <- prometheus.MustNewConstMetric(
+			lagEventsMetric, prometheus.GaugeValue, float64(o.LagEvents), labels...,
+		)
+		metrics <- prometheus.MustNewConstMetric(
+			lagSecondsMetric, prometheus.GaugeValue, o.Lag.Seconds(), labels...,
+		)
+		metrics <- prometheus.MustNewConstMetric(
+			rateMetric, prometheus.GaugeValue, o.Rate, labels...,
+		)
+		metrics <- prometheus.MustNewConstMetric(
+			stateMetric, prometheus.GaugeValue, 1, append(labels, string(o.State))...,
+		)
 	}
 }

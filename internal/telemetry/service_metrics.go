@@ -34,10 +34,18 @@ func (c redirectsCollector) Describe(descs chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c redirectsCollector) Collect(metrics chan<- prometheus.Metric) {
 	stats := c.redirects.Stats()
-	metrics <- prometheus.MustNewConstMetric(cacheBytesMetric, prometheus.GaugeValue, float64(stats.Bytes))
-	metrics <- prometheus.MustNewConstMetric(cacheEntriesMetric, prometheus.GaugeValue, float64(stats.Entries))
-	metrics <- prometheus.MustNewConstMetric(cacheHitsMetric, prometheus.CounterValue, float64(stats.Hits))
-	metrics <- prometheus.MustNewConstMetric(cacheMissesMetric, prometheus.CounterValue, float64(stats.Misses))
+	metrics <- prometheus.MustNewConstMetric(
+		cacheBytesMetric, prometheus.GaugeValue, float64(stats.Bytes),
+	)
+	metrics <- prometheus.MustNewConstMetric(
+		cacheEntriesMetric, prometheus.GaugeValue, float64(stats.Entries),
+	)
+	metrics <- prometheus.MustNewConstMetric(
+		cacheHitsMetric, prometheus.CounterValue, float64(stats.Hits),
+	)
+	metrics <- prometheus.MustNewConstMetric(
+		cacheMissesMetric, prometheus.CounterValue, float64(stats.Misses),
+	)
 }
 
 // clicksCollector exports what becomes of the clicks.
@@ -65,7 +73,8 @@ var (
 	spoolRateMetric = prometheus.NewDesc("linkledger_spool_drain_rate",
 		"Clicks a second that leave the spool, of late; 0 when it is empty.", nil, nil)
 	spoolLeftMetric = prometheus.NewDesc("linkledger_spool_left_seconds",
-		"Time until the spool is empty at the pace of late; 0 when it is empty or does not get emptier.", nil, nil)
+		"Time until the spool is empty at the pace of late; 0 when it is empty or does not get "+
+			"emptier.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

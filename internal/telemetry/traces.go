@@ -16,8 +16,9 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Traces sends spans by OTLP over gRPC. Where to, how many, and under which name is told by OpenTelemetry's own variables of
-// the environment, which its modules read by themselves. The zero value traces nothing.
+// Traces sends spans by OTLP over gRPC. Where to, how many, and under which name is told by
+// OpenTelemetry's own variables of the environment, which its modules read by themselves. The zero
+// value traces nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider // nil: none
 }
@@ -26,17 +27,26 @@ type Traces struct {
 const flushTimeout = 10 * time.Second
 
 // OpenTraces prepares to send traces, under the version of the program.
-func OpenTraces(ctx context.Context, getenv func(string) string, version string, logger *slog.Logger) (Traces, error) {
+func OpenTraces(
+	ctx context.Context, getenv func(string) string, version string, logger *slog.Logger,
+) (Traces, error) {
 	const protocol = "OTEL_EXPORTER_OTLP_PROTOCOL"
-	if asked := cmp.Or(getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv(protocol), "grpc"); asked != "grpc" {
-		return Traces{}, usage.Errorf("%s is %s: --traces (%s) sends over grpc alone", protocol, asked, usage.Env("traces"))
+	if asked := cmp.Or(
+		getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv(protocol), "grpc",
+	); asked != "grpc" {
+		return Traces{}, usage.Errorf(
+			"%s is %s: --traces (%s) sends over grpc alone", protocol, asked, usage.Env("traces"),
+		)
 	}
 	exporter, err := otlptracegrpc.New(ctx) // does not connect yet
 	if err != nil {
 		return Traces{}, usage.Errorf("--traces (%s): %w", usage.Env("traces"), err)
 	}
 	described, err := resource.New(ctx,
-		resource.WithAttributes(attribute.String("service.name", "linkledger"), attribute.String("service.version", version)),
+		resource.WithAttributes(
+			attribute.String("service.name", "linkledger"),
+			attribute.String("service.version", version),
+		),
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
 	if err != nil {
 		return Traces{}, usage.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
@@ -44,7 +54,11 @@ func OpenTraces(ctx context.Context, getenv func(string) string, version string,
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		logger.WarnContext(ctx, "traces are lost", slog.Any("error", err))
 	}))
-	return Traces{sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(described))}, nil
+	return Traces{
+		sdktrace.NewTracerProvider(
+			sdktrace.WithBatcher(exporter), sdktrace.WithResource(described),
+		),
+	}, nil
 }
 
 // Tracer is nil where nothing is traced.

@@ -17,13 +17,18 @@ const Name = "accounts"
 
 // Projection returns the projection of the accounts.
 func Projection() projection.Definition {
-	return projection.Definition{Name: Name, Filter: projection.Streams(events.StreamAccount), Folds: projection.FoldsOf(newAccountFold)}
+	return projection.Definition{
+		Name: Name, Filter: projection.Streams(events.StreamAccount),
+		Folds: projection.FoldsOf(newAccountFold),
+	}
 }
 
-// accountFold brings accounts up to date. It holds those that a batch touches, as they are after the facts so far.
+// accountFold brings accounts up to date. It holds those that a batch touches, as they are after
+// the facts so far.
 type accountFold struct {
 	rows map[uuid.UUID]*readmodel.Account
-	// changed are the accounts whose key, plan, state or expiry is another one: logins and redirects may depend on it.
+	// changed are the accounts whose key, plan, state or expiry is another one: logins and
+	// redirects may depend on it.
 	changed []string
 }
 
@@ -72,8 +77,9 @@ func (a *accountFold) Apply(f projection.Event) error {
 			return fmt.Errorf("%w: the account is open", projection.ErrContradiction)
 		}
 		a.rows[id] = &readmodel.Account{
-			ID: id, Username: opened.Username, Plan: opened.Plan, KeyID: opened.KeyID, KeyHash: opened.KeyHash,
-			Active: true, CreatedAt: opened.At,
+			ID: id, Username: opened.Username, Plan: opened.Plan, KeyID: opened.KeyID,
+			KeyHash: opened.KeyHash,
+			Active:  true, CreatedAt: opened.At,
 		}
 		return projection.CheckTime(opened.At)
 	}
@@ -126,9 +132,13 @@ func (a *accountFold) writeAccounts(s *sqlbatch.Batch) {
 		created                        sqlbatch.Times
 	)
 	for _, row := range a.rows {
-		id, username, plan = append(id, sqlbatch.UUID(row.ID)), append(username, row.Username), append(plan, row.Plan)
+		id, username, plan = append(
+			id, sqlbatch.UUID(row.ID),
+		), append(username, row.Username), append(plan, row.Plan)
 		keyID, keyHash = append(keyID, row.KeyID), append(keyHash, row.KeyHash)
-		active, expires, erased = append(active, row.Active), append(expires, sqlbatch.Date(row.ExpirationDate)), append(erased, row.Erased)
+		active, expires, erased = append(
+			active, row.Active,
+		), append(expires, sqlbatch.Date(row.ExpirationDate)), append(erased, row.Erased)
 		created = append(created, sqlbatch.Time(row.CreatedAt))
 	}
 	s.Queue(`INSERT INTO ?schema.accounts

@@ -23,7 +23,9 @@ func dayOf(at time.Time) Day {
 }
 
 // EachCounted hands on the clicks that are counted, with their link and day.
-func EachCounted(batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on Day)) error {
+func EachCounted(
+	batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on Day),
+) error {
 	for i, click := range batch.Clicks {
 		link, err := projection.ParseID(click.URLID)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Fold keeps clicks, resets and undone resets of a batch in the order of the log: what a reset takes away is what
-// came before it.
+// Fold keeps clicks, resets and undone resets of a batch in the order of the log: what a reset
+// takes away is what came before it.
 type Fold struct {
 	parts []*countPart
 
@@ -23,7 +23,8 @@ type Clicks interface {
 	Write(s *sqlbatch.Batch)
 }
 
-// countPart is a stretch of the batch that is written at once: resets, then undone resets, then clicks.
+// countPart is a stretch of the batch that is written at once: resets, then undone resets, then
+// clicks.
 type countPart struct {
 	resets   Resets
 	restored Resets
@@ -56,10 +57,14 @@ func (c *Fold) Add(batch events.ClicksRecorded) error {
 func (c *Fold) Apply(f projection.Event) error {
 	switch e := f.Body.(type) {
 	case events.URLStatsReset:
-		part := c.last(func(p *countPart) bool { return p.clicks == nil && len(p.restored.Link) == 0 })
+		part := c.last(
+			func(p *countPart) bool { return p.clicks == nil && len(p.restored.Link) == 0 },
+		)
 		return part.resets.Add(f, int64(f.Revision))
 	case events.URLStatsRestored:
-		return c.last(func(p *countPart) bool { return p.clicks == nil }).restored.Add(f, sqlbatch.Signed(e.Reset))
+		return c.last(func(p *countPart) bool { return p.clicks == nil }).restored.Add(
+			f, sqlbatch.Signed(e.Reset),
+		)
 	}
 	return nil
 }

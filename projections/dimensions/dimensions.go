@@ -16,12 +16,12 @@ import (
 // Name is the name of the projection.
 const Name = "dimensions"
 
-// dimensionRest is the least time between two batches of a live projection: who asks for the past, and means just now, waits
-// for it.
+// dimensionRest is the least time between two batches of a live projection: who asks for the past,
+// and means just now, waits for it.
 const dimensionRest = 100 * time.Millisecond
 
-// dimensionPatience is how long clicks wait to be counted by dimension when there are very many: then most of them meet in
-// the same rows.
+// dimensionPatience is how long clicks wait to be counted by dimension when there are very many:
+// then most of them meet in the same rows.
 const dimensionPatience = 5 * time.Second
 
 // Projection returns the projection of the clicks by referrer, country, browser, system and device.
@@ -30,21 +30,27 @@ func Projection() projection.Definition { return Bounded(readmodel.MaxValues) }
 // Bounded returns it with another bound of the values of a dimension for one link on one day.
 func Bounded(most int) projection.Definition {
 	return projection.Definition{
-		Name: Name, Filter: projection.Types(events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{}),
-		Folds: projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }), Held: true,
+		Name: Name,
+		Filter: projection.Types(
+			events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{},
+		),
+		Folds: projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }),
+		Held:  true,
 		Rests: true, MinPatience: dimensionRest, MaxPatience: dimensionPatience,
 	}
 }
 
-// dimensionFold counts clicks by what they tell of their visitors. It follows the same clicks and resets as the counters
-// of links, apart from them, so that these have no more to do.
+// dimensionFold counts clicks by what they tell of their visitors. It follows the same clicks and
+// resets as the counters of links, apart from them, so that these have no more to do.
 type dimensionFold struct {
 	counts clickcount.Fold
 }
 
 func newDimensionFold(most int) projection.Fold {
 	return &dimensionFold{clickcount.Fold{
-		Begin: func() clickcount.Clicks { return &dimensionClicks{most: most, row: make(map[dimensionValue]int)} },
+		Begin: func() clickcount.Clicks {
+			return &dimensionClicks{most: most, row: make(map[dimensionValue]int)}
+		},
 		Reset: resetDimensions,
 		Restore: func(s *sqlbatch.Batch, resets clickcount.Resets) {
 			restoreDimensions(s, resets, most)
@@ -72,7 +78,8 @@ func (d *dimensionFold) Write(s *sqlbatch.Batch) []string {
 	return nil
 }
 
-// dimensionClicks sums up clicks in columns, whose rows follow the order of arrival: it decides which values get a row.
+// dimensionClicks sums up clicks in columns, whose rows follow the order of arrival: it decides
+// which values get a row.
 type dimensionClicks struct {
 	most             int
 	row              map[dimensionValue]int
@@ -89,7 +96,9 @@ type dimensionValue struct {
 }
 
 func (d *dimensionClicks) Add(batch events.ClicksRecorded) error {
-	return clickcount.EachCounted(batch, func(link uuid.UUID, click events.Click, on clickcount.Day) {
+	return clickcount.EachCounted(batch, func(
+		link uuid.UUID, click events.Click, on clickcount.Day,
+	) {
 		for _, told := range [...]struct{ dimension, value string }{
 			{readmodel.DimensionReferrer, click.Referrer},
 			{readmodel.DimensionCountry, click.Country},
@@ -131,8 +140,9 @@ func (d *dimensionClicks) Write(s *sqlbatch.Batch) {
 		d.most, d.link, d.day, d.dimension, d.value, d.clicks)
 }
 
-// addDimensions ends a statement that says in folded which clicks are to be added, each value once, in the order of arrival.
-// A value gets a row while there are less than $1 of its link, day and dimension, and keeps it.
+// addDimensions ends a statement that says in folded which clicks are to be added, each value once,
+// in the order of arrival. A value gets a row while there are less than $1 of its link, day and
+// dimension, and keeps it.
 const addDimensions = `,
 	known AS (
 		UPDATE ?schema.click_dimensions AS d SET clicks = d.clicks + f.clicks FROM folded AS f

@@ -27,7 +27,8 @@ const (
 	farewell = 2 * time.Second
 )
 
-// elector keeps those generations up to date that this process is elected for, and stands by for the others.
+// elector keeps those generations up to date that this process is elected for, and stands by for
+// the others.
 type elector struct {
 	cfg         Config
 	projections map[string]projection.Definition
@@ -42,8 +43,9 @@ type elector struct {
 
 func newElector(projections projection.Set, cfg Config) *elector {
 	e := &elector{
-		cfg: cfg, projections: make(map[string]projection.Definition), shapes: make(map[string]string),
-		wake: make(chan struct{}, 1), leaseholders: make(map[generation.Key]*leaseholder),
+		cfg: cfg, projections: make(map[string]projection.Definition),
+		shapes: make(map[string]string),
+		wake:   make(chan struct{}, 1), leaseholders: make(map[generation.Key]*leaseholder),
 	}
 	for _, p := range projections {
 		e.projections[p.Name] = p
@@ -51,7 +53,8 @@ func newElector(projections projection.Set, cfg Config) *elector {
 	return e
 }
 
-// run holds elections until ctx ends or a term ends in a way that it must not, and waits for everything it started.
+// run holds elections until ctx ends or a term ends in a way that it must not, and waits for
+// everything it started.
 func (e *elector) run(ctx context.Context) error {
 	for name := range e.projections {
 		var err error
@@ -110,7 +113,9 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 		if !free || c.Paused || c.Shape != e.shapes[c.Name] || !e.present.Load() {
 			continue
 		}
-		at, elected, err := generation.Acquire(ctx, e.cfg.DB, c.Generation, e.cfg.Owner, e.cfg.Lease)
+		at, elected, err := generation.Acquire(
+			ctx, e.cfg.DB, c.Generation, e.cfg.Owner, e.cfg.Lease,
+		)
 		if err != nil {
 			status.Interrupt(err)
 			return err
@@ -122,7 +127,9 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 	for name := range e.projections {
 		if !prepared[name] {
 			known[generation.Key{Name: name, Generation: generation.First}] = true
-			e.cfg.Registry.Entry(generation.Key{Name: name, Generation: generation.First}).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
+			e.cfg.Registry.Entry(
+				generation.Key{Name: name, Generation: generation.First},
+			).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
 		}
 	}
 	e.cfg.Registry.Keep(known)
@@ -132,7 +139,9 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 // interruptAll notes on the board that nothing is known of the generations that others own.
 func (e *elector) interruptAll(err error) {
 	for _, s := range e.cfg.Registry.All() {
-		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(at) == nil {
+		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(
+			at,
+		) == nil {
 			e.cfg.Registry.Entry(at).Interrupt(err)
 		}
 	}
@@ -162,8 +171,9 @@ func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *le
 	})
 }
 
-// listen holds the presence lock of this process, and an election as soon as one is announced, over a connection of
-// its own. While that is lost, this process is not elected, and other processes take its generations over.
+// listen holds the presence lock of this process, and an election as soon as one is announced, over
+// a connection of its own. While that is lost, this process is not elected, and other processes
+// take its generations over.
 func (e *elector) listen(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
@@ -171,7 +181,9 @@ func (e *elector) listen(ctx context.Context) {
 	for {
 		err := e.listenOnce(ctx, func() { wait.Reset(); failing = false })
 		if ctx.Err() == nil && !failing {
-			e.cfg.Logger.WarnContext(ctx, "presence lock lost, trying again", slog.Any("error", err))
+			e.cfg.Logger.WarnContext(
+				ctx, "presence lock lost, trying again", slog.Any("error", err),
+			)
 		}
 		failing = true
 		delay := wait.NextBackOff()
@@ -211,7 +223,8 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 	}
 }
 
-// demand passes on what an announcement demands of a projection. It is false where the announcement is about elections.
+// demand passes on what an announcement demands of a projection. It is false where the announcement
+// is about elections.
 func (e *elector) demand(announcement string) bool {
 	name, text, ok := strings.Cut(announcement, " ")
 	position, err := strconv.ParseUint(text, 10, 64)

@@ -30,18 +30,21 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-// toyName is also the name of the tables that the toy borrows: readmodel makes tables by the name of a projection.
+// toyName is also the name of the tables that the toy borrows: readmodel makes tables by the name
+// of a projection.
 const toyName = "tags"
 
 // toyStream begins the names of the streams that the toy follows.
 const toyStream = "toy-"
 
-// toy is a projection of how many events each of its streams has. It refuses the last event of a stream named "poison"
-// while it is told to.
+// toy is a projection of how many events each of its streams has. It refuses the last event of a
+// stream named "poison" while it is told to.
 func toy(refuse func() bool) projection.Definition {
 	return projection.Definition{
 		Name: toyName, Filter: projection.Streams(toyStream), Raw: true,
-		Folds: projection.FoldsOf(func() projection.Fold { return &toyFold{refuse: refuse, counts: make(map[uuid.UUID]int64)} }),
+		Folds: projection.FoldsOf(
+			func() projection.Fold { return &toyFold{refuse: refuse, counts: make(map[uuid.UUID]int64)} },
+		),
 	}
 }
 
@@ -145,7 +148,9 @@ func (b *bench) await(want int64) {
 	b.t.Helper()
 	for {
 		var got int64
-		if err := b.db.NewRaw("SELECT coalesce(sum(position), 0)::bigint FROM linkledger.tags").Scan(b.ctx, &got); err != nil {
+		if err := b.db.NewRaw("SELECT coalesce(sum(position), 0)::bigint FROM linkledger.tags").Scan(
+			b.ctx, &got,
+		); err != nil {
 			b.t.Fatal(err)
 		}
 		if got == want {
@@ -254,7 +259,8 @@ func (b *bench) awaitPoison(registry *status.Registry, stream uuid.UUID) {
 	for {
 		for _, s := range registry.All() {
 			failed, ok := errors.AsType[*projection.EventError](s.Err)
-			if ok && s.Stopped && failed.Stream == fmt.Sprint(toyStream, stream, "-poison") && errors.Is(failed, errPoison) {
+			if ok && s.Stopped && failed.Stream == fmt.Sprint(toyStream, stream, "-poison") &&
+				errors.Is(failed, errPoison) {
 				return
 			}
 		}

@@ -20,7 +20,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// buildBatch is the most events of one transaction where batches are few, where the configuration does not say.
+// buildBatch is the most events of one transaction where batches are few, where the configuration
+// does not say.
 const buildBatch = 4_000
 
 // leaseholder is the time in which this process owns a generation.
@@ -37,24 +38,32 @@ type leaseholder struct {
 	resume      chan<- struct{} // it is to try again
 	resumptions int64           // counted so far
 	end         context.CancelFunc
-	ended       context.Context //nolint:containedctx // of end, for those who see that the term is over
+	//nolint:containedctx // of end, for those who see that the term is over
+	ended context.Context
 }
 
-func newLeaseholder(cfg Config, p projection.Definition, at generation.Checkpoint, row readmodel.Generation, status *status.Entry) *leaseholder {
+func newLeaseholder(
+	cfg Config, p projection.Definition, at generation.Checkpoint, row readmodel.Generation,
+	status *status.Entry,
+) *leaseholder {
 	stopped, resume := make(chan struct{}, 1), make(chan struct{}, 1)
 	l := &leaseholder{
 		cfg: cfg, projection: p, at: at, status: status, building: !row.Built, serving: row.Serving,
-		demand: subscription.NewDemand(), stopped: stopped, resume: resume, resumptions: row.Resumptions,
+		demand: subscription.NewDemand(), stopped: stopped, resume: resume,
+		resumptions: row.Resumptions,
 	}
 	l.ended, l.end = context.WithCancel(context.Background())
 	l.projector = projector.New(projector.Config{
-		Definition: p, At: at, Building: l.building, DB: cfg.DB, Store: cfg.Store, Status: status, OnCommit: cfg.OnCommit,
-		Lease: cfg.Lease, Lose: l.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume, Tracer: cfg.Tracer, Logger: cfg.Logger,
+		Definition: p, At: at, Building: l.building, DB: cfg.DB, Store: cfg.Store, Status: status,
+		OnCommit: cfg.OnCommit,
+		Lease:    cfg.Lease, Lose: l.end, Policy: cfg.Policy, Stopped: stopped, Resume: resume,
+		Tracer: cfg.Tracer, Logger: cfg.Logger,
 	})
 	return l
 }
 
-// observe notices, at an election, that the term is over, or that an operator wants a stopped projection to try again.
+// observe notices, at an election, that the term is over, or that an operator wants a stopped
+// projection to try again.
 func (l *leaseholder) observe(row readmodel.Generation) {
 	if row.Epoch != l.at.Epoch {
 		l.end()
@@ -69,8 +78,9 @@ func (l *leaseholder) observe(row readmodel.Generation) {
 	}
 }
 
-// run keeps the generation up to date until ctx ends or another process owns it. An error means that it ended by
-// itself. The router is the term's own: watermill ends a router with its last handler, and here that is the point.
+// run keeps the generation up to date until ctx ends or another process owns it. An error means
+// that it ended by itself. The router is the term's own: watermill ends a router with its last
+// handler, and here that is the point.
 func (l *leaseholder) run(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -81,7 +91,10 @@ func (l *leaseholder) run(ctx context.Context) error {
 	defer l.status.Own(false)
 	l.cfg.Logger.InfoContext(ctx, "projection taken over", l.attributes()...)
 	if err := l.retryReadable(ctx); err != nil && ctx.Err() == nil {
-		l.cfg.Logger.WarnContext(ctx, "dead letters not applied that this version can read", append(l.attributes(), slog.Any("error", err))...)
+		l.cfg.Logger.WarnContext(
+			ctx, "dead letters not applied that this version can read",
+			append(l.attributes(), slog.Any("error", err))...,
+		)
 	}
 	router, err := message.NewRouter(message.RouterConfig{}, quiet(l.cfg.Logger))
 	if err != nil {
@@ -92,12 +105,15 @@ func (l *leaseholder) run(ctx context.Context) error {
 		Checkpoint: l.projector.Checkpoint,
 		BatchSize:  l.batchSize(),
 		Decode:     !p.Raw,
-		Patient:    p.Patient, Rests: p.Rests, InParts: p.Held, Demand: l.demand, MinPatience: p.MinPatience, MaxPatience: p.MaxPatience,
+		Patient:    p.Patient, Rests: p.Rests, InParts: p.Held, Demand: l.demand,
+		MinPatience: p.MinPatience, MaxPatience: p.MaxPatience,
 		Logger:  l.cfg.Logger,
 		OnError: l.status.Interrupt,
 	})
 	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.projector.Handle)
-	tell := func(events int, took time.Duration, err error) { l.cfg.OnBatch(p.Name, events, took, err) }
+	tell := func(events int, took time.Duration, err error) {
+		l.cfg.OnBatch(p.Name, events, took, err)
+	}
 	handler.AddMiddleware(noteOutcome(l.status, tell), middleware.Recoverer)
 
 	var beside sync.WaitGroup
@@ -113,13 +129,15 @@ func (l *leaseholder) run(ctx context.Context) error {
 }
 
 func (l *leaseholder) batchSize() int {
-	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) { // where batches are few, they are large
+	// where batches are few, they are large
+	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) {
 		return buildBatch
 	}
 	return l.cfg.BatchSize
 }
 
-// renew extends the lease now and then, because an idle projection has no batches that do, and tells how it is going.
+// renew extends the lease now and then, because an idle projection has no batches that do, and
+// tells how it is going.
 func (l *leaseholder) renew(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.Lease / renewals)
 	defer ticker.Stop()
@@ -144,13 +162,16 @@ func (l *leaseholder) renew(ctx context.Context) {
 			err = l.projector.TryTakeOver(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
-			l.cfg.Logger.WarnContext(ctx, "lease not renewed, trying again", append(l.attributes(), slog.Any("error", err))...)
+			l.cfg.Logger.WarnContext(
+				ctx, "lease not renewed, trying again",
+				append(l.attributes(), slog.Any("error", err))...,
+			)
 		}
 	}
 }
 
-// analyze sees to it that the planner knows the tables, beside the batches: not before the log was caught up with, because
-// until then whatever it learns is soon outgrown.
+// analyze sees to it that the planner knows the tables, beside the batches: not before the log was
+// caught up with, because until then whatever it learns is soon outgrown.
 func (l *leaseholder) analyze(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.Lease)
 	defer ticker.Stop()
@@ -164,8 +185,12 @@ func (l *leaseholder) analyze(ctx context.Context) {
 			continue
 		}
 		at := l.at
-		if err := readmodel.Analyze(ctx, l.cfg.DB, at.Name, at.Generation); err != nil && ctx.Err() == nil {
-			l.cfg.Logger.WarnContext(ctx, "tables not analyzed, trying again", append(l.attributes(), slog.Any("error", err))...)
+		if err := readmodel.Analyze(ctx, l.cfg.DB, at.Name, at.Generation); err != nil &&
+			ctx.Err() == nil {
+			l.cfg.Logger.WarnContext(
+				ctx, "tables not analyzed, trying again",
+				append(l.attributes(), slog.Any("error", err))...,
+			)
 		}
 	}
 }
@@ -176,9 +201,14 @@ func (l *leaseholder) release(ctx context.Context) {
 	defer cancel()
 	switch err := l.at.Release(ctx, l.cfg.DB); {
 	case errors.Is(err, generation.ErrFenced):
-		l.cfg.Logger.WarnContext(ctx, "projection was taken over by another process", l.attributes()...)
+		l.cfg.Logger.WarnContext(
+			ctx, "projection was taken over by another process", l.attributes()...,
+		)
 	case err != nil:
-		l.cfg.Logger.WarnContext(ctx, "lease not released, it will run out", append(l.attributes(), slog.Any("error", err))...)
+		l.cfg.Logger.WarnContext(
+			ctx, "lease not released, it will run out",
+			append(l.attributes(), slog.Any("error", err))...,
+		)
 	default:
 		l.cfg.Logger.InfoContext(ctx, "projection handed on", l.attributes()...)
 	}
@@ -186,11 +216,15 @@ func (l *leaseholder) release(ctx context.Context) {
 
 func (l *leaseholder) attributes() []any {
 	at := l.at
-	return []any{slog.String("projection", at.Name), slog.Int("generation", at.Generation), slog.Int64("epoch", at.Epoch)}
+	return []any{
+		slog.String("projection", at.Name), slog.Int("generation", at.Generation),
+		slog.Int64("epoch", at.Epoch),
+	}
 }
 
-// retryReadable applies the dead letters of those streams whose first one can be read by now, because an older version has set
-// it aside. The term of this process ends by that, and the next one begins without them.
+// retryReadable applies the dead letters of those streams whose first one can be read by now,
+// because an older version has set it aside. The term of this process ends by that, and the next
+// one begins without them.
 func (l *leaseholder) retryReadable(ctx context.Context) error {
 	if !l.serving {
 		return nil

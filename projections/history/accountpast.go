@@ -12,7 +12,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountPast is an account with what is to be written of its past: the versions that the facts have made.
+// accountPast is an account with what is to be written of its past: the versions that the facts
+// have made.
 type accountPast struct {
 	now     readmodel.Account
 	written map[int64]readmodel.Account // by the moment from which each counts
@@ -28,7 +29,9 @@ func readAccountPasts(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, into map[uuid.
 		accounts).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row readmodel.Account
-			if err := rows.Scan(&row.ID, &row.Username, &row.Plan, &row.Active, &row.ExpirationDate); err != nil {
+			if err := rows.Scan(
+				&row.ID, &row.Username, &row.Plan, &row.Active, &row.ExpirationDate,
+			); err != nil {
 				return err
 			}
 			into[row.ID] = &accountPast{row, make(map[int64]readmodel.Account)}
@@ -48,7 +51,8 @@ func (h *historyFold) stepAccount(f projection.Event) error {
 			return fmt.Errorf("%w: the account is open", projection.ErrContradiction)
 		}
 		past = &accountPast{
-			readmodel.Account{ID: id, Username: opened.Username, Plan: opened.Plan, Active: true}, make(map[int64]readmodel.Account),
+			readmodel.Account{ID: id, Username: opened.Username, Plan: opened.Plan, Active: true},
+			make(map[int64]readmodel.Account),
 		}
 		h.accounts[id] = past
 	} else if past == nil {
@@ -86,8 +90,12 @@ func writeAccountPasts(s *sqlbatch.Batch, accounts map[uuid.UUID]*accountPast) {
 	)
 	for key, past := range accounts {
 		for at, row := range past.written {
-			id, since, username = append(id, sqlbatch.UUID(key)), append(since, at), append(username, row.Username)
-			plan, active, expires = append(plan, row.Plan), append(active, row.Active), append(expires, sqlbatch.Date(row.ExpirationDate))
+			id, since, username = append(
+				id, sqlbatch.UUID(key),
+			), append(since, at), append(username, row.Username)
+			plan, active, expires = append(
+				plan, row.Plan,
+			), append(active, row.Active), append(expires, sqlbatch.Date(row.ExpirationDate))
 		}
 	}
 	if len(id) > 0 {
@@ -146,6 +154,7 @@ func writeTagVersions(s *sqlbatch.Batch, tags map[tagMoment]tagVersion) {
 	if len(id) > 0 {
 		s.Queue(`INSERT INTO ?schema.tag_versions (tag_id, since, account_id, label)
 			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[])
-			ON CONFLICT (tag_id, since) DO UPDATE SET label = EXCLUDED.label`, id, since, account, label)
+			ON CONFLICT (tag_id, since) DO UPDATE SET label = EXCLUDED.label`, id, since, account,
+			label)
 	}
 }

@@ -1,2 +1,3 @@
-// Package history is the projection of what links, tags and accounts were, from which moment to which.
+// Package history is the projection of what links, tags and accounts were, from which moment to
+// which.
 package history

@@ -18,20 +18,22 @@ import (
 // Name is the name of the projection.
 const Name = "history"
 
-// historyRest is the least time between two batches of a live projection: who asks for the past, and means just now, waits
-// for it.
+// historyRest is the least time between two batches of a live projection: who asks for the past,
+// and means just now, waits for it.
 const historyRest = 100 * time.Millisecond
 
 // Projection returns the projection of what links, tags and accounts were.
 func Projection() projection.Definition {
 	return projection.Definition{
-		Name: Name, Filter: projection.Streams(events.StreamURL, events.StreamTags, events.StreamAccount),
-		Folds: newHistoryFolds, Alone: notes.IsErasure, Rests: true, MinPatience: historyRest,
+		Name:   Name,
+		Filter: projection.Streams(events.StreamURL, events.StreamTags, events.StreamAccount),
+		Folds:  newHistoryFolds, Alone: notes.IsErasure, Rests: true, MinPatience: historyRest,
 	}
 }
 
-// historyFold keeps what links, tags and accounts were, from which moment to which. It holds those that a batch touches,
-// as they are after the facts so far, and their versions that are to be written.
+// historyFold keeps what links, tags and accounts were, from which moment to which. It holds those
+// that a batch touches, as they are after the facts so far, and their versions that are to be
+// written.
 type historyFold struct {
 	clocks   map[uuid.UUID]*accountClock
 	links    map[uuid.UUID]*linkPast
@@ -65,11 +67,13 @@ func (h historyFolds) Loader() projection.Loader { return nil }
 func newHistoryFold() projection.Fold {
 	return &historyFold{
 		clocks: make(map[uuid.UUID]*accountClock), links: make(map[uuid.UUID]*linkPast),
-		accounts: make(map[uuid.UUID]*accountPast), tags: make(map[tagMoment]tagVersion), sets: make(pageFold),
+		accounts: make(map[uuid.UUID]*accountPast), tags: make(map[tagMoment]tagVersion),
+		sets: make(pageFold),
 	}
 }
 
-// Read asks for the links, accounts and clocks that the facts touch. Facts that name none are named by step.
+// Read asks for the links, accounts and clocks that the facts touch. Facts that name none are named
+// by step.
 func (h *historyFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 	touched := make(map[uuid.UUID]struct{}) // accounts
 	var links, versions sqlbatch.UUIDs

@@ -49,8 +49,9 @@ func (l *linkPast) link() *readmodel.Link {
 	return &link
 }
 
-// become makes the link another one from a moment on. Of several changes at one moment the last one counts. A sealed note
-// that is given to it counts as another one, because nobody can compare it once it is erased.
+// become makes the link another one from a moment on. Of several changes at one moment the last one
+// counts. A sealed note that is given to it counts as another one, because nobody can compare it
+// once it is erased.
 func (l *linkPast) become(link readmodel.Link, at int64, noted bool) {
 	if n := len(l.versions); n > 0 && l.versions[n-1].since == at {
 		l.versions[n-1].Link, l.versions[n-1].changed = link, true
@@ -105,7 +106,8 @@ func readLinkPasts(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*
 			var text []byte
 			var deleted pgtype.Timestamptz
 			if err := rows.Scan(&face.since, &face.until, &face.hash, &text, &v.since, &v.ID, &v.AccountID, &v.Number,
-				&v.Hash, &v.LongURL, &v.Note, &v.EmailStats, &v.Ping, &v.Protected, &v.Archived, &v.ExpirationDate, &v.MaxClicks,
+				&v.Hash, &v.LongURL, &v.Note, &v.EmailStats, &v.Ping, &v.Protected, &v.Archived,
+				&v.ExpirationDate, &v.MaxClicks,
 				&v.TagIDs, &v.CreatedAt, &v.ModifiedAt, &v.Revision, &deleted); err != nil {
 				return err
 			}
@@ -116,11 +118,13 @@ func readLinkPasts(s *sqlbatch.Batch, links sqlbatch.UUIDs, into map[uuid.UUID]*
 	})
 }
 
-// writeLinkPasts copies what is new: nobody has written of new links before, and former faces stay as they are.
+// writeLinkPasts copies what is new: nobody has written of new links before, and former faces stay
+// as they are.
 func writeLinkPasts(s *sqlbatch.Batch, links map[uuid.UUID]*linkPast) {
 	var newVersions, versions []*linkVersion
 	var newFaces, faces, former []writtenFace
-	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkPast) int { // of creation, as the indexes are
+	// of creation, as the indexes are
+	inOrder := slices.SortedFunc(maps.Values(links), func(a, b *linkPast) int {
 		return bytes.Compare(a.versions[0].ID[:], b.versions[0].ID[:])
 	})
 	for _, l := range inOrder {
@@ -141,9 +145,18 @@ func writeLinkPasts(s *sqlbatch.Batch, links map[uuid.UUID]*linkPast) {
 			former = append(former, writtenFace{link, face})
 		}
 	}
-	s.Copy("link_versions", versionColumns, len(newVersions), func(r *sqlbatch.Row, i int) { copyVersion(r, newVersions[i]) })
-	s.Copy("link_faces", faceColumns, len(newFaces), func(r *sqlbatch.Row, i int) { copyFace(r, newFaces[i]) })
-	s.Copy("former_faces", faceColumns, len(former), func(r *sqlbatch.Row, i int) { copyFace(r, former[i]) })
+	s.Copy(
+		"link_versions", versionColumns, len(newVersions),
+		func(r *sqlbatch.Row, i int) { copyVersion(r, newVersions[i]) },
+	)
+	s.Copy(
+		"link_faces", faceColumns, len(newFaces),
+		func(r *sqlbatch.Row, i int) { copyFace(r, newFaces[i]) },
+	)
+	s.Copy(
+		"former_faces", faceColumns, len(former),
+		func(r *sqlbatch.Row, i int) { copyFace(r, former[i]) },
+	)
 	if len(versions) > 0 {
 		upsertVersions(s, versions)
 	}
@@ -154,8 +167,10 @@ func writeLinkPasts(s *sqlbatch.Batch, links map[uuid.UUID]*linkPast) {
 
 // versionColumns are those of copyVersion.
 var versionColumns = []string{
-	"account_id", "number", "since", "until", "id", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived",
-	"expiration_date", "max_clicks", "tag_ids", "created_at", "modified_at", "revision", "deleted_at",
+	"account_id", "number", "since", "until", "id", "hash", "long_url", "note", "email_stats",
+	"ping", "protected", "archived",
+	"expiration_date", "max_clicks", "tag_ids", "created_at", "modified_at", "revision",
+	"deleted_at",
 }
 
 func copyVersion(r *sqlbatch.Row, v *linkVersion) {
@@ -222,8 +237,12 @@ func upsertFaces(s *sqlbatch.Batch, faces []writtenFace) {
 	var text [][]byte
 	var hash []string
 	for _, f := range faces {
-		link, account = append(link, sqlbatch.UUID(f.link.ID)), append(account, sqlbatch.UUID(f.link.AccountID))
-		since, until, number = append(since, f.since), append(until, f.until), append(number, int64(f.link.Number))
+		link, account = append(
+			link, sqlbatch.UUID(f.link.ID),
+		), append(account, sqlbatch.UUID(f.link.AccountID))
+		since, until, number = append(
+			since, f.since,
+		), append(until, f.until), append(number, int64(f.link.Number))
 		text, hash = append(text, []byte(f.text)), append(hash, f.hash)
 	}
 	s.Queue(`INSERT INTO ?schema.link_faces (account_id, since, until, number, text, hash, link_id)

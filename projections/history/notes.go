@@ -8,7 +8,8 @@ import (
 // historyNotes are the tables of this projection that have notes.
 var historyNotes = notes.Tables{
 	Erasing: []string{
-		"UPDATE ?schema.link_versions SET note = '" + events.Erased + "' WHERE account_id = $1 AND note <> ''",
+		"UPDATE ?schema.link_versions SET note = '" + events.Erased +
+			"' WHERE account_id = $1 AND note <> ''",
 		"UPDATE ?schema.link_faces SET " + notes.EraseText,
 		"UPDATE ?schema.former_faces SET " + notes.EraseText,
 	},
@@ -23,4 +24,5 @@ var historyNotes = notes.Tables{
 	},
 }
 
-const faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" + notes.Nobody + ", 0, 0, -1, '', '', " + notes.Nobody + ")"
+const faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" +
+	notes.Nobody + ", 0, 0, -1, '', '', " + notes.Nobody + ")"

@@ -31,8 +31,8 @@ func (p pageFold) toggle(row *readmodel.Link, name string, at int64) {
 	p[key] = append(p[key], setChange{row.Number % readmodel.SetBlock, at})
 }
 
-// TurnsPage tells whether a page ends before a moment. So does one of 128, whatever the batches are: a replay must come to
-// the same pages.
+// TurnsPage tells whether a page ends before a moment. So does one of 128, whatever the batches
+// are: a replay must come to the same pages.
 func TurnsPage(at int64) bool {
 	return uint64(at)*0x9E3779B97F4A7C15>>57 == 0 //nolint:gosec // Fibonacci hashing
 }
@@ -62,7 +62,9 @@ type pageTable struct {
 
 func (t *pageTable) add(key setBlock, place int, changes []setChange) {
 	first, last := changes[0].at, changes[len(changes)-1].at
-	t.account, t.name, t.block = append(t.account, sqlbatch.UUID(key.account)), append(t.name, key.name), append(t.block, int64(key.block))
+	t.account, t.name, t.block = append(
+		t.account, sqlbatch.UUID(key.account),
+	), append(t.name, key.name), append(t.block, int64(key.block))
 	t.place, t.turns = append(t.place, int64(place)), append(t.turns, TurnsPage(first))
 	t.since, t.last = append(t.since, first), append(t.last, last)
 	flips := make([]byte, readmodel.SetBlock/8)
@@ -79,7 +81,9 @@ func (t *pageTable) add(key setBlock, place int, changes []setChange) {
 		moments.WriteString(strconv.FormatInt(c.at, 10))
 	}
 	t.flips = append(t.flips, pgtype.Bits{Bytes: flips, Len: readmodel.SetBlock, Valid: true})
-	t.numbers, t.moments = append(t.numbers, numbers.String()+"}"), append(t.moments, moments.String()+"}")
+	t.numbers, t.moments = append(
+		t.numbers, numbers.String()+"}",
+	), append(t.moments, moments.String()+"}")
 }
 
 // Write puts each stretch on the last page of its block, or on a new one.
@@ -108,5 +112,6 @@ func (p pageFold) Write(s *sqlbatch.Batch) {
 		ON CONFLICT (account_id, name, block, since) DO UPDATE SET
 			last = EXCLUDED.last, bits = EXCLUDED.bits,
 			numbers = page.numbers || EXCLUDED.numbers, moments = page.moments || EXCLUDED.moments`,
-		t.account, t.name, t.block, t.place, t.turns, t.since, t.last, t.flips, t.numbers, t.moments)
+		t.account, t.name, t.block, t.place, t.turns, t.since, t.last, t.flips, t.numbers,
+		t.moments)
 }

@@ -12,7 +12,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// After applies an event to the row of its link, which is nil before the creation, and returns the row.
+// After applies an event to the row of its link, which is nil before the creation, and returns the
+// row.
 func After(id uuid.UUID, row *readmodel.Link, f projection.Event) (*readmodel.Link, error) {
 	created, isNew := f.Body.(events.URLCreated)
 	switch {
@@ -24,7 +25,9 @@ func After(id uuid.UUID, row *readmodel.Link, f projection.Event) (*readmodel.Li
 		return nil, fmt.Errorf("%w: the link was never created", projection.ErrContradiction)
 	}
 	if _, restored := f.Body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
-		return nil, fmt.Errorf("%w: deleted links are restored, and nothing else", projection.ErrContradiction)
+		return nil, fmt.Errorf(
+			"%w: deleted links are restored, and nothing else", projection.ErrContradiction,
+		)
 	}
 	row.Revision = int64(f.Revision)
 	return row, changeLink(row, f)
@@ -44,9 +47,11 @@ func newLink(id uuid.UUID, f projection.Event, e events.URLCreated) (*readmodel.
 		return nil, err
 	}
 	return &readmodel.Link{
-		ID: id, AccountID: account, Hash: e.Hash, LongURL: e.LongURL, Note: e.Note, EmailStats: e.EmailStats,
+		ID: id, AccountID: account, Hash: e.Hash, LongURL: e.LongURL, Note: e.Note,
+		EmailStats:     e.EmailStats,
 		ExpirationDate: expires, MaxClicks: e.MaxClicks, TagIDs: attach(nil, tags),
-		CreatedAt: e.At, ModifiedAt: e.At, Position: f.CommitPosition(), Revision: int64(f.Revision),
+		CreatedAt: e.At, ModifiedAt: e.At, Position: f.CommitPosition(),
+		Revision: int64(f.Revision),
 	}, projection.CheckTime(e.At)
 }
 
@@ -73,7 +78,9 @@ func changeLink(row *readmodel.Link, f projection.Event) error {
 		if err != nil {
 			return err
 		}
-		row.TagIDs = slices.DeleteFunc(slices.Clone(row.TagIDs), func(id uuid.UUID) bool { return slices.Contains(tags, id) })
+		row.TagIDs = slices.DeleteFunc(
+			slices.Clone(row.TagIDs), func(id uuid.UUID) bool { return slices.Contains(tags, id) },
+		)
 		return modified(row, e.At)
 	case events.URLStatsReset:
 		return projection.CheckTime(e.At) // Fold starts the counters anew; the link is as it was

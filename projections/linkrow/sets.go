@@ -6,9 +6,10 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ToggleSets ends a statement that says in toggled which links, by account_id and number, enter or leave the set of that
-// name. Who enters twice leaves, except from the set of those that were visited ever, which nobody leaves. Links without
-// an account are not there yet, or are filled in bulk.
+// ToggleSets ends a statement that says in toggled which links, by account_id and number, enter or
+// leave the set of that name. Who enters twice leaves, except from the set of those that were
+// visited ever, which nobody leaves. Links without an account are not there yet, or are filled in
+// bulk.
 const ToggleSets = `
 	INSERT INTO ?schema.link_sets AS s (account_id, name, block, bits)
 	SELECT account_id, name, number / 2048, bit_xor(set_bit(repeat('0', 2048)::bit(2048), number % 2048, 1))

@@ -20,14 +20,24 @@ type Table struct {
 func TableOf(rows []*readmodel.Link) *Table {
 	c := &Table{}
 	for _, row := range rows {
-		c.ID, c.Account = append(c.ID, sqlbatch.UUID(row.ID)), append(c.Account, sqlbatch.UUID(row.AccountID))
+		c.ID, c.Account = append(
+			c.ID, sqlbatch.UUID(row.ID),
+		), append(c.Account, sqlbatch.UUID(row.AccountID))
 		c.Number = append(c.Number, int64(row.Number))
-		c.hash, c.longURL, c.note = append(c.hash, row.Hash), append(c.longURL, row.LongURL), append(c.note, row.Note)
+		c.hash, c.longURL, c.note = append(
+			c.hash, row.Hash,
+		), append(c.longURL, row.LongURL), append(c.note, row.Note)
 		c.emailStats, c.ping = append(c.emailStats, row.EmailStats), append(c.ping, row.Ping)
-		c.protected, c.archived = append(c.protected, row.Protected), append(c.archived, row.Archived)
-		c.expires, c.maxClicks = append(c.expires, sqlbatch.Date(row.ExpirationDate)), append(c.maxClicks, row.MaxClicks)
+		c.protected, c.archived = append(
+			c.protected, row.Protected,
+		), append(c.archived, row.Archived)
+		c.expires, c.maxClicks = append(
+			c.expires, sqlbatch.Date(row.ExpirationDate),
+		), append(c.maxClicks, row.MaxClicks)
 		c.tags = append(c.tags, sqlbatch.Array(row.TagIDs))
-		c.Created, c.modified = append(c.Created, sqlbatch.Time(row.CreatedAt)), append(c.modified, sqlbatch.Time(row.ModifiedAt))
+		c.Created, c.modified = append(
+			c.Created, sqlbatch.Time(row.CreatedAt),
+		), append(c.modified, sqlbatch.Time(row.ModifiedAt))
 		c.Position, c.revision = append(c.Position, row.Position), append(c.revision, row.Revision)
 		c.deleted = append(c.deleted, sqlbatch.Time(row.DeletedAt))
 	}
@@ -37,7 +47,8 @@ func TableOf(rows []*readmodel.Link) *Table {
 // Changing returns the id and the columns that events change.
 func (c *Table) Changing() []any {
 	return []any{
-		c.ID, c.hash, c.longURL, c.note, c.emailStats, c.ping, c.protected, c.archived, c.expires, c.maxClicks, c.tags,
+		c.ID, c.hash, c.longURL, c.note, c.emailStats, c.ping, c.protected, c.archived, c.expires,
+		c.maxClicks, c.tags,
 		c.modified, c.revision, c.deleted,
 	}
 }

@@ -15,8 +15,8 @@ type linkBatch struct {
 	batch, link uuid.UUID
 }
 
-// noteBatch keeps by which batch a link was changed. Only batches whose ids are UUIDs, as those of all calls are, can be
-// asked for.
+// noteBatch keeps by which batch a link was changed. Only batches whose ids are UUIDs, as those of
+// all calls are, can be asked for.
 func (l *linkFold) noteBatch(link uuid.UUID, f projection.Event) error {
 	if len(f.Metadata) == 0 {
 		return nil

@@ -23,19 +23,22 @@ import (
 // Name is the name of the projection.
 const Name = "links"
 
-// clickPatience is how long clicks wait to be counted when there are very many: then they meet in fewer rows.
+// clickPatience is how long clicks wait to be counted when there are very many: then they meet in
+// fewer rows.
 const clickPatience = 2 * time.Second
 
 // Projection returns the projection of the links and their clicks.
 func Projection() projection.Definition {
 	return projection.Definition{
-		Name: Name, Filter: projection.Streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
-		Folds: newLinkFolds, Alone: notes.IsErasure, Held: true, Patient: isClicks, MaxPatience: clickPatience,
+		Name:   Name,
+		Filter: projection.Streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
+		Folds:  newLinkFolds, Alone: notes.IsErasure, Held: true, Patient: isClicks,
+		MaxPatience: clickPatience,
 	}
 }
 
-// linkFold brings links and their clicks up to date. It holds the links that a batch touches, as they are after the facts
-// so far.
+// linkFold brings links and their clicks up to date. It holds the links that a batch touches, as
+// they are after the facts so far.
 type linkFold struct {
 	loader  *linkLoader // nil: the tables are not filled in bulk
 	rows    map[uuid.UUID]*readmodel.Link
@@ -57,14 +60,17 @@ func newLinkFolds(master *readmodel.MasterKey) projection.Folds {
 	return linkFolds{&notes.Keys{Master: master}}
 }
 
-func (l linkFolds) Next() projection.Fold { return notes.Opening(newLinkFold(nil), l.keys, linkNotes) }
+func (l linkFolds) Next() projection.Fold {
+	return notes.Opening(newLinkFold(nil), l.keys, linkNotes)
+}
 
 func (l linkFolds) Loader() projection.Loader { return newLinkLoader(l.keys) }
 
 func newLinkFold(loader *linkLoader) *linkFold {
 	return &linkFold{
-		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold), batches: make(map[linkBatch]struct{}),
-		counts: counters.New(),
+		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold),
+		batches: make(map[linkBatch]struct{}),
+		counts:  counters.New(),
 	}
 }
 
@@ -110,7 +116,8 @@ func (l *linkFold) scan(rows pgx.Rows) error {
 		var row readmodel.Link
 		var deleted pgtype.Timestamptz
 		if err := rows.Scan(&row.ID, &row.AccountID, &row.Number, &row.Hash, &row.LongURL, &row.Note, &row.EmailStats, &row.Ping,
-			&row.Protected, &row.Archived, &row.ExpirationDate, &row.MaxClicks, &row.TagIDs, &row.CreatedAt, &row.ModifiedAt,
+			&row.Protected, &row.Archived, &row.ExpirationDate, &row.MaxClicks, &row.TagIDs,
+			&row.CreatedAt, &row.ModifiedAt,
 			&row.Position, &row.Revision, &deleted); err != nil {
 			return err
 		}
@@ -215,8 +222,14 @@ func (l *linkFold) Write(s *sqlbatch.Batch) []string {
 func (l *linkFold) writeBulk(s *sqlbatch.Batch) {
 	copyLinks(s, l.created)
 	if len(l.found) > 0 {
-		s.Stage("links", linkColumns, len(l.found), func(r *sqlbatch.Row, i int) { copyLink(r, l.found[i]) })
-		s.Queue(`UPDATE ?schema.links AS link SET ` + foldedColumns + ` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`)
+		s.Stage(
+			"links", linkColumns, len(l.found),
+			func(r *sqlbatch.Row, i int) { copyLink(r, l.found[i]) },
+		)
+		s.Queue(
+			`UPDATE ?schema.links AS link SET ` + foldedColumns +
+				` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`,
+		)
 	}
 	for _, row := range l.rows {
 		l.loader.links.put(row.ID, row)
@@ -252,6 +265,10 @@ func (l *linkFold) changed() []string {
 	return hashes
 }
 
-// isClicks tells of events that change counters only. Readers of counters see them a little later, and a busy service has
-// fewer transactions.
-func isClicks(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, events.StreamClicks) }
+// isClicks tells of events that change counters only. Readers of counters see them a little later,
+// and a busy service has fewer transactions.
+func isClicks(
+	r eventstore.Recorded,
+) bool {
+	return strings.HasPrefix(r.Stream, events.StreamClicks)
+}

@@ -11,12 +11,15 @@ import (
 )
 
 const (
-	mostRecent = 24 << 20 // bytes of the rows that a build knows: at least as much, at most twice as much and two transactions
-	place      = 48       // what an entry of a map takes beside its contents
+	// bytes of the rows that a build knows: at least as much, at most twice as much and two
+	// transactions
+	mostRecent = 24 << 20
+	place      = 48 // what an entry of a map takes beside its contents
 )
 
-// linkLoader makes the folds of a build. It knows links that were touched of late, so that the folds need not ask: most
-// links are edited soon after they were created. What a transaction writes is known at least until it is in the tables.
+// linkLoader makes the folds of a build. It knows links that were touched of late, so that the
+// folds need not ask: most links are edited soon after they were created. What a transaction writes
+// is known at least until it is in the tables.
 type linkLoader struct {
 	keys    *notes.Keys
 	links   recent[uuid.UUID, *readmodel.Link]
@@ -26,24 +29,31 @@ type linkLoader struct {
 
 func newLinkLoader(keys *notes.Keys) *linkLoader {
 	return &linkLoader{
-		keys:    keys,
-		links:   recent[uuid.UUID, *readmodel.Link]{weigh: weighLink},
-		tallies: recent[uuid.UUID, tally]{weigh: func(tally) int { return place + int(unsafe.Sizeof(tally{})) }},
+		keys:  keys,
+		links: recent[uuid.UUID, *readmodel.Link]{weigh: weighLink},
+		tallies: recent[uuid.UUID, tally]{
+			weigh: func(tally) int { return place + int(unsafe.Sizeof(tally{})) },
+		},
 	}
 }
 
 func weighLink(row *readmodel.Link) int {
-	return place + int(unsafe.Sizeof(*row)) + len(row.LongURL) + len(row.Note) + len(row.Hash) + len(row.TagIDs)*len(row.ID)
+	return place + int(unsafe.Sizeof(*row)) + len(row.LongURL) + len(row.Note) + len(
+		row.Hash,
+	) + len(row.TagIDs)*len(row.ID)
 }
 
-// Begin makes room for what the next transaction writes. What the one before wrote is in the tables by now.
+// Begin makes room for what the next transaction writes. What the one before wrote is in the tables
+// by now.
 func (l *linkLoader) Begin() {
 	l.links.age()
 	l.tallies.age()
 	l.size = 0
 }
 
-func (l *linkLoader) Next() projection.Fold { return notes.Opening(newLinkFold(l), l.keys, linkNotes) }
+func (l *linkLoader) Next() projection.Fold {
+	return notes.Opening(newLinkFold(l), l.keys, linkNotes)
+}
 
 func (l *linkLoader) Touched() int { return l.size }
 

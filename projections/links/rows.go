@@ -8,7 +8,8 @@ import (
 
 // linkColumns are those of copyLink.
 var linkColumns = []string{
-	"id", "account_id", "number", "hash", "long_url", "note", "email_stats", "ping", "protected", "archived", "expiration_date",
+	"id", "account_id", "number", "hash", "long_url", "note", "email_stats", "ping", "protected",
+	"archived", "expiration_date",
 	"max_clicks", "tag_ids", "created_at", "modified_at", "position", "revision", "deleted_at",
 }
 

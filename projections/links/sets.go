@@ -23,12 +23,15 @@ func (s *setFold) change(was, is *readmodel.Link) {
 		before = linkrow.SetsOf(was)
 	}
 	for _, name := range linkrow.Toggled(before, linkrow.SetsOf(is)) {
-		s.account, s.number, s.name = append(s.account, sqlbatch.UUID(is.AccountID)), append(s.number, int64(is.Number)), append(s.name, name)
+		s.account, s.number, s.name = append(
+			s.account, sqlbatch.UUID(is.AccountID),
+		), append(s.number, int64(is.Number)), append(s.name, name)
 	}
 }
 
-// writeSets queues the sets, and the counters of links that are new. There are some already when a link was set aside
-// while its clicks were counted; the link then takes them over. What is filled in bulk gets both from readmodel.Complete.
+// writeSets queues the sets, and the counters of links that are new. There are some already when a
+// link was set aside while its clicks were counted; the link then takes them over. What is filled
+// in bulk gets both from readmodel.Complete.
 func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 	var s setFold
 	for i, row := range l.found {
@@ -50,7 +53,8 @@ func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 		toggled AS (
 			SELECT * FROM unnest($4::uuid[], $5::integer[], $6::text[]) AS folded (account_id, number, name)
 			UNION ALL SELECT account_id, number, 'visited' FROM counters WHERE visited
-			UNION ALL SELECT account_id, number, 'clicked' FROM counters WHERE total_clicks > 0)`+linkrow.ToggleSets,
+			UNION ALL SELECT account_id, number, 'clicked' FROM counters WHERE total_clicks > 0)`+
+		linkrow.ToggleSets,
 		c.ID, c.Account, c.Number, s.account, s.number, s.name)
 }
 
@@ -68,11 +72,14 @@ func writeTexts(s *sqlbatch.Batch, rows []*readmodel.Link) {
 		} else {
 			to = &deleted
 		}
-		to.account, to.number = append(to.account, sqlbatch.UUID(row.AccountID)), append(to.number, int64(row.Number))
+		to.account, to.number = append(
+			to.account, sqlbatch.UUID(row.AccountID),
+		), append(to.number, int64(row.Number))
 	}
 	if len(deleted.number) > 0 {
 		s.Queue(`DELETE FROM ?schema.link_texts AS t USING unnest($1::uuid[], $2::integer[]) AS gone (account_id, number)
-			WHERE t.account_id = gone.account_id AND t.number = gone.number`, deleted.account, deleted.number)
+			WHERE t.account_id = gone.account_id AND t.number = gone.number`, deleted.account,
+			deleted.number)
 	}
 	if len(texts) > 0 {
 		s.Queue(`INSERT INTO ?schema.link_texts AS t (account_id, number, text)
@@ -84,8 +91,12 @@ func writeTexts(s *sqlbatch.Batch, rows []*readmodel.Link) {
 
 // copyTexts copies the same of new links.
 func copyTexts(s *sqlbatch.Batch, created []*readmodel.Link) {
-	live := slices.DeleteFunc(slices.Clone(created), func(row *readmodel.Link) bool { return !row.DeletedAt.IsZero() })
-	s.Copy("link_texts", []string{"account_id", "number", "text"}, len(live), func(r *sqlbatch.Row, i int) {
+	live := slices.DeleteFunc(
+		slices.Clone(created), func(row *readmodel.Link) bool { return !row.DeletedAt.IsZero() },
+	)
+	s.Copy("link_texts", []string{
+		"account_id", "number", "text",
+	}, len(live), func(r *sqlbatch.Row, i int) {
 		row := live[i]
 		r.UUID(row.AccountID)
 		r.Integer(row.Number)

@@ -40,7 +40,8 @@ func accountCounting(f projection.Event) (uuid.UUID, bool, error) {
 func (t tallyFold) Read(s *sqlbatch.Batch, facts []projection.Event, loader *linkLoader) {
 	var asked sqlbatch.UUIDs
 	for _, f := range facts {
-		account, ok, _ := accountCounting(f) // an error comes up again in step, which names the fact
+		// an error comes up again in step, which names the fact
+		account, ok, _ := accountCounting(f)
 		if !ok || t[account] != nil {
 			continue
 		}
@@ -54,7 +55,8 @@ func (t tallyFold) Read(s *sqlbatch.Batch, facts []projection.Event, loader *lin
 		asked = append(asked, sqlbatch.UUID(account))
 	}
 	if len(asked) > 0 {
-		s.Queue("SELECT account_id, created, restorations, deletions FROM ?schema.link_tallies WHERE account_id = ANY($1::uuid[])",
+		s.Queue("SELECT account_id, created, restorations, deletions FROM ?schema.link_tallies "+
+			"WHERE account_id = ANY($1::uuid[])",
 			asked).Query(t.scan)
 	}
 }
@@ -63,7 +65,9 @@ func (t tallyFold) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var account uuid.UUID
 		found := &tally{}
-		if err := rows.Scan(&account, &found.created, &found.restorations, &found.deletions); err != nil {
+		if err := rows.Scan(
+			&account, &found.created, &found.restorations, &found.deletions,
+		); err != nil {
 			return err
 		}
 		t[account] = found
@@ -98,7 +102,9 @@ func (t tallyFold) Write(s *sqlbatch.Batch, loader *linkLoader) {
 	var created, restorations, deletions []int64
 	for id, counted := range t {
 		account, created = append(account, sqlbatch.UUID(id)), append(created, counted.created)
-		restorations, deletions = append(restorations, counted.restorations), append(deletions, counted.deletions)
+		restorations, deletions = append(
+			restorations, counted.restorations,
+		), append(deletions, counted.deletions)
 		if loader != nil {
 			loader.tallies.put(id, *counted)
 		}

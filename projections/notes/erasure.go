@@ -16,11 +16,13 @@ var erasure = events.AccountErased{}.EventType()
 
 // Tables are the tables of a projection that have notes.
 type Tables struct {
-	// Erasing are the statements that erase notes of the account $1. The texts of a search have the note between line breaks.
+	// Erasing are the statements that erase notes of the account $1. The texts of a search have the
+	// note between line breaks.
 	Erasing []string
-	// Forgetting are the statements after these by which the planner forgets the notes. Its statistics have values of some
-	// rows, until a table is analyzed again. A table without rows would keep those from before: those that rows are deleted
-	// from are analyzed with one that nobody else sees.
+	// Forgetting are the statements after these by which the planner forgets the notes. Its
+	// statistics have values of some rows, until a table is analyzed again. A table without rows
+	// would keep those from before: those that rows are deleted from are analyzed with one that
+	// nobody else sees.
 	Forgetting []string
 }
 
@@ -28,7 +30,8 @@ type Tables struct {
 const Nobody = "'00000000-0000-0000-0000-000000000000'"
 
 // EraseText ends a statement that erases the notes in a table of texts.
-const EraseText = `text = convert_to(regexp_replace(linkledger.utf8(text), E'\n.+\n', E'\n` + events.Erased + `\n'), 'UTF8')
+const EraseText = `text = convert_to(regexp_replace(linkledger.utf8(text), E'\n.+\n', E'\n` +
+	events.Erased + `\n'), 'UTF8')
 	WHERE account_id = $1 AND linkledger.utf8(text) ~ E'\n.+\n'`
 
 // erase queues what erases the notes of an account, which may take as long as it takes.

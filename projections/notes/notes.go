@@ -12,11 +12,12 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// maxNoteKeys bounds how many keys of accounts are known. All are forgotten then, and asked for as they are needed.
+// maxNoteKeys bounds how many keys of accounts are known. All are forgotten then, and asked for as
+// they are needed.
 const maxNoteKeys = 10_000
 
-// Keys are the keys of accounts that whoever fills one generation knows. It comes to each erasure itself, in its place
-// in the log, so it needs no other reason to forget.
+// Keys are the keys of accounts that whoever fills one generation knows. It comes to each erasure
+// itself, in its place in the log, so it needs no other reason to forget.
 type Keys struct {
 	Master *readmodel.MasterKey       // nil: none was given
 	known  map[string]*events.NoteKey // by account; nil: it was erased
@@ -37,11 +38,14 @@ func (k *Keys) ask(s *sqlbatch.Batch, accounts map[string]struct{}) {
 		}
 	}
 	if len(ids) > 0 {
-		s.Queue(readmodel.AccountKeysQuery, ids).Query(func(rows pgx.Rows) error { return k.scan(rows, ids) })
+		s.Queue(readmodel.AccountKeysQuery, ids).Query(
+			func(rows pgx.Rows) error { return k.scan(rows, ids) },
+		)
 	}
 }
 
-// scan fails where a key can't be had: that is no fault of an event, and passes when somebody gives the right one.
+// scan fails where a key can't be had: that is no fault of an event, and passes when somebody gives
+// the right one.
 func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 	for rows.Next() {
 		var account, master string
@@ -81,7 +85,8 @@ func (k *Keys) learn(account string, key *events.NoteKey) {
 	k.known[account] = key
 }
 
-// openingFold hands the facts to a fold of links with their notes, as far as these can be read, and sees to erasures.
+// openingFold hands the facts to a fold of links with their notes, as far as these can be read, and
+// sees to erasures.
 type openingFold struct {
 	projection.Fold
 	keys   *Keys
@@ -122,7 +127,9 @@ func (n *openingFold) Apply(f projection.Event) error {
 	if sealed := events.SealedNoteOf(f.Body); sealed != nil {
 		key, ok := n.keys.known[sealed.Account]
 		if !ok {
-			return fmt.Errorf("%w: there is no account %q", projection.ErrContradiction, sealed.Account)
+			return fmt.Errorf(
+				"%w: there is no account %q", projection.ErrContradiction, sealed.Account,
+			)
 		}
 		var err error
 		if f.Body, err = events.OpenNote(f.Body, key, f.Stream); err != nil {

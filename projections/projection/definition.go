@@ -17,12 +17,14 @@ import (
 type Definition struct {
 	Name   string
 	Filter eventstore.Filter
-	// Folds returns what makes the folds of one generation. The key is that of the accounts' keys; nil: none was given.
+	// Folds returns what makes the folds of one generation. The key is that of the accounts' keys;
+	// nil: none was given.
 	Folds func(master *readmodel.MasterKey) Folds
 	Raw   bool // the fold takes facts without their bodies
 	Held  bool // events that nobody waits for may be held: the fold may be given them without read
-	// Alone reports whether an event is applied alone, after all that precedes it and before anything that follows. What
-	// was known of the tables before it is not known any more. nil: no event is.
+	// Alone reports whether an event is applied alone, after all that precedes it and before
+	// anything that follows. What was known of the tables before it is not known any more. nil: no
+	// event is.
 	Alone func(eventstore.Recorded) bool
 	// Patient tells of events that nobody waits for; nil: somebody waits for each.
 	Patient                  func(eventstore.Recorded) bool
@@ -30,18 +32,21 @@ type Definition struct {
 	MinPatience, MaxPatience time.Duration // see subscription.Config
 }
 
-// Folds makes the folds of one generation, one for each batch. It holds what they share, such as the keys of accounts.
+// Folds makes the folds of one generation, one for each batch. It holds what they share, such as
+// the keys of accounts.
 type Folds interface {
 	Next() Fold
 	// Loader returns what makes the folds while the generation is filled in bulk; nil: next does.
 	Loader() Loader
 }
 
-// Loader makes folds that fill a generation in bulk. Nobody else changes its tables, so a loader knows rows that were
-// touched of late, and the folds need not ask for them. What the folds leave out comes from readmodel.Complete at the end.
+// Loader makes folds that fill a generation in bulk. Nobody else changes its tables, so a loader
+// knows rows that were touched of late, and the folds need not ask for them. What the folds leave
+// out comes from readmodel.Complete at the end.
 type Loader interface {
 	Next() Fold
-	// Begin makes room for what the next transaction writes. What the one before wrote is in the tables by now.
+	// Begin makes room for what the next transaction writes. What the one before wrote is in the
+	// tables by now.
 	Begin()
 	// Touched is how many bytes the known rows take that are to be written.
 	Touched() int
@@ -59,8 +64,8 @@ func FoldsOf(of func() Fold) func(*readmodel.MasterKey) Folds {
 	return func(*readmodel.MasterKey) Folds { return independent(of) }
 }
 
-// Fold takes the facts of one batch into the tables: it reads the rows that they touch, changes them in memory, and
-// writes what came of it.
+// Fold takes the facts of one batch into the tables: it reads the rows that they touch, changes
+// them in memory, and writes what came of it.
 type Fold interface {
 	// Read queues the questions for the rows that the facts touch, as far as there can be any.
 	Read(s *sqlbatch.Batch, facts []Event)
@@ -68,7 +73,8 @@ type Fold interface {
 	Apply(f Event) error
 	// Size is about how many rows write has to write.
 	Size() int
-	// Write queues what brings the tables up to date, and returns the keys that readmodel.Channel has to announce.
+	// Write queues what brings the tables up to date, and returns the keys that readmodel.Channel
+	// has to announce.
 	Write(s *sqlbatch.Batch) (changed []string)
 }
 
@@ -126,7 +132,9 @@ func Cut[E any](p Definition, all []E, recorded func(E) eventstore.Recorded) [][
 }
 
 // Apply takes facts into the tables of a schema, and returns the keys to announce.
-func (p Definition) Apply(ctx context.Context, conn *pgx.Conn, schema string, folds Folds, facts []Event) (changed []string, err error) {
+func (p Definition) Apply(
+	ctx context.Context, conn *pgx.Conn, schema string, folds Folds, facts []Event,
+) (changed []string, err error) {
 	for _, part := range Cut(p, facts, func(f Event) eventstore.Recorded { return f.Recorded }) {
 		folding, reading, writing := folds.Next(), sqlbatch.New(schema), sqlbatch.New(schema)
 		folding.Read(reading, part)

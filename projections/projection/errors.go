@@ -10,8 +10,8 @@ import (
 var (
 	// ErrUnknown means that there is no projection of that name.
 	ErrUnknown = errors.New("unknown projection")
-	// ErrContradiction means that an event does not fit what came before it, such as the edit of a link that was never
-	// created: the log is damaged or the program is wrong.
+	// ErrContradiction means that an event does not fit what came before it, such as the edit of a
+	// link that was never created: the log is damaged or the program is wrong.
 	ErrContradiction = errors.New("event contradicts the history before it")
 )
 
@@ -29,13 +29,16 @@ type EventError struct {
 // NewEventError returns the error about an event, and its place in the batch.
 func NewEventError(e eventstore.Recorded, index int, err error) *EventError {
 	return &EventError{
-		Stream: e.Stream, Revision: e.Revision, Position: e.Position, Type: e.Type, Err: err, Index: index,
+		Stream: e.Stream, Revision: e.Revision, Position: e.Position, Type: e.Type, Err: err,
+		Index: index,
 	}
 }
 
 // Error implements error.
 func (e *EventError) Error() string {
-	return fmt.Sprintf("%s, event %d of %s at position %s: %v", e.Type, e.Revision, e.Stream, e.Position, e.Err)
+	return fmt.Sprintf(
+		"%s, event %d of %s at position %s: %v", e.Type, e.Revision, e.Stream, e.Position, e.Err,
+	)
 }
 
 // Unwrap returns the cause.

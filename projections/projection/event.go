@@ -40,8 +40,8 @@ func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
 	return facts, nil
 }
 
-// IsForeign reports whether an event is none of Linkledger although its stream is named like one: the event store has put it
-// there, as a tombstone, or PostgreSQL cannot hold the name.
+// IsForeign reports whether an event is none of Linkledger although its stream is named like one:
+// the event store has put it there, as a tombstone, or PostgreSQL cannot hold the name.
 func IsForeign(r eventstore.Recorded) bool {
 	return r.IsSystem() || !utf8.ValidString(r.Stream) || strings.ContainsRune(r.Stream, 0)
 }

@@ -17,14 +17,16 @@ const (
 )
 
 // AccountKeysQuery asks for the rows of account_keys of the accounts $1.
-const AccountKeysQuery = "SELECT account_id::text, wrapped, master FROM linkledger.account_keys WHERE account_id = ANY($1::uuid[])"
+const AccountKeysQuery = "SELECT account_id::text, wrapped, master FROM linkledger.account_keys " +
+	"WHERE account_id = ANY($1::uuid[])"
 
-// EraseKeyStatement deletes the key of the account $1, if there is one, and keeps it from ever getting another.
+// EraseKeyStatement deletes the key of the account $1, if there is one, and keeps it from ever
+// getting another.
 const EraseKeyStatement = `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
 
-// MakeAccountKey returns the key of an account, which is drawn at the first call; nil: the account was erased. Errors:
-// ErrNoMasterKey, ErrOtherMasterKey.
+// MakeAccountKey returns the key of an account, which is drawn at the first call; nil: the account
+// was erased. Errors: ErrNoMasterKey, ErrOtherMasterKey.
 func (db *DB) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
 	key, err := db.AccountKey(ctx, account)
 	if !errors.Is(err, ErrKeyLost) {
@@ -43,14 +45,16 @@ func (db *DB) MakeAccountKey(ctx context.Context, account string) ([]byte, error
 	return db.AccountKey(ctx, account) // whoever was first has won
 }
 
-// AccountKey returns the key of an account; nil: the account was erased. Errors: ErrKeyLost where it has none, and
-// ErrNoMasterKey, ErrOtherMasterKey.
+// AccountKey returns the key of an account; nil: the account was erased. Errors: ErrKeyLost where
+// it has none, and ErrNoMasterKey, ErrOtherMasterKey.
 func (db *DB) AccountKey(ctx context.Context, account string) ([]byte, error) {
 	var stored struct {
 		Wrapped []byte `bun:"wrapped"`
 		Master  string `bun:"master"`
 	}
-	err := db.NewRaw("SELECT wrapped, master FROM linkledger.account_keys WHERE account_id = ?", account).Scan(ctx, &stored)
+	err := db.NewRaw(
+		"SELECT wrapped, master FROM linkledger.account_keys WHERE account_id = ?", account,
+	).Scan(ctx, &stored)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return nil, ErrKeyLost
@@ -70,7 +74,8 @@ func (db *DB) EraseAccountKey(ctx context.Context, account string) error {
 	return nil
 }
 
-// durably executes a statement and returns when no crash of the database takes it back, whatever the connection's settings.
+// durably executes a statement and returns when no crash of the database takes it back, whatever
+// the connection's settings.
 func (db *DB) durably(ctx context.Context, statement string, args ...any) error {
 	return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
@@ -81,8 +86,9 @@ func (db *DB) durably(ctx context.Context, statement string, args ...any) error 
 	})
 }
 
-// CheckMasterKey wraps by the master key what its former one has wrapped, and fails with ErrOtherMasterKey where there are
-// keys that neither has, or ErrNoMasterKey where there are keys and no master key.
+// CheckMasterKey wraps by the master key what its former one has wrapped, and fails with
+// ErrOtherMasterKey where there are keys that neither has, or ErrNoMasterKey where there are keys
+// and no master key.
 func (db *DB) CheckMasterKey(ctx context.Context) error {
 	for m := db.MasterKey; m != nil && m.former != nil; {
 		n, err := db.rewrap(ctx, m.former.name)
@@ -98,7 +104,11 @@ func (db *DB) CheckMasterKey(ctx context.Context) error {
 		name = db.MasterKey.name
 	}
 	var foreign bool
-	if err := db.NewRaw("SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE wrapped IS NOT NULL AND master <> ?)", name).
+	if err := db.NewRaw(
+		"SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE wrapped IS NOT NULL AND master "+
+			"<> ?)",
+		name,
+	).
 		Scan(ctx, &foreign); err != nil {
 		return fmt.Errorf("look at the keys of accounts: %w", err)
 	}
@@ -119,7 +129,8 @@ func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 			Wrapped []byte `bun:"wrapped"`
 		}
 		if err := tx.NewRaw(`SELECT account_id, wrapped FROM linkledger.account_keys WHERE master = ?
-			ORDER BY account_id LIMIT ? FOR UPDATE`, former, rewrapped).Scan(ctx, &rows); err != nil {
+			ORDER BY account_id LIMIT ? FOR UPDATE`, former,
+			rewrapped).Scan(ctx, &rows); err != nil {
 			return err
 		}
 		n = len(rows)
@@ -128,8 +139,10 @@ func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.NewRaw("UPDATE linkledger.account_keys SET wrapped = ?, master = ? WHERE account_id = ?",
-				db.MasterKey.wrap(row.Account, key), db.MasterKey.name, row.Account).Exec(ctx); err != nil {
+			if _, err := tx.NewRaw("UPDATE linkledger.account_keys SET wrapped = ?, master = ? "+
+				"WHERE account_id = ?",
+				db.MasterKey.wrap(row.Account, key), db.MasterKey.name,
+				row.Account).Exec(ctx); err != nil {
 				return err
 			}
 		}

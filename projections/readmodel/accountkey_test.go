@@ -50,7 +50,9 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	if other, err := db.MakeAccountKey(ctx, uuid.NewString()); err != nil || bytes.Equal(other, keys[0]) {
 		t.Errorf("another account has the key %x, %v", other, err)
 	}
-	if n := scan[int](t, db, "SELECT count(*) FROM linkledger.account_keys WHERE position(?::bytea IN wrapped) > 0", keys[0]); n != 0 {
+	if n := scan[int](
+		t, db, "SELECT count(*) FROM linkledger.account_keys WHERE position(?::bytea IN wrapped) > 0", keys[0],
+	); n != 0 {
 		t.Error("the key is stored as it is")
 	}
 	for range 2 {

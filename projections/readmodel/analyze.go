@@ -10,13 +10,15 @@ import (
 // assumedPages is how large the planner takes a table to be that nobody has analyzed.
 const assumedPages = 10
 
-// earlyStatistics is how much the planner learns of a table that grows: of 3000 rows. Autovacuum looks at ten times as many,
-// which took more than a tenth of what PostgreSQL did while links were created on a new database.
+// earlyStatistics is how much the planner learns of a table that grows: of 3000 rows. Autovacuum
+// looks at ten times as many, which took more than a tenth of what PostgreSQL did while links were
+// created on a new database.
 const earlyStatistics = 10
 
-// Analyze has the planner learn of the tables of a generation that are more than twice as large as it knows. Autovacuum
-// does that too, but for tables that are new and were filled at once it may come minutes late. Readers and writers go on
-// meanwhile; a table that is being analyzed or vacuumed is left out.
+// Analyze has the planner learn of the tables of a generation that are more than twice as large as
+// it knows. Autovacuum does that too, but for tables that are new and were filled at once it may
+// come minutes late. Readers and writers go on meanwhile; a table that is being analyzed or
+// vacuumed is left out.
 func Analyze(ctx context.Context, db bun.IDB, projection string, generation int) error {
 	schema := GenerationSchema(projection, generation)
 	var grown []string

@@ -24,13 +24,16 @@ func TestAnalyze(t *testing.T) {
 		}
 	}
 	grow("ALTER TABLE tags_g1.tags SET (autovacuum_enabled = false)")
-	add := "INSERT INTO tags_g1.tags SELECT gen_random_uuid(), gen_random_uuid(), repeat('x', 1900) || n, now(), n FROM "
+	add := "INSERT INTO tags_g1.tags SELECT gen_random_uuid(), gen_random_uuid(), repeat('x', 1900) || n, now(), n " +
+		"FROM "
 	known := func(what string, want float64) {
 		t.Helper()
 		if err := readmodel.Analyze(withPatience(t), db, "tags", 1); err != nil {
 			t.Fatal(err)
 		}
-		if got := scan[float64](t, db, "SELECT reltuples FROM pg_class WHERE oid = 'tags_g1.tags'::regclass"); got != want {
+		if got := scan[float64](
+			t, db, "SELECT reltuples FROM pg_class WHERE oid = 'tags_g1.tags'::regclass",
+		); got != want {
 			t.Errorf("%s: the planner knows of %v rows, want %v", what, got, want)
 		}
 	}

@@ -11,14 +11,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// completedAtOnce is how many tables are completed at a time: one of them, the searched one, takes as long as all others.
+// completedAtOnce is how many tables are completed at a time: one of them, the searched one, takes
+// as long as all others.
 const completedAtOnce = 2
 
-// Complete makes a generation that was filled in bulk ready for its readers: it fills in what follows from the rest,
-// creates the indexes, and tidies up. What is complete already is filled in anew. Each table has a transaction of its
-// own, in which confirm has the last word.
+// Complete makes a generation that was filled in bulk ready for its readers: it fills in what
+// follows from the rest, creates the indexes, and tidies up. What is complete already is filled in
+// anew. Each table has a transaction of its own, in which confirm has the last word.
 func Complete(
-	ctx context.Context, db *bun.DB, projection string, generation int, confirm func(context.Context, bun.Tx) error,
+	ctx context.Context, db *bun.DB, projection string, generation int,
+	confirm func(context.Context, bun.Tx) error,
 ) error {
 	schema := GenerationSchema(projection, generation)
 	tables, err := tablesOf(ctx, db, schema)
@@ -33,7 +35,9 @@ func Complete(
 	if err != nil {
 		return err
 	}
-	indexes = slices.DeleteFunc(indexes, func(statement string) bool { return !sqlIndex.MatchString(statement) })
+	indexes = slices.DeleteFunc(
+		indexes, func(statement string) bool { return !sqlIndex.MatchString(statement) },
+	)
 	completing, ctx := errgroup.WithContext(ctx)
 	completing.SetLimit(completedAtOnce)
 	for _, table := range inOrder(tables, derived) {
@@ -66,7 +70,8 @@ func derivations(projection string) ([]string, error) {
 	return statements, err
 }
 
-// inOrder begins with the tables that are derived, in the order of their derivations: the longest work comes first.
+// inOrder begins with the tables that are derived, in the order of their derivations: the longest
+// work comes first.
 func inOrder(tables, derived []string) []string {
 	var order []string
 	for _, statement := range derived {
@@ -83,7 +88,10 @@ func inOrder(tables, derived []string) []string {
 }
 
 func about(table string, statements []string) []string {
-	return slices.DeleteFunc(slices.Clone(statements), func(statement string) bool { return tableOf(statement) != table })
+	return slices.DeleteFunc(
+		slices.Clone(statements),
+		func(statement string) bool { return tableOf(statement) != table },
+	)
 }
 
 // tableOf returns the table that a statement is about: the first one that it names.
@@ -96,13 +104,16 @@ func tableOf(statement string) string {
 }
 
 func completeTable(
-	ctx context.Context, db *bun.DB, schema string, statements []string, confirm func(context.Context, bun.Tx) error,
+	ctx context.Context, db *bun.DB, schema string, statements []string,
+	confirm func(context.Context, bun.Tx) error,
 ) error {
 	if len(statements) == 0 {
 		return nil
 	}
 	return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-		if _, err := tx.NewRaw("SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '128MB'").Exec(ctx); err != nil {
+		if _, err := tx.NewRaw(
+			"SET LOCAL statement_timeout = 0; SET LOCAL maintenance_work_mem = '128MB'",
+		).Exec(ctx); err != nil {
 			return err
 		}
 		for i, statement := range statements {
@@ -115,8 +126,8 @@ func completeTable(
 	})
 }
 
-// vacuum prepares a table that was filled in bulk for its readers: the planner learns of it, indexes can answer alone,
-// and what waits beside the search index gets into it.
+// vacuum prepares a table that was filled in bulk for its readers: the planner learns of it,
+// indexes can answer alone, and what waits beside the search index gets into it.
 func vacuum(ctx context.Context, db *bun.DB, schema, table string) (err error) {
 	conn, err := db.Conn(ctx) // one, for its setting: it takes as long as it takes
 	if err != nil {
@@ -129,7 +140,9 @@ func vacuum(ctx context.Context, db *bun.DB, schema, table string) (err error) {
 	if _, err := conn.ExecContext(ctx, "SET statement_timeout = 0"); err != nil {
 		return fmt.Errorf("vacuum %s.%s: %w", schema, table, err)
 	}
-	if _, err := conn.NewRaw("VACUUM (ANALYZE) ?.?", bun.Ident(schema), bun.Ident(table)).Exec(ctx); err != nil {
+	if _, err := conn.NewRaw("VACUUM (ANALYZE) ?.?", bun.Ident(schema), bun.Ident(table)).Exec(
+		ctx,
+	); err != nil {
 		return fmt.Errorf("vacuum %s.%s: %w", schema, table, err)
 	}
 	return nil

@@ -23,11 +23,13 @@ import (
 // closeTimeout bounds the farewell to the server when a connection of its own is closed.
 const closeTimeout = 2 * time.Second
 
-// maxPrepared is the most statements that a connection of a projector has prepared: those of a few generations.
+// maxPrepared is the most statements that a connection of a projector has prepared: those of a few
+// generations.
 const maxPrepared = 100
 
-// sessionSettings hold where the connection string does not say otherwise. A projector that stops in the middle of a
-// transaction (a suspended machine) holds the lock on its checkpoint; the idle timeout frees it for the next one.
+// sessionSettings hold where the connection string does not say otherwise. A projector that stops
+// in the middle of a transaction (a suspended machine) holds the lock on its checkpoint; the idle
+// timeout frees it for the next one.
 var sessionSettings = map[string]string{
 	"application_name":                    "linkledger",
 	"timezone":                            "UTC",
@@ -38,12 +40,13 @@ var sessionSettings = map[string]string{
 	"jit":                                 "off",
 }
 
-// writerSettings are those of the projectors' connections. Their transactions do not wait for the disk: a crash of the
-// database, or its failover to a standby that lags, takes back the last of them in the order of their commits, and each
-// has its checkpoint in it, so the projectors read what is lost from the log again. Only for that moment do readers see
-// an older model. Statements are prepared and planned once, often for tables that are still empty, so the plan must be
-// one for large ones. An owner that stops in the middle of a batch (a suspended process) holds the lock on its checkpoint,
-// and its successor must not wait longer for it than for its lease.
+// writerSettings are those of the projectors' connections. Their transactions do not wait for the
+// disk: a crash of the database, or its failover to a standby that lags, takes back the last of
+// them in the order of their commits, and each has its checkpoint in it, so the projectors read
+// what is lost from the log again. Only for that moment do readers see an older model. Statements
+// are prepared and planned once, often for tables that are still empty, so the plan must be one for
+// large ones. An owner that stops in the middle of a batch (a suspended process) holds the lock on
+// its checkpoint, and its successor must not wait longer for it than for its lease.
 var writerSettings = map[string]string{
 	"synchronous_commit":                  "off",
 	"plan_cache_mode":                     "force_generic_plan",
@@ -57,11 +60,13 @@ type DB struct {
 	Pool    *pgxpool.Pool // the connections that bun uses
 	Writers *pgxpool.Pool // those of the projectors, with prepared statements
 
-	MasterKey *MasterKey // of the notes of accounts; nil: none was given. It is set before DB is used
+	// of the notes of accounts; nil: none was given. It is set before DB is used
+	MasterKey *MasterKey
 }
 
-// Open connects to the database with at most maxConns pooled connections and returns when it answers. A third of them
-// is for projectors; one each is the least. The connections of Listen and Locked come on top of maxConns.
+// Open connects to the database with at most maxConns pooled connections and returns when it
+// answers. A third of them is for projectors; one each is the least. The connections of Listen and
+// Locked come on top of maxConns.
 func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
@@ -72,8 +77,8 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	}
 	writers := max(1, maxConns/3)
 	cfg.MaxConns = int32(max(1, maxConns-writers))
-	// bun writes arguments as literals into its statements, so there is nothing to prepare, and a statement cache would
-	// keep a plan of every distinct statement ever sent.
+	// bun writes arguments as literals into its statements, so there is nothing to prepare, and a
+	// statement cache would keep a plan of every distinct statement ever sent.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = 0
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
@@ -100,11 +105,14 @@ func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("open the database: %w", err)
 	}
-	return &DB{DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool, Writers: writing}, nil
+	return &DB{
+		DB: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New()), Pool: pool, Writers: writing,
+	}, nil
 }
 
 var errDSN = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
-	"postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, in the password as %XX what is neither a letter nor a digit")
+	"postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, in the password as %XX what is " +
+	"neither a letter nor a digit")
 
 // unquoted is an error of a connection string without parts of that, which may be of the password.
 func unquoted(err error) error {
@@ -114,8 +122,9 @@ func unquoted(err error) error {
 	return errDSN
 }
 
-// Unavailable tells whether an error of Open means that the database can't be reached, or does not take connections yet:
-// a later try may succeed. Wrong credentials, a database that does not exist and a foreign certificate are none.
+// Unavailable tells whether an error of Open means that the database can't be reached, or does not
+// take connections yet: a later try may succeed. Wrong credentials, a database that does not exist
+// and a foreign certificate are none.
 func Unavailable(err error) bool {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch refused.Code[:min(2, len(refused.Code))] {
@@ -135,7 +144,8 @@ func Unavailable(err error) bool {
 // readTimesAsUTC keeps the zone of the machine out of what is read.
 func readTimesAsUTC(_ context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{
-		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
+		Name: "timestamptz", OID: pgtype.TimestamptzOID,
+		Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
 	})
 	return nil
 }
@@ -148,7 +158,8 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Listen returns a connection outside the pool that receives the notifications of the channel. The caller closes it.
+// Listen returns a connection outside the pool that receives the notifications of the channel. The
+// caller closes it.
 func (db *DB) Listen(ctx context.Context, channel string) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, db.Pool.Config().ConnConfig)
 	if err != nil {

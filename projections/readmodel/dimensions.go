@@ -16,8 +16,8 @@ const (
 	DimensionDevice   = "device" // desktop, mobile or tablet
 )
 
-// OtherValues stands for all values of a dimension that have no row of their own: those that came on a day when
-// MaxValues of the link were there.
+// OtherValues stands for all values of a dimension that have no row of their own: those that came
+// on a day when MaxValues of the link were there.
 const OtherValues = "other"
 
 // MaxValues is how many values a dimension has for one link on one day, beside OtherValues.

@@ -9,11 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Log returns the id of the log that the read models are built from: the first one that it was ever told. The zero id
-// tells nothing, and comes back while nothing was told.
+// Log returns the id of the log that the read models are built from: the first one that it was ever
+// told. The zero id tells nothing, and comes back while nothing was told.
 func (db *DB) Log(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	if id != uuid.Nil {
-		if _, err := db.NewRaw("INSERT INTO linkledger.log (id) VALUES (?) ON CONFLICT DO NOTHING", id).Exec(ctx); err != nil {
+		if _, err := db.NewRaw(
+			"INSERT INTO linkledger.log (id) VALUES (?) ON CONFLICT DO NOTHING", id,
+		).Exec(ctx); err != nil {
 			return uuid.Nil, fmt.Errorf("note the log of the read models: %w", err)
 		}
 	}

@@ -13,22 +13,28 @@ import (
 const MasterKeySize = 32
 
 var (
-	// ErrNoMasterKey means that notes lie under keys of accounts, and that this process was given no master key.
+	// ErrNoMasterKey means that notes lie under keys of accounts, and that this process was given
+	// no master key.
 	ErrNoMasterKey = errors.New("notes are encrypted here: give the master key")
-	// ErrOtherMasterKey means that keys of accounts are wrapped by a master key which this process was not given.
-	ErrOtherMasterKey = errors.New("the keys of accounts are wrapped by another master key: give that one")
-	// ErrKeyLost means that an account has notes and neither a key nor an erasure: the table of keys is not the one that
-	// belongs to the log.
-	ErrKeyLost = errors.New("the key of an account is missing: restore the table linkledger.account_keys from a backup, " +
+	// ErrOtherMasterKey means that keys of accounts are wrapped by a master key which this process
+	// was not given.
+	ErrOtherMasterKey = errors.New(
+		"the keys of accounts are wrapped by another master key: give that one",
+	)
+	// ErrKeyLost means that an account has notes and neither a key nor an erasure: the table of
+	// keys is not the one that belongs to the log.
+	ErrKeyLost = errors.New("the key of an account is missing: restore the table " +
+		"linkledger.account_keys from a backup, " +
 		"or erase the account if the key is lost for good")
 )
 
-// MasterKey wraps the keys of accounts by AES-256-GCM. It is in no database: whoever has that alone reads no note of the
-// log.
+// MasterKey wraps the keys of accounts by AES-256-GCM. It is in no database: whoever has that alone
+// reads no note of the log.
 type MasterKey struct {
-	name   string // tells keys apart and nothing about them
-	aead   cipher.AEAD
-	former *MasterKey // which unwraps what it has wrapped, and wraps nothing more; nil: there is none
+	name string // tells keys apart and nothing about them
+	aead cipher.AEAD
+	// which unwraps what it has wrapped, and wraps nothing more; nil: there is none
+	former *MasterKey
 }
 
 // NewMasterKey returns a master key. former, if not nil, is the one before: see DB.CheckMasterKey.
@@ -52,7 +58,8 @@ func (m *MasterKey) wrap(account string, key []byte) []byte {
 	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it draws the nonce itself
 }
 
-// Unwrap returns the key of an account as account_keys has it. Errors: ErrNoMasterKey, where m is nil, ErrOtherMasterKey.
+// Unwrap returns the key of an account as account_keys has it. Errors: ErrNoMasterKey, where m is
+// nil, ErrOtherMasterKey.
 func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, error) {
 	if m == nil {
 		return nil, ErrNoMasterKey
@@ -65,7 +72,10 @@ func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, erro
 	}
 	key, err := by.aead.Open(nil, nil, wrapped, []byte(account))
 	if err != nil {
-		return nil, fmt.Errorf("the key of account %s is damaged, restore linkledger.account_keys from a backup: %w", account, err)
+		return nil, fmt.Errorf(
+			"the key of account %s is damaged, restore linkledger.account_keys from a backup: %w",
+			account, err,
+		)
 	}
 	return key, nil
 }

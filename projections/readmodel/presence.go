@@ -11,12 +11,13 @@ import (
 // Vacant is an SQL condition on a row of the table generations: no process keeps it up to date. Its
 // owner's lease has run out, or its owner does not hold its presence lock any more.
 //
-// A lease alone would take seconds to show that an owner was killed. PostgreSQL releases the presence
-// lock as soon as the owner's connection ends, which the kernel of a killed process sees to. The lease
-// stays for an owner that is suspended or cut off: its connection lives, but it renews nothing.
+// A lease alone would take seconds to show that an owner was killed. PostgreSQL releases the
+// presence lock as soon as the owner's connection ends, which the kernel of a killed process sees
+// to. The lease stays for an owner that is suspended or cut off: its connection lives, but it
+// renews nothing.
 //
-// The view pg_locks shows the two keys of such a lock as classid and objid, and 2 as objsubid. It is
-// read once for all rows, because the inner query does not refer to them.
+// The view pg_locks shows the two keys of such a lock as classid and objid, and 2 as objsubid. It
+// is read once for all rows, because the inner query does not refer to them.
 const Vacant = `(lease_until < clock_timestamp() OR hashtext(owner)::bigint & 4294967295 <> ALL (ARRAY(
 	SELECT objid::bigint FROM pg_locks
 	WHERE locktype = 'advisory' AND classid = 27755 AND objsubid = 2 AND granted
@@ -26,10 +27,13 @@ const Vacant = `(lease_until < clock_timestamp() OR hashtext(owner)::bigint & 42
 const presenceLock = 27755
 
 // HoldPresence takes the presence lock of a process, which conn holds until it is closed or lost. A
-// process MUST hold it before it owns a generation. Several connections of the process may hold it at
-// once, so that a new connection need not wait until PostgreSQL notices the end of the one before.
+// process MUST hold it before it owns a generation. Several connections of the process may hold it
+// at once, so that a new connection need not wait until PostgreSQL notices the end of the one
+// before.
 func HoldPresence(ctx context.Context, conn *pgx.Conn, process string) error {
-	_, err := conn.Exec(ctx, "SELECT pg_advisory_lock_shared($1::int, hashtext($2))", presenceLock, process)
+	_, err := conn.Exec(
+		ctx, "SELECT pg_advisory_lock_shared($1::int, hashtext($2))", presenceLock, process,
+	)
 	if err != nil {
 		return fmt.Errorf("take the presence lock of %s: %w", process, err)
 	}

@@ -87,7 +87,8 @@ func TestOpenRefuses(t *testing.T) {
 func TestOpenQuotesNoPassword(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
-		"postgres://ada:hunter2": "%XX", "postgres://ada:hunter2@db:port/links": "%XX", "postgres://ada:hunter2%zz@db/links": "%XX",
+		"postgres://ada:hunter2": "%XX", "postgres://ada:hunter2@db:port/links": "%XX",
+		"postgres://ada:hunter2%zz@db/links":                                        "%XX",
 		"postgres://db/links?pass%77ord=hunter2&sslmode=maybe":                      "%XX",
 		"postgres://ada:hun/hunter2@db/links?sslmode=hunter2":                       "%XX",
 		"host=db password='hunter2":                                                 "%XX",
@@ -117,7 +118,8 @@ func TestHostileText(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgrestest.NewDatabase(t), 1)
 	for _, text := range []string{
-		`'; DROP SCHEMA linkledger; --`, `back\slash'`, `"quoted" {braces}, NULL`, "?0 ?schema ? $1", "E'\\x41'", "🎉\u2028",
+		`'; DROP SCHEMA linkledger; --`, `back\slash'`, `"quoted" {braces}, NULL`, "?0 ?schema ? $1", "E'\\x41'",
+		"🎉\u2028",
 	} {
 		if got := scan[string](t, db, "SELECT ?::text", text); got != text {
 			t.Errorf("%q came back as %q", text, got)

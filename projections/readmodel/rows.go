@@ -7,8 +7,8 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Generation is a row of the table of generations: how far one generation of a projection has got, and who keeps it up
-// to date.
+// Generation is a row of the table of generations: how far one generation of a projection has got,
+// and who keeps it up to date.
 type Generation struct {
 	bun.BaseModel `bun:"table:linkledger.generations,alias:generation"`
 
@@ -68,9 +68,10 @@ type Link struct {
 	TagIDs         []uuid.UUID `bun:"tag_ids,array"`   // in the order they were attached
 	CreatedAt      time.Time   `bun:"created_at"`
 	ModifiedAt     time.Time   `bun:"modified_at"`
-	Position       int64       `bun:"position"`            // commit position of the creation
-	Revision       int64       `bun:"revision"`            // of the last event of the link's stream that is in the row
-	DeletedAt      time.Time   `bun:"deleted_at,nullzero"` // zero: live
+	Position       int64       `bun:"position"` // commit position of the creation
+	// of the last event of the link's stream that is in the row
+	Revision  int64     `bun:"revision"`
+	DeletedAt time.Time `bun:"deleted_at,nullzero"` // zero: live
 }
 
 // LinkStats is a row of link_stats.
@@ -101,8 +102,9 @@ type Visitor struct {
 	bun.BaseModel `bun:"table:linkledger.visitors,alias:visitor"`
 
 	URLID   uuid.UUID `bun:"url_id,pk,type:uuid"`
-	Visitor string    `bun:"visitor,pk"`   // keyed hash
-	Day     time.Time `bun:"day,nullzero"` // of the first click, midnight, UTC; zero: he is there under another key
+	Visitor string    `bun:"visitor,pk"` // keyed hash
+	// of the first click, midnight, UTC; zero: he is there under another key
+	Day time.Time `bun:"day,nullzero"`
 }
 
 // Tag is a row of tags.

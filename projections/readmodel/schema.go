@@ -16,9 +16,10 @@ import (
 	"github.com/uptrace/bun/migrate"
 )
 
-// Channel is the NOTIFY channel on which every committed batch is announced, as "<projection> <commit position>". Before
-// that, where readers may keep copies, come the keys that the batch has changed: "<projection> changed <key> <key> ...",
-// in as many notifications as they need. Keys of links are hashes, those of accounts are ids.
+// Channel is the NOTIFY channel on which every committed batch is announced, as "<projection>
+// <commit position>". Before that, where readers may keep copies, come the keys that the batch has
+// changed: "<projection> changed <key> <key> ...", in as many notifications as they need. Keys of
+// links are hashes, those of accounts are ids.
 const Channel = "linkledger"
 
 // Changed marks a notification that lists keys.
@@ -27,11 +28,13 @@ const Changed = "changed "
 // Everything stands for all keys of a projection in a list of changed ones.
 const Everything = "*"
 
-// Unkept stands for changes of what nobody keeps copies of in such a list. Clicks are not even that.
+// Unkept stands for changes of what nobody keeps copies of in such a list. Clicks are not even
+// that.
 const Unkept = "."
 
-// ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election may have another
-// outcome now: then the payload is the name of the projection. "<projection> <position>" tells that somebody waits for it.
+// ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election
+// may have another outcome now: then the payload is the name of the projection. "<projection>
+// <position>" tells that somebody waits for it.
 const ControlChannel = "linkledger_control"
 
 // schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
@@ -48,8 +51,8 @@ func GenerationSchema(projection string, generation int) string {
 	return fmt.Sprintf("%s_g%d", projection, generation)
 }
 
-// Locked runs change while this process is the only one that changes schemas of the database. It waits for its turn as
-// long as ctx allows.
+// Locked runs change while this process is the only one that changes schemas of the database. It
+// waits for its turn as long as ctx allows.
 func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (err error) {
 	cfg := db.Pool.Config().ConnConfig
 	cfg.RuntimeParams["lock_timeout"] = "0"
@@ -88,8 +91,8 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Shape is a fingerprint of the tables of a projection: another shape needs another generation. Comments and white space
-// do not count.
+// Shape is a fingerprint of the tables of a projection: another shape needs another generation.
+// Comments and white space do not count.
 func Shape(projection string) (string, error) {
 	statements, err := statementsOf(projection)
 	if err != nil {
@@ -103,7 +106,8 @@ var (
 	sqlComment = regexp.MustCompile(`--[^\n]*`)
 	sqlSpace   = regexp.MustCompile(`\s+`)
 	sqlIndex   = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX `)
-	sqlTable   = regexp.MustCompile(`\?schema\.(\w+)`) // the first one is that which a statement is about
+	// the first one is that which a statement is about
+	sqlTable = regexp.MustCompile(`\?schema\.(\w+)`)
 )
 
 // statementsOf returns the SQL statements that make the tables of a projection and their indexes.
@@ -114,7 +118,9 @@ func statementsOf(projection string) ([]string, error) {
 	}
 	var statements []string
 	for statement := range strings.SplitSeq(sqlComment.ReplaceAllString(string(tables), ""), ";") {
-		if statement = strings.TrimSpace(sqlSpace.ReplaceAllString(statement, " ")); statement != "" {
+		if statement = strings.TrimSpace(
+			sqlSpace.ReplaceAllString(statement, " "),
+		); statement != "" {
 			statements = append(statements, statement)
 		}
 	}
@@ -126,12 +132,16 @@ func CreateTables(ctx context.Context, tx bun.Tx, projection string, generation 
 	return createTables(ctx, tx, projection, generation, func(string) bool { return false })
 }
 
-// CreateBareTables leaves out the indexes beside the primary keys, for tables that are filled in bulk: see Complete.
+// CreateBareTables leaves out the indexes beside the primary keys, for tables that are filled in
+// bulk: see Complete.
 func CreateBareTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
 	return createTables(ctx, tx, projection, generation, sqlIndex.MatchString)
 }
 
-func createTables(ctx context.Context, tx bun.Tx, projection string, generation int, without func(statement string) bool) error {
+func createTables(
+	ctx context.Context, tx bun.Tx, projection string, generation int,
+	without func(statement string) bool,
+) error {
 	statements, err := statementsOf(projection)
 	if err != nil {
 		return err
@@ -156,7 +166,11 @@ func execStatements(ctx context.Context, tx bun.Tx, schema string, statements []
 // tablesOf returns the tables of a schema in the order that they were made in.
 func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) {
 	var tables []string
-	if err := db.NewRaw("SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' ORDER BY oid", schema).
+	if err := db.NewRaw(
+		"SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' "+
+			"ORDER BY oid",
+		schema,
+	).
 		Scan(ctx, &tables); err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", schema, err)
 	}
@@ -166,10 +180,11 @@ func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) 
 // patience has PostgreSQL give up what follows in a transaction before it looks for deadlocks.
 const patience = `SELECT set_config('statement_timeout', (setting::integer / 2)::text, true) FROM pg_settings WHERE name = 'deadlock_timeout'`
 
-// Serve points the views of a projection to a generation. A view can't change the type of a column, and tables come and
-// go, so those of the generation before are dropped first; readers wait for the end of the transaction and then see the
-// new ones. A reader that has one view and waits for another stands in the way of a switch that has this one and waits for
-// that: it is the switch that gives up then, with an error of statement_timeout, and may be tried again.
+// Serve points the views of a projection to a generation. A view can't change the type of a column,
+// and tables come and go, so those of the generation before are dropped first; readers wait for the
+// end of the transaction and then see the new ones. A reader that has one view and waits for
+// another stands in the way of a switch that has this one and waits for that: it is the switch that
+// gives up then, with an error of statement_timeout, and may be tried again.
 func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation int) error {
 	if err := dropViews(ctx, tx, GenerationSchema(projection, before)); err != nil {
 		return err
@@ -188,8 +203,8 @@ func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation
 	return nil
 }
 
-// dropViews drops the views of all tables of a schema, in one statement, for which patience counts as a whole. Most readers
-// ask for the tables in this order too, and do not stand in the way.
+// dropViews drops the views of all tables of a schema, in one statement, for which patience counts
+// as a whole. Most readers ask for the tables in this order too, and do not stand in the way.
 func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	tables, err := tablesOf(ctx, tx, schema)
 	if err != nil || len(tables) == 0 {
@@ -210,7 +225,9 @@ func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 
 // DropTables removes the schema of a generation.
 func DropTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
-	if _, err := tx.NewRaw("DROP SCHEMA IF EXISTS ? CASCADE", bun.Ident(GenerationSchema(projection, generation))).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw(
+		"DROP SCHEMA IF EXISTS ? CASCADE", bun.Ident(GenerationSchema(projection, generation)),
+	).Exec(ctx); err != nil {
 		return fmt.Errorf("drop generation %d of %s: %w", generation, projection, err)
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 // ScratchSchema is PostgreSQL's name for the schema of the temporary tables of a connection.
 const ScratchSchema = "pg_temp"
 
-// scratchSettings of a connection that fills and compares tables for minutes. The server looks now and then whether the
-// client still lives, also in the middle of a statement.
+// scratchSettings of a connection that fills and compares tables for minutes. The server looks now
+// and then whether the client still lives, also in the middle of a statement.
 var scratchSettings = map[string]string{
 	"statement_timeout":                   "0",
 	"idle_in_transaction_session_timeout": "0",
@@ -24,8 +24,9 @@ var scratchSettings = map[string]string{
 	"work_mem":                            "64MB",
 }
 
-// OpenScratch returns a database of one connection outside the pool, whose ?schema has the tables of a projection, empty
-// and without indexes beside the primary keys. They are temporary: they go with the connection, however that ends.
+// OpenScratch returns a database of one connection outside the pool, whose ?schema has the tables
+// of a projection, empty and without indexes beside the primary keys. They are temporary: they go
+// with the connection, however that ends.
 func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, error) {
 	statements, err := statementsOf(projection)
 	if err != nil {
@@ -36,7 +37,9 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 	for name, value := range scratchSettings {
 		cfg.RuntimeParams[name] = value
 	}
-	scratch := bun.NewDB(stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC)), pgdialect.New()).
+	scratch := bun.NewDB(
+		stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC)), pgdialect.New(),
+	).
 		WithNamedArg("schema", bun.Ident(ScratchSchema))
 	scratch.SetMaxOpenConns(1)
 	for _, statement := range statements {
@@ -44,7 +47,9 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 			continue
 		}
 		if _, err := scratch.ExecContext(ctx, statement); err != nil {
-			return nil, errors.Join(fmt.Errorf("create temporary tables of %s: %w", projection, err), scratch.Close())
+			return nil, errors.Join(
+				fmt.Errorf("create temporary tables of %s: %w", projection, err), scratch.Close(),
+			)
 		}
 	}
 	return scratch, nil
@@ -56,7 +61,8 @@ type Table struct {
 	Key  bun.Safe `bun:"key"`
 }
 
-// ScratchTables returns the tables of OpenScratch, also one without a primary key, which nobody can compare.
+// ScratchTables returns the tables of OpenScratch, also one without a primary key, which nobody can
+// compare.
 func ScratchTables(ctx context.Context, tx bun.Tx) ([]Table, error) {
 	var tables []Table
 	err := tx.NewRaw(`

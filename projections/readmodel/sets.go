@@ -22,7 +22,8 @@ const (
 	SetClicked = "clicked" // since the last reset
 )
 
-// Meaningful returns the condition that a row of a table says anything: a set that everybody has left may have rows.
+// Meaningful returns the condition that a row of a table says anything: a set that everybody has
+// left may have rows.
 func Meaningful(table string) bun.Safe {
 	if table == "link_sets" {
 		return "bit_count(bits) > 0"
@@ -33,7 +34,8 @@ func Meaningful(table string) bun.Safe {
 // SetOfTag names the set of the links with a tag.
 func SetOfTag(id uuid.UUID) string { return "tag:" + id.String() }
 
-// SetOfDay names the set of the links that were created on that day, UTC. Names of days sort like the days.
+// SetOfDay names the set of the links that were created on that day, UTC. Names of days sort like
+// the days.
 func SetOfDay(at time.Time) string { return "day:" + at.UTC().Format(time.DateOnly) }
 
 // Days are before the names of all days, and after them.

@@ -36,14 +36,17 @@ func (s *Batch) Copy(table string, columns []string, n int, row func(r *Row, i i
 	}
 }
 
-// Stage has n rows ready for the statements in a table pg_temp.staged_<table> that ends with the transaction.
+// Stage has n rows ready for the statements in a table pg_temp.staged_<table> that ends with the
+// transaction.
 func (s *Batch) Stage(table string, columns []string, n int, row func(r *Row, i int)) {
 	s.copies = append(s.copies, copied{table, true, columns, n, row})
 }
 
 // Queue adds a statement, in which ?schema stands for the schema of the tables.
 func (s *Batch) Queue(statement string, args ...any) *pgx.QueuedQuery {
-	return s.batch.Queue(strings.ReplaceAll(statement, "?schema", pgx.Identifier{s.schema}.Sanitize()), args...)
+	return s.batch.Queue(
+		strings.ReplaceAll(statement, "?schema", pgx.Identifier{s.schema}.Sanitize()), args...,
+	)
 }
 
 // Send executes the statements in their order and returns the first error.
@@ -82,8 +85,8 @@ func Date(day *time.Time) pgtype.Date {
 	return pgtype.Date{Time: *day, Valid: true}
 }
 
-// Array writes an array of one row. PostgreSQL's arrays are rectangular, so a column of arrays goes as text[], whose
-// elements the statement casts.
+// Array writes an array of one row. PostgreSQL's arrays are rectangular, so a column of arrays goes
+// as text[], whose elements the statement casts.
 func Array(ids []uuid.UUID) string {
 	var b strings.Builder
 	b.WriteByte('{')

@@ -13,7 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// copied are rows for a table that has none of them, or for a staging table, which is temporary and like that one.
+// copied are rows for a table that has none of them, or for a staging table, which is temporary and
+// like that one.
 type copied struct {
 	table   string
 	staged  bool
@@ -22,25 +23,31 @@ type copied struct {
 	row     func(r *Row, i int)
 }
 
-// send copies the rows as they are asked for, in PostgreSQL's binary format. pgx would do so too, at three times the cost.
+// send copies the rows as they are asked for, in PostgreSQL's binary format. pgx would do so too,
+// at three times the cost.
 func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	into := pgx.Identifier{schema, c.table}.Sanitize()
 	if c.staged {
 		like := into
 		into = pgx.Identifier{"pg_temp", stagedPrefix + c.table}.Sanitize()
-		if _, err := conn.Exec(ctx, "CREATE TEMPORARY TABLE "+into+" (LIKE "+like+") ON COMMIT DROP"); err != nil {
+		if _, err := conn.Exec(
+			ctx, "CREATE TEMPORARY TABLE "+into+" (LIKE "+like+") ON COMMIT DROP",
+		); err != nil {
 			return err
 		}
 	}
-	statement := fmt.Sprintf("COPY %s (%s) FROM STDIN (FORMAT binary)", into, strings.Join(c.columns, ", "))
+	statement := fmt.Sprintf(
+		"COPY %s (%s) FROM STDIN (FORMAT binary)", into, strings.Join(c.columns, ", "),
+	)
 	_, err := conn.PgConn().CopyFrom(ctx, &copyReader{copied: c, buf: Row(copyHeader)}, statement)
 	return err
 }
 
 const (
 	stagedPrefix = "staged_"
-	copyHeader   = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00" // no flags, no extension
-	copyTrailer  = "\xff\xff"
+	// no flags, no extension
+	copyHeader  = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
+	copyTrailer = "\xff\xff"
 )
 
 // copyReader reads as the data of a COPY.
@@ -72,7 +79,8 @@ func (r *copyReader) Read(p []byte) (int, error) {
 type Row []byte
 
 func (r *Row) size(n int) {
-	*r = binary.BigEndian.AppendUint32(*r, uint32(n)) //nolint:gosec // PostgreSQL's values are below a gigabyte
+	//nolint:gosec // PostgreSQL's values are below a gigabyte
+	*r = binary.BigEndian.AppendUint32(*r, uint32(n))
 }
 
 func (r *Row) null() { r.size(-1) }
@@ -108,7 +116,8 @@ func (r *Row) Integer(n int) {
 // Bigint adds an integer of 8 bytes.
 func (r *Row) Bigint(n int64) {
 	r.size(8)
-	*r = binary.BigEndian.AppendUint64(*r, uint64(n)) //nolint:gosec // two's complement on both sides
+	//nolint:gosec // two's complement on both sides
+	*r = binary.BigEndian.AppendUint64(*r, uint64(n))
 }
 
 // y2k is from when PostgreSQL counts days and microseconds.

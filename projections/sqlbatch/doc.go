@@ -1,2 +1,3 @@
-// Package sqlbatch sends statements and copied rows to PostgreSQL in one round trip, with one array for each column.
+// Package sqlbatch sends statements and copied rows to PostgreSQL in one round trip, with one array
+// for each column.
 package sqlbatch

@@ -17,11 +17,14 @@ const Name = "tags"
 
 // Projection returns the projection of the tags.
 func Projection() projection.Definition {
-	return projection.Definition{Name: Name, Filter: projection.Streams(events.StreamTags), Folds: projection.FoldsOf(newTagFold)}
+	return projection.Definition{
+		Name: Name, Filter: projection.Streams(events.StreamTags),
+		Folds: projection.FoldsOf(newTagFold),
+	}
 }
 
-// tagFold brings tags up to date. It holds those that a batch touches, as they are after the facts so far; nil stands for
-// a deleted one.
+// tagFold brings tags up to date. It holds those that a batch touches, as they are after the facts
+// so far; nil stands for a deleted one.
 type tagFold struct {
 	rows map[uuid.UUID]*readmodel.Tag
 }
@@ -47,11 +50,17 @@ func (t *tagFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 	if len(ids) == 0 {
 		return
 	}
-	s.Queue("SELECT id, account_id, label, created_at, position FROM ?schema.tags WHERE id = ANY($1::uuid[])", ids).
+	s.Queue(
+		"SELECT id, account_id, label, created_at, position FROM ?schema.tags WHERE id = "+
+			"ANY($1::uuid[])",
+		ids,
+	).
 		Query(func(rows pgx.Rows) error {
 			for rows.Next() {
 				var row readmodel.Tag
-				if err := rows.Scan(&row.ID, &row.AccountID, &row.Label, &row.CreatedAt, &row.Position); err != nil {
+				if err := rows.Scan(
+					&row.ID, &row.AccountID, &row.Label, &row.CreatedAt, &row.Position,
+				); err != nil {
 					return err
 				}
 				t.rows[row.ID] = &row
@@ -94,7 +103,9 @@ func (t *tagFold) create(f projection.Event, e events.TagCreated) error {
 	if t.rows[id] != nil {
 		return fmt.Errorf("%w: the tag exists", projection.ErrContradiction)
 	}
-	t.rows[id] = &readmodel.Tag{ID: id, AccountID: account, Label: e.Label, CreatedAt: e.At, Position: f.CommitPosition()}
+	t.rows[id] = &readmodel.Tag{
+		ID: id, AccountID: account, Label: e.Label, CreatedAt: e.At, Position: f.CommitPosition(),
+	}
 	return projection.CheckTime(e.At)
 }
 
@@ -125,8 +136,12 @@ func (t *tagFold) Write(s *sqlbatch.Batch) []string {
 			deleted = append(deleted, sqlbatch.UUID(key))
 			continue
 		}
-		id, account, label = append(id, sqlbatch.UUID(row.ID)), append(account, sqlbatch.UUID(row.AccountID)), append(label, row.Label)
-		created, position = append(created, sqlbatch.Time(row.CreatedAt)), append(position, row.Position)
+		id, account, label = append(
+			id, sqlbatch.UUID(row.ID),
+		), append(account, sqlbatch.UUID(row.AccountID)), append(label, row.Label)
+		created, position = append(
+			created, sqlbatch.Time(row.CreatedAt),
+		), append(position, row.Position)
 	}
 	if len(deleted) > 0 {
 		s.Queue("DELETE FROM ?schema.tags WHERE id = ANY($1::uuid[])", deleted)
@@ -134,7 +149,8 @@ func (t *tagFold) Write(s *sqlbatch.Batch) []string {
 	if len(id) > 0 {
 		s.Queue(`INSERT INTO ?schema.tags (id, account_id, label, created_at, position)
 			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bigint[])
-			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`, id, account, label, created, position)
+			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`, id, account, label, created,
+			position)
 	}
 	return []string{readmodel.Unkept}
 }

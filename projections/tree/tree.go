@@ -16,22 +16,29 @@ import (
 // Name is the name of the projection.
 const Name = "tree"
 
-// treePatience is the least time between two batches of a live tree. Nobody waits for it but who asks for a head.
+// treePatience is the least time between two batches of a live tree. Nobody waits for it but who
+// asks for a head.
 const treePatience = 500 * time.Millisecond
 
 // Projection returns the projection of the Merkle tree over the whole log.
 func Projection() projection.Definition {
-	return projection.Definition{Name: Name, Folds: projection.FoldsOf(newTreeFold), Raw: true, Rests: true, MinPatience: treePatience}
+	return projection.Definition{
+		Name: Name, Folds: projection.FoldsOf(newTreeFold), Raw: true, Rests: true,
+		MinPatience: treePatience,
+	}
 }
 
-// treeFold lets the Merkle tree over the log grow. It holds the last tile of each level, as it is after the facts so far.
+// treeFold lets the Merkle tree over the log grow. It holds the last tile of each level, as it is
+// after the facts so far.
 type treeFold struct {
 	hasher  proof.Hasher
 	last    []*readmodel.TreeTile // by level
 	changed map[*readmodel.TreeTile]struct{}
 }
 
-func newTreeFold() projection.Fold { return &treeFold{changed: make(map[*readmodel.TreeTile]struct{})} }
+func newTreeFold() projection.Fold {
+	return &treeFold{changed: make(map[*readmodel.TreeTile]struct{})}
+}
 
 func (t *treeFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 	if len(facts) == 0 {
@@ -44,7 +51,9 @@ func (t *treeFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 		ORDER BY level`, readmodel.TreeLevels-1).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var tile readmodel.TreeTile
-			if err := rows.Scan(&tile.Level, &tile.Number, &tile.Hashes, &tile.CommitPos, &tile.PreparePos); err != nil {
+			if err := rows.Scan(
+				&tile.Level, &tile.Number, &tile.Hashes, &tile.CommitPos, &tile.PreparePos,
+			); err != nil {
 				return err
 			}
 			t.last = append(t.last, &tile)
@@ -65,7 +74,10 @@ func (t *treeFold) add(level int, hash tlog.Hash, f projection.Event) {
 	}
 	tile := t.last[level]
 	if tile == nil || len(tile.Hashes) == readmodel.TreeTileSize {
-		next := &readmodel.TreeTile{Level: level, CommitPos: f.CommitPosition(), PreparePos: sqlbatch.Signed(f.Position.Prepare)}
+		next := &readmodel.TreeTile{
+			Level: level, CommitPos: f.CommitPosition(),
+			PreparePos: sqlbatch.Signed(f.Position.Prepare),
+		}
 		if tile != nil {
 			next.Number = tile.Number + 1
 		}
@@ -94,13 +106,16 @@ func (t *treeFold) Write(s *sqlbatch.Batch) []string {
 		hashes                         [][]byte
 	)
 	for tile := range t.changed {
-		level, number, hashes = append(level, int64(tile.Level)), append(number, tile.Number), append(hashes, tile.Hashes)
+		level, number, hashes = append(
+			level, int64(tile.Level),
+		), append(number, tile.Number), append(hashes, tile.Hashes)
 		commit, prepare = append(commit, tile.CommitPos), append(prepare, tile.PreparePos)
 	}
 	if len(level) > 0 {
 		s.Queue(`INSERT INTO ?schema.tree_tiles (level, number, hashes, commit_pos, prepare_pos)
 			SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
-			ON CONFLICT (level, number) DO UPDATE SET hashes = EXCLUDED.hashes`, level, number, hashes, commit, prepare)
+			ON CONFLICT (level, number) DO UPDATE SET hashes = EXCLUDED.hashes`, level, number,
+			hashes, commit, prepare)
 	}
 	return nil
 }

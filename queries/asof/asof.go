@@ -1,4 +1,5 @@
-// Package asof knows which tables and rows of the read models show the links as of a time: now, or a moment of the past.
+// Package asof knows which tables and rows of the read models show the links as of a time: now, or
+// a moment of the past.
 package asof
 
 import (
@@ -55,7 +56,8 @@ func (t Time) lasting() string {
 	return fmt.Sprintf("since <= %d AND until > %[1]d", t.at)
 }
 
-// Sets returns name, block and bits of the sets as they were, from the rows that meet a condition on names and blocks.
+// Sets returns name, block and bits of the sets as they were, from the rows that meet a condition
+// on names and blocks.
 func (t Time) Sets(condition string) string {
 	if !t.past {
 		return "linkledger.link_sets WHERE " + condition
@@ -80,22 +82,26 @@ func (t Time) Links() string {
 	return "(SELECT * FROM linkledger.link_versions WHERE " + t.lasting() + ")"
 }
 
-// Texts returns the table of what a search looks at, for one that looks at all of an account or at some. Of links that do not
-// live it may have something too: the last face of one that lives lasts since it began.
+// Texts returns the table of what a search looks at, for one that looks at all of an account or at
+// some. Of links that do not live it may have something too: the last face of one that lives lasts
+// since it began.
 func (t Time) Texts(all bool) string {
 	if !t.past {
 		return "linkledger.link_texts AS link"
 	}
 	before := t.lasting()
-	if !all { // which keeps the index of their times out: its pages would be read as a whole for a few rows
+	// which keeps the index of their times out: its pages would be read as a whole for a few rows
+	if !all {
 		before = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", t.at)
 	}
 	return fmt.Sprintf(`(
 		SELECT account_id, number, text FROM linkledger.link_faces WHERE since <= %d UNION ALL
-		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, t.at, before)
+		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, t.at,
+		before)
 }
 
-// Standing returns the questions for the live links by their hashes, of which each link answers one.
+// Standing returns the questions for the live links by their hashes, of which each link answers
+// one.
 func (t Time) Standing(db *readmodel.DB) []*bun.SelectQuery {
 	if !t.past {
 		return []*bun.SelectQuery{live(db)}
@@ -107,17 +113,25 @@ func (t Time) Standing(db *readmodel.DB) []*bun.SelectQuery {
 }
 
 // Modified returns the question for the live links by their modifications.
-func (t Time) Modified(ctx context.Context, db *readmodel.DB, account uuid.UUID) (*bun.SelectQuery, error) {
+func (t Time) Modified(
+	ctx context.Context, db *readmodel.DB, account uuid.UUID,
+) (*bun.SelectQuery, error) {
 	if !t.past {
 		return live(db), nil
 	}
 	var lead time.Duration
-	if err := db.NewRaw("SELECT coalesce(max(lead), 0) FROM linkledger.account_clocks WHERE account_id = ?", account).
+	if err := db.NewRaw(
+		"SELECT coalesce(max(lead), 0) FROM linkledger.account_clocks WHERE account_id = ?",
+		account,
+	).
 		Scan(ctx, &lead); err != nil {
 		return nil, err
 	}
-	// What was modified later is not looked at. A second more, because times are cut to microseconds.
-	return db.NewSelect().TableExpr("linkledger.link_versions AS link").Where("link.deleted_at IS NULL").Where(t.lasting()).
+	// What was modified later is not looked at. A second more, because times are cut to
+	// microseconds.
+	return db.NewSelect().TableExpr("linkledger.link_versions AS link").Where(
+		"link.deleted_at IS NULL",
+	).Where(t.lasting()).
 		Where("link.modified_at <= ?", t.Moment().Add(lead+time.Second)), nil
 }
 
@@ -126,7 +140,9 @@ func Joined(db *readmodel.DB, questions []*bun.SelectQuery) *bun.SelectQuery {
 	if len(questions) == 1 {
 		return questions[0]
 	}
-	return db.NewSelect().ColumnExpr("link.number").TableExpr("((?) UNION ALL (?)) AS link", questions[0], questions[1])
+	return db.NewSelect().ColumnExpr("link.number").TableExpr(
+		"((?) UNION ALL (?)) AS link", questions[0], questions[1],
+	)
 }
 
 // live returns the question for the links that live now.

@@ -8,12 +8,14 @@ import (
 	"linkledger/queries"
 )
 
-// maxAccounts bounds the memory of Accounts. A full one forgets all of them, which costs a look-up each.
+// maxAccounts bounds the memory of Accounts. A full one forgets all of them, which costs a look-up
+// each.
 const maxAccounts = 10_000
 
-// Accounts answers queries.DB.AccountByUsername, from memory where it can. A progress.Waiter tells it that an account has changed before it
-// tells that the write which changed it has reached the read models: a caller who has seen the answer to the write sees its
-// effect here. Unknown user names are not remembered: there is no end of them. It is safe for concurrent use.
+// Accounts answers queries.DB.AccountByUsername, from memory where it can. A progress.Waiter tells
+// it that an account has changed before it tells that the write which changed it has reached the
+// read models: a caller who has seen the answer to the write sees its effect here. Unknown user
+// names are not remembered: there is no end of them. It is safe for concurrent use.
 type Accounts struct {
 	lookups *lookups
 
@@ -29,8 +31,8 @@ type knownAccount struct {
 	at time.Time // when the look-up began
 }
 
-// NewAccounts returns the accounts of a database. Until a progress.Waiter that runs is told of them, they are at most
-// StaleBound old.
+// NewAccounts returns the accounts of a database. Until a progress.Waiter that runs is told of
+// them, they are at most StaleBound old.
 func NewAccounts(db *queries.DB) *Accounts { return newAccounts(db.AccountsByUsername) }
 
 func newAccounts(find func(context.Context, []string) ([]queries.Account, error)) *Accounts {
@@ -45,9 +47,9 @@ func (a *Accounts) Remembered(username string) (queries.Account, bool) {
 	return known.Account, ok && (a.heard || time.Since(known.at) < StaleBound)
 }
 
-// LookUp asks the database, and fails as DB.AccountByUsername does. All callers together take one connection: those who
-// come while a question is under way ask the next one together. To the database an unknown user name is as much work as a
-// known one.
+// LookUp asks the database, and fails as DB.AccountByUsername does. All callers together take one
+// connection: those who come while a question is under way ask the next one together. To the
+// database an unknown user name is as much work as a known one.
 func (a *Accounts) LookUp(ctx context.Context, username string) (queries.Account, error) {
 	a.mu.RLock()
 	changes := a.changes

@@ -20,7 +20,8 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// ledger is a source of accounts that counts what it is asked, and does something before it answers.
+// ledger is a source of accounts that counts what it is asked, and does something before it
+// answers.
 type ledger struct {
 	asked  int
 	plan   string
@@ -88,7 +89,8 @@ func TestAccountsAreRemembered(t *testing.T) {
 	}
 }
 
-// Strangers who try many user names take one connection, and those who wait ask together. Those who leave keep nobody waiting.
+// Strangers who try many user names take one connection, and those who wait ask together. Those who
+// leave keep nobody waiting.
 func TestLookUpsTakeOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -111,7 +113,8 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		var callers sync.WaitGroup
 		ask := func(ctx context.Context, username string, want error) {
 			callers.Go(func() {
-				if account, err := a.LookUp(ctx, username); !errors.Is(err, want) || err == nil && account.Username != username {
+				if account, err := a.LookUp(ctx, username); !errors.Is(err, want) ||
+					err == nil && account.Username != username {
 					t.Errorf("%s: %+v, %v; want %v", username, account, err, want)
 				}
 			})
@@ -137,7 +140,9 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	a := NewAccounts(w.q)
-	for _, name := range []string{"", "\x00", "\xff", strings.Repeat("a", maxUsername+1), "{demo}", `demo"`, "demo,demo", "NULL"} {
+	for _, name := range []string{
+		"", "\x00", "\xff", strings.Repeat("a", maxUsername+1), "{demo}", `demo"`, "demo,demo", "NULL",
+	} {
 		if account, err := a.LookUp(queriestest.WithPatience(t), name); !errors.Is(err, queries.ErrNotFound) {
 			t.Errorf("%.20q: %+v, %v", name, account, err)
 		}
@@ -190,7 +195,8 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 }
 
-// A key that another process has changed is no longer the one that counts as soon as the change is known.
+// A key that another process has changed is no longer the one that counts as soon as the change is
+// known.
 func TestWaiterTellsAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -20,7 +20,8 @@ const (
 
 // lookups asks for accounts, one question at a time. It is safe for concurrent use.
 type lookups struct {
-	find func(ctx context.Context, usernames []string) ([]queries.Account, error) // those that there are
+	// those that there are
+	find func(ctx context.Context, usernames []string) ([]queries.Account, error)
 
 	mu     sync.Mutex
 	asking bool
@@ -34,7 +35,8 @@ type question struct {
 	err   error
 }
 
-// ask returns the account of a user name, or queries.ErrNotFound. A question goes on when the caller leaves: others may wait for it.
+// ask returns the account of a user name, or queries.ErrNotFound. A question goes on when the
+// caller leaves: others may wait for it.
 func (l *lookups) ask(ctx context.Context, username string) (queries.Account, error) {
 	if len(username) > maxUsername || !queries.Storable(username) {
 		return queries.Account{}, fmt.Errorf("account by user name: %w", queries.ErrNotFound)
@@ -61,7 +63,9 @@ func (l *lookups) join(ctx context.Context, username string) *question {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.queue); n == 0 || len(l.queue[n-1].names) == maxTogether {
-		l.queue = append(l.queue, &question{names: make(map[string]queries.Account), done: make(chan struct{})})
+		l.queue = append(
+			l.queue, &question{names: make(map[string]queries.Account), done: make(chan struct{})},
+		)
 	}
 	q := l.queue[len(l.queue)-1]
 	q.names[username] = queries.Account{}

@@ -1,5 +1,5 @@
-// Package cache answers from memory the questions that most requests ask: where a short link leads, and whose account a user
-// name is.
+// Package cache answers from memory the questions that most requests ask: where a short link leads,
+// and whose account a user name is.
 package cache
 
 import (
@@ -19,30 +19,35 @@ import (
 )
 
 const (
-	// StaleBound is the most that a redirect from memory lags behind while the notifications are interrupted and the
-	// database answers. Without an answer the redirect in memory stands until there is one.
+	// StaleBound is the most that a redirect from memory lags behind while the notifications are
+	// interrupted and the database answers. Without an answer the redirect in memory stands until
+	// there is one.
 	StaleBound = time.Second
 	// loadTimeout bounds one look-up of a target.
 	loadTimeout = 5 * time.Second
-	// renewTimeout is the most that a visitor waits for a look-up when an older redirect is in memory.
+	// renewTimeout is the most that a visitor waits for a look-up when an older redirect is in
+	// memory.
 	renewTimeout = 250 * time.Millisecond
 	// redirectOverhead is about what a redirect takes in memory beside its texts, in bytes.
 	redirectOverhead = 320
 )
 
-// Redirects answers DB.Redirect from memory. It holds what was asked for most within a number of bytes, unknown hashes too,
-// and asks the database once per missing hash however many visitors wait. A progress.Waiter tells it what has changed, before
-// it tells that a write has reached the read models: who has seen the answer to a write sees its effect here.
+// Redirects answers DB.Redirect from memory. It holds what was asked for most within a number of
+// bytes, unknown hashes too, and asks the database once per missing hash however many visitors
+// wait. A progress.Waiter tells it what has changed, before it tells that a write has reached the
+// read models: who has seen the answer to a write sees its effect here.
 //
-// A redirect that is looked up while its hash changes is given to those who asked before the change, and not kept. It is
-// safe for concurrent use.
+// A redirect that is looked up while its hash changes is given to those who asked before the
+// change, and not kept. It is safe for concurrent use.
 type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
 	cache *otter.Cache[string, *knownRedirect]
 
-	// epoch is even while changes are heard of, and is another one whenever some may have been missed.
+	// epoch is even while changes are heard of, and is another one whenever some may have been
+	// missed.
 	epoch atomic.Uint64
-	// retryAt is when the database is to be tried again after it gave no answer, in Unix nanoseconds; 0: it answers.
+	// retryAt is when the database is to be tried again after it gave no answer, in Unix
+	// nanoseconds; 0: it answers.
 	retryAt atomic.Int64
 
 	mu      sync.Mutex
@@ -66,17 +71,20 @@ type lookup struct {
 	err   error          // why
 }
 
-// NewRedirects returns the redirects of a database, which take up to size bytes of memory. Until a progress.Waiter that runs is
-// told of them, they are at most StaleBound old.
+// NewRedirects returns the redirects of a database, which take up to size bytes of memory. Until a
+// progress.Waiter that runs is told of them, they are at most StaleBound old.
 func NewRedirects(db *queries.DB, size uint64) (*Redirects, error) {
 	return newRedirects(db.Redirect, size)
 }
 
-func newRedirects(find func(context.Context, string) (queries.Redirect, error), size uint64) (*Redirects, error) {
+func newRedirects(
+	find func(context.Context, string) (queries.Redirect, error), size uint64,
+) (*Redirects, error) {
 	cache, err := otter.New(&otter.Options[string, *knownRedirect]{
 		MaximumWeight: size,
 		Weigher: func(hash string, known *knownRedirect) uint32 {
-			return uint32(redirectOverhead + len(hash) + len(known.redirect.LongURL)) //nolint:gosec // both are short
+			//nolint:gosec // both are short
+			return uint32(redirectOverhead + len(hash) + len(known.redirect.LongURL))
 		},
 	})
 	if err != nil {
@@ -107,9 +115,11 @@ func (r *Redirects) current(known *knownRedirect) bool {
 	return known.epoch == epoch && (epoch%2 == 0 || time.Since(known.at) < StaleBound)
 }
 
-// renew looks up an entry that may be stale. It stands as long as the database gives no answer; in that time one
-// visitor tries again every StaleBound.
-func (r *Redirects) renew(ctx context.Context, hash string, known *knownRedirect) (queries.Redirect, error) {
+// renew looks up an entry that may be stale. It stands as long as the database gives no answer; in
+// that time one visitor tries again every StaleBound.
+func (r *Redirects) renew(
+	ctx context.Context, hash string, known *knownRedirect,
+) (queries.Redirect, error) {
 	if at := r.retryAt.Load(); at != 0 {
 		now := time.Now()
 		if now.UnixNano() < at || !r.retryAt.CompareAndSwap(at, now.Add(StaleBound).UnixNano()) {
@@ -126,7 +136,8 @@ func (r *Redirects) renew(ctx context.Context, hash string, known *knownRedirect
 	return known.redirect, known.err
 }
 
-// ask waits for the look-up of a hash, or begins it. It goes on when the caller leaves: others may be waiting.
+// ask waits for the look-up of a hash, or begins it. It goes on when the caller leaves: others may
+// be waiting.
 func (r *Redirects) ask(ctx context.Context, hash string) (queries.Redirect, error) {
 	r.mu.Lock()
 	l, ok := r.lookups[hash]
@@ -148,8 +159,8 @@ func (r *Redirects) ask(ctx context.Context, hash string) (queries.Redirect, err
 	return l.known.redirect, l.known.err
 }
 
-// look asks the database. The answer is kept unless the hash has changed since the question: then the look-up is no
-// longer the one under way.
+// look asks the database. The answer is kept unless the hash has changed since the question: then
+// the look-up is no longer the one under way.
 func (r *Redirects) look(ctx context.Context, hash string, l *lookup) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -200,8 +211,8 @@ func (r *Redirects) Changed(projection string, keys []string) {
 	}
 }
 
-// Heard notes whether changes are heard of from now on. What is in memory may have missed some: it is looked up again
-// when it is next asked for.
+// Heard notes whether changes are heard of from now on. What is in memory may have missed some: it
+// is looked up again when it is next asked for.
 func (r *Redirects) Heard(are bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -231,6 +242,7 @@ type RedirectsStats struct {
 // Stats returns the use of the memory so far.
 func (r *Redirects) Stats() RedirectsStats {
 	return RedirectsStats{
-		Bytes: r.cache.WeightedSize(), Entries: r.cache.EstimatedSize(), Hits: r.hits.Load(), Misses: r.misses.Load(),
+		Bytes: r.cache.WeightedSize(), Entries: r.cache.EstimatedSize(), Hits: r.hits.Load(),
+		Misses: r.misses.Load(),
 	}
 }

@@ -160,7 +160,8 @@ func TestRedirectsAskOnce(t *testing.T) {
 	})
 }
 
-// An answer that was read before a change is not kept, and not given to those who ask after the change.
+// An answer that was read before a change is not kept, and not given to those who ask after the
+// change.
 func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Redirects){
@@ -202,7 +203,8 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-// Without notifications a target is at most StaleBound old; after them, what is in memory is looked up again.
+// Without notifications a target is at most StaleBound old; after them, what is in memory is looked
+// up again.
 func TestRedirectsWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

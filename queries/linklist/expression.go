@@ -20,10 +20,14 @@ type UnknownTagError struct {
 // Error implements error.
 func (e *UnknownTagError) Error() string { return fmt.Sprintf("There is no tag %q", e.Label) }
 
-// tagged returns the question for the account's live links at a time, or for those that meet an expression. A tag that the
-// account does not have then is an *UnknownTagError.
-func (r *Reader) tagged(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time) (*linkset.Question, error) {
-	bits, rows := linkset.Clause{SQL: "bit_or(bits) FILTER (WHERE name = 'live')"}, linkset.Clause{SQL: "name = 'live'"}
+// tagged returns the question for the account's live links at a time, or for those that meet an
+// expression. A tag that the account does not have then is an *UnknownTagError.
+func (r *Reader) tagged(
+	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
+) (*linkset.Question, error) {
+	bits, rows := linkset.Clause{
+		SQL: "bit_or(bits) FILTER (WHERE name = 'live')",
+	}, linkset.Clause{SQL: "name = 'live'"}
 	if expr != nil {
 		tagID, err := r.tagIDs(ctx, account, expr, at)
 		if err != nil {
@@ -41,8 +45,11 @@ func (r *Reader) clicked(account uuid.UUID) *linkset.Question {
 	return linkset.Union(r.db, account, asof.Now, "name = 'clicked'")
 }
 
-// tagIDs returns the ids of the tags that an expression names, which are found by label under Unicode simple case folding.
-func (r *Reader) tagIDs(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time) (func(label string) uuid.UUID, error) {
+// tagIDs returns the ids of the tags that an expression names, which are found by label under
+// Unicode simple case folding.
+func (r *Reader) tagIDs(
+	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
+) (func(label string) uuid.UUID, error) {
 	labels := expr.Labels()
 	if len(labels) == 0 {
 		return nil, nil //nolint:nilnil // nothing will be looked up

@@ -1,5 +1,5 @@
-// Package linklist lists the links of an account that meet a search or an expression, in an order, page by page or in
-// portions.
+// Package linklist lists the links of an account that meet a search or an expression, in an order,
+// page by page or in portions.
 package linklist
 
 import (
@@ -60,9 +60,9 @@ type Page struct {
 	Total int64 // links that the selection matches, on all pages
 }
 
-// Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag that the account does not
-// have then is an *UnknownTagError. An order by clicks and an expression with visited are ErrNoPast where a moment is given:
-// clicks are known by the day.
+// Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag
+// that the account does not have then is an *UnknownTagError. An order by clicks and an expression
+// with visited are ErrNoPast where a moment is given: clicks are known by the day.
 func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	page := Page{Links: []queries.Link{}}
 	if !queries.Storable(list.Search) {

@@ -19,8 +19,8 @@ import (
 
 var manyLinks = flag.Int("links", 1_000_000, "links of the account in BenchmarkLinks")
 
-// loadLinks makes an account with many links. Half of them are visited; every link has one of a hundred tags and one of
-// four others.
+// loadLinks makes an account with many links. Half of them are visited; every link has one of a
+// hundred tags and one of four others.
 func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
 	load := []string{
@@ -39,7 +39,8 @@ func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	fillGeneration(t, db, "links", load, account, links)
 }
 
-// fillGeneration makes a generation of a projection that serves, from statements about the links of an account.
+// fillGeneration makes a generation of a projection that serves, from statements about the links of
+// an account.
 func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []string, account uuid.UUID, links int) {
 	t.Helper()
 	const generation = 2
@@ -59,7 +60,12 @@ func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []st
 		return readmodel.Serve(ctx, tx, projection, 1, generation)
 	})
 	for range 2 { // what the first finds may be too young for it
-		err = errors.Join(err, readmodel.Complete(t.Context(), db.DB, projection, generation, func(context.Context, bun.Tx) error { return nil }))
+		err = errors.Join(
+			err,
+			readmodel.Complete(
+				t.Context(), db.DB, projection, generation, func(context.Context, bun.Tx) error { return nil },
+			),
+		)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -135,12 +141,14 @@ func benchmarkList(b *testing.B, lists *Reader, list Query) {
 	})
 }
 
-// benchmarkControls measures what a bare question for the rows of a table takes, on this machine at this hour.
+// benchmarkControls measures what a bare question for the rows of a table takes, on this machine at
+// this hour.
 func benchmarkControls(b *testing.B, db *readmodel.DB, account uuid.UUID, table string) {
 	b.Helper()
 	for name, question := range map[string]string{
 		"control, count of all rows": "SELECT count(*) FROM linkledger.? WHERE account_id = ?",
-		"control, 50 rows":           "SELECT count(*) FROM (SELECT * FROM linkledger.? WHERE account_id = ? ORDER BY number DESC LIMIT 50) AS page",
+		"control, 50 rows": "SELECT count(*) FROM (SELECT * FROM linkledger.? WHERE account_id = ? ORDER BY " +
+			"number DESC LIMIT 50) AS page",
 	} {
 		b.Run(name, func(b *testing.B) {
 			benchmarkQuestion(b, func() (rows int64, err error) {

@@ -40,7 +40,9 @@ func (w *world) hashesOf(t testing.TB, list Query, total int64) string {
 func (w *world) addLink(t testing.TB, hash string, position int64, change func(*readmodel.Link)) readmodel.Link {
 	t.Helper()
 	link := w.Bare
-	link.ID, link.Hash, link.Number, link.Position, link.LongURL = uuid.New(), hash, int(position), position, "https://example.org/"+hash
+	link.ID, link.Hash, link.Number, link.Position, link.LongURL = uuid.New(), hash, int(
+		position,
+	), position, "https://example.org/"+hash
 	change(&link)
 	queriestest.Insert(t, w.DB, &link)
 	return link
@@ -50,7 +52,10 @@ func TestListOrders(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for i, hash := range []string{"d", "b", "c", "a"} {
-		link := w.addLink(t, hash, int64(30+i), func(l *readmodel.Link) { l.ModifiedAt = queriestest.Noon.Add(time.Duration(i%2) * 2 * time.Hour) })
+		link := w.addLink(
+			t, hash, int64(30+i),
+			func(l *readmodel.Link) { l.ModifiedAt = queriestest.Noon.Add(time.Duration(i%2) * 2 * time.Hour) },
+		)
 		if hash != "c" {
 			queriestest.Insert(t, w.DB, &readmodel.LinkStats{URLID: link.ID, TotalClicks: int64(i % 2), Visited: true})
 		}
@@ -69,7 +74,9 @@ func TestListOrders(t *testing.T) {
 			}
 		}
 		slices.Reverse(forwards)
-		if got := w.hashesOf(t, Query{Hashes: forwards, Order: order, Reverse: true}, 6); got != strings.Join(forwards, ",") {
+		if got := w.hashesOf(
+			t, Query{Hashes: forwards, Order: order, Reverse: true}, 6,
+		); got != strings.Join(forwards, ",") {
 			t.Errorf("order %d reversed: %s, want %s", order, got, forwards)
 		}
 	}
@@ -78,7 +85,10 @@ func TestListOrders(t *testing.T) {
 func TestSearch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.addLink(t, "Percent_1", 30, func(l *readmodel.Link) { l.LongURL, l.Note = "https://example.net/100%25/Ünï", `50% of\it` })
+	w.addLink(
+		t, "Percent_1", 30,
+		func(l *readmodel.Link) { l.LongURL, l.Note = "https://example.net/100%25/Ünï", `50% of\it` },
+	)
 	w.addLink(t, "PercentX1", 31, func(l *readmodel.Link) { l.LongURL, l.Note = "https://example.net/", "two\nlines" })
 	for search, want := range map[string]string{
 		"EXAMPLE.net":           "PercentX1,Percent_1",
@@ -134,7 +144,9 @@ func drawExpression(t *rapid.T, tags []readmodel.Tag, depth int) drawn {
 	}
 	if rapid.IntRange(0, 3).Draw(t, "not") == 0 {
 		inner := drawExpression(t, tags, depth-1).bracketed(3)
-		return drawn{rapid.SampledFrom([]string{"~", "-"}).Draw(t, "sign") + space + inner.text, 3, func(l readmodel.Link, visited bool) bool {
+		return drawn{rapid.SampledFrom([]string{"~", "-"}).Draw(t, "sign") + space + inner.text, 3, func(
+			l readmodel.Link, visited bool,
+		) bool {
 			return !inner.meets(l, visited)
 		}}
 	}
@@ -163,11 +175,19 @@ func drawOperand(t *rapid.T, tags []readmodel.Tag) drawn {
 		{text: `"protected"`, meets: func(l readmodel.Link, _ bool) bool { return l.Protected }},
 		{text: "+email_stats", meets: func(l readmodel.Link, _ bool) bool { return l.EmailStats }},
 		{text: "visited", meets: func(_ readmodel.Link, visited bool) bool { return visited }},
-		{text: ">" + day.Format(time.DateOnly), meets: func(l readmodel.Link, _ bool) bool { return !l.CreatedAt.Before(day.AddDate(0, 0, 1)) }},
-		{text: "<" + day.Format(time.DateOnly), meets: func(l readmodel.Link, _ bool) bool { return l.CreatedAt.Before(day) }},
+		{
+			text:  ">" + day.Format(time.DateOnly),
+			meets: func(l readmodel.Link, _ bool) bool { return !l.CreatedAt.Before(day.AddDate(0, 0, 1)) },
+		},
+		{
+			text:  "<" + day.Format(time.DateOnly),
+			meets: func(l readmodel.Link, _ bool) bool { return l.CreatedAt.Before(day) },
+		},
 	}
 	for _, tag := range tags {
-		leaves = append(leaves, drawn{text: `+"` + strings.ToUpper(tag.Label) + `"`, meets: func(l readmodel.Link, _ bool) bool {
+		leaves = append(leaves, drawn{text: `+"` + strings.ToUpper(tag.Label) + `"`, meets: func(
+			l readmodel.Link, _ bool,
+		) bool {
 			return slices.Contains(l.TagIDs, tag.ID)
 		}})
 	}
@@ -205,8 +225,10 @@ func TestTagExpressions(t *testing.T) {
 			rt.Fatalf("%s: %v", drawn.text, err)
 		}
 		list := Query{
-			Account: w.Account, Tags: expr, Order: Order(rapid.IntRange(0, 3).Draw(rt, "order")), Reverse: rapid.Bool().Draw(rt, "reverse"),
-			Offset: rapid.IntRange(0, 70).Draw(rt, "offset"), Limit: rapid.SampledFrom([]int{1, 2, 7, 100}).Draw(rt, "limit"),
+			Account: w.Account, Tags: expr, Order: Order(rapid.IntRange(0, 3).Draw(rt, "order")),
+			Reverse: rapid.Bool().Draw(rt, "reverse"),
+			Offset:  rapid.IntRange(0, 70).Draw(rt, "offset"),
+			Limit:   rapid.SampledFrom([]int{1, 2, 7, 100}).Draw(rt, "limit"),
 		}
 		if rapid.Bool().Draw(rt, "all") {
 			list.Tags, drawn.meets = nil, func(readmodel.Link, bool) bool { return true }
@@ -215,7 +237,9 @@ func TestTagExpressions(t *testing.T) {
 		if err != nil {
 			rt.Fatalf("%s: %v", drawn.text, err)
 		}
-		met := slices.DeleteFunc(slices.Clone(links), func(l readmodel.Link) bool { return !drawn.meets(l, visited[l.ID]) })
+		met := slices.DeleteFunc(
+			slices.Clone(links), func(l readmodel.Link) bool { return !drawn.meets(l, visited[l.ID]) },
+		)
 		slices.SortFunc(met, func(a, b readmodel.Link) int {
 			return -cmp.Or(map[Order]int{
 				ModifiedFirst: a.ModifiedAt.Compare(b.ModifiedAt), ClicksFirst: cmp.Compare(clicks[a.ID], clicks[b.ID]),
@@ -285,7 +309,9 @@ func TestSelection(t *testing.T) {
 		}
 		got = append(got, ids...)
 		// What is done to a portion moves none of the others.
-		if _, err := w.DB.NewRaw("UPDATE linkledger.links SET archived = true WHERE id IN (?, ?, ?)", ids[0], ids[len(ids)-1], changed).
+		if _, err := w.DB.NewRaw(
+			"UPDATE linkledger.links SET archived = true WHERE id IN (?, ?, ?)", ids[0], ids[len(ids)-1], changed,
+		).
 			Exec(queriestest.WithPatience(t)); err != nil {
 			t.Fatal(err)
 		}

@@ -41,7 +41,8 @@ func (r *Reader) cut(ctx context.Context, c cut) ([]int, error) {
 	return c.met.Numbers(c.Offset, c.Limit, c.Reverse), nil
 }
 
-// cutByClicks puts the links with clicks together, which an index orders, and the others, which follow by creation.
+// cutByClicks puts the links with clicks together, which an index orders, and the others, which
+// follow by creation.
 func (r *Reader) cutByClicks(ctx context.Context, c cut) ([]int, error) {
 	with, err := r.clicked(c.Account).All(ctx)
 	if err != nil {
@@ -77,20 +78,24 @@ func (c *cut) chosen(links *bun.SelectQuery) *bun.SelectQuery {
 	return c.met.Keep(links, c.few())
 }
 
-// stats returns the question for the links of the list that have clicks, and their key. Those that are many come from the
-// index of clicks alone.
+// stats returns the question for the links of the list that have clicks, and their key. Those that
+// are many come from the index of clicks alone.
 func (c *cut) stats(db *readmodel.DB) (links *bun.SelectQuery, key string) {
 	if few := c.few(); few {
 		return c.met.Keep(db.NewSelect().TableExpr("linkledger.links AS link").
-			Join("JOIN linkledger.link_stats AS stats ON stats.url_id = link.id"), few), "stats.total_clicks"
+			Join("JOIN linkledger.link_stats AS stats ON stats.url_id = link.id"),
+			few), "stats.total_clicks"
 	}
 	return c.met.Keep(db.NewSelect().TableExpr("linkledger.link_stats AS link").
 		Where("link.total_clicks > 0"), false), "link.total_clicks"
 }
 
-// walk passes over the links before the page in the order of a key, from whichever end is nearer. Of several questions,
-// each is asked in that order: of all of them together, PostgreSQL would walk through tables where hardly anything answers.
-func (r *Reader) walk(ctx context.Context, c cut, key string, questions ...*bun.SelectQuery) ([]int, error) {
+// walk passes over the links before the page in the order of a key, from whichever end is nearer.
+// Of several questions, each is asked in that order: of all of them together, PostgreSQL would walk
+// through tables where hardly anything answers.
+func (r *Reader) walk(
+	ctx context.Context, c cut, key string, questions ...*bun.SelectQuery,
+) ([]int, error) {
 	offset, limit, order := int64(c.Offset), int64(min(c.Limit, c.total-c.Offset)), "?, link.number"
 	if limit <= 0 { // to bun, no limit would mean everything
 		return nil, nil
@@ -105,22 +110,26 @@ func (r *Reader) walk(ctx context.Context, c cut, key string, questions ...*bun.
 	for _, links := range questions {
 		links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account)
 		if len(questions) > 1 {
-			links.ColumnExpr("? AS key", bun.Safe(key)).OrderExpr(order, bun.Safe(key)).Limit(offset + limit)
+			links.ColumnExpr("? AS key", bun.Safe(key)).OrderExpr(order, bun.Safe(key)).Limit(
+				offset + limit,
+			)
 		}
 	}
 	if len(questions) > 1 {
 		key = "link.key"
 	}
 	var numbers []int
-	err := asof.Joined(r.db, questions).OrderExpr(order, bun.Safe(key)).Offset(offset).Limit(limit).Scan(ctx, &numbers)
+	err := asof.Joined(r.db, questions).OrderExpr(order, bun.Safe(key)).Offset(offset).Limit(
+		limit,
+	).Scan(ctx, &numbers)
 	if fromEnd {
 		slices.Reverse(numbers)
 	}
 	return numbers, err
 }
 
-// few tells whether the links of the list are better sorted than met on the way through all links of the account. To
-// look one up costs as much as to pass by some sixteen.
+// few tells whether the links of the list are better sorted than met on the way through all links
+// of the account. To look one up costs as much as to pass by some sixteen.
 func (c *cut) few() bool {
 	passed := min(c.Offset, c.total-c.Offset) + c.Limit
 	return 16*c.total*c.total < passed*len(c.met)*8

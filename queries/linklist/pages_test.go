@@ -71,7 +71,8 @@ func TestOutageIsNoAbsence(t *testing.T) {
 	if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger CASCADE"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.lists.Links(ctx, Query{Account: w.Account, Limit: 1}); err == nil || errors.Is(err, queries.ErrNotFound) {
+	if _, err := w.lists.Links(ctx, Query{Account: w.Account, Limit: 1}); err == nil ||
+		errors.Is(err, queries.ErrNotFound) {
 		t.Errorf("a list without a database: %v", err)
 	}
 }

@@ -13,9 +13,10 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// loadHistory makes the history of an account with many links, five events each: a link is created every ten seconds,
-// archived and taken back on the following days, and noted and put into the report when all of them are there. Rows lie in
-// the order of time, as a build of the projection writes them; edits scatter those of link_faces.
+// loadHistory makes the history of an account with many links, five events each: a link is created
+// every ten seconds, archived and taken back on the following days, and noted and put into the
+// report when all of them are there. Rows lie in the order of time, as a build of the projection
+// writes them; edits scatter those of link_faces.
 func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
 	load := []string{
@@ -58,15 +59,17 @@ func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	fillGeneration(t, db, "history", load, account, links)
 }
 
-// BenchmarkPast asks for pages as they were when half of the links had been created, when all had been and none had the note
-// yet that they are found by now, and as they are.
+// BenchmarkPast asks for pages as they were when half of the links had been created, when all had
+// been and none had the note yet that they are found by now, and as they are.
 func BenchmarkPast(b *testing.B) {
 	db := queriestest.OpenDatabase(b)
 	q, lists, account := queries.New(db), New(db), uuid.New()
 	loadHistory(b, db, account, *manyLinks)
 	benchmarkControls(b, db, account, "link_faces")
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	halfway, created := start.Add(time.Duration(*manyLinks/2)*10*time.Second), start.Add(time.Duration(*manyLinks)*10*time.Second)
+	halfway, created := start.Add(
+		time.Duration(*manyLinks/2)*10*time.Second,
+	), start.Add(time.Duration(*manyLinks)*10*time.Second)
 	for _, at := range []struct {
 		name string
 		at   time.Time

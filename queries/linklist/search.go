@@ -18,7 +18,8 @@ const (
 	fewSearched = 20_000
 	// sampled is how many of more links tell how many have a text.
 	sampled = 128
-	// rare is how many of those may have a text that an index is asked for. When more have it, it takes less to read all texts.
+	// rare is how many of those may have a text that an index is asked for. When more have it, it
+	// takes less to read all texts.
 	rare = sampled / 64
 	// indexed is the length of the shortest text that an index finds.
 	indexed = 3
@@ -38,10 +39,13 @@ func (r *Reader) found(ctx context.Context, list Query, met linkset.Set) (linkse
 		return r.db.NewSelect().TableExpr(at.Texts(all)).Where("account_id = ?", list.Account)
 	}
 	few := met.Count() < fewSearched
-	inNotes := strings.Contains(text, "\n") // which only notes have; or else it could lie across two fields
+	// which only notes have; or else it could lie across two fields
+	inNotes := strings.Contains(text, "\n")
 	hits := 0
 	if !few && !inNotes {
-		err := texts(false).ColumnExpr("count(*)").Where("number = ANY(?::integer[])", pgdialect.Array(met.Sample(sampled))).
+		err := texts(false).ColumnExpr("count(*)").Where(
+			"number = ANY(?::integer[])", pgdialect.Array(met.Sample(sampled)),
+		).
 			Where(having, []byte(text)).Scan(ctx, &hits)
 		if err != nil {
 			return nil, err
@@ -58,7 +62,8 @@ func (r *Reader) found(ctx context.Context, list Query, met linkset.Set) (linkse
 	}
 	if inNotes {
 		search.Where(`EXISTS (SELECT FROM `+at.Links()+` AS l
-			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`, containing(list.Search))
+			WHERE l.account_id = link.account_id AND l.number = link.number AND l.note ILIKE ?)`,
+			containing(list.Search))
 	}
 	if few && (list.Hashes != nil || list.Tags != nil) {
 		met.Keep(search, few)

@@ -14,7 +14,8 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// A search of many links finds the same whether it gathers those that have a text or, where most have it, the others.
+// A search of many links finds the same whether it gathers those that have a text or, where most
+// have it, the others.
 func TestSearchOfManyLinks(t *testing.T) {
 	t.Parallel()
 	const links = 6 * fewSearched / 5
@@ -38,13 +39,18 @@ func TestSearchOfManyLinks(t *testing.T) {
 	created := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, at := range []time.Time{{}, created.Add(links * 11 / 12 * 10 * time.Second), created.AddDate(50, 0, 0)} {
 		for _, text := range []string{
-			"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s", "Ü", "ünï", "% ü", "303", `ï \3`, `\303`, `\`,
+			"example", "A", "3f", "note", "note 77", "abc", "/1199", "nowhere", "s", "Ü", "ünï", "% ü", "303", `ï \3`,
+			`\303`, `\`,
 		} {
 			for _, tags := range []*tagexpr.Expr{nil, allButOneTag} {
 				var want []int
 				then := asof.At(at)
 				if err := db.NewSelect().TableExpr(then.Links()+" AS link").ColumnExpr("number").
-					Where("strpos(lower(long_url || chr(10) || note || chr(10) || hash COLLATE \"default\"), lower(?)) > 0", text).
+					Where(
+						"strpos(lower(long_url || chr(10) || note || chr(10) || hash COLLATE \"default\"), lower(?)) "+
+							"> 0",
+						text,
+					).
 					Where("? OR md5('tag7')::uuid <> ALL(tag_ids)", tags == nil).OrderExpr("number").
 					Scan(t.Context(), &want); err != nil {
 					t.Fatal(err)
@@ -80,7 +86,9 @@ func TestSearchUsesTheIndex(t *testing.T) {
 	} {
 		fillGeneration(t, db, projection, []string{fill}, account, 20_000)
 	}
-	for index, at := range map[string]asof.Time{"link_texts_search": asof.Now, "link_faces_search": asof.At(queriestest.Noon)} {
+	for index, at := range map[string]asof.Time{
+		"link_texts_search": asof.Now, "link_faces_search": asof.At(queriestest.Noon),
+	} {
 		var plan []string
 		question := db.NewSelect().TableExpr(at.Texts(false)).ColumnExpr("number").Where("account_id = ?", account).
 			Where(indexes, containing("c4ca4238"))

@@ -13,8 +13,8 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// Selection is the links of an account that met an expression when it was made, read in portions. It holds one bit for
-// each link of the account; no lock, no connection.
+// Selection is the links of an account that met an expression when it was made, read in portions.
+// It holds one bit for each link of the account; no lock, no connection.
 type Selection struct {
 	reader  *Reader
 	account uuid.UUID
@@ -23,10 +23,12 @@ type Selection struct {
 	read    int // links of met that the portions so far have passed
 }
 
-// Select starts a selection of the account's live links. Links that are created afterwards are not in it; one that is
-// changed before its portion is read is judged as it is then. A tag that the account does not have is an
-// *UnknownTagError.
-func (r *Reader) Select(ctx context.Context, account uuid.UUID, expr *tagexpr.Expr) (*Selection, error) {
+// Select starts a selection of the account's live links. Links that are created afterwards are not
+// in it; one that is changed before its portion is read is judged as it is then. A tag that the
+// account does not have is an *UnknownTagError.
+func (r *Reader) Select(
+	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr,
+) (*Selection, error) {
 	tagged, err := r.tagged(ctx, account, expr, asof.Now)
 	if err != nil {
 		return nil, err
@@ -38,7 +40,8 @@ func (r *Reader) Select(ctx context.Context, account uuid.UUID, expr *tagexpr.Ex
 	return &Selection{reader: r, account: account, tagged: tagged, met: met}, nil
 }
 
-// Next returns the ids of the next portion, at most limit, the oldest first. After the last one there are none.
+// Next returns the ids of the next portion, at most limit, the oldest first. After the last one
+// there are none.
 func (s *Selection) Next(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	for {
 		numbers := s.met.Numbers(s.read, limit, true)
@@ -57,7 +60,9 @@ func (s *Selection) Next(ctx context.Context, limit int) ([]uuid.UUID, error) {
 		var ids []uuid.UUID
 		if err := s.reader.db.NewSelect().TableExpr("linkledger.links").ColumnExpr("id").
 			Where("account_id = ?", s.account).Where("deleted_at IS NULL").
-			Where("number = ANY(?::integer[])", pgdialect.Array(numbers)).OrderExpr("number").Scan(ctx, &ids); err != nil {
+			Where("number = ANY(?::integer[])", pgdialect.Array(numbers)).OrderExpr("number").Scan(
+			ctx, &ids,
+		); err != nil {
 			return nil, fmt.Errorf("selection: %w", err)
 		}
 		if len(ids) > 0 {

@@ -24,7 +24,8 @@ func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	}
 	var copies []string
 	if err := tx.NewRaw(`SELECT format('INSERT INTO %I.%I SELECT * FROM %I.%2$I', ?0, tablename, schemaname) FROM pg_tables WHERE schemaname = ?1`,
-		readmodel.GenerationSchema(projection, 2), readmodel.GenerationSchema(projection, 1)).Scan(ctx, &copies); err != nil {
+		readmodel.GenerationSchema(projection, 2),
+		readmodel.GenerationSchema(projection, 1)).Scan(ctx, &copies); err != nil {
 		return err
 	}
 	for _, statement := range copies {
@@ -35,14 +36,17 @@ func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	return nil
 }
 
-// TestReadersNoticeNoSwitch has generations change places again and again while others read: no question fails, or is
-// answered otherwise.
+// TestReadersNoticeNoSwitch has generations change places again and again while others read: no
+// question fails, or is answered otherwise.
 func TestReadersNoticeNoSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	projections := []string{"links", "tags", "accounts", "dimensions", "history"}
 	for _, projection := range projections {
-		err := w.DB.RunInTx(queriestest.WithPatience(t), nil, func(ctx context.Context, tx bun.Tx) error { return copyGeneration(ctx, tx, projection) })
+		err := w.DB.RunInTx(
+			queriestest.WithPatience(t), nil,
+			func(ctx context.Context, tx bun.Tx) error { return copyGeneration(ctx, tx, projection) },
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,18 +63,26 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 			return w.lists.Links(ctx, Query{Account: w.Account, Search: "example", Limit: 9})
 		},
 		"past list": func(ctx context.Context) (any, error) {
-			return w.lists.Links(ctx, Query{Account: w.Account, At: queriestest.Noon, Search: "example", Order: ByHash, Limit: 9})
+			return w.lists.Links(
+				ctx, Query{Account: w.Account, At: queriestest.Noon, Search: "example", Order: ByHash, Limit: 9},
+			)
 		},
 		"link": func(ctx context.Context) (any, error) { return w.q.LinkByHash(ctx, w.Account, w.Full.Hash) },
 		"past link": func(ctx context.Context) (any, error) {
 			return w.q.LinkAt(ctx, w.Account, w.Full.Hash, queriestest.Noon)
 		},
-		"links":    func(ctx context.Context) (any, error) { return w.q.LinksByID(ctx, []uuid.UUID{w.Full.ID, w.Bare.ID}) },
-		"batch":    func(ctx context.Context) (any, error) { return w.q.BatchLinks(ctx, w.Account, uuid.New(), uuid.Nil, 9) },
+		"links": func(ctx context.Context) (any, error) {
+			return w.q.LinksByID(ctx, []uuid.UUID{w.Full.ID, w.Bare.ID})
+		},
+		"batch": func(ctx context.Context) (any, error) {
+			return w.q.BatchLinks(ctx, w.Account, uuid.New(), uuid.Nil, 9)
+		},
 		"stats":    func(ctx context.Context) (any, error) { return w.q.StatsByHash(ctx, w.Account, w.Full.Hash) },
 		"tags":     func(ctx context.Context) (any, error) { return w.q.Tags(ctx, w.Account) },
 		"redirect": func(ctx context.Context) (any, error) { return w.q.Redirect(ctx, w.Full.Hash) },
-		"counters": func(ctx context.Context) (any, error) { return w.q.AccountCounters(ctx, w.Account, queriestest.Noon) },
+		"counters": func(ctx context.Context) (any, error) {
+			return w.q.AccountCounters(ctx, w.Account, queriestest.Noon)
+		},
 		"past account": func(ctx context.Context) (any, error) {
 			account, _, err := w.q.AccountAt(ctx, w.Account, queriestest.Noon)
 			return account, err
@@ -108,7 +120,9 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 	gaveWay := 0
 	for i := range 50 {
 		for _, projection := range projections {
-			switched := func(ctx context.Context, tx bun.Tx) error { return readmodel.Serve(ctx, tx, projection, 1+i%2, 2-i%2) }
+			switched := func(ctx context.Context, tx bun.Tx) error {
+				return readmodel.Serve(ctx, tx, projection, 1+i%2, 2-i%2)
+			}
 			for {
 				err := w.DB.RunInTx(queriestest.WithPatience(t), nil, switched)
 				if err == nil {

@@ -24,18 +24,27 @@ type Question struct {
 	args []any
 }
 
-// NewQuestion asks for bits that are computed for each block, from the sets at a time that are chosen by a condition.
+// NewQuestion asks for bits that are computed for each block, from the sets at a time that are
+// chosen by a condition.
 func NewQuestion(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clause) *Question {
 	args := append(bits.Args[:len(bits.Args):len(bits.Args)], account)
-	return &Question{db: db, args: append(args, rows.Args...), sql: `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
-			SELECT block, ` + bits.SQL + ` AS met FROM ` + at.Sets(`account_id = ? AND (`+rows.SQL+`) AND block BETWEEN ? AND ?`) + `
+	return &Question{db: db, args: append(
+		args, rows.Args...,
+	), sql: `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
+			SELECT block, ` + bits.SQL + ` AS met FROM ` + at.Sets(
+		`account_id = ? AND (`+rows.SQL+`) AND block BETWEEN ? AND ?`,
+	) + `
 			GROUP BY block) AS blocks
 		WHERE met IS NOT NULL ORDER BY block`}
 }
 
 // Union asks for the links of all sets at a time that are chosen by a condition.
-func Union(db *readmodel.DB, account uuid.UUID, at asof.Time, condition string, args ...any) *Question {
-	return NewQuestion(db, account, at, Clause{SQL: "bit_or(bits)"}, Clause{SQL: condition, Args: args})
+func Union(
+	db *readmodel.DB, account uuid.UUID, at asof.Time, condition string, args ...any,
+) *Question {
+	return NewQuestion(
+		db, account, at, Clause{SQL: "bit_or(bits)"}, Clause{SQL: condition, Args: args},
+	)
 }
 
 // maxNumber is the highest that a link can have.
@@ -62,12 +71,16 @@ func (q *Question) Between(ctx context.Context, from, to int) (Set, error) {
 	return set, nil
 }
 
-// Chosen returns the links of the set that a question is for. They come as one value: thousands of rows take longer to read
-// than to find.
+// Chosen returns the links of the set that a question is for. They come as one value: thousands of
+// rows take longer to read than to find.
 func (s Set) Chosen(ctx context.Context, links *bun.SelectQuery) (Set, error) {
-	const header, element = 20, 8 // bytes of an array of integers as PostgreSQL sends it; the last 4 of an element are the integer
+	// bytes of an array of integers as PostgreSQL sends it; the last 4 of an element are the
+	// integer
+	const header, element = 20, 8
 	var array []byte
-	err := links.ColumnExpr("array_send(linkledger.parallel_array_agg(link.number))").Scan(ctx, &array)
+	err := links.ColumnExpr("array_send(linkledger.parallel_array_agg(link.number))").Scan(
+		ctx, &array,
+	)
 	chosen := make(Set, len(s))
 	for at := header; at < len(array); at += element {
 		if n := int(binary.BigEndian.Uint32(array[at+element-4:])); s.Has(n) {

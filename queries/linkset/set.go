@@ -1,4 +1,5 @@
-// Package linkset has the sets of an account's links: as bits in memory, and as questions to the sets in the read models.
+// Package linkset has the sets of an account's links: as bits in memory, and as questions to the
+// sets in the read models.
 package linkset
 
 import (
@@ -11,7 +12,8 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// Set is a set of an account's links by their numbers: bit n, the highest of a byte first, stands for link n.
+// Set is a set of an account's links by their numbers: bit n, the highest of a byte first, stands
+// for link n.
 type Set []byte
 
 const wordBits = 64
@@ -46,8 +48,8 @@ func (s Set) Minus(other Set) Set {
 	return rest
 }
 
-// Numbers passes over offset links of the set and returns the next ones, up to limit: from the highest number
-// downwards, or from the lowest upwards.
+// Numbers passes over offset links of the set and returns the next ones, up to limit: from the
+// highest number downwards, or from the lowest upwards.
 func (s Set) Numbers(offset, limit int, upwards bool) []int {
 	var found []int
 	for i := 0; i < s.words() && len(found) < limit; i++ {
@@ -93,9 +95,14 @@ func (s Set) Sample(n int) []int {
 // Keep keeps the links of the set, which a few are looked up by, and many are met on the way.
 func (s Set) Keep(links *bun.SelectQuery, few bool) *bun.SelectQuery {
 	if few {
-		return links.Where("link.number = ANY(?::integer[])", pgdialect.Array(s.Numbers(0, math.MaxInt, true)))
+		return links.Where(
+			"link.number = ANY(?::integer[])", pgdialect.Array(s.Numbers(0, math.MaxInt, true)),
+		)
 	}
-	return links.Where("link.number < ? AND get_bit(?::varbit, link.number) > 0", len(s)*8, "x"+hex.EncodeToString(s))
+	return links.Where(
+		"link.number < ? AND get_bit(?::varbit, link.number) > 0", len(s)*8,
+		"x"+hex.EncodeToString(s),
+	)
 }
 
 // Of returns the set of those numbers.

@@ -1,5 +1,5 @@
-// Package logtree reads the Merkle tree over the log from its read model: how far it has got, its leaves, and the hashes that
-// proofs are made of.
+// Package logtree reads the Merkle tree over the log from its read model: how far it has got, its
+// leaves, and the hashes that proofs are made of.
 package logtree
 
 import (
@@ -40,7 +40,8 @@ func (r *Reader) Tree(ctx context.Context) (Tree, error) {
 	if err := r.db.NewSelect().Model(&at).Where("name = 'tree' AND serving").Scan(ctx); err != nil {
 		return Tree{}, failed("position of the tree", err)
 	}
-	tree := Tree{Commit: uint64(at.CommitPos), Prepare: uint64(at.PreparePos)} //nolint:gosec // never negative
+	//nolint:gosec // never negative
+	tree := Tree{Commit: uint64(at.CommitPos), Prepare: uint64(at.PreparePos)}
 	var last readmodel.TreeTile
 	err := r.db.NewSelect().Model(&last).Where("level = 0").Order("number DESC").Limit(1).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -53,13 +54,15 @@ func (r *Reader) Tree(ctx context.Context) (Tree, error) {
 	return tree, nil
 }
 
-// Leaves returns the hashes of leaves, one after the other, from the one with that index on: some of them, none where
-// there are none.
+// Leaves returns the hashes of leaves, one after the other, from the one with that index on: some
+// of them, none where there are none.
 func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {
 	first := from >> readmodel.TreeHeight
 	var tiles []readmodel.TreeTile
 	if err := r.db.NewSelect().Model(&tiles).Column("number", "hashes").
-		Where("level = 0 AND number >= ? AND number < ?", first, first+leafTiles).Order("number").Scan(ctx); err != nil {
+		Where("level = 0 AND number >= ? AND number < ?", first, first+leafTiles).Order(
+		"number",
+	).Scan(ctx); err != nil {
 		return nil, failed("leaves of the tree", err)
 	}
 	var leaves []byte
@@ -72,10 +75,15 @@ func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {
 	return leaves[min(len(leaves), int(from-first<<readmodel.TreeHeight)*tlog.HashSize):], nil
 }
 
-// LeafIndex returns which leaf, from 0, belongs to the event at a position whose leaf has that hash; else queries.ErrNotFound.
-func (r *Reader) LeafIndex(ctx context.Context, commit, prepare uint64, leaf tlog.Hash) (int64, error) {
+// LeafIndex returns which leaf, from 0, belongs to the event at a position whose leaf has that
+// hash; else queries.ErrNotFound.
+func (r *Reader) LeafIndex(
+	ctx context.Context, commit, prepare uint64, leaf tlog.Hash,
+) (int64, error) {
 	var tile readmodel.TreeTile
-	if err := r.db.NewSelect().Model(&tile).Where("level = 0 AND (commit_pos, prepare_pos) <= (?, ?)", commit, prepare).
+	if err := r.db.NewSelect().Model(&tile).Where(
+		"level = 0 AND (commit_pos, prepare_pos) <= (?, ?)", commit, prepare,
+	).
 		Order("level DESC", "commit_pos DESC", "prepare_pos DESC").Limit(1).Scan(ctx); err != nil {
 		return 0, failed("leaf of an event", err)
 	}
@@ -87,8 +95,8 @@ func (r *Reader) LeafIndex(ctx context.Context, commit, prepare uint64, leaf tlo
 	return 0, failed("leaf of an event", queries.ErrNotFound)
 }
 
-// Hashes reads hashes of the tree for proofs. They are worth what PostgreSQL is worth: check what comes of them against
-// a signed head.
+// Hashes reads hashes of the tree for proofs. They are worth what PostgreSQL is worth: check what
+// comes of them against a signed head.
 func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		tiles, err := r.tiles(ctx, indexes)
@@ -98,7 +106,9 @@ func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 		hashes := make([]tlog.Hash, len(indexes))
 		for i, index := range indexes {
 			tile := tlog.TileForIndex(readmodel.TreeHeight, index)
-			if hashes[i], err = tlog.HashFromTile(tile, tiles[place{tile.L, tile.N}], index); err != nil {
+			if hashes[i], err = tlog.HashFromTile(
+				tile, tiles[place{tile.L, tile.N}], index,
+			); err != nil {
 				return nil, fmt.Errorf("tree: %w", err)
 			}
 		}

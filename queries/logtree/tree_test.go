@@ -12,7 +12,8 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// fillTree writes the tiles of a tree of n leaves, whose events lie at the positions 10, 20, 30 and so on.
+// fillTree writes the tiles of a tree of n leaves, whose events lie at the positions 10, 20, 30 and
+// so on.
 func fillTree(t *testing.T, db *readmodel.DB, n int64) (leaves []tlog.Hash, hashes tlog.HashReader) {
 	t.Helper()
 	var stored []tlog.Hash
@@ -38,7 +39,12 @@ func fillTree(t *testing.T, db *readmodel.DB, n int64) (leaves []tlog.Hash, hash
 			t.Fatal(err)
 		}
 		began := tile.N<<((tile.L+1)*readmodel.TreeHeight) + 1<<(tile.L*readmodel.TreeHeight)
-		tiles = append(tiles, &readmodel.TreeTile{Level: tile.L, Number: tile.N, Hashes: data, CommitPos: 10 * began, PreparePos: 10 * began})
+		tiles = append(
+			tiles,
+			&readmodel.TreeTile{
+				Level: tile.L, Number: tile.N, Hashes: data, CommitPos: 10 * began, PreparePos: 10 * began,
+			},
+		)
 	}
 	queriestest.Insert(t, db, tiles...)
 	return leaves, reader
@@ -53,7 +59,9 @@ func TestTree(t *testing.T) {
 	}
 	const n = 2*256 + 7
 	leaves, reader := fillTree(t, db, n)
-	if _, err := db.ExecContext(ctx, "UPDATE linkledger.generations SET commit_pos = 7000, prepare_pos = 6000 WHERE name = 'tree'"); err != nil {
+	if _, err := db.ExecContext(
+		ctx, "UPDATE linkledger.generations SET commit_pos = 7000, prepare_pos = 6000 WHERE name = 'tree'",
+	); err != nil {
 		t.Fatal(err)
 	}
 	if tree, err := q.Tree(ctx); tree != (Tree{Size: n, Commit: 7000, Prepare: 6000}) || err != nil {
@@ -73,7 +81,8 @@ func TestTree(t *testing.T) {
 	}
 	for from := range int64(n + 2) {
 		read, err := q.Leaves(ctx, from)
-		if err != nil || len(read) != int(max(0, n-from))*tlog.HashSize || from < n && tlog.Hash(read[:tlog.HashSize]) != leaves[from] {
+		if err != nil || len(read) != int(max(0, n-from))*tlog.HashSize ||
+			from < n && tlog.Hash(read[:tlog.HashSize]) != leaves[from] {
 			t.Fatalf("%d bytes of leaves from %d on, %v", len(read), from, err)
 		}
 	}

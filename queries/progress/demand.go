@@ -9,7 +9,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// demandInterval is after how long the projectors are told of a demand again: one that takes over knows of nothing.
+// demandInterval is after how long the projectors are told of a demand again: one that takes over
+// knows of nothing.
 const demandInterval = 100 * time.Millisecond
 
 // demanded is what readers of this process have demanded of a projection.
@@ -19,13 +20,17 @@ type demanded struct {
 	toldAt   time.Time
 }
 
-// Demand is WaitOwned for what the projector holds back while nobody waits for it: it is told that somebody does, wherever it runs.
-// Those who demand while it is at work are told of together, as soon as it is done.
+// Demand is WaitOwned for what the projector holds back while nobody waits for it: it is told that
+// somebody does, wherever it runs. Those who demand while it is at work are told of together, as
+// soon as it is done.
 func (w *Waiter) Demand(ctx context.Context, projection string, position uint64) error {
 	for {
 		told, tell := w.demand(projection, position)
 		if tell {
-			if _, err := w.db.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(projection, " ", told)).Exec(ctx); err != nil {
+			if _, err := w.db.NewRaw(
+				"SELECT pg_notify(?, ?)", readmodel.ControlChannel,
+				fmt.Sprint(projection, " ", told),
+			).Exec(ctx); err != nil {
 				return fmt.Errorf("demand %s: %w", projection, err)
 			}
 		}
@@ -44,7 +49,8 @@ func (w *Waiter) Demand(ctx context.Context, projection string, position uint64)
 	}
 }
 
-// demand notes a demand and returns up to where the projectors are told that somebody waits, and whether the caller has to tell.
+// demand notes a demand and returns up to where the projectors are told that somebody waits, and
+// whether the caller has to tell.
 func (w *Waiter) demand(projection string, position uint64) (told uint64, tell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

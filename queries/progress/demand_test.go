@@ -11,8 +11,8 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// Who demands what a projector may hold back tells the projectors, again and again, and waits. Those who come meanwhile are
-// told of too, and nobody is told of what is there already.
+// Who demands what a projector may hold back tells the projectors, again and again, and waits.
+// Those who come meanwhile are told of too, and nobody is told of what is there already.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, ctx := queriestest.OpenDatabase(t), queriestest.WithPatience(t)

@@ -12,25 +12,28 @@ import (
 )
 
 const (
-	// ownerInterval is how often a Waiter looks for projections without an owner while it has waiters.
+	// ownerInterval is how often a Waiter looks for projections without an owner while it has
+	// waiters.
 	ownerInterval = 200 * time.Millisecond
-	// ownerPatience is how long waiters bear with a projection without an owner: a killed owner is followed sooner.
+	// ownerPatience is how long waiters bear with a projection without an owner: a killed owner is
+	// followed sooner.
 	ownerPatience = 500 * time.Millisecond
 )
 
-// ErrUnowned means that a projection does not go on: no process owns it, or it is paused, or its owner
-// has stopped before an event that it cannot apply.
+// ErrUnowned means that a projection does not go on: no process owns it, or it is paused, or its
+// owner has stopped before an event that it cannot apply.
 var ErrUnowned = errors.New("no process keeps the projection up to date")
 
 // ownership is what a Waiter knows of the owner of a projection.
 type ownership struct {
-	vacantSince time.Time     // zero: it has an owner that goes on
-	abandoned   chan struct{} // closed when it has been without one for ownerPatience; nil: nobody has asked
-	unowned     bool          // abandoned is closed
+	vacantSince time.Time // zero: it has an owner that goes on
+	// closed when it has been without one for ownerPatience; nil: nobody has asked
+	abandoned chan struct{}
+	unowned   bool // abandoned is closed
 }
 
-// observe notes whether the projection has an owner that goes on, and releases the waiters when it has been without
-// one for ownerPatience. It returns whether unowned has changed.
+// observe notes whether the projection has an owner that goes on, and releases the waiters when it
+// has been without one for ownerPatience. It returns whether unowned has changed.
 func (o *ownership) observe(vacant bool, now time.Time) bool {
 	before := o.unowned
 	switch {
@@ -55,7 +58,8 @@ func (o *ownership) giveUp() chan struct{} {
 	return o.abandoned
 }
 
-// WaitOwned is Wait, but fails with ErrUnowned at once where the projection has had no owner for a while.
+// WaitOwned is Wait, but fails with ErrUnowned at once where the projection has had no owner for a
+// while.
 func (w *Waiter) WaitOwned(ctx context.Context, projection string, position uint64) error {
 	wait, abandoned := w.enlistOwned(projection, position)
 	if wait == nil {
@@ -81,8 +85,8 @@ func (w *Waiter) enlistOwned(projection string, position uint64) (*pending, <-ch
 	return wait, w.state(projection).owner.giveUp()
 }
 
-// leave removes a waiter that gives up for a reason, and returns the reason. It returns nil where the
-// waiter's position was reached meanwhile.
+// leave removes a waiter that gives up for a reason, and returns the reason. It returns nil where
+// the waiter's position was reached meanwhile.
 func (w *Waiter) leave(wait *pending, projection string, reason error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +130,8 @@ func (w *Waiter) abandoned() bool {
 
 func (w *Waiter) lookForOwners(ctx context.Context) error {
 	var vacant []string
-	if err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND (paused OR stopped OR "+
+	if err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND (paused OR "+
+		"stopped OR "+
 		readmodel.Vacant+")").Scan(ctx, &vacant); err != nil {
 		return fmt.Errorf("look for owners of the projections: %w", err)
 	}

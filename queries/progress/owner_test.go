@@ -95,7 +95,8 @@ func TestOwnerIsGivenTime(t *testing.T) {
 		{4 * ownerPatience, true, false},
 	} {
 		before := o.unowned
-		if changed := o.observe(step.vacant, start.Add(step.after)); changed != (before != step.unowned) || o.unowned != step.unowned {
+		if changed := o.observe(step.vacant, start.Add(step.after)); changed != (before != step.unowned) ||
+			o.unowned != step.unowned {
 			t.Errorf("%+v: unowned %t, changed %t", step, o.unowned, changed)
 		}
 	}

@@ -17,13 +17,14 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// fallbackInterval is how often the checkpoints are read while someone waits, in case that notifications are lost
-// without the connection noticing.
+// fallbackInterval is how often the checkpoints are read while someone waits, in case that
+// notifications are lost without the connection noticing.
 const fallbackInterval = 2 * time.Second
 
 // Cache keeps copies of what projections hold. Its methods do not block.
 type Cache interface {
-	// Changed learns which keys of a projection have changed: hashes of links, ids of accounts, or readmodel.Everything.
+	// Changed learns which keys of a projection have changed: hashes of links, ids of accounts, or
+	// readmodel.Everything.
 	Changed(projection string, keys []string)
 	// Heard learns whether Changed is told of changes from now on.
 	Heard(heard bool)
@@ -31,17 +32,18 @@ type Cache interface {
 	Missed()
 }
 
-// Waiter tells when the read models have caught up with a write. It learns of progress from Committed, when the
-// projectors run in this process, and from PostgreSQL's notifications, when they run elsewhere. It is safe for
-// concurrent use; a waiter costs nothing until its position is reached.
+// Waiter tells when the read models have caught up with a write. It learns of progress from
+// Committed, when the projectors run in this process, and from PostgreSQL's notifications, when
+// they run elsewhere. It is safe for concurrent use; a waiter costs nothing until its position is
+// reached.
 type Waiter struct {
-	// OnError learns why the notifications were interrupted, before they are taken up again; may be nil. It is set
-	// before Run.
+	// OnError learns why the notifications were interrupted, before they are taken up again; may be
+	// nil. It is set before Run.
 	OnError func(error)
 	// Caches are told of what changes before anybody is told that it did. Set before Run.
 	Caches []Cache
-	// OnUnowned learns that a projection is without an owner, so that nobody waits for it any more, or that it has one
-	// again; may be nil. Set before Run.
+	// OnUnowned learns that a projection is without an owner, so that nobody waits for it any more,
+	// or that it has one again; may be nil. Set before Run.
 	OnUnowned func(projection string, unowned bool)
 
 	db       *readmodel.DB
@@ -66,9 +68,10 @@ func NewWaiter(db *readmodel.DB) *Waiter {
 	return &Waiter{db: db, fallback: fallbackInterval, projections: make(map[string]*state)}
 }
 
-// Committed notes that a projection has committed everything up to a commit position, and which keys have changed since
-// the last one: hashes of links, ids of accounts. Those who keep copies are told first. Of what a projector of this process
-// commits PostgreSQL tells once more; nobody forgets anything twice for that. It does not block.
+// Committed notes that a projection has committed everything up to a commit position, and which
+// keys have changed since the last one: hashes of links, ids of accounts. Those who keep copies are
+// told first. Of what a projector of this process commits PostgreSQL tells once more; nobody
+// forgets anything twice for that. It does not block.
 func (w *Waiter) Committed(projection string, position uint64, changed []string) {
 	w.mu.Lock()
 	told := position <= w.state(projection).told
@@ -86,8 +89,8 @@ func (w *Waiter) Committed(projection string, position uint64, changed []string)
 	p.advance(position)
 }
 
-// advance notes that a projection has got to a position, and has perhaps changed something on the way. One that is known
-// already is ignored.
+// advance notes that a projection has got to a position, and has perhaps changed something on the
+// way. One that is known already is ignored.
 func (w *Waiter) advance(projection string, position uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -108,8 +111,8 @@ func (p *state) advance(position uint64) {
 	}
 }
 
-// Wait returns nil as soon as the projection has committed everything up to the commit position, or the error of ctx
-// when that ends first.
+// Wait returns nil as soon as the projection has committed everything up to the commit position, or
+// the error of ctx when that ends first.
 func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) error {
 	wait := w.enlist(projection, position)
 	if wait == nil {
@@ -168,7 +171,8 @@ func (w *Waiter) awaited() bool {
 	return false
 }
 
-// Run follows the notifications until ctx ends. It holds one connection of its own, and connects again for ever.
+// Run follows the notifications until ctx ends. It holds one connection of its own, and connects
+// again for ever.
 func (w *Waiter) Run(ctx context.Context) {
 	var polling sync.WaitGroup
 	polling.Go(func() { w.poll(ctx) })
@@ -201,7 +205,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	// Only after LISTEN has taken effect: what commits from then on is notified, what committed before is read here.
+	// Only after LISTEN has taken effect: what commits from then on is notified, what committed
+	// before is read here.
 	w.hears(true)
 	defer w.hears(false)
 	if err := w.read(ctx); err != nil {
@@ -220,8 +225,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	}
 }
 
-// hear takes in a notification: of keys that changed, which it gathers by their projection, or of the position that was
-// reached with them; readmodel.Channel has the form.
+// hear takes in a notification: of keys that changed, which it gathers by their projection, or of
+// the position that was reached with them; readmodel.Channel has the form.
 func (w *Waiter) hear(notification string, changed map[string][]string) error {
 	projection, rest, _ := strings.Cut(notification, " ")
 	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
@@ -289,8 +294,8 @@ func (w *Waiter) advanceAll(reached map[string]uint64) {
 	}
 }
 
-// poll reads the checkpoints now and then while someone waits. A position that was not announced until the next time
-// never will be.
+// poll reads the checkpoints now and then while someone waits. A position that was not announced
+// until the next time never will be.
 func (w *Waiter) poll(ctx context.Context) {
 	ticker := time.NewTicker(w.fallback)
 	defer ticker.Stop()

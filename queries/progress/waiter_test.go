@@ -71,7 +71,9 @@ func TestWaiterReconnects(t *testing.T) {
 		queriestest.Commit(t, db, "links", position, true)
 		mustWait(t, f, "links", position)
 		if _, err := db.NewRaw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-			WHERE datname = current_database() AND query LIKE 'LISTEN%'`).Exec(queriestest.WithPatience(t)); err != nil {
+			WHERE datname = current_database() AND query LIKE 'LISTEN%'`).Exec(
+			queriestest.WithPatience(t),
+		); err != nil {
 			t.Fatal(err)
 		}
 		<-interrupted
@@ -92,7 +94,8 @@ func TestWaiterFallsBackToReading(t *testing.T) {
 	mustWait(t, f, "links", 5)
 }
 
-// TestWaiterLosesNoWakeUp has many wait while positions arrive out of order from several sides, and others give up.
+// TestWaiterLosesNoWakeUp has many wait while positions arrive out of order from several sides, and
+// others give up.
 func TestWaiterLosesNoWakeUp(t *testing.T) {
 	t.Parallel()
 	const last, waiting, sources = 2000, 400, 4
@@ -163,7 +166,10 @@ func BenchmarkWaiterWait(b *testing.B) {
 
 // A notification is a position, or keys, or an error, whoever may have sent it.
 func FuzzNotification(f *testing.F) {
-	for _, seed := range []string{"links 5", "links " + readmodel.Changed + "one two", "links " + readmodel.Changed + readmodel.Everything, "links", "", " 1", "links -1"} {
+	for _, seed := range []string{
+		"links 5", "links " + readmodel.Changed + "one two", "links " + readmodel.Changed + readmodel.Everything,
+		"links", "", " 1", "links -1",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, notification string) {
@@ -211,7 +217,8 @@ func (c *copies) Changed(projection string, keys []string) {
 func (*copies) Heard(bool) {}
 func (*copies) Missed()    {}
 
-// What a projector of this process tells and PostgreSQL tells again is forgotten once, in whatever order they do.
+// What a projector of this process tells and PostgreSQL tells again is forgotten once, in whatever
+// order they do.
 func TestCachesForgetOnce(t *testing.T) {
 	t.Parallel()
 	hear := func(w *Waiter, notifications ...string) {

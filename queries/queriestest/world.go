@@ -38,7 +38,9 @@ func OpenDatabase(t testing.TB) *readmodel.DB {
 	if err := db.Locked(ctx, db.Migrate); err != nil {
 		t.Fatal(err)
 	}
-	for _, projection := range []string{"links", "tags", "accounts", "dimensions", "tree", "history"} {
+	for _, projection := range []string{
+		"links", "tags", "accounts", "dimensions", "tree", "history",
+	} {
 		err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 			if err := readmodel.CreateTables(ctx, tx, projection, 1); err != nil {
 				return err
@@ -48,7 +50,10 @@ func OpenDatabase(t testing.TB) *readmodel.DB {
 		if err != nil {
 			t.Fatal(err)
 		}
-		Insert(t, db, &readmodel.Generation{Name: projection, Generation: 1, Serving: true, UpdatedAt: Noon})
+		Insert(
+			t, db,
+			&readmodel.Generation{Name: projection, Generation: 1, Serving: true, UpdatedAt: Noon},
+		)
 	}
 	return db
 }
@@ -59,7 +64,10 @@ func Insert(t testing.TB, db *readmodel.DB, rows ...any) {
 	for _, row := range rows {
 		insert := db.NewInsert().Model(row)
 		if _, ok := row.(*readmodel.LinkStats); ok { // which each link has
-			insert = insert.On("CONFLICT (url_id) DO UPDATE").Set("total_clicks = EXCLUDED.total_clicks, unique_clicks = EXCLUDED.unique_clicks, last_visit = EXCLUDED.last_visit, visited = EXCLUDED.visited")
+			insert = insert.On("CONFLICT (url_id) DO UPDATE").Set(
+				"total_clicks = EXCLUDED.total_clicks, unique_clicks = EXCLUDED.unique_clicks, " +
+					"last_visit = EXCLUDED.last_visit, visited = EXCLUDED.visited",
+			)
 		}
 		if _, err := insert.Exec(WithPatience(t)); err != nil {
 			t.Fatalf("insert %+v: %v", row, err)
@@ -72,7 +80,10 @@ func Insert(t testing.TB, db *readmodel.DB, rows ...any) {
 func Derive(t testing.TB, db *readmodel.DB) {
 	t.Helper()
 	err := db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE links_g1.link_stats SET account_id = NULL, number = NULL") // they may be wrong
+		// they may be wrong
+		_, err := tx.ExecContext(
+			ctx, "UPDATE links_g1.link_stats SET account_id = NULL, number = NULL",
+		)
 		if err != nil {
 			return err
 		}
@@ -93,7 +104,8 @@ func Derive(t testing.TB, db *readmodel.DB) {
 // Noon is when the rows of a World were made.
 var Noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// World is an account with two tags, a deleted tag and links; beside it another account with a link of its own.
+// World is an account with two tags, a deleted tag and links; beside it another account with a link
+// of its own.
 type World struct {
 	DB             *readmodel.DB
 	Account, Other uuid.UUID
@@ -110,18 +122,27 @@ func NewWorld(t testing.TB) *World {
 	db := OpenDatabase(t)
 	w := &World{DB: db, Account: uuid.New(), Other: uuid.New()}
 	gone := uuid.New()
-	w.News = readmodel.Tag{ID: uuid.New(), AccountID: w.Account, Label: "News", CreatedAt: Noon, Position: 11}
-	w.Old = readmodel.Tag{ID: uuid.New(), AccountID: w.Account, Label: "Old", CreatedAt: Noon, Position: 10}
-	foreignTag := readmodel.Tag{ID: uuid.New(), AccountID: w.Other, Label: "Foreign", CreatedAt: Noon, Position: 9}
+	w.News = readmodel.Tag{
+		ID: uuid.New(), AccountID: w.Account, Label: "News", CreatedAt: Noon, Position: 11,
+	}
+	w.Old = readmodel.Tag{
+		ID: uuid.New(), AccountID: w.Account, Label: "Old", CreatedAt: Noon, Position: 10,
+	}
+	foreignTag := readmodel.Tag{
+		ID: uuid.New(), AccountID: w.Other, Label: "Foreign", CreatedAt: Noon, Position: 9,
+	}
 	date := time.Date(2027, 1, 31, 0, 0, 0, 0, time.UTC)
 	w.Full = readmodel.Link{
-		ID: uuid.New(), AccountID: w.Account, Number: 20, Hash: "full", LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
-		EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: &date, MaxClicks: 9,
+		ID: uuid.New(), AccountID: w.Account, Number: 20, Hash: "full",
+		LongURL: "https://example.com/?a='b'", Note: `n"o\te`,
+		EmailStats: true, Ping: true, Protected: true, Archived: true, ExpirationDate: &date,
+		MaxClicks: 9,
 		TagIDs:    []uuid.UUID{w.News.ID, gone, w.Old.ID, foreignTag.ID},
 		CreatedAt: Noon, ModifiedAt: Noon.Add(time.Hour), Position: 20, Revision: 4,
 	}
 	w.Bare = readmodel.Link{
-		ID: uuid.New(), AccountID: w.Account, Number: 21, Hash: "bare", LongURL: "https://example.com/", TagIDs: []uuid.UUID{},
+		ID: uuid.New(), AccountID: w.Account, Number: 21, Hash: "bare",
+		LongURL: "https://example.com/", TagIDs: []uuid.UUID{},
 		CreatedAt: Noon, ModifiedAt: Noon, Position: 21,
 	}
 	w.Deleted = w.Bare
@@ -130,13 +151,24 @@ func NewWorld(t testing.TB) *World {
 	w.Foreign.ID, w.Foreign.AccountID, w.Foreign.Hash, w.Foreign.Position = uuid.New(), w.Other, "foreign", 23
 	Insert(
 		t, db, &w.News, &w.Old, &foreignTag, &w.Full, &w.Bare, &w.Deleted, &w.Foreign,
-		&readmodel.LinkStats{URLID: w.Full.ID, TotalClicks: 5, UniqueClicks: 2, LastVisit: Noon, Visited: true},
+		&readmodel.LinkStats{
+			URLID: w.Full.ID, TotalClicks: 5, UniqueClicks: 2, LastVisit: Noon, Visited: true,
+		},
 		&readmodel.LinkDay{URLID: w.Full.ID, Day: Noon, TotalClicks: 2, UniqueClicks: 0},
-		&readmodel.LinkDay{URLID: w.Full.ID, Day: Noon.AddDate(0, 0, -1), TotalClicks: 3, UniqueClicks: 2},
-		&readmodel.Account{ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true, CreatedAt: Noon},
-		&readmodel.Account{ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def", CreatedAt: Noon},
+		&readmodel.LinkDay{
+			URLID: w.Full.ID, Day: Noon.AddDate(0, 0, -1), TotalClicks: 3, UniqueClicks: 2,
+		},
+		&readmodel.Account{
+			ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc",
+			Active: true, CreatedAt: Noon,
+		},
+		&readmodel.Account{
+			ID: w.Other, Username: "Demo", Plan: "free", KeyID: "k2", KeyHash: "def",
+			CreatedAt: Noon,
+		},
 	)
-	if _, err := db.NewRaw("INSERT INTO linkledger.link_tallies (account_id, created, restorations, deletions) VALUES (?, 3, 1, 2)",
+	if _, err := db.NewRaw("INSERT INTO linkledger.link_tallies (account_id, created, "+
+		"restorations, deletions) VALUES (?, 3, 1, 2)",
 		w.Account).Exec(WithPatience(t)); err != nil {
 		t.Fatalf("tallies: %v", err)
 	}
@@ -150,7 +182,9 @@ func Commit(t *testing.T, db *readmodel.DB, projection string, position uint64, 
 	if notify {
 		statement += "; SELECT pg_notify(?2, ?3)"
 	}
-	if _, err := db.NewRaw(statement, position, projection, readmodel.Channel, fmt.Sprint(projection, " ", position)).
+	if _, err := db.NewRaw(
+		statement, position, projection, readmodel.Channel, fmt.Sprint(projection, " ", position),
+	).
 		Exec(WithPatience(t)); err != nil {
 		t.Fatal(err)
 	}

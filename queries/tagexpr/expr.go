@@ -48,13 +48,16 @@ var flags = []flag{archived, visited, ping, emailStats, protected}
 
 // operand returns the node of a label, which may be a flag's.
 func operand(label string) *node {
-	if i := slices.IndexFunc(flags, func(f flag) bool { return strings.EqualFold(string(f), label) }); i >= 0 {
+	if i := slices.IndexFunc(
+		flags, func(f flag) bool { return strings.EqualFold(string(f), label) },
+	); i >= 0 {
 		return &node{operation: hasFlag, flag: flags[i]}
 	}
 	return &node{operation: hasTag, label: label}
 }
 
-// Labels returns the labels of the tags that the expression names, as they are written, each spelling once.
+// Labels returns the labels of the tags that the expression names, as they are written, each
+// spelling once.
 func (e *Expr) Labels() []string {
 	var labels []string
 	e.root.walk(func(n *node) {

@@ -25,13 +25,20 @@ type SyntaxError struct {
 }
 
 // Error implements error.
-func (e *SyntaxError) Error() string { return fmt.Sprintf("at character %d: %s", e.Place, e.Problem) }
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("at character %d: %s", e.Place, e.Problem)
+}
 
 // Parse reads an expression. Its errors are *SyntaxError.
 func Parse(text string) (*Expr, error) {
 	p := &parser{text: text}
 	if len(text) > MaxLength {
-		return nil, &SyntaxError{Place: 1, Problem: fmt.Sprintf("the expression has %d bytes, at most %d are allowed", len(text), MaxLength)}
+		return nil, &SyntaxError{
+			Place: 1,
+			Problem: fmt.Sprintf(
+				"the expression has %d bytes, at most %d are allowed", len(text), MaxLength,
+			),
+		}
 	}
 	if !utf8.ValidString(text) {
 		return nil, &SyntaxError{Place: 1, Problem: "the expression is not UTF-8"}
@@ -90,7 +97,9 @@ func (p *parser) unary() (*node, error) {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > MaxDepth {
-		return nil, p.fail(fmt.Sprintf("brackets and negations are nested more than %d deep", MaxDepth))
+		return nil, p.fail(
+			fmt.Sprintf("brackets and negations are nested more than %d deep", MaxDepth),
+		)
 	}
 	switch p.next() {
 	case '+':
@@ -162,7 +171,9 @@ func (p *parser) label() (*node, error) {
 // word returns what stands here up to the next operator or space.
 func (p *parser) word() string {
 	rest := p.text[p.at:]
-	end := strings.IndexFunc(rest, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(operators, r) })
+	end := strings.IndexFunc(
+		rest, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(operators, r) },
+	)
 	if end < 0 {
 		return rest
 	}

@@ -142,7 +142,8 @@ func FuzzParse(f *testing.F) {
 			strings.Count(rows, "?") != len(rowsArgs) {
 			t.Fatalf("%q: %d and %d arguments for %s of %s", text, len(bitsArgs), len(rowsArgs), bits, rows)
 		}
-		// What was read can be written with all its brackets, and means the same when it is read again.
+		// What was read can be written with all its brackets, and means the same when it is read
+		// again.
 		written := write(expr.root)
 		if strings.ContainsAny(text, `"#`) {
 			return

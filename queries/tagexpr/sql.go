@@ -9,15 +9,20 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// SQL returns the set of links that meet the expression, as an operation on the bits of the rows of linkledger.link_sets
-// that belong to one block, and the condition that keeps the rows that it reads. Question marks stand for the arguments.
-// tagID gives the tag of each label that Labels returns.
-func (e *Expr) SQL(tagID func(label string) uuid.UUID) (bits string, bitsArgs []any, rows string, rowsArgs []any) {
+// SQL returns the set of links that meet the expression, as an operation on the bits of the rows of
+// linkledger.link_sets that belong to one block, and the condition that keeps the rows that it
+// reads. Question marks stand for the arguments. tagID gives the tag of each label that Labels
+// returns.
+func (e *Expr) SQL(
+	tagID func(label string) uuid.UUID,
+) (bits string, bitsArgs []any, rows string, rowsArgs []any) {
 	c := compiler{tagID: tagID}
 	c.add(e.root)
 	rows, rowsArgs = "name = ANY(?::text[])", []any{pgdialect.Array(c.names)}
 	if c.days {
-		rows, rowsArgs = rows+" OR name > ? AND name < ?", append(rowsArgs, readmodel.BeforeDays, readmodel.AfterDays)
+		rows, rowsArgs = rows+" OR name > ? AND name < ?", append(
+			rowsArgs, readmodel.BeforeDays, readmodel.AfterDays,
+		)
 	}
 	return c.sql.String(), c.args, rows, rowsArgs
 }
@@ -71,6 +76,8 @@ func (c *compiler) between(after, before string) {
 
 // union is that of the sets that meet a condition; of none it is empty.
 func (c *compiler) union(condition string, args ...any) {
-	c.sql.WriteString("coalesce(bit_or(bits) FILTER (WHERE " + condition + "), repeat('0', 2048)::bit(2048))")
+	c.sql.WriteString(
+		"coalesce(bit_or(bits) FILTER (WHERE " + condition + "), repeat('0', 2048)::bit(2048))",
+	)
 	c.args = append(c.args, args...)
 }

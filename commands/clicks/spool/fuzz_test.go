@@ -8,9 +8,12 @@ import (
 	"time"
 )
 
-// Whatever a crash left in a segment, reading it ends with its end or with damage, and what was read is what was written.
+// Whatever a crash left in a segment, reading it ends with its end or with damage, and what was
+// read is what was written.
 func FuzzReadRecord(f *testing.F) {
-	whole := append(record{at: time.Unix(1, 2), items: 3, body: []byte("one")}.encode(), record{body: []byte{}}.encode()...)
+	whole := append(
+		record{at: time.Unix(1, 2), items: 3, body: []byte("one")}.encode(), record{body: []byte{}}.encode()...,
+	)
 	f.Add(whole)
 	f.Add(whole[:len(whole)-3])
 	f.Add(bytes.Repeat([]byte{0xff}, 64))

@@ -48,7 +48,8 @@ func (r record) encode() []byte {
 	b := make([]byte, headerSize, headerSize+len(r.body))
 	binary.LittleEndian.PutUint32(b, uint32(len(r.body))) //nolint:gosec // at most MaxRecord
 	binary.LittleEndian.PutUint64(b[8:], uint64(r.at.UnixNano()))
-	binary.LittleEndian.PutUint32(b[16:], uint32(r.items)) //nolint:gosec // the items of at most MaxRecord bytes
+	//nolint:gosec // the items of at most MaxRecord bytes
+	binary.LittleEndian.PutUint32(b[16:], uint32(r.items))
 	b = append(b, r.body...)
 	binary.LittleEndian.PutUint32(b[4:], crc32.Checksum(b[8:], castagnoli))
 	return b
@@ -57,7 +58,8 @@ func (r record) encode() []byte {
 // size is what a record takes on the disk.
 func (l layout) size(r record) int64 { return l.header + int64(len(r.body)) }
 
-// read reads the record at an offset. The end of the segment is io.EOF, a record that is not whole errCut.
+// read reads the record at an offset. The end of the segment is io.EOF, a record that is not whole
+// errCut.
 func (l layout) read(file io.ReaderAt, offset int64) (record, error) {
 	var start [8]byte
 	if n, err := file.ReadAt(start[:], offset); err != nil {
@@ -74,7 +76,10 @@ func (l layout) read(file io.ReaderAt, offset int64) (record, error) {
 	if crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(start[4:]) {
 		return record{}, errCut
 	}
-	r := record{at: time.Unix(0, int64(binary.LittleEndian.Uint64(b))), items: 1, body: b[l.header-8:]} //nolint:gosec // the same bits went in
+	//nolint:gosec // the same bits went in
+	r := record{
+		at: time.Unix(0, int64(binary.LittleEndian.Uint64(b))), items: 1, body: b[l.header-8:],
+	}
 	if l == currentLayout {
 		r.items = int(binary.LittleEndian.Uint32(b[8:]))
 	}
@@ -102,7 +107,8 @@ type segment struct {
 
 func newSegment(folder string, number uint64) *segment {
 	return &segment{
-		number: number, path: filepath.Join(folder, segmentName(number)), layout: currentLayout, end: int64(len(formatLine)),
+		number: number, path: filepath.Join(folder, segmentName(number)), layout: currentLayout,
+		end: int64(len(formatLine)),
 	}
 }
 
@@ -120,7 +126,8 @@ func createSegment(folder string, number uint64) (*segment, *os.File, error) {
 	return s, file, nil
 }
 
-// scanSegment reads through a segment of an earlier process. It is not whole when something cannot be read.
+// scanSegment reads through a segment of an earlier process. It is not whole when something cannot
+// be read.
 func scanSegment(folder string, number uint64) (s *segment, whole bool, err error) {
 	s = newSegment(folder, number)
 	file, err := os.Open(s.path)
@@ -129,7 +136,8 @@ func scanSegment(folder string, number uint64) (s *segment, whole bool, err erro
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	line := make([]byte, len(formatLine))
-	if _, err := file.ReadAt(line, 0); err != nil || string(line) != formatLine && string(line) != formerLine {
+	if _, err := file.ReadAt(line, 0); err != nil ||
+		string(line) != formatLine && string(line) != formerLine {
 		return s, false, nil //nolint:nilerr // what cannot be read ends the segment
 	}
 	if string(line) == formerLine {

@@ -71,7 +71,9 @@ func Open(cfg Config) (_ *Spool, err error) {
 		err = s.recover()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open the spool in %s: %w", cfg.Dir, err), s.lock.Close())
+		return nil, errors.Join(
+			fmt.Errorf("open the spool in %s: %w", cfg.Dir, err), s.lock.Close(),
+		)
 	}
 	if len(s.segments) > 0 {
 		s.arrived <- struct{}{}
@@ -143,7 +145,8 @@ func (s *Spool) recover() error {
 		if err != nil {
 			return err
 		}
-		if !whole && i == len(numbers)-1 { // cut off by a crash; it shall not look like damage when others follow
+		// cut off by a crash; it shall not look like damage when others follow
+		if !whole && i == len(numbers)-1 {
 			if err := truncate(segment.path, segment.end); err != nil {
 				return err
 			}
@@ -164,7 +167,8 @@ func truncate(path string, size int64) error {
 	return errors.Join(file.Truncate(size), file.Sync(), file.Close())
 }
 
-// adopt takes over a segment. One that is not sound is kept aside too, for whoever can read more of it.
+// adopt takes over a segment. One that is not sound is kept aside too, for whoever can read more of
+// it.
 func (s *Spool) adopt(segment *segment, sound bool) error {
 	if !sound {
 		s.damaged++
@@ -190,8 +194,8 @@ func (s *Spool) Damaged() int { return s.damaged }
 // Arrived can be received from after records have come in, and at the start when there are some.
 func (s *Spool) Arrived() <-chan struct{} { return s.arrived }
 
-// Append adds a record that stands for a number of items, and returns when it is durable. With an error, ErrFull or one
-// of the disk, it is not in the queue.
+// Append adds a record that stands for a number of items, and returns when it is durable. With an
+// error, ErrFull or one of the disk, it is not in the queue.
 func (s *Spool) Append(body []byte, items int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,8 +218,8 @@ func (s *Spool) Append(body []byte, items int) error {
 	return nil
 }
 
-// write adds a record to the newest segment. After a failure nobody knows what of it is on the disk: the record is cut off
-// as far as possible, and the next one goes to another segment.
+// write adds a record to the newest segment. After a failure nobody knows what of it is on the
+// disk: the record is cut off as far as possible, and the next one goes to another segment.
 func (s *Spool) write(r record) error {
 	if s.out == nil || s.newest().end > s.cfg.SegmentBytes {
 		if err := s.begin(); err != nil {
@@ -273,8 +277,8 @@ func (b *Batch) add(r record, size int64) {
 	b.last = r.at
 }
 
-// Oldest returns the oldest records: at least one, and no more once they have a number of bytes. They stay in the queue
-// until Remove. ErrEmpty means that there is none.
+// Oldest returns the oldest records: at least one, and no more once they have a number of bytes.
+// They stay in the queue until Remove. ErrEmpty means that there is none.
 func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -298,7 +302,9 @@ func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	for s.offset+b.size < oldest.end && (b.records == 0 || b.size < bytes) {
 		r, err := oldest.layout.read(s.in, s.offset+b.size)
 		if err != nil {
-			return Batch{}, fmt.Errorf("read the spool: %s at %d: %w", oldest.path, s.offset+b.size, err)
+			return Batch{}, fmt.Errorf(
+				"read the spool: %s at %d: %w", oldest.path, s.offset+b.size, err,
+			)
 		}
 		b.add(r, oldest.layout.size(r))
 	}
@@ -322,7 +328,8 @@ func (s *Spool) Remove(b Batch) error {
 	return nil
 }
 
-// discard deletes the segments that have been read to their end, also the newest: an empty queue takes no space.
+// discard deletes the segments that have been read to their end, also the newest: an empty queue
+// takes no space.
 func (s *Spool) discard() error {
 	for len(s.segments) > 0 && s.removed.records == s.segments[0].records {
 		var err error
@@ -346,9 +353,10 @@ func (s *Spool) discard() error {
 // Stats tells what is in the queue.
 type Stats struct {
 	Records int
-	Items   int       // that the records stand for
-	Bytes   int64     // of all segments, on the disk
-	Oldest  time.Time // when the oldest record came in, or the one before it; zero: the queue is empty
+	Items   int   // that the records stand for
+	Bytes   int64 // of all segments, on the disk
+	// when the oldest record came in, or the one before it; zero: the queue is empty
+	Oldest time.Time
 }
 
 // Stats returns what is in the queue.

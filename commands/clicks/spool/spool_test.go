@@ -35,7 +35,8 @@ func must(t fataler, err error) {
 	}
 }
 
-// crash leaves the folder as a killed process does: unlocked, perhaps with part of a record at the end.
+// crash leaves the folder as a killed process does: unlocked, perhaps with part of a record at the
+// end.
 func crash(t fataler, s *Spool, torn []byte) {
 	t.Helper()
 	if s.out != nil && len(torn) > 0 {
@@ -45,8 +46,8 @@ func crash(t fataler, s *Spool, torn []byte) {
 	must(t, s.Close())
 }
 
-// TestQueue compares the spool with a list, across restarts and crashes. A restart may bring removed records back, but
-// only in front, and loses none.
+// TestQueue compares the spool with a list, across restarts and crashes. A restart may bring
+// removed records back, but only in front, and loses none.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	newFolder := t.TempDir
@@ -98,7 +99,8 @@ func TestQueue(t *testing.T) {
 				restart()
 			},
 			"": func(t *rapid.T) {
-				if got := s.Stats(); got.Records != len(all)-head || got.Items != itemsOf(all[head:]) || got.Oldest.IsZero() != (head == len(all)) {
+				if got := s.Stats(); got.Records != len(all)-head || got.Items != itemsOf(all[head:]) ||
+					got.Oldest.IsZero() != (head == len(all)) {
 					t.Fatalf("%+v, want %d records of %d items", got, len(all)-head, itemsOf(all[head:]))
 				}
 			},

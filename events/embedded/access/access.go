@@ -31,7 +31,9 @@ var openMethods = map[string]bool{
 // refusalsLogged is the least time between two log lines about refused calls.
 const refusalsLogged = time.Second
 
-var errUnauthenticated = status.Error(codes.Unauthenticated, "wrong or missing user name and password")
+var errUnauthenticated = status.Error(
+	codes.Unauthenticated, "wrong or missing user name and password",
+)
 
 // Access demands one user's name and password. It stands around the handlers
 // themselves, under the names by which they are registered. So how a client
@@ -83,7 +85,8 @@ func (a *Access) logRefusal(ctx context.Context) {
 	if client, ok := peer.FromContext(ctx); ok {
 		from = client.Addr.String()
 	}
-	a.log.LogAttrs(ctx, slog.LevelWarn, "a call without the right user name and password was refused",
+	a.log.LogAttrs(ctx, slog.LevelWarn, "a call without the right user name and password was "+
+		"refused",
 		slog.String("client", from))
 }
 
@@ -116,7 +119,8 @@ func (g guarded) RegisterService(desc *grpc.ServiceDesc, service any) {
 
 func (a *Access) unary(method string, next grpc.MethodHandler) grpc.MethodHandler {
 	return func(
-		service any, ctx context.Context, read func(any) error, interceptor grpc.UnaryServerInterceptor,
+		service any, ctx context.Context, read func(any) error,
+		interceptor grpc.UnaryServerInterceptor,
 	) (any, error) {
 		if err := a.check(ctx, method); err != nil {
 			return nil, err

@@ -26,7 +26,9 @@ func TestRefusalsAreLogged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		a := New("linker", "secret", slog.New(slog.NewTextHandler(&log, nil)))
-		ctx := peer.NewContext(context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}})
+		ctx := peer.NewContext(
+			context.Background(), &peer.Peer{Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 4711}},
+		)
 		for range 5 {
 			for range 100 {
 				if err := a.check(ctx, streams.Streams_Read_FullMethodName); err == nil {
@@ -64,8 +66,10 @@ func TestCheckIsClosedByDefault(t *testing.T) {
 	}
 	login := base64.StdEncoding.EncodeToString([]byte("linker:secret"))
 	for header, want := range map[string]codes.Code{
-		"Basic " + login: codes.OK, "basic " + login: codes.OK, login: codes.Unauthenticated, "Bearer " + login: codes.Unauthenticated,
-		"Basic  " + login: codes.Unauthenticated, "Basic " + login + "x": codes.Unauthenticated, "Basic": codes.Unauthenticated, "": codes.Unauthenticated,
+		"Basic " + login: codes.OK, "basic " + login: codes.OK, login: codes.Unauthenticated,
+		"Bearer " + login: codes.Unauthenticated,
+		"Basic  " + login: codes.Unauthenticated, "Basic " + login + "x": codes.Unauthenticated,
+		"Basic": codes.Unauthenticated, "": codes.Unauthenticated,
 	} {
 		ctx := metadata.NewIncomingContext(context.Background(), metadata.Pairs("authorization", header))
 		if got := status.Code(a.check(ctx, streams.Streams_Read_FullMethodName)); got != want {

@@ -73,7 +73,10 @@ func (a Dialect) Answer(f Fault, subscription bool) Answer {
 	case FaultPosition:
 		switch {
 		case subscription && later:
-			return Answer{Confirmed: true, Code: codes.InvalidArgument, Message: "Trying to read from an invalid position."}
+			return Answer{
+				Confirmed: true, Code: codes.InvalidArgument,
+				Message: "Trying to read from an invalid position.",
+			}
 		case subscription:
 			return thrown
 		case later:

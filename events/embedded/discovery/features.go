@@ -31,7 +31,9 @@ type Features struct {
 
 // GetSupportedMethods advertises what is registered and nothing else, in lower
 // case as clients compare it.
-func (*Features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfeatures.SupportedMethods, error) {
+func (*Features) GetSupportedMethods(
+	context.Context, *shared.Empty,
+) (*serverfeatures.SupportedMethods, error) {
 	features := map[string][]string{
 		"read":        {"position", "events"},
 		"batchappend": {"deadline_duration"},
@@ -50,7 +52,9 @@ func (*Features) GetSupportedMethods(context.Context, *shared.Empty) (*serverfea
 			Features:    features[name],
 		})
 	}
-	return &serverfeatures.SupportedMethods{Methods: methods, EventStoreServerVersion: serverVersion}, nil
+	return &serverfeatures.SupportedMethods{
+		Methods: methods, EventStoreServerVersion: serverVersion,
+	}, nil
 }
 
 // Gossip serves the service Gossip.

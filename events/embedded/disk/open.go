@@ -95,7 +95,10 @@ func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 		return nil, err
 	}
 	if usage, err := fsys.GetDiskUsage(dir); err == nil && usage.AvailBytes < leastFree {
-		return nil, fmt.Errorf("%w: %d MiB are free, at least %d are needed", ErrFull, usage.AvailBytes>>20, leastFree>>20)
+		return nil, fmt.Errorf(
+			"%w: %d MiB are free, at least %d are needed", ErrFull, usage.AvailBytes>>20,
+			leastFree>>20,
+		)
 	}
 	lock, err := lockFolder(dir, fsys)
 	if err != nil {
@@ -184,7 +187,9 @@ func checkFormat(fsys vfs.FS, path string) error {
 	if err != nil {
 		return err
 	}
-	digits, ok := strings.CutPrefix(strings.TrimSpace(string(text)), strings.TrimSpace(formatPrefix))
+	digits, ok := strings.CutPrefix(
+		strings.TrimSpace(string(text)), strings.TrimSpace(formatPrefix),
+	)
 	version, err := strconv.Atoi(strings.TrimSpace(digits))
 	if !ok || err != nil || version < 1 {
 		return fmt.Errorf("%w: unreadable %s file", ErrForeign, formatFile)

@@ -33,7 +33,9 @@ func (fs zeroedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 }
 
 // ReuseForWrite implements vfs.FS.
-func (fs zeroedFS) ReuseForWrite(oldName, newName string, category vfs.DiskWriteCategory) (vfs.File, error) {
+func (fs zeroedFS) ReuseForWrite(
+	oldName, newName string, category vfs.DiskWriteCategory,
+) (vfs.File, error) {
 	f, err := fs.FS.ReuseForWrite(oldName, newName, category)
 	if err != nil || !strings.HasSuffix(newName, logSuffix) {
 		return f, err

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A log holds what was written, and behind it nothing but zeros, or what it held before it was reused.
+// A log holds what was written, and behind it nothing but zeros, or what it held before it was
+// reused.
 func TestLogsHoldWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()

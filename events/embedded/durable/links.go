@@ -13,7 +13,9 @@ import (
 // Resolve finds the event that a link points to, written as
 // "<number>@<stream>". Anything else in its data makes it no link. The target
 // is nil when it cannot be read at now any more.
-func (l *Log) Resolve(ctx context.Context, link *record.Event, now time.Time) (target *record.Event, isLink bool, err error) {
+func (l *Log) Resolve(
+	ctx context.Context, link *record.Event, now time.Time,
+) (target *record.Event, isLink bool, err error) {
 	digits, stream, ok := strings.Cut(string(link.Data), "@")
 	number, parseErr := strconv.ParseInt(digits, 10, 64)
 	if !ok || parseErr != nil || number < 0 || stream == "" {

@@ -54,7 +54,8 @@ func New(db Database, head uint64, recent int) *Log {
 		recent = ringEvents
 	}
 	l := &Log{
-		db: db, limit: recent, floor: head, changed: make(chan struct{}), streams: map[string]*streamWatch{},
+		db: db, limit: recent, floor: head, changed: make(chan struct{}),
+		streams: map[string]*streamWatch{},
 	}
 	l.end.Store(head)
 	return l
@@ -74,7 +75,8 @@ func (l *Log) Publish(events []*record.Event) {
 	for len(l.recent) > l.limit || (l.bytes > ringBytes && len(l.recent) > 0) {
 		l.bytes -= l.recent[0].Size()
 		l.floor = l.recent[0].Position
-		l.recent[0] = nil // append copies only what is left; until then the slot must not hold the event
+		// append copies only what is left; until then the slot must not hold the event
+		l.recent[0] = nil
 		l.recent = l.recent[1:]
 	}
 	l.end.Store(events[len(events)-1].Position)

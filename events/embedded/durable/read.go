@@ -20,7 +20,9 @@ const pageBytes = 1 << 20
 // the low end or, backwards, from the high end. An empty page means the end.
 func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err error) {
 	upper := append(record.EventKey(high), 0)
-	iter, err := l.db.NewIter(&pebble.IterOptions{LowerBound: record.EventKey(low), UpperBound: upper})
+	iter, err := l.db.NewIter(
+		&pebble.IterOptions{LowerBound: record.EventKey(low), UpperBound: upper},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
@@ -55,7 +57,9 @@ func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err 
 }
 
 // StreamPage is Page for the numbers of one stream.
-func (l *Log) StreamPage(stream string, low, high int64, backwards bool, limit uint64) ([]*record.Event, error) {
+func (l *Log) StreamPage(
+	stream string, low, high int64, backwards bool, limit uint64,
+) ([]*record.Event, error) {
 	positions, err := l.positions(stream, low, high, backwards, int(min(limit, PageEvents)))
 	if err != nil {
 		return nil, err
@@ -65,7 +69,10 @@ func (l *Log) StreamPage(stream string, low, high int64, backwards bool, limit u
 	for _, pos := range positions {
 		rec, err := record.LoadEvent(l.db, pos)
 		if errors.Is(err, record.ErrNoEvent) {
-			return nil, fmt.Errorf("%w at position %d: indexed by stream %q but missing", record.ErrCorrupt, pos, stream)
+			return nil, fmt.Errorf(
+				"%w at position %d: indexed by stream %q but missing", record.ErrCorrupt, pos,
+				stream,
+			)
 		}
 		if err != nil {
 			return nil, err
@@ -79,7 +86,9 @@ func (l *Log) StreamPage(stream string, low, high int64, backwards bool, limit u
 }
 
 // positions looks up where the events of a stream are.
-func (l *Log) positions(stream string, low, high int64, backwards bool, limit int) (found []uint64, err error) {
+func (l *Log) positions(
+	stream string, low, high int64, backwards bool, limit int,
+) (found []uint64, err error) {
 	iter, err := l.db.NewIter(&pebble.IterOptions{
 		LowerBound: record.IndexKey(stream, low), UpperBound: record.IndexEnd(stream, high),
 	})

@@ -91,9 +91,12 @@ func (l *Log) rewind(stream string, head uint64) (*record.StreamState, error) {
 
 // eachBackwards visits the events of a stream up to head, the last one first,
 // while visit returns true.
-func (l *Log) eachBackwards(stream string, head uint64, visit func(number int64, pos uint64) bool) (err error) {
+func (l *Log) eachBackwards(
+	stream string, head uint64, visit func(number int64, pos uint64) bool,
+) (err error) {
 	iter, err := l.db.NewIter(&pebble.IterOptions{
-		LowerBound: record.IndexKey(stream, 0), UpperBound: record.IndexEnd(stream, record.TombstoneNumber),
+		LowerBound: record.IndexKey(stream, 0),
+		UpperBound: record.IndexEnd(stream, record.TombstoneNumber),
 	})
 	if err != nil {
 		return fmt.Errorf("read stream %q: %w", stream, err)

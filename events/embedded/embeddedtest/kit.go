@@ -33,6 +33,12 @@ func Append(to *groupcommit.Writer, stream string, expected int64, names ...stri
 }
 
 // Remove deletes or tombstones a stream.
-func Remove(to *groupcommit.Writer, stream string, expected int64, plan func(*ledger.Ledger, string, int64) ledger.Outcome) ledger.Outcome {
-	return to.Submit(context.Background(), 0, func(l *ledger.Ledger) ledger.Outcome { return plan(l, stream, expected) })
+func Remove(
+	to *groupcommit.Writer, stream string, expected int64,
+	plan func(*ledger.Ledger, string, int64) ledger.Outcome,
+) ledger.Outcome {
+	return to.Submit(
+		context.Background(), 0,
+		func(l *ledger.Ledger) ledger.Outcome { return plan(l, stream, expected) },
+	)
 }

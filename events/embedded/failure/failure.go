@@ -92,7 +92,9 @@ func classify(err error) (codes.Code, []string) {
 	)
 	switch {
 	case errors.As(err, &deleted):
-		return codes.FailedPrecondition, []string{"exception", "stream-deleted", "stream-name", ascii(deleted.Stream)}
+		return codes.FailedPrecondition, []string{
+			"exception", "stream-deleted", "stream-name", ascii(deleted.Stream),
+		}
 	case errors.As(err, &wrong):
 		return codes.FailedPrecondition, []string{
 			"exception", "wrong-expected-version", "stream-name", ascii(wrong.Stream),
@@ -101,11 +103,13 @@ func classify(err error) (codes.Code, []string) {
 		}
 	case errors.As(err, &large):
 		return codes.InvalidArgument, []string{
-			"exception", "maximum-append-size-exceeded", "maximum-append-size", strconv.Itoa(large.Limit),
+			"exception", "maximum-append-size-exceeded", "maximum-append-size",
+			strconv.Itoa(large.Limit),
 		}
 	case errors.As(err, &missing):
 		return codes.InvalidArgument, []string{
-			"exception", "missing-required-metadata-property", "required-metadata-properties", "type,content-type",
+			"exception", "missing-required-metadata-property", "required-metadata-properties",
+			"type,content-type",
 		}
 	case errors.Is(err, ErrDenied):
 		return codes.PermissionDenied, []string{"exception", "access-denied"}

@@ -56,7 +56,9 @@ type flight struct {
 
 // New returns a writer that calls publish with events as soon as they are
 // durable. It waits for start.
-func New(db *disk.DB, l *ledger.Ledger, noSync bool, publish func([]*record.Event, record.Counters)) *Writer {
+func New(
+	db *disk.DB, l *ledger.Ledger, noSync bool, publish func([]*record.Event, record.Counters),
+) *Writer {
 	return &Writer{
 		db:      db,
 		ledger:  l,
@@ -70,7 +72,9 @@ func New(db *disk.DB, l *ledger.Ledger, noSync bool, publish func([]*record.Even
 }
 
 // Enqueue hands a request over; it waits while the queue is full.
-func (w *Writer) Enqueue(ctx context.Context, size int, plan func(*ledger.Ledger) ledger.Outcome) (*Write, error) {
+func (w *Writer) Enqueue(
+	ctx context.Context, size int, plan func(*ledger.Ledger) ledger.Outcome,
+) (*Write, error) {
 	req := &Write{ctx: ctx, plan: plan, size: size, done: make(chan ledger.Outcome, 1)}
 	select {
 	case <-w.quit:
@@ -111,7 +115,9 @@ func (w *Writer) Wait(ctx context.Context, req *Write) ledger.Outcome {
 }
 
 // Submit hands a request over and waits for its answer.
-func (w *Writer) Submit(ctx context.Context, size int, plan func(*ledger.Ledger) ledger.Outcome) ledger.Outcome {
+func (w *Writer) Submit(
+	ctx context.Context, size int, plan func(*ledger.Ledger) ledger.Outcome,
+) ledger.Outcome {
 	req, err := w.Enqueue(ctx, size, plan)
 	if err != nil {
 		return ledger.Outcome{Err: err}

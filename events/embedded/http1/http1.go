@@ -15,7 +15,8 @@ import (
 )
 
 // http1Answer is the body of every answer over HTTP/1.1.
-const http1Answer = "This port speaks gRPC over HTTP/2. The HTTP API and persistent subscriptions of EventStoreDB are not offered.\n"
+const http1Answer = "This port speaks gRPC over HTTP/2. The HTTP API and persistent subscriptions " +
+	"of EventStoreDB are not offered.\n"
 
 const (
 	http2Begins = "PRI"       // of the first bytes of a connection, which are no method of HTTP/1.1
@@ -36,7 +37,9 @@ type doorkeeper struct {
 
 // NewCredentials returns credentials that answer HTTP/1.1, of whose requests no
 // more than limit bytes are read, and leave all else to next.
-func NewCredentials(next credentials.TransportCredentials, limit int64) credentials.TransportCredentials {
+func NewCredentials(
+	next credentials.TransportCredentials, limit int64,
+) credentials.TransportCredentials {
 	return doorkeeper{next, limit}
 }
 
@@ -80,7 +83,8 @@ func refuseHTTP1(conn net.Conn, limit int64) error {
 		return credentials.ErrConnDispatched
 	}
 	answer := http.Response{
-		StatusCode: http.StatusNotImplemented, ProtoMajor: 1, ProtoMinor: 1, Request: request, Close: true,
+		StatusCode: http.StatusNotImplemented, ProtoMajor: 1, ProtoMinor: 1, Request: request,
+		Close:         true,
 		Header:        http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
 		Body:          io.NopCloser(strings.NewReader(http1Answer)),
 		ContentLength: int64(len(http1Answer)),

@@ -16,12 +16,27 @@ var systemEvents = []struct {
 	stream, kind, data string
 	json               bool
 }{
-	{"$$$scavenges", record.TypeMetadata, `{"$maxAge":2592000,"$acl":{"$r":["$ops"],"$mr":["$ops"]}}`, true},
-	{"$$$user-admin", record.TypeMetadata, `{"$acl":{"$r":"$admins","$w":"$admins","$d":"$admins"}}`, true},
-	{"$user-admin", "$UserCreated", `{"loginName":"admin","fullName":"Event Store Administrator","groups":["$admins"]}`, true},
+	{
+		"$$$scavenges", record.TypeMetadata,
+		`{"$maxAge":2592000,"$acl":{"$r":["$ops"],"$mr":["$ops"]}}`, true,
+	},
+	{
+		"$$$user-admin", record.TypeMetadata,
+		`{"$acl":{"$r":"$admins","$w":"$admins","$d":"$admins"}}`, true,
+	},
+	{
+		"$user-admin", "$UserCreated",
+		`{"loginName":"admin","fullName":"Event Store Administrator","groups":["$admins"]}`, true,
+	},
 	{"$users", "$User", "admin", false},
-	{"$$$user-ops", record.TypeMetadata, `{"$acl":{"$r":"$admins","$w":"$admins","$d":"$admins"}}`, true},
-	{"$user-ops", "$UserCreated", `{"loginName":"ops","fullName":"Event Store Operations","groups":["$ops"]}`, true},
+	{
+		"$$$user-ops", record.TypeMetadata,
+		`{"$acl":{"$r":"$admins","$w":"$admins","$d":"$admins"}}`, true,
+	},
+	{
+		"$user-ops", "$UserCreated",
+		`{"loginName":"ops","fullName":"Event Store Operations","groups":["$ops"]}`, true,
+	},
 	{"$users", "$User", "ops", false},
 }
 

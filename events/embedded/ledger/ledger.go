@@ -33,7 +33,10 @@ type Ledger struct {
 
 // New returns the ledger of a database. Recover or bootstrap it first.
 func New(db *pebble.DB, now func() time.Time) *Ledger {
-	return &Ledger{db: db, now: now, states: newStateCache(cachedStates), recent: revision.NewRecentIDs(rememberedIDs)}
+	return &Ledger{
+		db: db, now: now, states: newStateCache(cachedStates),
+		recent: revision.NewRecentIDs(rememberedIDs),
+	}
 }
 
 // Position is the place of the last event.
@@ -111,7 +114,9 @@ func (l *Ledger) record(pos uint64) (*record.Event, error) {
 }
 
 // put writes one event behind all others. It fails only where the batch does.
-func (l *Ledger) put(stream string, st *record.StreamState, number int64, p record.Proposed) (*record.Event, error) {
+func (l *Ledger) put(
+	stream string, st *record.StreamState, number int64, p record.Proposed,
+) (*record.Event, error) {
 	rec := &record.Event{
 		Position: l.next, Number: number, Created: record.Ticks(l.now()), ID: p.ID, JSON: p.JSON,
 		Stream: stream, Type: p.Type, Metadata: p.Metadata, Data: p.Data,
@@ -143,7 +148,9 @@ func (l *Ledger) put(stream string, st *record.StreamState, number int64, p reco
 }
 
 // extend writes events to the end of a stream and returns the last of them.
-func (l *Ledger) extend(stream string, st *record.StreamState, events []record.Proposed) (last *record.Event, err error) {
+func (l *Ledger) extend(
+	stream string, st *record.StreamState, events []record.Proposed,
+) (last *record.Event, err error) {
 	for _, p := range events {
 		if last, err = l.put(stream, st, st.Last+1, p); err != nil {
 			return nil, err
@@ -154,7 +161,9 @@ func (l *Ledger) extend(stream string, st *record.StreamState, events []record.P
 
 // appendMetadata writes to the metadata stream of origin and lets the new
 // metadata take effect.
-func (l *Ledger) appendMetadata(origin string, originState, metaState *record.StreamState, events []record.Proposed) (*record.Event, error) {
+func (l *Ledger) appendMetadata(
+	origin string, originState, metaState *record.StreamState, events []record.Proposed,
+) (*record.Event, error) {
 	last, err := l.extend(record.MetadataPrefix+origin, metaState, events)
 	if err != nil || last == nil {
 		return last, err

@@ -45,7 +45,8 @@ func (l *Ledger) situation(t target) revision.Situation {
 
 // Outcome answers a write.
 type Outcome struct {
-	Last     int64  // number of the last event of the write, or of the stream when nothing was written
+	// number of the last event of the write, or of the stream when nothing was written
+	Last     int64
 	Position uint64 // position of that event
 	Err      error
 }
@@ -100,7 +101,9 @@ func (l *Ledger) writeUndeleting(t target, events []record.Proposed) Outcome {
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	if _, err := l.appendMetadata(t.stream, t.st, meta, []record.Proposed{metadataEvent(metadata)}); err != nil {
+	if _, err := l.appendMetadata(
+		t.stream, t.st, meta, []record.Proposed{metadataEvent(metadata)},
+	); err != nil {
 		return Outcome{Err: err}
 	}
 	return l.written(last, nil)
@@ -135,13 +138,19 @@ func (l *Ledger) Delete(stream string, expected int64) Outcome {
 		return Outcome{Err: err}
 	}
 	if t.st.Last < 0 && t.st.MetaPos == 0 {
-		return Outcome{Err: &revision.WrongError{Stream: stream, Expected: expected, Current: record.NoEvents}}
+		return Outcome{
+			Err: &revision.WrongError{Stream: stream, Expected: expected, Current: record.NoEvents},
+		}
 	}
 	meta, err := l.state(record.MetadataPrefix + stream)
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	return l.written(l.appendMetadata(stream, t.st, meta, []record.Proposed{metadataEvent(record.SoftDeleteMetadata)}))
+	return l.written(
+		l.appendMetadata(
+			stream, t.st, meta, []record.Proposed{metadataEvent(record.SoftDeleteMetadata)},
+		),
+	)
 }
 
 // Tombstone ends a stream for good.

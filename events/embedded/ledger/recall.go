@@ -31,7 +31,8 @@ func (l *Ledger) Recover(log *slog.Logger) (begun bool, err error) {
 	if errors.Is(err, record.ErrCorrupt) && l.next > 0 {
 		// Whoever reads the record is told; all the others can be served.
 		log.LogAttrs(context.Background(), slog.LevelError,
-			"a recent event is unreadable, run check and restore a backup", slog.String("error", err.Error()))
+			"a recent event is unreadable, run check and restore a backup",
+			slog.String("error", err.Error()))
 		return true, nil
 	}
 	return true, err

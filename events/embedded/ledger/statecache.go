@@ -11,7 +11,10 @@ type stateCache struct {
 }
 
 func newStateCache(limit int) *stateCache {
-	return &stateCache{young: map[string]*record.StreamState{}, old: map[string]*record.StreamState{}, limit: limit}
+	return &stateCache{
+		young: map[string]*record.StreamState{}, old: map[string]*record.StreamState{},
+		limit: limit,
+	}
 }
 
 func (c *stateCache) get(stream string) (*record.StreamState, bool) {

@@ -86,7 +86,9 @@ func (r *reader) checkPosition() error {
 	}
 	err := r.Log.CheckPosition(r.req.At)
 	if errors.Is(err, durable.ErrInsideEvent) {
-		return dialect.Refuse(dialect.FaultPosition, fmt.Sprintf("no event begins at position %d", r.req.At))
+		return dialect.Refuse(
+			dialect.FaultPosition, fmt.Sprintf("no event begins at position %d", r.req.At),
+		)
 	}
 	return err
 }
@@ -99,7 +101,8 @@ func (r *reader) readAll(ctx context.Context) error {
 	}
 	low, high := uint64(0), r.Log.Head()
 	switch {
-	case r.req.From == request.FromStart && r.req.Backwards, r.req.From == request.FromEnd && !r.req.Backwards:
+	case r.req.From == request.FromStart && r.req.Backwards, r.req.From == request.FromEnd &&
+		!r.req.Backwards:
 		return nil
 	case r.req.From == request.FromExact && r.req.Backwards:
 		if r.req.At == 0 {
@@ -146,7 +149,9 @@ func (r *reader) readStream(ctx context.Context) error {
 	}
 	if st.Last < 0 || st.SoftDeleted() {
 		return r.send(&streams.ReadResp{Content: &streams.ReadResp_StreamNotFound_{
-			StreamNotFound: &streams.ReadResp_StreamNotFound{StreamIdentifier: wire.StreamIdentifier(r.req.Stream)},
+			StreamNotFound: &streams.ReadResp_StreamNotFound{
+				StreamIdentifier: wire.StreamIdentifier(r.req.Stream),
+			},
 		}})
 	}
 	if r.req.Backwards {
@@ -157,7 +162,11 @@ func (r *reader) readStream(ctx context.Context) error {
 	if err != nil || !r.req.Bounds {
 		return err
 	}
-	return r.send(&streams.ReadResp{Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: uint64(st.Last)}})
+	return r.send(
+		&streams.ReadResp{
+			Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: uint64(st.Last)},
+		},
+	)
 }
 
 func (r *reader) readStreamForwards(ctx context.Context, st *record.StreamState) error {
@@ -167,7 +176,11 @@ func (r *reader) readStreamForwards(ctx context.Context, st *record.StreamState)
 	wanted, first := int64(r.req.At), st.FirstReadable()
 	if r.req.Bounds && first-readPageEvents >= wanted {
 		readable := uint64(min(first, st.Last+1))
-		err := r.send(&streams.ReadResp{Content: &streams.ReadResp_FirstStreamPosition{FirstStreamPosition: readable}})
+		err := r.send(
+			&streams.ReadResp{
+				Content: &streams.ReadResp_FirstStreamPosition{FirstStreamPosition: readable},
+			},
+		)
 		if err != nil {
 			return err
 		}
@@ -235,7 +248,9 @@ func (r *reader) sendEvent(ctx context.Context, rec *record.Event) error {
 		message, r.scratch = wire.EncodeEvent(rec, r.req.StringIDs, r.scratch)
 		return r.sendEncoded(message)
 	}
-	sent := &streams.ReadResp_ReadEvent{Position: &streams.ReadResp_ReadEvent_CommitPosition{CommitPosition: rec.Position}}
+	sent := &streams.ReadResp_ReadEvent{
+		Position: &streams.ReadResp_ReadEvent_CommitPosition{CommitPosition: rec.Position},
+	}
 	sent.Event = wire.RecordedEvent(rec, r.req.StringIDs)
 	target, isLink, err := r.Log.Resolve(ctx, rec, r.Now())
 	if err != nil {

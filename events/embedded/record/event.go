@@ -79,7 +79,9 @@ func Decode(pos uint64, buf []byte) (*Event, error) {
 		return nil, fmt.Errorf("%w at position %d: checksum differs", ErrCorrupt, pos)
 	}
 	if body[0] != recordVersion {
-		return nil, fmt.Errorf("%w at position %d: unknown record version %d", ErrCorrupt, pos, body[0])
+		return nil, fmt.Errorf(
+			"%w at position %d: unknown record version %d", ErrCorrupt, pos, body[0],
+		)
 	}
 	r := &Event{Position: pos, JSON: body[1]&flagJSON != 0}
 	r.Created = int64(binary.BigEndian.Uint64(body[2:]))
@@ -95,6 +97,8 @@ func Decode(pos uint64, buf []byte) (*Event, error) {
 		end := width + int(n)
 		fields[i], rest = rest[width:end:end], rest[end:]
 	}
-	r.Stream, r.Type, r.Metadata, r.Data = string(fields[0]), string(fields[1]), fields[2], fields[3]
+	r.Stream, r.Type, r.Metadata, r.Data = string(
+		fields[0],
+	), string(fields[1]), fields[2], fields[3]
 	return r, nil
 }

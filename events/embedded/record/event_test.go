@@ -7,9 +7,13 @@ import (
 	"testing"
 )
 
-// Stored bytes are a record, or they are reported as damaged. The checksum is made to fit, or else nothing would get by it.
+// Stored bytes are a record, or they are reported as damaged. The checksum is made to fit, or else
+// nothing would get by it.
 func FuzzDecodeRecord(f *testing.F) {
-	whole := (&Event{Number: TombstoneNumber, Created: 1, JSON: true, Stream: "url-1", Type: "k", Metadata: []byte("m"), Data: []byte("{}")}).Encode()
+	whole := (&Event{
+		Number: TombstoneNumber, Created: 1, JSON: true, Stream: "url-1", Type: "k", Metadata: []byte("m"),
+		Data: []byte("{}"),
+	}).Encode()
 	f.Add(whole[:len(whole)-recordChecksum])
 	f.Add(whole[:recordFixed+1])
 	f.Add([]byte{})
@@ -19,7 +23,8 @@ func FuzzDecodeRecord(f *testing.F) {
 			return
 		}
 		again, err := Decode(1, r.Encode())
-		if err != nil || again.Number != r.Number || again.Created != r.Created || again.Stream != r.Stream || !bytes.Equal(again.Data, r.Data) {
+		if err != nil || again.Number != r.Number || again.Created != r.Created || again.Stream != r.Stream ||
+			!bytes.Equal(again.Data, r.Data) {
 			t.Errorf("%+v reads back as %+v, %v", r, again, err)
 		}
 		ParseLimits(r)

@@ -62,7 +62,9 @@ func Cause(err error) (cause error, corrupt bool) {
 
 // NewIter iterates over the events from a position on.
 func NewIter(db pebble.Reader, from uint64) (*pebble.Iterator, error) {
-	iter, err := db.NewIter(&pebble.IterOptions{LowerBound: EventKey(from), UpperBound: []byte{familyEvent + 1}})
+	iter, err := db.NewIter(
+		&pebble.IterOptions{LowerBound: EventKey(from), UpperBound: []byte{familyEvent + 1}},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}

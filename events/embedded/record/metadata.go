@@ -49,7 +49,11 @@ func ParseLimits(r *Event) Limits {
 		key   string
 		least int64
 		into  *int64
-	}{{keyTruncateBefore, 0, &l.truncateBefore}, {keyMaxCount, 1, &l.maxCount}, {keyMaxAge, 1, &l.maxAge}} {
+	}{
+		{keyTruncateBefore, 0, &l.truncateBefore},
+		{keyMaxCount, 1, &l.maxCount},
+		{keyMaxAge, 1, &l.maxAge},
+	} {
 		raw, ok := fields[f.key]
 		if !ok {
 			continue

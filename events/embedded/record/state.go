@@ -63,7 +63,9 @@ func decodeState(stream string, buf []byte) (*StreamState, error) {
 		Last:       int64(at(0)),
 		Changed:    at(1),
 		MetaPos:    at(2),
-		Limits:     Limits{truncateBefore: int64(at(3)), maxCount: int64(at(4)), maxAge: int64(at(5))},
+		Limits: Limits{
+			truncateBefore: int64(at(3)), maxCount: int64(at(4)), maxAge: int64(at(5)),
+		},
 	}, nil
 }
 

@@ -1,4 +1,5 @@
-// Package recorded has what real EventStoreDB servers answered to ordinary and odd calls, for tests.
+// Package recorded has what real EventStoreDB servers answered to ordinary and odd calls, for
+// tests.
 package recorded
 
 import (
@@ -17,8 +18,9 @@ var Versions = []string{"23.10", "24.10"} //nolint:gochecknoglobals // a constan
 //go:embed *.txt
 var files embed.FS
 
-// Message is what a server sent, as JSON has it: without the names of oneofs, and with P for positions, U for ids and T for
-// times. One that was recorded in part has no more than the name of its first field.
+// Message is what a server sent, as JSON has it: without the names of oneofs, and with P for
+// positions, U for ids and T for times. One that was recorded in part has no more than the name of
+// its first field.
 type Message map[string]any
 
 // Case is one call.

@@ -28,7 +28,9 @@ func streamName(id *shared.StreamIdentifier) (string, error) {
 	case len(name) == 0:
 		return "", dialect.Malformed("the stream name is empty")
 	case len(name) > MaxStreamName:
-		return "", dialect.Invalid(fmt.Sprintf("the stream name is longer than %d bytes", MaxStreamName))
+		return "", dialect.Invalid(
+			fmt.Sprintf("the stream name is longer than %d bytes", MaxStreamName),
+		)
 	case !utf8.Valid(name):
 		return "", dialect.Invalid("the stream name is not valid UTF-8")
 	case string(name) == record.MetadataPrefix:

@@ -56,10 +56,14 @@ func parseFilter(opts *streams.ReadReq_Options_FilterOptions) (*Filter, error) {
 	return f, f.parseExpression(expr)
 }
 
-func (f *Filter) parseExpression(expr *streams.ReadReq_Options_FilterOptions_Expression) (err error) {
+func (f *Filter) parseExpression(
+	expr *streams.ReadReq_Options_FilterOptions_Expression,
+) (err error) {
 	if pattern := expr.GetRegex(); pattern != "" {
 		if len(pattern) > MaxRegexLen {
-			return dialect.Invalid(fmt.Sprintf("the filter's pattern is longer than %d bytes", MaxRegexLen))
+			return dialect.Invalid(
+				fmt.Sprintf("the filter's pattern is longer than %d bytes", MaxRegexLen),
+			)
 		}
 		if f.regex, err = regexp.Compile(pattern); err != nil {
 			return dialect.Malformed(fmt.Sprintf("the filter's pattern is not supported: %v", err))
@@ -71,7 +75,9 @@ func (f *Filter) parseExpression(expr *streams.ReadReq_Options_FilterOptions_Exp
 	}
 	for _, prefix := range expr.GetPrefix() {
 		if len(prefix) > MaxStreamName {
-			return dialect.Invalid(fmt.Sprintf("a prefix of the filter is longer than %d bytes", MaxStreamName))
+			return dialect.Invalid(
+				fmt.Sprintf("a prefix of the filter is longer than %d bytes", MaxStreamName),
+			)
 		}
 	}
 	f.prefixes = slices.Clone(expr.GetPrefix())
@@ -90,5 +96,7 @@ func (f *Filter) Match(r *record.Event) bool {
 	if f.regex != nil {
 		return f.regex.MatchString(subject)
 	}
-	return slices.ContainsFunc(f.prefixes, func(p string) bool { return strings.HasPrefix(subject, p) })
+	return slices.ContainsFunc(
+		f.prefixes, func(p string) bool { return strings.HasPrefix(subject, p) },
+	)
 }

@@ -30,21 +30,29 @@ func marshal(f *testing.F, message proto.Message) []byte {
 func FuzzRead(f *testing.F) {
 	empty := &shared.Empty{}
 	stream := &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
-		StreamIdentifier: wire.StreamIdentifier("url-1"), RevisionOption: &streams.ReadReq_Options_StreamOptions_Revision{Revision: math.MaxUint64},
+		StreamIdentifier: wire.StreamIdentifier("url-1"),
+		RevisionOption:   &streams.ReadReq_Options_StreamOptions_Revision{Revision: math.MaxUint64},
 	}}
 	all := &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
-		AllOption: &streams.ReadReq_Options_AllOptions_Position{Position: &streams.ReadReq_Options_Position{CommitPosition: 5, PreparePosition: 5}},
+		AllOption: &streams.ReadReq_Options_AllOptions_Position{
+			Position: &streams.ReadReq_Options_Position{CommitPosition: 5, PreparePosition: 5},
+		},
 	}}
 	filtered := &streams.ReadReq_Options_Filter{Filter: &streams.ReadReq_Options_FilterOptions{
 		Filter: &streams.ReadReq_Options_FilterOptions_StreamIdentifier{
-			StreamIdentifier: &streams.ReadReq_Options_FilterOptions_Expression{Prefix: []string{"url-", "tags-"}, Regex: "^url-"},
+			StreamIdentifier: &streams.ReadReq_Options_FilterOptions_Expression{
+				Prefix: []string{"url-", "tags-"}, Regex: "^url-",
+			},
 		},
 		Window: &streams.ReadReq_Options_FilterOptions_Max{Max: 32}, CheckpointIntervalMultiplier: math.MaxUint32,
 	}}
 	count, subscription := &streams.ReadReq_Options_Count{Count: 1}, &streams.ReadReq_Options_Subscription{}
 	unfiltered := &streams.ReadReq_Options_NoFilter{NoFilter: empty}
 	for _, options := range []*streams.ReadReq_Options{
-		{StreamOption: stream, CountOption: count, FilterOption: unfiltered, ReadDirection: streams.ReadReq_Options_Backwards},
+		{
+			StreamOption: stream, CountOption: count, FilterOption: unfiltered,
+			ReadDirection: streams.ReadReq_Options_Backwards,
+		},
 		{StreamOption: all, CountOption: subscription, FilterOption: filtered},
 		{StreamOption: stream, CountOption: subscription, FilterOption: filtered},
 		{},
@@ -61,7 +69,8 @@ func FuzzRead(f *testing.F) {
 			refusedWithStatus(t, err)
 			return
 		}
-		if len(q.Stream) > MaxStreamName || q.From == FromExact && q.At > math.MaxInt64 || q.Stream != "" && q.Filter != nil {
+		if len(q.Stream) > MaxStreamName || q.From == FromExact && q.At > math.MaxInt64 ||
+			q.Stream != "" && q.Filter != nil {
 			t.Errorf("%+v was accepted", q)
 		}
 		q.Filter.Match(&record.Event{Stream: subject, Type: subject})
@@ -116,7 +125,8 @@ func FuzzAppend(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if read.ID != p.ID || read.Type != p.Type || !bytes.Equal(read.Data, p.Data) || !bytes.Equal(read.Metadata, p.Metadata) {
+			if read.ID != p.ID || read.Type != p.Type || !bytes.Equal(read.Data, p.Data) ||
+				!bytes.Equal(read.Metadata, p.Metadata) {
 				t.Errorf("%+v reads back as %+v", p, read)
 			}
 		}

@@ -25,7 +25,8 @@ type WrongError struct {
 }
 
 func (e *WrongError) Error() string {
-	return fmt.Sprintf("Delete failed due to WrongExpectedVersion. Stream: %s, Expected version: %d, Actual version: %d",
+	return fmt.Sprintf("Delete failed due to WrongExpectedVersion. Stream: %s, Expected version: "+
+		"%d, Actual version: %d",
 		e.Stream, e.Expected, e.Current) // an append says it otherwise
 }
 

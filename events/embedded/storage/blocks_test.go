@@ -15,7 +15,9 @@ func TestBlocksStayInMemory(t *testing.T) {
 	large := []record.Proposed{{Type: "test.happened.v1", Data: make([]byte, 1<<20)}}
 	for i := range 3 * 32 { // memtables begin small and double
 		stream := fmt.Sprint("s", i)
-		if out := s.writer.Submit(t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome { return l.Append(stream, revision.NoStream, large) }); out.Err != nil {
+		if out := s.writer.Submit(
+			t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome { return l.Append(stream, revision.NoStream, large) },
+		); out.Err != nil {
 			t.Fatal(out.Err)
 		}
 	}

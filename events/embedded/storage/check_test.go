@@ -175,7 +175,10 @@ func TestDamagedFile(t *testing.T) {
 	}
 	const written = 2000
 	for i := range written {
-		embeddedtest.Append(s.writer, fmt.Sprintf("url-%d", i), revision.NoStream, fmt.Sprintf("event %d %s", i, strings.Repeat("x", 300)))
+		embeddedtest.Append(
+			s.writer, fmt.Sprintf("url-%d", i), revision.NoStream,
+			fmt.Sprintf("event %d %s", i, strings.Repeat("x", 300)),
+		)
 	}
 	all := s.Stat().Events
 	if err := errors.Join(s.db.Flush(), s.db.Compact(t.Context(), []byte{0}, []byte{9}, false), s.Close()); err != nil {
@@ -210,10 +213,12 @@ func TestDamagedFile(t *testing.T) {
 			low = page[len(page)-1].Position + 1
 		}
 	}
-	if !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprintf("position %d:", first.Position)) {
+	if !errors.Is(err, record.ErrCorrupt) ||
+		!strings.Contains(err.Error(), fmt.Sprintf("position %d:", first.Position)) {
 		t.Fatalf("read of the log: %v, want position %d", err, first.Position)
 	}
-	if _, err := record.LoadNumber(s.db, first.Stream, 0); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint(first.Position)) {
+	if _, err := record.LoadNumber(s.db, first.Stream, 0); !errors.Is(err, record.ErrCorrupt) ||
+		!strings.Contains(err.Error(), fmt.Sprint(first.Position)) {
 		t.Fatalf("read of the stream: %v, want position %d", err, first.Position)
 	}
 }

@@ -46,7 +46,8 @@ func TestBackupRefusals(t *testing.T) {
 		if err := fsys.MkdirAll(dir, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Backup(strings.TrimSuffix(dir, ".partial")); !errors.Is(err, disk.ErrExists) || !strings.Contains(err.Error(), dir) {
+		if err := s.Backup(strings.TrimSuffix(dir, ".partial")); !errors.Is(err, disk.ErrExists) ||
+			!strings.Contains(err.Error(), dir) {
 			t.Errorf("%s: %v, want ErrExists", dir, err)
 		}
 	}

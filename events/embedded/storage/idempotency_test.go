@@ -90,8 +90,14 @@ func TestIdempotencyMatrix(t *testing.T) {
 		want     map[string]string // by write; the rest must be want[""]
 	}
 	rows := []row{
-		{"missing", revision.Any, map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"}},
-		{"missing", revision.NoStream, map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"}},
+		{
+			"missing", revision.Any,
+			map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"},
+		},
+		{
+			"missing", revision.NoStream,
+			map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"},
+		},
 		{"missing", revision.StreamExists, map[string]string{"": "wrong -1"}},
 		{"missing", 0, map[string]string{"": "wrong -1"}},
 
@@ -127,9 +133,18 @@ func TestIdempotencyMatrix(t *testing.T) {
 		{"tombstoned", revision.NoStream, map[string]string{"": "deleted"}},
 		{"tombstoned", 2, map[string]string{"": "deleted"}},
 
-		{"metadata only", revision.Any, map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"}},
-		{"metadata only", revision.StreamExists, map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"}},
-		{"metadata only", revision.NoStream, map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"}},
+		{
+			"metadata only", revision.Any,
+			map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"},
+		},
+		{
+			"metadata only", revision.StreamExists,
+			map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"},
+		},
+		{
+			"metadata only", revision.NoStream,
+			map[string]string{"": "new 1", "all": "new 2", "past end": "new 2", "nothing": "again -1"},
+		},
 		{"metadata only", 0, map[string]string{"": "wrong -1"}},
 	}
 	for _, r := range rows {
@@ -228,7 +243,10 @@ func TestAbandonedRequestIsNotWritten(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	before := s.Stat()
-	req, err := s.writer.Enqueue(ctx, 0, func(l *ledger.Ledger) ledger.Outcome { return l.Append("s", revision.Any, embeddedtest.Proposals("a")) })
+	req, err := s.writer.Enqueue(
+		ctx, 0,
+		func(l *ledger.Ledger) ledger.Outcome { return l.Append("s", revision.Any, embeddedtest.Proposals("a")) },
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -75,7 +75,8 @@ func TestReopen(t *testing.T) {
 	if again := embeddedtest.Append(s.writer, "s", revision.Any, "a", "b"); again != first {
 		t.Fatalf("the same events again: %+v, want %+v", again, first)
 	}
-	if out := embeddedtest.Append(s.writer, "s", 1, "c"); out.Err != nil || out.Last != 2 || out.Position <= before.Head {
+	if out := embeddedtest.Append(s.writer, "s", 1, "c"); out.Err != nil || out.Last != 2 ||
+		out.Position <= before.Head {
 		t.Fatalf("next event: %+v after head %d", out, before.Head)
 	}
 	var deleted *revision.StreamDeletedError
@@ -96,7 +97,8 @@ func TestCorruptRecordIsReported(t *testing.T) {
 	closer.Close()
 	for i := range damaged {
 		damaged[i] ^= 1
-		if _, err := record.Decode(out.Position, damaged); !errors.Is(err, record.ErrCorrupt) || !strings.Contains(err.Error(), fmt.Sprint(out.Position)) {
+		if _, err := record.Decode(out.Position, damaged); !errors.Is(err, record.ErrCorrupt) ||
+			!strings.Contains(err.Error(), fmt.Sprint(out.Position)) {
 			t.Fatalf("byte %d: %v, want the position of a corrupt record", i, err)
 		}
 		if _, err := record.Decode(out.Position, damaged[:i]); !errors.Is(err, record.ErrCorrupt) {

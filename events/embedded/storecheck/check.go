@@ -14,9 +14,10 @@ import (
 )
 
 const (
-	maxProblems = 100     // that are told one by one
-	skipBytes   = 4 << 10 // of the log, at a time, to get past what cannot be read: a block of Pebble
-	checkPace   = 1024    // entries between two looks at the context
+	maxProblems = 100 // that are told one by one
+	// of the log, at a time, to get past what cannot be read: a block of Pebble
+	skipBytes = 4 << 10
+	checkPace = 1024 // entries between two looks at the context
 )
 
 // Problem is one thing that a check found wrong.
@@ -110,7 +111,12 @@ func (c *checker) logFrom(ctx context.Context, from uint64) (next uint64, unread
 		}
 		pos := record.PositionOf(iter.Key())
 		if pos != next {
-			c.report(Problem{Position: next, What: fmt.Sprintf("no event is here, the next one is at %d", pos)})
+			c.report(
+				Problem{
+					Position: next,
+					What:     fmt.Sprintf("no event is here, the next one is at %d", pos),
+				},
+			)
 		}
 		value, err := iter.ValueAndErr()
 		if err != nil {
@@ -149,7 +155,8 @@ func (c *checker) skip(ctx context.Context, from uint64) (resumed uint64, err er
 
 // lastIndexed returns the highest position that the index knows of.
 func (c *checker) lastIndexed(ctx context.Context) (last uint64, err error) {
-	err = c.eachEntry(ctx, func(e entry) { last = max(last, e.pos) }, func(Problem) {}) // reported by index
+	// reported by index
+	err = c.eachEntry(ctx, func(e entry) { last = max(last, e.pos) }, func(Problem) {})
 	return last, err
 }
 
@@ -164,11 +171,18 @@ func (c *checker) record(pos uint64, value []byte) {
 	found, closer, err := c.db.Get(record.IndexKey(rec.Stream, rec.Number))
 	if err != nil {
 		cause, _ := record.Cause(err)
-		c.report(Problem{pos, rec.Stream, fmt.Sprintf("event %d is not found by the index: %v", rec.Number, cause)})
+		c.report(
+			Problem{
+				pos, rec.Stream,
+				fmt.Sprintf("event %d is not found by the index: %v", rec.Number, cause),
+			},
+		)
 		return
 	}
 	if len(found) != 8 || binary.BigEndian.Uint64(found) != pos {
-		c.report(Problem{pos, rec.Stream, fmt.Sprintf("the index has event %d elsewhere", rec.Number)})
+		c.report(
+			Problem{pos, rec.Stream, fmt.Sprintf("the index has event %d elsewhere", rec.Number)},
+		)
 	}
 	_ = closer.Close() // it only returns memory
 }
@@ -188,8 +202,20 @@ func (c *checker) counters() {
 	case err != nil:
 		c.report(Problem{What: err.Error()})
 	case kept.Events != c.indexed:
-		c.report(Problem{What: fmt.Sprintf("the store counts %d events, the index %d", kept.Events, c.indexed)})
+		c.report(
+			Problem{
+				What: fmt.Sprintf(
+					"the store counts %d events, the index %d", kept.Events, c.indexed,
+				),
+			},
+		)
 	case kept.Streams != c.begun:
-		c.report(Problem{What: fmt.Sprintf("the store counts %d streams, the index %d", kept.Streams, c.begun)})
+		c.report(
+			Problem{
+				What: fmt.Sprintf(
+					"the store counts %d streams, the index %d", kept.Streams, c.begun,
+				),
+			},
+		)
 	}
 }

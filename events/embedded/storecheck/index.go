@@ -32,11 +32,15 @@ func readEntry(iter *pebble.Iterator) (entry, error) {
 		return entry{}, errMalformed
 	}
 	name, number := key[width:width+int(n)], key[width+int(n):]
-	return entry{string(name), int64(binary.BigEndian.Uint64(number)), binary.BigEndian.Uint64(value)}, nil
+	return entry{
+		string(name), int64(binary.BigEndian.Uint64(number)), binary.BigEndian.Uint64(value),
+	}, nil
 }
 
 func (c *checker) newIter(family byte) (*pebble.Iterator, error) {
-	iter, err := c.db.NewIter(&pebble.IterOptions{LowerBound: []byte{family}, UpperBound: []byte{family + 1}})
+	iter, err := c.db.NewIter(
+		&pebble.IterOptions{LowerBound: []byte{family}, UpperBound: []byte{family + 1}},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("read family %d: %w", family, err)
 	}
@@ -65,7 +69,12 @@ func (c *checker) eachEntry(ctx context.Context, visit func(entry), fault func(P
 	}
 	if err := iter.Close(); err != nil {
 		cause, _ := record.Cause(err)
-		fault(Problem{Stream: last, What: fmt.Sprintf("the index is unreadable behind this stream: %v", cause)})
+		fault(
+			Problem{
+				Stream: last,
+				What:   fmt.Sprintf("the index is unreadable behind this stream: %v", cause),
+			},
+		)
 	}
 	return nil
 }
@@ -96,13 +105,20 @@ func (c *checker) index(ctx context.Context) error {
 		case e.number == record.TombstoneNumber:
 			w.tombstoned = true
 		case e.number != w.last+1:
-			c.report(Problem{e.pos, e.stream, fmt.Sprintf("event %d comes behind %d", e.number, w.last)})
+			c.report(
+				Problem{e.pos, e.stream, fmt.Sprintf("event %d comes behind %d", e.number, w.last)},
+			)
 			fallthrough
 		default:
 			w.last = e.number
 		}
 		if e.pos <= w.pos {
-			c.report(Problem{e.pos, e.stream, fmt.Sprintf("event %d lies before its predecessor, at %d", e.number, w.pos)})
+			c.report(
+				Problem{
+					e.pos, e.stream,
+					fmt.Sprintf("event %d lies before its predecessor, at %d", e.number, w.pos),
+				},
+			)
 		}
 		w.pos = e.pos
 	}, c.report)
@@ -121,7 +137,8 @@ func (c *checker) stream(w walk) {
 		return
 	}
 	if st.Last != w.last || st.Tombstoned != w.tombstoned || st.Changed != max(w.pos, st.MetaPos) {
-		c.report(Problem{w.pos, w.stream, fmt.Sprintf("the state says last event %d, tombstoned %t, changed at %d; the index %d, %t, %d",
+		c.report(Problem{w.pos, w.stream, fmt.Sprintf("the state says last event %d, tombstoned "+
+			"%t, changed at %d; the index %d, %t, %d",
 			st.Last, st.Tombstoned, st.Changed, w.last, w.tombstoned, max(w.pos, st.MetaPos))})
 	}
 	if origin, ok := strings.CutPrefix(w.stream, record.MetadataPrefix); ok {
@@ -140,7 +157,12 @@ func (c *checker) described(stream string, pos uint64) {
 		c.metadataOnly++
 	}
 	if st.MetaPos != pos {
-		c.report(Problem{pos, stream, fmt.Sprintf("the state says metadata at %d, the index %d", st.MetaPos, pos)})
+		c.report(
+			Problem{
+				pos, stream,
+				fmt.Sprintf("the state says metadata at %d, the index %d", st.MetaPos, pos),
+			},
+		)
 		return
 	}
 	meta, err := record.LoadEvent(c.db, pos)
@@ -169,7 +191,11 @@ func (c *checker) states(ctx context.Context) error {
 		c.report(Problem{What: fmt.Sprintf("states of streams are unreadable: %v", cause)})
 	}
 	if want := c.Streams + c.metadataOnly; count != want {
-		c.report(Problem{What: fmt.Sprintf("there are states of %d streams, the index has %d", count, want)})
+		c.report(
+			Problem{
+				What: fmt.Sprintf("there are states of %d streams, the index has %d", count, want),
+			},
+		)
 	}
 	return nil
 }
@@ -188,14 +214,24 @@ func (c *checker) locate(ctx context.Context) error {
 		for i := range c.gaps {
 			if g := &c.gaps[i]; g.from <= e.pos && e.pos < g.to {
 				g.located = true
-				c.report(Problem{e.pos, e.stream, fmt.Sprintf("event %d: %v: %s", e.number, record.ErrCorrupt, g.cause)})
+				c.report(
+					Problem{
+						e.pos, e.stream,
+						fmt.Sprintf("event %d: %v: %s", e.number, record.ErrCorrupt, g.cause),
+					},
+				)
 				return
 			}
 		}
 		if _, closer, err := c.db.Get(record.EventKey(e.pos)); err == nil {
 			_ = closer.Close() // it only returns memory
 		} else {
-			c.report(Problem{e.pos, e.stream, fmt.Sprintf("event %d: %v: %v", e.number, record.ErrCorrupt, err)})
+			c.report(
+				Problem{
+					e.pos, e.stream,
+					fmt.Sprintf("event %d: %v: %v", e.number, record.ErrCorrupt, err),
+				},
+			)
 		}
 	}, func(Problem) {}) // reported by index
 	for pos, cause := range c.damaged {

@@ -25,12 +25,18 @@ func AppendResponse(out ledger.Outcome, expected int64) (*streams.AppendResp, er
 	}
 	success := &streams.AppendResp_Success{
 		PositionOption: &streams.AppendResp_Success_Position{
-			Position: &streams.AppendResp_Position{CommitPosition: out.Position, PreparePosition: out.Position},
+			Position: &streams.AppendResp_Position{
+				CommitPosition: out.Position, PreparePosition: out.Position,
+			},
 		},
-		CurrentRevisionOption: &streams.AppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.Last)},
+		CurrentRevisionOption: &streams.AppendResp_Success_CurrentRevision{
+			CurrentRevision: uint64(out.Last),
+		},
 	}
 	if out.Last < 0 {
-		success.CurrentRevisionOption = &streams.AppendResp_Success_NoStream{NoStream: &shared.Empty{}}
+		success.CurrentRevisionOption = &streams.AppendResp_Success_NoStream{
+			NoStream: &shared.Empty{},
+		}
 	}
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}, nil
 }
@@ -40,24 +46,40 @@ func AppendResponse(out ledger.Outcome, expected int64) (*streams.AppendResp, er
 func wireWrongVersion(current, expected int64) *streams.AppendResp_WrongExpectedVersion {
 	w := &streams.AppendResp_WrongExpectedVersion{}
 	if current < 0 {
-		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{CurrentNoStream: &shared.Empty{}}
-		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_NoStream_20_6_0{NoStream_20_6_0: &shared.Empty{}}
+		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{
+			CurrentNoStream: &shared.Empty{},
+		}
+		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_NoStream_20_6_0{
+			NoStream_20_6_0: &shared.Empty{},
+		}
 	} else {
-		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{CurrentRevision: uint64(current)}
+		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
+			CurrentRevision: uint64(current),
+		}
 		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
 	}
 	switch expected {
 	case revision.Any:
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedAny{ExpectedAny: &shared.Empty{}}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_Any_20_6_0{Any_20_6_0: &shared.Empty{}}
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedAny{
+			ExpectedAny: &shared.Empty{},
+		}
+		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_Any_20_6_0{
+			Any_20_6_0: &shared.Empty{},
+		}
 	case revision.StreamExists:
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: &shared.Empty{}}
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{
+			ExpectedStreamExists: &shared.Empty{},
+		}
 		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: &shared.Empty{}}
 	case revision.NoStream:
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: &shared.Empty{}}
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{
+			ExpectedNoStream: &shared.Empty{},
+		}
 		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
 	default:
-		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{ExpectedRevision: uint64(expected)}
+		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{
+			ExpectedRevision: uint64(expected),
+		}
 		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
 	}
 	return w

@@ -28,24 +28,34 @@ func BatchResponse(
 		resp.StreamIdentifier = &shared.StreamIdentifier{}
 	}
 	if out.Err != nil {
-		resp.Result = &streams.BatchAppendResp_Error{Error: batchError(out.Err, stream, expected, limit)}
+		resp.Result = &streams.BatchAppendResp_Error{
+			Error: batchError(out.Err, stream, expected, limit),
+		}
 		return resp
 	}
 	success := &streams.BatchAppendResp_Success{
 		PositionOption: &streams.BatchAppendResp_Success_Position{
-			Position: &shared.AllStreamPosition{CommitPosition: out.Position, PreparePosition: out.Position},
+			Position: &shared.AllStreamPosition{
+				CommitPosition: out.Position, PreparePosition: out.Position,
+			},
 		},
-		CurrentRevisionOption: &streams.BatchAppendResp_Success_CurrentRevision{CurrentRevision: uint64(out.Last)},
+		CurrentRevisionOption: &streams.BatchAppendResp_Success_CurrentRevision{
+			CurrentRevision: uint64(out.Last),
+		},
 	}
 	if out.Last < 0 {
-		success.CurrentRevisionOption = &streams.BatchAppendResp_Success_NoStream{NoStream: &emptypb.Empty{}}
+		success.CurrentRevisionOption = &streams.BatchAppendResp_Success_NoStream{
+			NoStream: &emptypb.Empty{},
+		}
 	}
 	resp.Result = &streams.BatchAppendResp_Success_{Success: success}
 	return resp
 }
 
 // batchError packs an error with the one detail by which clients tell it.
-func batchError(err error, stream *shared.StreamIdentifier, expected int64, limit int) *rpcstatus.Status {
+func batchError(
+	err error, stream *shared.StreamIdentifier, expected int64, limit int,
+) *rpcstatus.Status {
 	var (
 		wrong   *revision.WrongError
 		deleted *revision.StreamDeletedError
@@ -61,9 +71,13 @@ func batchError(err error, stream *shared.StreamIdentifier, expected int64, limi
 	}
 	switch {
 	case errors.As(err, &wrong):
-		return pack(codes.AlreadyExists, "WrongExpectedVersion", batchWrongVersion(wrong.Current, expected))
+		return pack(
+			codes.AlreadyExists, "WrongExpectedVersion", batchWrongVersion(wrong.Current, expected),
+		)
 	case errors.As(err, &deleted):
-		return pack(codes.NotFound, "StreamDeleted", &shared.StreamDeleted{StreamIdentifier: stream})
+		return pack(
+			codes.NotFound, "StreamDeleted", &shared.StreamDeleted{StreamIdentifier: stream},
+		)
 	case errors.As(err, &large):
 		return pack(codes.InvalidArgument, "MaximumAppendSizeExceeded",
 			&shared.MaximumAppendSizeExceeded{MaxAppendSize: uint32(limit)})
@@ -80,19 +94,31 @@ func batchError(err error, stream *shared.StreamIdentifier, expected int64, limi
 func batchWrongVersion(current, expected int64) *shared.WrongExpectedVersion {
 	w := &shared.WrongExpectedVersion{}
 	if current < 0 {
-		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentNoStream{CurrentNoStream: &emptypb.Empty{}}
+		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentNoStream{
+			CurrentNoStream: &emptypb.Empty{},
+		}
 	} else {
-		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentStreamRevision{CurrentStreamRevision: uint64(current)}
+		w.CurrentStreamRevisionOption = &shared.WrongExpectedVersion_CurrentStreamRevision{
+			CurrentStreamRevision: uint64(current),
+		}
 	}
 	switch expected {
 	case revision.Any:
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedAny{ExpectedAny: &emptypb.Empty{}}
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedAny{
+			ExpectedAny: &emptypb.Empty{},
+		}
 	case revision.StreamExists:
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamExists{ExpectedStreamExists: &emptypb.Empty{}}
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamExists{
+			ExpectedStreamExists: &emptypb.Empty{},
+		}
 	case revision.NoStream:
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedNoStream{ExpectedNoStream: &emptypb.Empty{}}
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedNoStream{
+			ExpectedNoStream: &emptypb.Empty{},
+		}
 	default:
-		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamPosition{ExpectedStreamPosition: uint64(expected)}
+		w.ExpectedStreamPositionOption = &shared.WrongExpectedVersion_ExpectedStreamPosition{
+			ExpectedStreamPosition: uint64(expected),
+		}
 	}
 	return w
 }

@@ -44,7 +44,9 @@ func EncodeBareCaughtUp() Encoded { return appendMessage(nil, fieldCaughtUp, nil
 
 // EncodeCheckpoint says that everything up to a position was looked at.
 func EncodeCheckpoint(position uint64, now time.Time) Encoded {
-	return appendMessage(nil, fieldCheckpoint, appendTime(appendPlace(nil, position), fieldCheckpointTime, now))
+	return appendMessage(
+		nil, fieldCheckpoint, appendTime(appendPlace(nil, position), fieldCheckpointTime, now),
+	)
 }
 
 // EncodeBareCheckpoint says it as older servers do, without the time.
@@ -53,7 +55,9 @@ func EncodeBareCheckpoint(position uint64) Encoded {
 }
 
 func appendPlace(b []byte, position uint64) []byte {
-	return appendNumber(appendNumber(b, fieldCheckpointCommit, position), fieldCheckpointOther, position)
+	return appendNumber(
+		appendNumber(b, fieldCheckpointCommit, position), fieldCheckpointOther, position,
+	)
 }
 
 func appendTime(b []byte, field protowire.Number, at time.Time) []byte {

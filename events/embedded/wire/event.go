@@ -83,7 +83,8 @@ func EncodeEvent(r *record.Event, stringIDs bool, scratch []byte) (message Encod
 		body = protowire.AppendBytes(body, r.Data)
 	}
 
-	size := 1 + protowire.SizeBytes(len(body)) + 1 + protowire.SizeVarint(r.Position) // of ReadEvent
+	// of ReadEvent
+	size := 1 + protowire.SizeBytes(len(body)) + 1 + protowire.SizeVarint(r.Position)
 	out := make([]byte, 0, 1+protowire.SizeBytes(size))
 	out = protowire.AppendTag(out, fieldEvent, protowire.BytesType)
 	out = protowire.AppendVarint(out, uint64(size))
@@ -123,6 +124,8 @@ func appendString(b []byte, field protowire.Number, s string) []byte {
 
 func appendEntry(b []byte, key, value string) []byte {
 	b = protowire.AppendTag(b, fieldSystem, protowire.BytesType)
-	b = protowire.AppendVarint(b, uint64(1+protowire.SizeBytes(len(key))+1+protowire.SizeBytes(len(value))))
+	b = protowire.AppendVarint(
+		b, uint64(1+protowire.SizeBytes(len(key))+1+protowire.SizeBytes(len(value))),
+	)
 	return appendString(appendString(b, fieldKey, key), fieldValue, value)
 }

@@ -117,7 +117,9 @@ func (s *Service) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.
 }
 
 // Tombstone ends a stream for good.
-func (s *Service) Tombstone(ctx context.Context, req *streams.TombstoneReq) (*streams.TombstoneResp, error) {
+func (s *Service) Tombstone(
+	ctx context.Context, req *streams.TombstoneReq,
+) (*streams.TombstoneResp, error) {
 	opts := req.GetOptions()
 	expected, err := request.TombstoneExpectation(opts)
 	if err != nil {
@@ -145,6 +147,8 @@ func (s *Service) remove(
 	if record.IsMetadataStream(name) {
 		return 0, failure.ErrDenied
 	}
-	out := s.Writer.Submit(ctx, 0, func(l *ledger.Ledger) ledger.Outcome { return plan(l, name, expected) })
+	out := s.Writer.Submit(
+		ctx, 0, func(l *ledger.Ledger) ledger.Outcome { return plan(l, name, expected) },
+	)
 	return out.Position, out.Err
 }

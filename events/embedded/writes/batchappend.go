@@ -152,7 +152,9 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 	if err != nil {
 		opts := req.GetOptions()
 		nameless := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier()}
-		b.answer(nameless, ledger.Outcome{Err: dialect.Invalid("a batch has no usable correlation id")})
+		b.answer(
+			nameless, ledger.Outcome{Err: dialect.Invalid("a batch has no usable correlation id")},
+		)
 		return nil // the others of the call have one
 	}
 	if _, ok := b.refused[id]; ok {
@@ -180,7 +182,9 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 		}
 	}
 	if b.size += batch.Size - before; b.size > maxOpenBatchSize {
-		return status.Error(codes.ResourceExhausted, "too much data in unfinished batches on one call")
+		return status.Error(
+			codes.ResourceExhausted, "too much data in unfinished batches on one call",
+		)
 	}
 	if req.GetIsFinal() {
 		delete(b.open, id)
@@ -192,9 +196,13 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 
 // begin opens the batch of a first frame. With an error it returns as much of
 // the batch as is needed to answer it.
-func (b *batchCall) begin(ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID) (*batch, error) {
+func (b *batchCall) begin(
+	ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID,
+) (*batch, error) {
 	opts := req.GetOptions()
-	batch := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), cancel: func() {}}
+	batch := &batch{
+		id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), cancel: func() {},
+	}
 	if opts == nil {
 		return batch, dialect.Invalid("a batch begins with its options")
 	}

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Filter selects events of the log, by the beginnings of the names of their streams or by those of their types. The zero
-// value selects all events but those of the event store itself.
+// Filter selects events of the log, by the beginnings of the names of their streams or by those of
+// their types. The zero value selects all events but those of the event store itself.
 type Filter struct {
 	Streams []string
 	Types   []string // where there are some, they alone count
@@ -18,5 +18,7 @@ func (f Filter) Matches(r Recorded) bool {
 	if len(f.Types) > 0 {
 		subject, prefixes = r.Type, f.Types
 	}
-	return len(prefixes) == 0 || slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(subject, prefix) })
+	return len(prefixes) == 0 || slices.ContainsFunc(
+		prefixes, func(prefix string) bool { return strings.HasPrefix(subject, prefix) },
+	)
 }

@@ -1,5 +1,5 @@
-// Package eventlog defines what a log of events is made of: positions, revisions, recorded events and filters, and the
-// errors of those who read it or write to it.
+// Package eventlog defines what a log of events is made of: positions, revisions, recorded events
+// and filters, and the errors of those who read it or write to it.
 package eventlog
 
 import (
@@ -54,13 +54,15 @@ func (r Recorded) Event() (events.Event, error) {
 	}
 	e, err := events.Decode(r.Type, r.Data)
 	if err != nil {
-		return nil, fmt.Errorf("event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err)
+		return nil, fmt.Errorf(
+			"event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err,
+		)
 	}
 	return e, nil
 }
 
-// IsSystem reports whether an event is one of the event store itself, by the name of its stream or by its type. In a stream of
-// Linkledger that is a tombstone, or what somebody else has put there.
+// IsSystem reports whether an event is one of the event store itself, by the name of its stream or
+// by its type. In a stream of Linkledger that is a tombstone, or what somebody else has put there.
 func (r Recorded) IsSystem() bool {
 	return strings.HasPrefix(r.Stream, "$") || strings.HasPrefix(r.Type, "$")
 }

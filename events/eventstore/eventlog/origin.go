@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// origin is where and when an event was recorded first, before it was copied into another event store, which gives it a
-// position and a time of its own. It stands in the event's metadata, as the last field.
+// origin is where and when an event was recorded first, before it was copied into another event
+// store, which gives it a position and a time of its own. It stands in the event's metadata, as the
+// last field.
 type origin struct {
 	Time    time.Time `json:"time"`
 	Commit  uint64    `json:"commit"`
@@ -40,7 +41,9 @@ func withOrigin(metadata []byte, from origin) ([]byte, error) {
 // RestoreOrigin makes of a copied event what it was, but for its position.
 func (r *Recorded) RestoreOrigin() {
 	if metadata, from, copied := cutOrigin(r.Metadata); copied {
-		r.Metadata, r.Time, r.Origin = metadata, from.Time, Position{Commit: from.Commit, Prepare: from.Prepare}
+		r.Metadata, r.Time, r.Origin = metadata, from.Time, Position{
+			Commit: from.Commit, Prepare: from.Prepare,
+		}
 	}
 }
 
@@ -69,9 +72,11 @@ func (r Recorded) FirstPosition() Position {
 	return r.Position
 }
 
-// MetadataOfCopy is the metadata that a copy of the event has, which tells where it was recorded first. It is ErrForeign
-// where Linkledger has not written the event.
+// MetadataOfCopy is the metadata that a copy of the event has, which tells where it was recorded
+// first. It is ErrForeign where Linkledger has not written the event.
 func (r Recorded) MetadataOfCopy() ([]byte, error) {
 	at := r.FirstPosition()
-	return withOrigin(r.Metadata, origin{Time: r.Time.UTC(), Commit: at.Commit, Prepare: at.Prepare})
+	return withOrigin(
+		r.Metadata, origin{Time: r.Time.UTC(), Commit: at.Commit, Prepare: at.Prepare},
+	)
 }

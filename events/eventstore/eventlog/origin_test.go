@@ -9,7 +9,9 @@ import (
 )
 
 func FuzzOrigin(f *testing.F) {
-	for _, metadata := range []string{`{}`, `{"a":1}`, `{ }`, `{"a":{"b":2}}`, `{"$copied":{}}`, `[]`, ``, `{"a":1} `, `}}`, `"$copied":{}}`} {
+	for _, metadata := range []string{
+		`{}`, `{"a":1}`, `{ }`, `{"a":{"b":2}}`, `{"$copied":{}}`, `[]`, ``, `{"a":1} `, `}}`, `"$copied":{}}`,
+	} {
 		f.Add([]byte(metadata), int64(1), uint64(2), uint64(3))
 	}
 	f.Fuzz(func(t *testing.T, metadata []byte, nanoseconds int64, commit, prepare uint64) {

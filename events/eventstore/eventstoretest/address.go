@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// Ports that systems give out by themselves start at 32768 (Linux) or 49152. One of those may become the other end of
-// any connection while the server that a test had there is stopped, or not started yet.
+// Ports that systems give out by themselves start at 32768 (Linux) or 49152. One of those may
+// become the other end of any connection while the server that a test had there is stopped, or not
+// started yet.
 const (
 	firstPort = 10240
 	endPort   = 32768
@@ -20,8 +21,8 @@ const (
 
 var lastPort atomic.Int64
 
-// slot listens on the first of the ports that are this process's own as long as it lives: tests of several packages run at
-// the same time.
+// slot listens on the first of the ports that are this process's own as long as it lives: tests of
+// several packages run at the same time.
 var slot = sync.OnceValues(func() (listener net.Listener, err error) {
 	for i := range slots {
 		if listener, err = listen(firstPort + (os.Getpid()+i)%slots*slotPorts); err == nil {
@@ -35,8 +36,8 @@ func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// Listen opens a port of this machine that nobody gets by chance once it is closed: a server may be stopped and started
-// there again, or be told of it before it starts.
+// Listen opens a port of this machine that nobody gets by chance once it is closed: a server may be
+// stopped and started there again, or be told of it before it starts.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	first, err := slot()

@@ -20,31 +20,46 @@ type Cut struct {
 
 // Cuts returns all ways that the protocol has.
 func Cuts() []Cut {
-	limits := func(set func(*esdb.StreamMetadata)) func(context.Context, *esdb.Client, string) error {
+	limits := func(
+		set func(*esdb.StreamMetadata),
+	) func(context.Context, *esdb.Client, string) error {
 		return func(ctx context.Context, c *esdb.Client, stream string) error {
 			var metadata esdb.StreamMetadata
 			set(&metadata)
-			_, err := c.SetStreamMetadata(ctx, stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata)
+			_, err := c.SetStreamMetadata(
+				ctx, stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}}, metadata,
+			)
 			return err
 		}
 	}
 	return []Cut{
-		{"truncate before 1", false, limits(func(m *esdb.StreamMetadata) { m.SetTruncateBefore(1) })},
-		{"truncate all", true, limits(func(m *esdb.StreamMetadata) { m.SetTruncateBefore(1 << 40) })},
+		{
+			"truncate before 1", false,
+			limits(func(m *esdb.StreamMetadata) { m.SetTruncateBefore(1) }),
+		},
+		{
+			"truncate all", true,
+			limits(func(m *esdb.StreamMetadata) { m.SetTruncateBefore(1 << 40) }),
+		},
 		{"max count", false, limits(func(m *esdb.StreamMetadata) { m.SetMaxCount(1) })},
 		{"max age", true, limits(func(m *esdb.StreamMetadata) { m.SetMaxAge(time.Second) })},
 		{"soft delete", true, func(ctx context.Context, c *esdb.Client, stream string) error {
-			_, err := c.DeleteStream(ctx, stream, esdb.DeleteStreamOptions{ExpectedRevision: esdb.Any{}})
+			_, err := c.DeleteStream(
+				ctx, stream, esdb.DeleteStreamOptions{ExpectedRevision: esdb.Any{}},
+			)
 			return err
 		}},
 		{"tombstone", true, func(ctx context.Context, c *esdb.Client, stream string) error {
-			_, err := c.TombstoneStream(ctx, stream, esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}})
+			_, err := c.TombstoneStream(
+				ctx, stream, esdb.TombstoneStreamOptions{ExpectedRevision: esdb.Any{}},
+			)
 			return err
 		}},
 	}
 }
 
-// Apply cuts a stream, through the official client, and returns when readers no longer see its first event, or any.
+// Apply cuts a stream, through the official client, and returns when readers no longer see its
+// first event, or any.
 func (k Cut) Apply(t testing.TB, url, stream string) {
 	t.Helper()
 	c := Client(t, url)
@@ -74,7 +89,9 @@ func firstOf(t testing.TB, c *esdb.Client, stream string) (uint64, bool) {
 		return first.Event.EventNumber, true
 	}
 	if refused, ok := errors.AsType[*esdb.Error](err); !errors.Is(err, io.EOF) &&
-		(!ok || refused.Code() != esdb.ErrorCodeResourceNotFound && refused.Code() != esdb.ErrorCodeStreamDeleted) {
+		(!ok ||
+			refused.Code() != esdb.ErrorCodeResourceNotFound &&
+				refused.Code() != esdb.ErrorCodeStreamDeleted) {
 		t.Fatalf("read %s: %v", stream, err)
 	}
 	return 0, false
@@ -83,7 +100,9 @@ func firstOf(t testing.TB, c *esdb.Client, stream string) (uint64, bool) {
 // Append appends an event of any type and body to a stream, as another program would.
 func Append(t testing.TB, url, stream, eventType string, body []byte) {
 	t.Helper()
-	_, err := Client(t, url).AppendToStream(t.Context(), stream, esdb.AppendToStreamOptions{ExpectedRevision: esdb.Any{}},
+	_, err := Client(t, url).AppendToStream(t.Context(), stream, esdb.AppendToStreamOptions{
+		ExpectedRevision: esdb.Any{},
+	},
 		esdb.EventData{EventType: eventType, ContentType: esdb.ContentTypeJson, Data: body})
 	if err != nil {
 		t.Fatalf("append %s to %s: %v", eventType, stream, err)

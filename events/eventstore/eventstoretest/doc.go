@@ -1,2 +1,3 @@
-// Package eventstoretest gives tests an event store of their own: the embedded one, spoken to over gRPC.
+// Package eventstoretest gives tests an event store of their own: the embedded one, spoken to over
+// gRPC.
 package eventstoretest

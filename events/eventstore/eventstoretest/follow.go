@@ -7,8 +7,8 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// Follow receives the events of streams with the prefixes, from the start of the log to a commit position, by a bare
-// subscription of the official client, and does nothing with them: a control.
+// Follow receives the events of streams with the prefixes, from the start of the log to a commit
+// position, by a bare subscription of the official client, and does nothing with them: a control.
 func Follow(t testing.TB, url string, prefixes []string, last uint64) {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(url)

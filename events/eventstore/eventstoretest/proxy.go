@@ -18,7 +18,8 @@ type Proxy struct {
 	proxy *toxiproxy.Proxy
 }
 
-// Between starts a proxy in front of a server for the length of the test. It passes everything on at once.
+// Between starts a proxy in front of a server for the length of the test. It passes everything on
+// at once.
 func Between(t testing.TB, server string) *Proxy {
 	t.Helper()
 	listener := Listen(t)
@@ -26,7 +27,9 @@ func Between(t testing.TB, server string) *Proxy {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	api := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+	api := toxiproxy.NewServer(
+		toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop(),
+	)
 	p := &Proxy{t: t, proxy: toxiproxy.NewProxy(api, "network", address, server)}
 	p.Mend()
 	t.Cleanup(p.Cut)
@@ -59,13 +62,16 @@ func (p *Proxy) Throttle(rate int64) { p.add("bandwidth", "rate", rate) }
 // Stall swallows what is sent, and keeps the connections.
 func (p *Proxy) Stall() { p.add("timeout", "timeout", 0) }
 
-// Clear ends Delay, Throttle and Stall. What Stall has swallowed is lost: connections from before may be of no use.
+// Clear ends Delay, Throttle and Stall. What Stall has swallowed is lost: connections from before
+// may be of no use.
 func (p *Proxy) Clear() { p.proxy.Toxics.ResetToxics(context.WithoutCancel(p.t.Context())) }
 
 func (p *Proxy) add(kind, attribute string, value int64) {
 	p.t.Helper()
 	for _, direction := range []string{"upstream", "downstream"} {
-		toxic := fmt.Sprintf(`{"type":%q,"stream":%q,"attributes":{%q:%d}}`, kind, direction, attribute, value)
+		toxic := fmt.Sprintf(
+			`{"type":%q,"stream":%q,"attributes":{%q:%d}}`, kind, direction, attribute, value,
+		)
 		if _, err := p.proxy.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 			p.t.Fatal(err)
 		}

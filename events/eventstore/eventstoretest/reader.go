@@ -43,20 +43,27 @@ func (r *Reader) Apply(t testing.TB, batch subscription.Batch) {
 			r.Labels = append(r.Labels, created.Label)
 		}
 		if !recorded.Position.After(r.Checkpoint) || recorded.Position.After(batch.Position) {
-			t.Errorf("event at %v, checkpoint %v, batch up to %v", recorded.Position, r.Checkpoint, batch.Position)
+			t.Errorf(
+				"event at %v, checkpoint %v, batch up to %v", recorded.Position, r.Checkpoint,
+				batch.Position,
+			)
 		}
 	}
 	r.Checkpoint = batch.Position
 }
 
 // Subscribe follows tags in batches of a size.
-func (r *Reader) Subscribe(t testing.TB, store *eventstore.Store, size int) <-chan *message.Message {
+func (r *Reader) Subscribe(
+	t testing.TB, store *eventstore.Store, size int,
+) <-chan *message.Message {
 	t.Helper()
 	return r.Follow(t, store, subscription.Config{BatchSize: size})
 }
 
 // Follow follows tags as configured, for the length of the test.
-func (r *Reader) Follow(t testing.TB, store *eventstore.Store, cfg subscription.Config) <-chan *message.Message {
+func (r *Reader) Follow(
+	t testing.TB, store *eventstore.Store, cfg subscription.Config,
+) <-chan *message.Message {
 	t.Helper()
 	cfg.Filter, cfg.Checkpoint = eventstore.Filter{Streams: []string{events.StreamTags}}, r.Read
 	cfg.OnError = func(err error) {

@@ -23,8 +23,8 @@ type Server struct {
 	served  chan error
 }
 
-// delayVariable names the environment variable that puts a network in front of each event store, which delays by so much
-// in each direction: 5ms, for instance.
+// delayVariable names the environment variable that puts a network in front of each event store,
+// which delays by so much in each direction: 5ms, for instance.
 const delayVariable = "LINKLEDGER_TEST_DELAY"
 
 // Serve starts an event store in memory for the length of the test.
@@ -33,7 +33,8 @@ func Serve(t testing.TB) *Server {
 	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem()})
 }
 
-// ServeFolder starts an event store on a folder of the disk, with real syncs, for the length of the test.
+// ServeFolder starts an event store on a folder of the disk, with real syncs, for the length of the
+// test.
 func ServeFolder(t testing.TB, folder string) *Server {
 	t.Helper()
 	return ServeConfig(t, embedded.Config{Dir: folder})
@@ -116,7 +117,8 @@ func New(t testing.TB) *eventstore.Store {
 	return Open(t, Serve(t).URL())
 }
 
-// Each runs a test with an event store of its own for each server whose answers the embedded one knows.
+// Each runs a test with an event store of its own for each server whose answers the embedded one
+// knows.
 func Each(t *testing.T, test func(*testing.T, *Server)) {
 	t.Helper()
 	for name, answers := range map[string]dialect.Dialect{

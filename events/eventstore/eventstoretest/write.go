@@ -11,7 +11,9 @@ import (
 )
 
 // TagWrite creates tags in a stream.
-func TagWrite(stream string, expected eventstore.Revision, command uuid.UUID, labels ...string) eventstore.Write {
+func TagWrite(
+	stream string, expected eventstore.Revision, command uuid.UUID, labels ...string,
+) eventstore.Write {
 	w := eventstore.Write{Stream: stream, Expected: expected, Command: command}
 	for _, label := range labels {
 		w.Events = append(w.Events, events.TagCreated{Label: label})
@@ -19,12 +21,15 @@ func TagWrite(stream string, expected eventstore.Revision, command uuid.UUID, la
 	return w
 }
 
-// AppendNumbers appends events that are numbered from..to-1, each to a stream of its own, among others that do not match.
+// AppendNumbers appends events that are numbered from..to-1, each to a stream of its own, among
+// others that do not match.
 func AppendNumbers(t *testing.T, store *eventstore.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {
 		for _, stream := range []string{"tags-", "other-"} {
-			w := TagWrite(fmt.Sprintf("%s%d", stream, i), eventstore.NoStream, uuid.New(), fmt.Sprint(i))
+			w := TagWrite(
+				fmt.Sprintf("%s%d", stream, i), eventstore.NoStream, uuid.New(), fmt.Sprint(i),
+			)
 			if _, err := store.Append(t.Context(), w); err != nil {
 				t.Fatal(err)
 			}

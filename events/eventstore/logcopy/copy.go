@@ -1,4 +1,5 @@
-// Package logcopy copies the log of one event store into another one, and proves that they are the same.
+// Package logcopy copies the log of one event store into another one, and proves that they are the
+// same.
 package logcopy
 
 import (
@@ -21,7 +22,8 @@ import (
 const (
 	// copyWindow is how many appends of a copy are on their way at a time.
 	copyWindow = 128
-	// copyAppendEvents and copyAppendBytes bound the events that one append carries, all of one stream.
+	// copyAppendEvents and copyAppendBytes bound the events that one append carries, all of one
+	// stream.
 	copyAppendEvents = 100
 	copyAppendBytes  = 256 << 10
 	// tellEvery is how many events lie between two reports of the progress.
@@ -52,22 +54,27 @@ type Result struct {
 	Chain  string // hash over all events in their order, hex
 }
 
-// Copy appends to a store what another one has behind it, up to where that one ends now, in the order of the log. The
-// events keep streams, revisions, ids, types and bodies; position and time, which a store gives by itself, go along in the
-// metadata, and Recorded tells the first time. Streams whose names begin with $ are left out.
+// Copy appends to a store what another one has behind it, up to where that one ends now, in the
+// order of the log. The events keep streams, revisions, ids, types and bodies; position and time,
+// which a store gives by itself, go along in the metadata, and Recorded tells the first time.
+// Streams whose names begin with $ are left out.
 //
-// What was copied before is compared first, event by event, and what was copied now is read back and compared after, so an
-// interrupted copy is gone on with by another one. Errors: ErrOtherLog where the target has an event that the source has not at
-// that place, ErrWrongRevision where somebody else writes to the target, ErrForeign, and those of ReadLog.
+// What was copied before is compared first, event by event, and what was copied now is read back
+// and compared after, so an interrupted copy is gone on with by another one. Errors: ErrOtherLog
+// where the target has an event that the source has not at that place, ErrWrongRevision where
+// somebody else writes to the target, ErrForeign, and those of ReadLog.
 //
-// Several appends are on their way at a time, over one call. The embedded event store carries them out in the order in which
-// they were sent; should another one not, as when its leader changes, the comparison after tells.
+// Several appends are on their way at a time, over one call. The embedded event store carries them
+// out in the order in which they were sent; should another one not, as when its leader changes, the
+// comparison after tells.
 func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
 	head, err := from.Head(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	c := &copying{from: from, to: to, head: head, tell: tell, source: newChain(), target: newChain()}
+	c := &copying{
+		from: from, to: to, head: head, tell: tell, source: newChain(), target: newChain(),
+	}
 	if err := c.compare(ctx, Comparing); err != nil {
 		return Result{}, err
 	}
@@ -79,7 +86,9 @@ func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) 
 		return Result{}, err
 	}
 	if copied := c.source.events - earlier; copied != c.copied {
-		return Result{}, fmt.Errorf("%w: %d events were copied and %d are there", eventstore.ErrOtherLog, c.copied, copied)
+		return Result{}, fmt.Errorf(
+			"%w: %d events were copied and %d are there", eventstore.ErrOtherLog, c.copied, copied,
+		)
 	}
 	return Result{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
 }
@@ -111,17 +120,25 @@ func (c *copying) compare(ctx context.Context, stage Stage) error {
 			return fmt.Errorf("source: %w", err)
 		}
 		if !ok {
-			return fmt.Errorf("%w: the target has event %d of %s at position %s, and the source has no more: was the target written to?",
+			return fmt.Errorf("%w: the target has event %d of %s at position %s, and the source "+
+				"has no more: was the target written to?",
 				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position)
 		}
 		c.source.add(original)
 		c.target.add(copied)
 		if c.source.sum != c.target.sum {
-			return fmt.Errorf("%w: event %d of %s at position %s of the target is not event %d of %s at position %s of the source: copy into an empty store",
-				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position, original.Revision, original.Stream, original.Position)
+			return fmt.Errorf("%w: event %d of %s at position %s of the target is not event %d of "+
+				"%s at position %s of the source: copy into an empty store",
+				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position,
+				original.Revision, original.Stream, original.Position)
 		}
 		if c.source.events%tellEvery == 0 {
-			c.tell(Progress{Stage: stage, Events: c.source.events - began, At: original.Position, Head: c.head})
+			c.tell(
+				Progress{
+					Stage: stage, Events: c.source.events - began, At: original.Position,
+					Head: c.head,
+				},
+			)
 		}
 	}
 	return nil
@@ -137,7 +154,9 @@ func (c *copying) copy(ctx context.Context) error {
 		}
 		proposed, err := proposeCopy(r)
 		if err != nil {
-			return fmt.Errorf("event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err)
+			return fmt.Errorf(
+				"event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err,
+			)
 		}
 		if last.takes(r, proposed) {
 			last.add(proposed)
@@ -148,7 +167,10 @@ func (c *copying) copy(ctx context.Context) error {
 				}
 				window = window[:0]
 			}
-			last = appending{request: wire.NewBatchAppend(r.Stream, r.Revision-1, nil), stream: r.Stream, next: r.Revision}
+			last = appending{
+				request: wire.NewBatchAppend(r.Stream, r.Revision-1, nil), stream: r.Stream,
+				next: r.Revision,
+			}
 			last.add(proposed)
 			window = append(window, last.request)
 		}
@@ -163,7 +185,9 @@ func (c *copying) copy(ctx context.Context) error {
 func (c *copying) store(ctx context.Context, window []*wire.BatchAppend) error {
 	stored, err := c.to.AppendInOrder(ctx, window)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
-		return fmt.Errorf("stream %s of the target: %w: somebody else writes to it", window[stored].Stream(), err)
+		return fmt.Errorf(
+			"stream %s of the target: %w: somebody else writes to it", window[stored].Stream(), err,
+		)
 	}
 	if err != nil {
 		return fmt.Errorf("target: %w", err)
@@ -179,8 +203,12 @@ type appending struct {
 	bytes   int
 }
 
-func (a *appending) takes(r eventstore.Recorded, proposed *streams.BatchAppendReq_ProposedMessage) bool {
-	return a.request != nil && a.stream == r.Stream && a.next == r.Revision && len(a.request.Proposed) < copyAppendEvents &&
+func (a *appending) takes(
+	r eventstore.Recorded, proposed *streams.BatchAppendReq_ProposedMessage,
+) bool {
+	return a.request != nil && a.stream == r.Stream && a.next == r.Revision && len(
+		a.request.Proposed,
+	) < copyAppendEvents &&
 		a.bytes+proposedSize(proposed) <= copyAppendBytes
 }
 
@@ -216,7 +244,8 @@ func newChain() chain { return chain{hash: sha256.New()} }
 func (c *chain) add(r eventstore.Recorded) {
 	c.text = append(c.text[:0], c.sum[:]...)
 	at := r.FirstPosition()
-	for _, number := range []uint64{uint64(r.Revision), at.Commit, at.Prepare} { //nolint:gosec // not negative
+	//nolint:gosec // not negative
+	for _, number := range []uint64{uint64(r.Revision), at.Commit, at.Prepare} {
 		c.text = binary.BigEndian.AppendUint64(c.text, number)
 	}
 	c.text = append(c.text, r.ID[:]...)
@@ -238,7 +267,9 @@ func (c *chain) String() string { return hex.EncodeToString(c.sum[:]) }
 var errEnough = errors.New("no more events are wanted")
 
 // eventsOfLog returns what ReadLog hands on, one by one.
-func eventsOfLog(ctx context.Context, s *eventstore.Store, behind, upTo eventstore.Position) iter.Seq2[eventstore.Recorded, error] {
+func eventsOfLog(
+	ctx context.Context, s *eventstore.Store, behind, upTo eventstore.Position,
+) iter.Seq2[eventstore.Recorded, error] {
 	return func(yield func(eventstore.Recorded, error) bool) {
 		if !upTo.After(behind) {
 			return

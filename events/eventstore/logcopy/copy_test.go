@@ -75,7 +75,8 @@ func wantCopy(t *testing.T, source, target *eventstore.Store) {
 		if o.Origin != (eventstore.Position{}) {
 			first = o.Origin
 		}
-		if c.ID != o.ID || c.Stream != o.Stream || c.Revision != o.Revision || c.Type != o.Type || !c.Time.Equal(o.Time) ||
+		if c.ID != o.ID || c.Stream != o.Stream || c.Revision != o.Revision || c.Type != o.Type ||
+			!c.Time.Equal(o.Time) ||
 			!bytes.Equal(c.Data, o.Data) || !bytes.Equal(c.Metadata, o.Metadata) || c.Origin != first {
 			t.Fatalf("event %d became\n%+v of\n%+v", i, c, o)
 		}
@@ -93,7 +94,8 @@ func mustCopy(t *testing.T, from, to *eventstore.Store) logcopy.Result {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A copy has all that the original has, in its order; so has what is copied later, and the copy of a copy.
+// A copy has all that the original has, in its order; so has what is copied later, and the copy of
+// a copy.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	source, target, third := eventstoretest.New(t), eventstoretest.New(t), eventstoretest.New(t)
@@ -106,7 +108,8 @@ func TestCopy(t *testing.T) {
 	interleave(t, source, 300)
 	second := mustCopy(t, source, target)
 	wantCopy(t, source, target)
-	if first.New != first.Events || second.Events != first.Events+second.New || second.Events != int64(len(readAll(t, source))) {
+	if first.New != first.Events || second.Events != first.Events+second.New ||
+		second.Events != int64(len(readAll(t, source))) {
 		t.Errorf("copied %+v, then %+v", first, second)
 	}
 	if again := mustCopy(t, source, target); again.New != 0 || again.Chain != second.Chain {
@@ -177,7 +180,9 @@ func TestCopyRefuses(t *testing.T) {
 		if last, err := target.Last(t.Context(), stream); err == nil {
 			expected = last.Revision
 		}
-		if _, err := target.Append(t.Context(), eventstoretest.TagWrite(stream, expected, uuid.New(), "foreign")); err != nil {
+		if _, err := target.Append(
+			t.Context(), eventstoretest.TagWrite(stream, expected, uuid.New(), "foreign"),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

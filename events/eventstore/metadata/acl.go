@@ -30,7 +30,10 @@ func WithReader(stored []byte, reader string) (metadata []byte, readers LogReade
 		err = json.Unmarshal(set, &acl)
 	}
 	if err != nil {
-		return nil, LogReaders{}, fmt.Errorf("the metadata of %s is not what EventStoreDB writes, mend it first: %w", AllStreams, err)
+		return nil, LogReaders{}, fmt.Errorf(
+			"the metadata of %s is not what EventStoreDB writes, mend it first: %w", AllStreams,
+			err,
+		)
 	}
 	readers.Before = []string{adminsRole}
 	if set, ok := acl[readField]; ok {
@@ -60,7 +63,10 @@ func roles(set json.RawMessage) ([]string, error) {
 	}
 	var several []string
 	if err := json.Unmarshal(set, &several); err != nil {
-		return nil, fmt.Errorf("the readers of %s are not what EventStoreDB writes, mend them first: %w", AllStreams, err)
+		return nil, fmt.Errorf(
+			"the readers of %s are not what EventStoreDB writes, mend them first: %w", AllStreams,
+			err,
+		)
 	}
 	return several, nil
 }

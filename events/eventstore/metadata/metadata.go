@@ -1,5 +1,5 @@
-// Package metadata reads and writes what EventStoreDB keeps in the metadata of a stream: what hides its events, and who may
-// read it.
+// Package metadata reads and writes what EventStoreDB keeps in the metadata of a stream: what hides
+// its events, and who may read it.
 package metadata
 
 import (
@@ -26,8 +26,9 @@ func Of(stream string) (string, bool) { return strings.CutPrefix(stream, metadat
 // hiding are the keys of metadata by which the event store hides events from readers.
 var hiding = []string{"$tb", "$maxCount", "$maxAge", "$acl"}
 
-// HiddenBy returns what the metadata of a stream hides events by, for people to read; nothing where it hides none.
-// Metadata that is no JSON object counts as hiding, because event stores differ in what they make of it.
+// HiddenBy returns what the metadata of a stream hides events by, for people to read; nothing where
+// it hides none. Metadata that is no JSON object counts as hiding, because event stores differ in
+// what they make of it.
 func HiddenBy(metadata []byte) []string {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(metadata, &fields); err != nil || fields == nil {

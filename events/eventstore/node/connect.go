@@ -1,4 +1,5 @@
-// Package node connects to the node of an event store that takes writes, and repeats what an outage has kept from it.
+// Package node connects to the node of an event store that takes writes, and repeats what an outage
+// has kept from it.
 package node
 
 import (
@@ -26,10 +27,11 @@ import (
 )
 
 var errURL = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
-	"esdb://USER:PASSWORD@HOST:2113?tls=true, in the password as %XX what is neither a letter nor a digit")
+	"esdb://USER:PASSWORD@HOST:2113?tls=true, in the password as %XX what is neither a letter nor " +
+	"a digit")
 
-// ParseURL reads a connection string. What the client says of one that it can't read quotes parts of it, which may be of
-// the password. So only what names a setting or a file is passed on.
+// ParseURL reads a connection string. What the client says of one that it can't read quotes parts
+// of it, which may be of the password. So only what names a setting or a file is passed on.
 func ParseURL(text string) (*esdb.Configuration, error) {
 	config, err := esdb.ParseConnectionString(text)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
@@ -47,19 +49,21 @@ func ParseURL(text string) (*esdb.Configuration, error) {
 // maxMessage is the largest answer that is taken, that of the official client.
 const maxMessage = 17 << 20 // bytes
 
-// Node is the one that takes writes: that which inside reaches or the connection string names, or the leader that a
-// cluster's gossip names.
+// Node is the one that takes writes: that which inside reaches or the connection string names, or
+// the leader that a cluster's gossip names.
 type Node struct {
 	config *esdb.Configuration
 	inside func(context.Context) (net.Conn, error) // nil: over the network
 }
 
-// New returns the node of a connection string, or the one that inside reaches; nil: over the network.
+// New returns the node of a connection string, or the one that inside reaches; nil: over the
+// network.
 func New(config *esdb.Configuration, inside func(context.Context) (net.Conn, error)) Node {
 	return Node{config: config, inside: inside}
 }
 
-// Connect returns a connection, or ErrUnavailable or ErrDenied. It is established by its first call.
+// Connect returns a connection, or ErrUnavailable or ErrDenied. It is established by its first
+// call.
 func (n Node) Connect(ctx context.Context) (*grpc.ClientConn, error) {
 	conn, err := n.open(ctx)
 	if err != nil {
@@ -85,7 +89,8 @@ func (n Node) open(ctx context.Context) (*grpc.ClientConn, error) {
 		}
 	}
 	// One that swallows what it gets would else keep all others from being asked, each time.
-	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] }) //nolint:gosec // needs no secrecy
+	//nolint:gosec // needs no secrecy
+	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
 	var failures []error
 	for _, seed := range seeds {
 		leader, err := askForLeader(ctx, config, seed)
@@ -100,7 +105,9 @@ func (n Node) open(ctx context.Context) (*grpc.ClientConn, error) {
 var errNoLeader = errors.New("the cluster has no leader at the moment")
 
 // askForLeader reads the gossip of one node.
-func askForLeader(ctx context.Context, config *esdb.Configuration, seed string) (leader string, err error) {
+func askForLeader(
+	ctx context.Context, config *esdb.Configuration, seed string,
+) (leader string, err error) {
 	conn, err := dial(config, seed)
 	if err != nil {
 		return "", err
@@ -115,20 +122,25 @@ func askForLeader(ctx context.Context, config *esdb.Configuration, seed string) 
 	for _, member := range info.GetMembers() {
 		if member.GetIsAlive() && member.GetState() == gossip.MemberInfo_Leader {
 			at := member.GetHttpEndPoint()
-			return net.JoinHostPort(at.GetAddress(), strconv.FormatUint(uint64(at.GetPort()), 10)), nil
+			return net.JoinHostPort(
+				at.GetAddress(), strconv.FormatUint(uint64(at.GetPort()), 10),
+			), nil
 		}
 	}
 	return "", errNoLeader
 }
 
-func dial(config *esdb.Configuration, address string, options ...grpc.DialOption) (*grpc.ClientConn, error) {
+func dial(
+	config *esdb.Configuration, address string, options ...grpc.DialOption,
+) (*grpc.ClientConn, error) {
 	options = append(options,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage)),
 	)
 	if config.KeepAliveInterval >= 0 {
 		options = append(options, grpc.WithKeepaliveParams(keepalive.ClientParameters{
-			Time: config.KeepAliveInterval, Timeout: config.KeepAliveTimeout, PermitWithoutStream: true,
+			Time: config.KeepAliveInterval, Timeout: config.KeepAliveTimeout,
+			PermitWithoutStream: true,
 		}))
 	}
 	if !config.DisableTLS {
@@ -138,7 +150,9 @@ func dial(config *esdb.Configuration, address string, options ...grpc.DialOption
 		}
 		options = append(options, grpc.WithTransportCredentials(credentials.NewTLS(secure)))
 		if config.Username != "" {
-			options = append(options, grpc.WithPerRPCCredentials(basic(config.Username+":"+config.Password)))
+			options = append(
+				options, grpc.WithPerRPCCredentials(basic(config.Username+":"+config.Password)),
+			)
 		}
 	}
 	return grpc.NewClient(address, options...)
@@ -146,9 +160,10 @@ func dial(config *esdb.Configuration, address string, options ...grpc.DialOption
 
 func tlsConfig(config *esdb.Configuration) (*tls.Config, error) {
 	secure := &tls.Config{
-		MinVersion:         tls.VersionTLS12,
-		RootCAs:            config.RootCAs,
-		InsecureSkipVerify: config.SkipCertificateVerification, //nolint:gosec // tlsVerifyCert=false of the connection string
+		MinVersion: tls.VersionTLS12,
+		RootCAs:    config.RootCAs,
+		//nolint:gosec // tlsVerifyCert=false of the connection string
+		InsecureSkipVerify: config.SkipCertificateVerification,
 	}
 	if config.UserCertFile != "" {
 		certificate, err := tls.LoadX509KeyPair(config.UserCertFile, config.UserKeyFile)
@@ -165,7 +180,9 @@ type basic string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
 func (b basic) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return map[string]string{"authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(b))}, nil
+	return map[string]string{
+		"authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(b)),
+	}, nil
 }
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials.

@@ -21,7 +21,10 @@ func Retry[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)
 			return value, err
 		}
 		delay := wait.NextBackOff()
-		logger.DebugContext(ctx, "event store unavailable, trying again", slog.Any("error", err), slog.Duration("in", delay))
+		logger.DebugContext(
+			ctx, "event store unavailable, trying again", slog.Any("error", err),
+			slog.Duration("in", delay),
+		)
 		select {
 		case <-ctx.Done():
 			return value, err

@@ -21,10 +21,12 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// maxReads bounds the reads that are under way at a time. EventStoreDB takes 100 calls over one connection.
+// maxReads bounds the reads that are under way at a time. EventStoreDB takes 100 calls over one
+// connection.
 const maxReads = 64
 
-// Pages reads pages of streams for all callers over one connection, which is replaced after the first sign of an outage.
+// Pages reads pages of streams for all callers over one connection, which is replaced after the
+// first sign of an outage.
 type Pages struct {
 	node    node.Node
 	timeout time.Duration // of an attempt
@@ -36,7 +38,8 @@ type Pages struct {
 	underWay   chan struct{}                   // holds a token per read
 	connecting chan struct{}                   // holds one while somebody connects
 	conn       atomic.Pointer[grpc.ClientConn] // nil: none yet, or lost
-	answered   atomic.Int64                    // when a read was answered last, in nanoseconds since 1970
+	// when a read was answered last, in nanoseconds since 1970
+	answered atomic.Int64
 }
 
 // New returns reads from a node, each of whose attempts may take so long.
@@ -63,16 +66,22 @@ func (r *Pages) Close() {
 func (r *Pages) Closed() context.Context { return r.ctx }
 
 // Read reads one page, and again while the event store is unavailable, until ctx ends.
-func (r *Pages) Read(ctx context.Context, wanted *streams.ReadReq_Options) ([]eventlog.Recorded, error) {
+func (r *Pages) Read(
+	ctx context.Context, wanted *streams.ReadReq_Options,
+) ([]eventlog.Recorded, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(r.ctx, cancel)()
-	return node.Retry(ctx, r.logger, func() ([]eventlog.Recorded, error) { return r.Try(ctx, wanted) })
+	return node.Retry(
+		ctx, r.logger, func() ([]eventlog.Recorded, error) { return r.Try(ctx, wanted) },
+	)
 }
 
-// Try reads a page once. A read that is not answered in its time, while no other is answered either, has met a dead
-// connection.
-func (r *Pages) Try(ctx context.Context, wanted *streams.ReadReq_Options) ([]eventlog.Recorded, error) {
+// Try reads a page once. A read that is not answered in its time, while no other is answered
+// either, has met a dead connection.
+func (r *Pages) Try(
+	ctx context.Context, wanted *streams.ReadReq_Options,
+) ([]eventlog.Recorded, error) {
 	select {
 	case r.underWay <- struct{}{}:
 		defer func() { <-r.underWay }()
@@ -95,7 +104,8 @@ func (r *Pages) Try(ctx context.Context, wanted *streams.ReadReq_Options) ([]eve
 			r.lose(conn)
 		}
 		err = r.ended(attempt)
-	case code == codes.Unavailable, code == codes.NotFound: // the latter is a node that leads no more
+	case code == codes.Unavailable, code == codes.NotFound:
+		// the latter is a node that leads no more
 		r.lose(conn)
 	}
 	return page, err
@@ -138,7 +148,9 @@ func (r *Pages) lose(conn *grpc.ClientConn) {
 }
 
 // readPage reads to the end. A stream that there is not is ErrNotFound.
-func readPage(ctx context.Context, conn *grpc.ClientConn, wanted *streams.ReadReq_Options) ([]eventlog.Recorded, error) {
+func readPage(
+	ctx context.Context, conn *grpc.ClientConn, wanted *streams.ReadReq_Options,
+) ([]eventlog.Recorded, error) {
 	reading, err := wire.Open(ctx, conn, wanted)
 	if err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ import (
 // outgoing is how many appends may wait to be sent.
 const outgoing = 256
 
-// Pipeline sends the appends of all callers over one BatchAppend call, as the protocol's other official clients do: an
-// append is then one message each way and not a call of its own.
+// Pipeline sends the appends of all callers over one BatchAppend call, as the protocol's other
+// official clients do: an append is then one message each way and not a call of its own.
 type Pipeline struct {
 	node    node.Node
 	timeout time.Duration // of an attempt
@@ -74,8 +74,11 @@ func (a *Pipeline) current() (*connection, error) {
 	return a.line, nil
 }
 
-// Append tries one append once. An attempt that is not answered breaks the connection: it has met a dead connection.
-func (a *Pipeline) Append(ctx context.Context, request *wire.BatchAppend) (*streams.BatchAppendResp_Success, error) {
+// Append tries one append once. An attempt that is not answered breaks the connection: it has met a
+// dead connection.
+func (a *Pipeline) Append(
+	ctx context.Context, request *wire.BatchAppend,
+) (*streams.BatchAppendResp_Success, error) {
 	l, err := a.current()
 	if err != nil {
 		return nil, err
@@ -98,13 +101,16 @@ func refusal(answer *streams.BatchAppendResp) error {
 	if failure == nil {
 		return nil
 	}
-	code := codes.Code(failure.GetCode()) //nolint:gosec // codes are small; others fall to the default
+	//nolint:gosec // codes are small; others fall to the default
+	code := codes.Code(failure.GetCode())
 	return fmt.Errorf("%w: %s", appendSentinel(code, failure.GetMessage()), failure.GetMessage())
 }
 
-// AppendInOrder tries appends once, sent one after the other without waiting. It returns how many of them, from the first
-// one on, are stored; the outcome of those behind is unknown.
-func (a *Pipeline) AppendInOrder(ctx context.Context, requests []*wire.BatchAppend) (stored int, err error) {
+// AppendInOrder tries appends once, sent one after the other without waiting. It returns how many
+// of them, from the first one on, are stored; the outcome of those behind is unknown.
+func (a *Pipeline) AppendInOrder(
+	ctx context.Context, requests []*wire.BatchAppend,
+) (stored int, err error) {
 	l, err := a.current()
 	if err != nil {
 		return 0, err
@@ -157,7 +163,8 @@ func appendSentinel(code codes.Code, message string) error {
 
 // connection is one BatchAppend call and whoever waits for its answers.
 type connection struct {
-	ctx      context.Context //nolint:containedctx // ends when the connection breaks; its cause says why
+	//nolint:containedctx // ends when the connection breaks; its cause says why
+	ctx      context.Context
 	broken   context.CancelCauseFunc
 	outgoing chan *streams.BatchAppendReq
 
@@ -166,7 +173,9 @@ type connection struct {
 }
 
 // ask sends a request under an id of its own and waits for its answer.
-func (l *connection) ask(ctx context.Context, request *wire.BatchAppend) (*streams.BatchAppendResp, error) {
+func (l *connection) ask(
+	ctx context.Context, request *wire.BatchAppend,
+) (*streams.BatchAppendResp, error) {
 	asked, err := l.send(ctx, request)
 	defer asked.forget()
 	if err != nil {
@@ -216,8 +225,8 @@ func (q pending) answer(ctx context.Context) (*streams.BatchAppendResp, error) {
 	}
 }
 
-// failure says what the end of the connection means for whoever waits for an answer. But for wrong credentials, which no
-// repetition will mend, the outcome is unknown.
+// failure says what the end of the connection means for whoever waits for an answer. But for wrong
+// credentials, which no repetition will mend, the outcome is unknown.
 func (l *connection) failure() error {
 	cause := context.Cause(l.ctx)
 	if eventlog.IsDenied(cause) {

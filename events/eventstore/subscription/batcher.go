@@ -19,8 +19,9 @@ type batcher struct {
 	applied  time.Time           // when it had been applied
 	live     bool                // caught up, once
 	holding  bool                // a part of the next batch was sent
-	patience <-chan time.Time    // when events that nobody waits for are to be sent; nil: somebody waits
-	ending   bool                // that time has come: what has arrived by now goes along
+	// when events that nobody waits for are to be sent; nil: somebody waits
+	patience <-chan time.Time
+	ending   bool // that time has come: what has arrived by now goes along
 }
 
 // next waits for the next batch, or a part of it; false when the arrivals have ended or ctx has.
@@ -31,7 +32,8 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 	var batch Batch
 	var due <-chan time.Time // when a position without events is to be sent
 	size := 0                // of the bodies
-	for len(batch.Events) == 0 && !b.ending || !b.isFull(batch, size) && (len(arrivals) > 0 || b.patience != nil) {
+	for len(batch.Events) == 0 && !b.ending || !b.isFull(batch, size) && (len(arrivals) > 0 ||
+		b.patience != nil) {
 		select {
 		case <-ctx.Done():
 			return Batch{}, false
@@ -79,8 +81,8 @@ func (b *batcher) isFull(batch Batch, size int) bool {
 	return len(batch.Events) >= b.BatchSize || size >= most
 }
 
-// holdFor tells how long the batch is held that an event is added to, as its first one or not: as long as before, but not at
-// all if somebody waits for it.
+// holdFor tells how long the batch is held that an event is added to, as its first one or not: as
+// long as before, but not at all if somebody waits for it.
 func (b *batcher) holdFor(first bool, added eventstore.Recorded) {
 	switch {
 	case b.InParts && b.Rests && !b.live:
@@ -96,7 +98,8 @@ func (b *batcher) holdFor(first bool, added eventstore.Recorded) {
 	}
 }
 
-// catchUp holds the first batch of a subscription that rests until it has caught up. Not every server says so.
+// catchUp holds the first batch of a subscription that rests until it has caught up. Not every
+// server says so.
 func (b *batcher) catchUp(first eventstore.Recorded) {
 	if b.Demand.includes(first.Position) {
 		b.hold(b.demandedDue(b.applied))

@@ -10,8 +10,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Events that nobody waits for are held, the longer the longer it took to apply the batch before; one that somebody waits
-// for takes them along at once.
+// Events that nobody waits for are held, the longer the longer it took to apply the batch before;
+// one that somebody waits for takes them along at once.
 func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -100,7 +100,8 @@ func (w *workbench) arrive(eventType string, size int) {
 func (w *workbench) takes(events int, held bool, at time.Duration) {
 	w.Helper()
 	batch, ok := w.batcher.next(w.Context(), w.arrivals)
-	if !ok || len(batch.Events) != events || batch.Held != held || batch.Position.Commit != w.position-uint64(len(w.arrivals)) {
+	if !ok || len(batch.Events) != events || batch.Held != held ||
+		batch.Position.Commit != w.position-uint64(len(w.arrivals)) {
 		w.Errorf("batch of %d up to %s, held %t, want %d up to %d, %t",
 			len(batch.Events), batch.Position, batch.Held, events, w.position-uint64(len(w.arrivals)), held)
 	}
@@ -109,7 +110,8 @@ func (w *workbench) takes(events int, held bool, at time.Duration) {
 	}
 }
 
-// What is held back comes in parts, and ends as a whole batch would: in time, or with an event that somebody waits for.
+// What is held back comes in parts, and ends as a whole batch would: in time, or with an event that
+// somebody waits for.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +142,8 @@ func TestParts(t *testing.T) {
 	})
 }
 
-// A subscription that rests has nothing to send in whole before it has caught up, but for a demand and once in a while.
+// A subscription that rests has nothing to send in whole before it has caught up, but for a demand
+// and once in a while.
 func TestPartsOfACatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -171,7 +174,8 @@ func TestPartsOfACatchUp(t *testing.T) {
 	})
 }
 
-// Events that are demanded are held for a shorter time, whether they arrive before the demand or after it.
+// Events that are demanded are held for a shorter time, whether they arrive before the demand or
+// after it.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Demand tells a Subscriber that somebody waits for events after all. It has one Subscriber, and is safe for concurrent use.
+// Demand tells a Subscriber that somebody waits for events after all. It has one Subscriber, and is
+// safe for concurrent use.
 type Demand struct {
 	position atomic.Uint64
 	raised   chan struct{} // holds one token while the Subscriber has not noticed

@@ -62,7 +62,9 @@ func TestDemandEndsARest(t *testing.T) {
 		store, demand := eventstoretest.New(t), subscription.NewDemand()
 		eventstoretest.AppendNumbers(t, store, 0, 10)
 		var r eventstoretest.Reader
-		messages := r.Follow(t, store, subscription.Config{Rests: true, Demand: demand, MinPatience: time.Hour, MaxPatience: time.Hour})
+		messages := r.Follow(
+			t, store, subscription.Config{Rests: true, Demand: demand, MinPatience: time.Hour, MaxPatience: time.Hour},
+		)
 		for caughtUp := false; !caughtUp; {
 			m := <-messages
 			caughtUp = subscription.BatchOf(m).CaughtUp
@@ -95,7 +97,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// A log without anything that matches is caught up with too, or its reader would look behind for ever.
+// A log without anything that matches is caught up with too, or its reader would look behind for
+// ever.
 func TestPositionMovesWithoutEvents(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -115,7 +118,8 @@ func TestPositionMovesWithoutEvents(t *testing.T) {
 	}
 }
 
-// A refused batch was perhaps committed and perhaps not: the next one begins behind the checkpoint, whatever it says.
+// A refused batch was perhaps committed and perhaps not: the next one begins behind the checkpoint,
+// whatever it says.
 func TestNackGoesOnFromTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)

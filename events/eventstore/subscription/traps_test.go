@@ -16,14 +16,18 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// watermill's Router starts a goroutine per message, so only a Subscriber that waits for each ack keeps the order.
+// watermill's Router starts a goroutine per message, so only a Subscriber that waits for each ack
+// keeps the order.
 func TestOneBatchAtATime(t *testing.T) {
 	t.Parallel()
 	const n = 200
 	store := eventstoretest.New(t)
 	eventstoretest.AppendNumbers(t, store, 0, n)
 	var r eventstoretest.Reader
-	subscriber := subscription.New(store, subscription.Config{Filter: eventstore.Filter{Streams: []string{"tags-"}}, Checkpoint: r.Read, BatchSize: 1})
+	subscriber := subscription.New(
+		store,
+		subscription.Config{Filter: eventstore.Filter{Streams: []string{"tags-"}}, Checkpoint: r.Read, BatchSize: 1},
+	)
 	router, err := message.NewRouter(message.RouterConfig{}, watermill.NopLogger{})
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +55,8 @@ func TestOneBatchAtATime(t *testing.T) {
 	r.Until(t, nil, n)
 }
 
-// A Subscriber that redelivers at once keeps a processor busy with what can't succeed yet: this one waits longer and longer.
+// A Subscriber that redelivers at once keeps a processor busy with what can't succeed yet: this one
+// waits longer and longer.
 func TestRedeliveryWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -16,8 +16,9 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// TestWatermill runs watermill's own suite for Pub/Subs. A topic is a stream, a consumer group is a read model: both
-// have one checkpoint per topic. Batches have one event, because the suite's messages stand for one each.
+// TestWatermill runs watermill's own suite for Pub/Subs. A topic is a stream, a consumer group is a
+// read model: both have one checkpoint per topic. Batches have one event, because the suite's
+// messages stand for one each.
 func TestWatermill(t *testing.T) {
 	t.Parallel()
 	store, client := connectTwice(t)
@@ -26,8 +27,8 @@ func TestWatermill(t *testing.T) {
 		ConsumerGroups:  true,
 		GuaranteedOrder: true,
 		Persistent:      true,
-		// A batch that was applied and not acknowledged in time comes again; the checkpoint in the read model's
-		// transaction is what makes it count once.
+		// A batch that was applied and not acknowledged in time comes again; the checkpoint in the
+		// read model's transaction is what makes it count once.
 		ExactlyOnceDelivery: false,
 		// A subscriber begins behind its checkpoint; TestWatermillOldMessages gives each its own.
 		NewSubscriberReceivesOldMessages: false,
@@ -35,7 +36,8 @@ func TestWatermill(t *testing.T) {
 		RestartServiceCommand: nil,
 		// Subscribers do not compete: each gets all events, so one is what a read model has.
 		RequireSingleInstance: true,
-		// The long form nacks a message a hundred times in a row; each nack waits longer than the one before.
+		// The long form nacks a message a hundred times in a row; each nack waits longer than the
+		// one before.
 		ForceShort: true,
 	}
 	tests.TestPubSub(t, features,
@@ -54,7 +56,9 @@ func TestWatermillOldMessages(t *testing.T) {
 	t.Parallel()
 	store, client := connectTwice(t)
 	b := &broker{t: t, store: store, client: client, checkpoints: map[string]eventstore.Position{}}
-	context := tests.TestContext{TestID: tests.NewTestID(), Features: tests.Features{NewSubscriberReceivesOldMessages: true}}
+	context := tests.TestContext{
+		TestID: tests.NewTestID(), Features: tests.Features{NewSubscriberReceivesOldMessages: true},
+	}
 	tests.TestNewSubscriberReceivesOldMessages(t, context, func(t *testing.T) (message.Publisher, message.Subscriber) {
 		t.Helper()
 		return b, b.subscriber(t, uuid.NewString())
@@ -77,7 +81,8 @@ func connectTwice(t *testing.T) (*eventstore.Store, *esdb.Client) {
 	return eventstoretest.Open(t, server.URL()), client
 }
 
-// broker publishes the suite's messages as events, and keeps the checkpoints that read models would keep.
+// broker publishes the suite's messages as events, and keeps the checkpoints that read models would
+// keep.
 type broker struct {
 	t      *testing.T
 	store  *eventstore.Store
@@ -159,7 +164,8 @@ func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *
 	return out, nil
 }
 
-// forward hands a batch of one event on as the message that was published, and keeps its position once it is acked.
+// forward hands a batch of one event on as the message that was published, and keeps its position
+// once it is acked.
 func (s *groupSubscriber) forward(m *message.Message, out chan<- *message.Message, key string) {
 	batch := subscription.BatchOf(m)
 	ended := m.Context().Done()

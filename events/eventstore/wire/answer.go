@@ -1,5 +1,6 @@
-// Package wire forms the requests of the EventStoreDB protocol and decodes its answers. Events are decoded by hand: the
-// structs that protobuf makes of them cost more than all that is done with an event.
+// Package wire forms the requests of the EventStoreDB protocol and decodes its answers. Events are
+// decoded by hand: the structs that protobuf makes of them cost more than all that is done with an
+// event.
 package wire
 
 import (
@@ -37,8 +38,8 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 // mostTypes bounds the types of events that a decoder remembers.
 const mostTypes = 1000
 
-// decoder reads events from the answers of a read. The structs that protobuf makes of them would cost more than all else
-// that is done with an event.
+// decoder reads events from the answers of a read. The structs that protobuf makes of them would
+// cost more than all else that is done with an event.
 type decoder struct {
 	types  map[string]string // so that each is there once
 	stream string            // of the last event: often the next one has the same

@@ -18,21 +18,28 @@ import (
 func drawn(t *rapid.T) eventlog.Recorded {
 	bytes := rapid.SliceOfN(rapid.Byte(), 1, 300)
 	return eventlog.Recorded{
-		ID: uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id")), Stream: rapid.StringN(1, 3, -1).Draw(t, "stream"),
-		Revision: eventlog.Revision(rapid.Int64Min(0).Draw(t, "revision")), Type: rapid.StringN(1, 3, -1).Draw(t, "type"),
-		Position: eventlog.Position{Commit: rapid.Uint64().Draw(t, "commit"), Prepare: rapid.Uint64().Draw(t, "prepare")},
-		Time:     time.Unix(0, 100*rapid.Int64Range(-1e12, 1e16).Draw(t, "ticks")).UTC(),
-		Data:     bytes.Draw(t, "data"), Metadata: bytes.Draw(t, "metadata"),
+		ID:       uuid.UUID(rapid.SliceOfN(rapid.Byte(), 16, 16).Draw(t, "id")),
+		Stream:   rapid.StringN(1, 3, -1).Draw(t, "stream"),
+		Revision: eventlog.Revision(rapid.Int64Min(0).Draw(t, "revision")),
+		Type:     rapid.StringN(1, 3, -1).Draw(t, "type"),
+		Position: eventlog.Position{
+			Commit: rapid.Uint64().Draw(t, "commit"), Prepare: rapid.Uint64().Draw(t, "prepare"),
+		},
+		Time: time.Unix(0, 100*rapid.Int64Range(-1e12, 1e16).Draw(t, "ticks")).UTC(),
+		Data: bytes.Draw(t, "data"), Metadata: bytes.Draw(t, "metadata"),
 	}
 }
 
 func onWire(r eventlog.Recorded) []byte {
 	answer, err := proto.Marshal(&streams.ReadResp{Content: &streams.ReadResp_Event{Event: &streams.ReadResp_ReadEvent{
 		Event: &streams.ReadResp_ReadEvent_RecordedEvent{
-			Id: wireID(r.ID), StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(r.Stream)}, StreamRevision: uint64(r.Revision),
-			PreparePosition: r.Position.Prepare, CommitPosition: r.Position.Commit, CustomMetadata: r.Metadata, Data: r.Data,
+			Id: wireID(r.ID), StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(r.Stream)},
+			StreamRevision:  uint64(r.Revision),
+			PreparePosition: r.Position.Prepare, CommitPosition: r.Position.Commit, CustomMetadata: r.Metadata,
+			Data: r.Data,
 			Metadata: map[string]string{
-				"type": r.Type, "content-type": "application/json", "created": strconv.FormatInt(r.Time.UnixNano()/100, 10),
+				"type": r.Type, "content-type": "application/json",
+				"created": strconv.FormatInt(r.Time.UnixNano()/100, 10),
 			},
 		},
 		Position: &streams.ReadResp_ReadEvent_CommitPosition{CommitPosition: r.Position.Commit},
@@ -50,7 +57,8 @@ func TestDecodeEvent(t *testing.T) {
 		d := newDecoder()
 		for range 3 {
 			want := drawn(t)
-			if got, err := d.decode(onWire(want)); err != nil || !reflect.DeepEqual(got, Answer{IsEvent: true, Event: want, Stored: want.Time}) {
+			if got, err := d.decode(onWire(want)); err != nil ||
+				!reflect.DeepEqual(got, Answer{IsEvent: true, Event: want, Stored: want.Time}) {
 				t.Fatalf("got %+v, %v, want %+v", got, err, want)
 			}
 		}
@@ -65,11 +73,28 @@ func TestDecodeOther(t *testing.T) {
 		want Answer
 	}{
 		{&streams.ReadResp{Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: 7}}, Answer{}},
-		{&streams.ReadResp{Content: &streams.ReadResp_Confirmation{Confirmation: &streams.ReadResp_SubscriptionConfirmation{SubscriptionId: "x"}}}, Answer{}},
-		{&streams.ReadResp{Content: &streams.ReadResp_FellBehind_{FellBehind: &streams.ReadResp_FellBehind{}}}, Answer{}},
-		{&streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: &streams.ReadResp_CaughtUp{}}}, Answer{CaughtUp: true}},
 		{
-			&streams.ReadResp{Content: &streams.ReadResp_Checkpoint_{Checkpoint: &streams.ReadResp_Checkpoint{CommitPosition: 7, PreparePosition: 6}}},
+			&streams.ReadResp{
+				Content: &streams.ReadResp_Confirmation{
+					Confirmation: &streams.ReadResp_SubscriptionConfirmation{SubscriptionId: "x"},
+				},
+			},
+			Answer{},
+		},
+		{
+			&streams.ReadResp{Content: &streams.ReadResp_FellBehind_{FellBehind: &streams.ReadResp_FellBehind{}}},
+			Answer{},
+		},
+		{
+			&streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: &streams.ReadResp_CaughtUp{}}},
+			Answer{CaughtUp: true},
+		},
+		{
+			&streams.ReadResp{
+				Content: &streams.ReadResp_Checkpoint_{
+					Checkpoint: &streams.ReadResp_Checkpoint{CommitPosition: 7, PreparePosition: 6},
+				},
+			},
 			Answer{Checkpoint: eventlog.Position{Commit: 7, Prepare: 6}},
 		},
 	} {
@@ -90,7 +115,14 @@ func TestDecodeOther(t *testing.T) {
 
 // What is cut short or altered is an error or another event, never a panic.
 func FuzzDecodeEvent(f *testing.F) {
-	f.Add(onWire(eventlog.Recorded{ID: uuid.Max, Stream: "url-1", Type: "x", Time: time.Unix(1, 0), Data: []byte("{}"), Metadata: []byte("{}")}))
+	f.Add(
+		onWire(
+			eventlog.Recorded{
+				ID: uuid.Max, Stream: "url-1", Type: "x", Time: time.Unix(1, 0), Data: []byte("{}"),
+				Metadata: []byte("{}"),
+			},
+		),
+	)
 	f.Fuzz(func(t *testing.T, received []byte) {
 		d := newDecoder()
 		if a, err := d.decode(received); err == nil && a.IsEvent && a.Event.Revision < 0 {

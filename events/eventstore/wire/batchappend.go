@@ -16,18 +16,25 @@ import (
 // serverTimeout is how long the event store may take over one append; real servers allow no more.
 const serverTimeout = 2 * time.Second
 
-// BatchAppend is what one write asks for. It may be sent several times, each time under another correlation id.
+// BatchAppend is what one write asks for. It may be sent several times, each time under another
+// correlation id.
 type BatchAppend struct {
 	options  *streams.BatchAppendReq_Options
 	Proposed []*streams.BatchAppendReq_ProposedMessage
 }
 
 // NewBatchAppend returns an append of events to a stream that is at a revision.
-func NewBatchAppend(stream string, expected eventlog.Revision, proposed []*streams.BatchAppendReq_ProposedMessage) *BatchAppend {
+func NewBatchAppend(
+	stream string, expected eventlog.Revision, proposed []*streams.BatchAppendReq_ProposedMessage,
+) *BatchAppend {
 	options := &streams.BatchAppendReq_Options{
-		StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte(stream)},
-		ExpectedStreamPosition: &streams.BatchAppendReq_Options_NoStream{NoStream: &emptypb.Empty{}},
-		DeadlineOption:         &streams.BatchAppendReq_Options_Deadline{Deadline: durationpb.New(serverTimeout)},
+		StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)},
+		ExpectedStreamPosition: &streams.BatchAppendReq_Options_NoStream{
+			NoStream: &emptypb.Empty{},
+		},
+		DeadlineOption: &streams.BatchAppendReq_Options_Deadline{
+			Deadline: durationpb.New(serverTimeout),
+		},
 	}
 	if expected != eventlog.NoStream {
 		options.ExpectedStreamPosition = &streams.BatchAppendReq_Options_StreamPosition{
@@ -43,27 +50,34 @@ func (b *BatchAppend) Stream() []byte { return b.options.GetStreamIdentifier().G
 // Message is the request under a correlation id.
 func (b *BatchAppend) Message(correlation uuid.UUID) *streams.BatchAppendReq {
 	return &streams.BatchAppendReq{
-		CorrelationId: wireID(correlation), Options: b.options, ProposedMessages: b.Proposed, IsFinal: true,
+		CorrelationId: wireID(correlation), Options: b.options, ProposedMessages: b.Proposed,
+		IsFinal: true,
 	}
 }
 
 func wireID(id uuid.UUID) *shared.UUID {
 	return &shared.UUID{Value: &shared.UUID_Structured_{Structured: &shared.UUID_Structured{
-		MostSignificantBits:  int64(binary.BigEndian.Uint64(id[:8])), //nolint:gosec // the protocol's form of the same bits
-		LeastSignificantBits: int64(binary.BigEndian.Uint64(id[8:])), //nolint:gosec // the protocol's form of the same bits
+		//nolint:gosec // the protocol's form of the same bits
+		MostSignificantBits: int64(binary.BigEndian.Uint64(id[:8])),
+		//nolint:gosec // the protocol's form of the same bits
+		LeastSignificantBits: int64(binary.BigEndian.Uint64(id[8:])),
 	}}}
 }
 
 // IDOf reads an id in its structured form.
 func IDOf(wire *shared.UUID) uuid.UUID {
 	var id uuid.UUID
-	binary.BigEndian.PutUint64(id[:8], uint64(wire.GetStructured().GetMostSignificantBits()))  //nolint:gosec // as wireID
-	binary.BigEndian.PutUint64(id[8:], uint64(wire.GetStructured().GetLeastSignificantBits())) //nolint:gosec // as wireID
+	//nolint:gosec // as wireID
+	binary.BigEndian.PutUint64(id[:8], uint64(wire.GetStructured().GetMostSignificantBits()))
+	//nolint:gosec // as wireID
+	binary.BigEndian.PutUint64(id[8:], uint64(wire.GetStructured().GetLeastSignificantBits()))
 	return id
 }
 
 // ProposedMessage is an event with a body in JSON, as the protocol has it.
-func ProposedMessage(id uuid.UUID, eventType string, body, metadata []byte) *streams.BatchAppendReq_ProposedMessage {
+func ProposedMessage(
+	id uuid.UUID, eventType string, body, metadata []byte,
+) *streams.BatchAppendReq_ProposedMessage {
 	return &streams.BatchAppendReq_ProposedMessage{
 		Id:             wireID(id),
 		Metadata:       map[string]string{"type": eventType, "content-type": "application/json"},

@@ -10,21 +10,26 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// Reading is a read of events, or a subscription to them. It ends with the context that it was opened with.
+// Reading is a read of events, or a subscription to them. It ends with the context that it was
+// opened with.
 type Reading struct {
 	call streams.Streams_ReadClient
 	decoder
 }
 
 // Open asks for events. The first answer shows whether the event store gives them.
-func Open(ctx context.Context, conn *grpc.ClientConn, options *streams.ReadReq_Options) (*Reading, error) {
+func Open(
+	ctx context.Context, conn *grpc.ClientConn, options *streams.ReadReq_Options,
+) (*Reading, error) {
 	options.UuidOption = &streams.ReadReq_Options_UUIDOption{
 		Content: &streams.ReadReq_Options_UUIDOption_Structured{Structured: &shared.Empty{}},
 	}
 	if options.GetFilterOption() == nil {
 		options.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}
 	}
-	call, err := streams.NewStreamsClient(conn).Read(ctx, &streams.ReadReq{Options: options}, grpc.ForceCodecV2(newCodec()))
+	call, err := streams.NewStreamsClient(conn).Read(
+		ctx, &streams.ReadReq{Options: options}, grpc.ForceCodecV2(newCodec()),
+	)
 	if err != nil {
 		return nil, eventlog.Classify(err, nil)
 	}

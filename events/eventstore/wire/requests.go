@@ -12,7 +12,8 @@ func EventsOf(stream string, from eventlog.Revision, count uint64) *streams.Read
 	return &streams.ReadReq_Options{
 		StreamOption: &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
 			StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)},
-			RevisionOption:   &streams.ReadReq_Options_StreamOptions_Revision{Revision: uint64(from)}, //nolint:gosec // not negative
+			//nolint:gosec // not negative
+			RevisionOption: &streams.ReadReq_Options_StreamOptions_Revision{Revision: uint64(from)},
 		}},
 		CountOption: &streams.ReadReq_Options_Count{Count: count},
 	}
@@ -49,14 +50,17 @@ func EventAt(position eventlog.Position) *streams.ReadReq_Options {
 	}
 }
 
-// searchWindow is how many events the server looks at between two pages of a filtered subscription. The official
-// client's default of 32 would cost a round of paging for every 32 events that do not match.
+// searchWindow is how many events the server looks at between two pages of a filtered subscription.
+// The official client's default of 32 would cost a round of paging for every 32 events that do not
+// match.
 const searchWindow = 4096
 
-// FromPosition begins at a position, whose event belongs to a read and not to a subscription. The zero position is the
-// start of the log.
+// FromPosition begins at a position, whose event belongs to a read and not to a subscription. The
+// zero position is the start of the log.
 func FromPosition(position eventlog.Position) *streams.ReadReq_Options_All {
-	from := &streams.ReadReq_Options_AllOptions{AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}}}
+	from := &streams.ReadReq_Options_AllOptions{
+		AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}},
+	}
 	if position != (eventlog.Position{}) {
 		from.AllOption = &streams.ReadReq_Options_AllOptions_Position{Position: &streams.ReadReq_Options_Position{
 			CommitPosition: position.Commit, PreparePosition: position.Prepare,
@@ -65,7 +69,8 @@ func FromPosition(position eventlog.Position) *streams.ReadReq_Options_All {
 	return &streams.ReadReq_Options_All{All: from}
 }
 
-// ApplyFilter has a subscription give the selected events. Without a filter it gives those of the event store too.
+// ApplyFilter has a subscription give the selected events. Without a filter it gives those of the
+// event store too.
 func ApplyFilter(f eventlog.Filter, to *streams.ReadReq_Options) {
 	if len(f.Streams)+len(f.Types) == 0 {
 		to.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}

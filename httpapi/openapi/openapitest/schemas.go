@@ -55,7 +55,8 @@ func SchemaOf(t testing.TB, name string) *jsonschema.Schema {
 	return Schema(t, "/components/schemas/"+name)
 }
 
-// ParameterPointers leads to the schemas of the parameters of each operation under /v3, in the order of Operation.
+// ParameterPointers leads to the schemas of the parameters of each operation under /v3, in the
+// order of Operation.
 var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	type described struct{ Parameters []openapi.Parameter }
 	var doc struct {
@@ -70,7 +71,9 @@ var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	pointers := make(map[string][]string)
 	for path, item := range doc.Paths {
 		at := "/paths/" + strings.ReplaceAll(path, "/", "~1")
-		for method, operation := range map[string]described{"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete} {
+		for method, operation := range map[string]described{
+			"/get": item.Get, "/post": item.Post, "/patch": item.Patch, "/delete": item.Delete,
+		} {
 			name := strings.ToUpper(method[1:]) + " " + openapi.Root + path
 			for _, source := range []struct {
 				at         string
@@ -90,7 +93,11 @@ var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 })
 
 // routePattern writes a path of the description as the router does.
-func routePattern(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
+func routePattern(
+	path string,
+) string {
+	return strings.NewReplacer("{", ":", "}", "").Replace(path)
+}
 
 // Operations are what the description says is served, by method and route.
 var Operations = sync.OnceValues(func() (map[string]openapi.Operation, error) {

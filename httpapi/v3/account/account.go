@@ -75,11 +75,15 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	return answer, nil
 }
 
-// readAccountAt answers with the account as it was. How many calls it had made that day is known of today alone.
+// readAccountAt answers with the account as it was. How many calls it had made that day is known of
+// today alone.
 func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	account, counters, err := h.Queries.AccountAt(c.Context(), c.Account.ID, at)
 	if errors.Is(err, queries.ErrNotFound) {
-		return nil, &apierror.Error{Code: apierror.CodeInvalidDate, Details: "The account was opened on " + c.Account.CreatedAt.Format(time.RFC3339)}
+		return nil, &apierror.Error{
+			Code:    apierror.CodeInvalidDate,
+			Details: "The account was opened on " + c.Account.CreatedAt.Format(time.RFC3339),
+		}
 	}
 	if err != nil {
 		return nil, apierror.Unavailable(err)
@@ -112,7 +116,10 @@ func (h *Handler) Meter(c *request.Context) error {
 	}
 	now := h.AsOf.Now().UTC()
 	return &apierror.Error{
-		Code: apierror.CodeCallLimit, Details: fmt.Sprintf("The account's %d API calls of this day are used, more follow at 00:00 UTC", limit),
+		Code: apierror.CodeCallLimit,
+		Details: fmt.Sprintf(
+			"The account's %d API calls of this day are used, more follow at 00:00 UTC", limit,
+		),
 		RetryAfter: now.Truncate(24 * time.Hour).Add(24 * time.Hour).Sub(now),
 	}
 }

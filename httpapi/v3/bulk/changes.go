@@ -64,15 +64,18 @@ func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	return response.Succeeded(), nil
 }
 
-// All carries out a command on the URLs that the parameters select. What is refused to single ones is not told,
-// there is no place for it in the answer.
+// All carries out a command on the URLs that the parameters select. What is refused to single ones
+// is not told, there is no place for it in the answer.
 func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	chosen, err := selection.ForChange(c, b.cfg.MaxHashes)
 	if err != nil {
 		return nil, err
 	}
 	if chosen.Hashes == nil && chosen.Tags == nil {
-		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "Say which URLs are meant, with the parameter hashes or tags"}
+		return nil, &apierror.Error{
+			Code:    apierror.CodeMissingInput,
+			Details: "Say which URLs are meant, with the parameter hashes or tags",
+		}
 	}
 	if chosen.Tags != nil {
 		if err := b.Tagged(c, chosen.Tags, do); err != nil {
@@ -92,8 +95,8 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	return response.Succeeded(), nil
 }
 
-// portion is how many URLs an operation on any number of them changes at a time. The writes of others wait for the read
-// models behind it.
+// portion is how many URLs an operation on any number of them changes at a time. The writes of
+// others wait for the read models behind it.
 const portion = 25
 
 // operation is a change of any number of URLs.
@@ -115,9 +118,9 @@ func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error
 	return &operation{b: b, c: c}, func() { next(); cancel() }, nil
 }
 
-// changed takes in the outcomes of a portion, and returns its error or when the read models show it: so there is never more of
-// the operation than a portion between the write of another account and its answer. Read models that are not in time are
-// waited for at the end alone.
+// changed takes in the outcomes of a portion, and returns its error or when the read models show
+// it: so there is never more of the operation than a portion between the write of another account
+// and its answer. Read models that are not in time are waited for at the end alone.
 func (o *operation) changed(outcomes []commands.URLOutcome) error {
 	if err := write.Interrupted(outcomes); err != nil {
 		return err
@@ -131,8 +134,9 @@ func (o *operation) changed(outcomes []commands.URLOutcome) error {
 	return nil
 }
 
-// Tagged carries out a command on all URLs that meet an expression when the call arrives. What interrupts it
-// leaves the first URLs changed and the others not; the same call again does the rest.
+// Tagged carries out a command on all URLs that meet an expression when the call arrives. What
+// interrupts it leaves the first URLs changed and the others not; the same call again does the
+// rest.
 func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {

@@ -18,8 +18,9 @@ const (
 	turnRetryAfter = 10 * time.Second
 )
 
-// turns has the operations of an account that change any number of links carried out one after the other, on this node.
-// Together they would take the event store and the projections away from the calls of others. It is safe for concurrent use.
+// turns has the operations of an account that change any number of links carried out one after the
+// other, on this node. Together they would take the event store and the projections away from the
+// calls of others. It is safe for concurrent use.
 type turns struct {
 	mu     sync.Mutex
 	queues map[uuid.UUID]*turnQueue // of accounts with an operation under way
@@ -32,9 +33,11 @@ type turnQueue struct {
 
 func newTurns() *turns { return &turns{queues: make(map[uuid.UUID]*turnQueue)} }
 
-// take returns when it is the caller's turn, who calls end when done. It fails where too many wait, when the client has left, and
-// when ctx ends.
-func (t *turns) take(ctx context.Context, account uuid.UUID, left <-chan struct{}) (end func(), err error) {
+// take returns when it is the caller's turn, who calls end when done. It fails where too many wait,
+// when the client has left, and when ctx ends.
+func (t *turns) take(
+	ctx context.Context, account uuid.UUID, left <-chan struct{},
+) (end func(), err error) {
 	t.mu.Lock()
 	q, ok := t.queues[account]
 	if !ok {
@@ -45,7 +48,8 @@ func (t *turns) take(ctx context.Context, account uuid.UUID, left <-chan struct{
 		t.mu.Unlock()
 		return nil, &apierror.Error{
 			Code: apierror.CodeCallLimit, RetryAfter: turnRetryAfter,
-			Details: "Too many changes by tags and undone batches of this account wait for their turn, repeat the call when some are done",
+			Details: "Too many changes by tags and undone batches of this account wait for their " +
+				"turn, repeat the call when some are done",
 		}
 	}
 	q.n++

@@ -13,8 +13,9 @@ import (
 // undoAnswer answers a call that undid a batch.
 type undoAnswer struct {
 	response.Envelope
-	Undo undoRecord      `json:"undo"`
-	URLs []record.Failed `json:"urls"` // that were left as they are, as many as a page of a list may have
+	Undo undoRecord `json:"undo"`
+	// that were left as they are, as many as a page of a list may have
+	URLs []record.Failed `json:"urls"`
 }
 
 type undoRecord struct {
@@ -23,8 +24,8 @@ type undoRecord struct {
 	Refused int    `json:"refused"`
 }
 
-// Undo undoes what a call changed. What interrupts it leaves the first URLs undone and the others not; the same
-// call again does the rest.
+// Undo undoes what a call changed. What interrupts it leaves the first URLs undone and the others
+// not; the same call again does the rest.
 func (b *Changes) Undo(c *request.Context) (any, error) {
 	batch, err := uuid.Parse(c.Param("id"))
 	if err != nil {
@@ -39,7 +40,10 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 		return nil, err
 	}
 	defer end()
-	answer := undoAnswer{Envelope: response.Succeeded(), Undo: undoRecord{Batch: batch.String()}, URLs: []record.Failed{}}
+	answer := undoAnswer{
+		Envelope: response.Succeeded(), Undo: undoRecord{Batch: batch.String()},
+		URLs: []record.Failed{},
+	}
 	for after := uuid.Nil; ; {
 		ids, err := b.cfg.Queries.BatchLinks(c.Context(), c.Account.ID, batch, after, portion)
 		if err != nil {
@@ -60,7 +64,10 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 		b.addUndone(&answer, outcomes)
 	}
 	if answer.Undo.Undone+answer.Undo.Refused == 0 {
-		return nil, &apierror.Error{Code: apierror.CodeURLNotFound, Details: "There is no URL of this account that a batch with this id changed"}
+		return nil, &apierror.Error{
+			Code:    apierror.CodeURLNotFound,
+			Details: "There is no URL of this account that a batch with this id changed",
+		}
 	}
 	b.cfg.Waiter.Settle(c, op.last)
 	return answer, nil
@@ -76,7 +83,8 @@ func (b *Changes) addUndone(answer *undoAnswer, outcomes []commands.URLOutcome) 
 		if len(answer.URLs) < b.cfg.MaxFailed {
 			refused, _ := apierror.Refusal(outcome.Err) // others have interrupted
 			answer.URLs = append(answer.URLs, record.Failed{
-				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL, Error: response.NewItemError(refused),
+				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL,
+				Error: response.NewItemError(refused),
 			})
 		}
 	}

@@ -15,7 +15,8 @@ import (
 	"linkledger/httpapi/v3/selection"
 )
 
-// maxLabels bounds the different labels of one call: the tags that it creates are appended whole, and have to fit.
+// maxLabels bounds the different labels of one call: the tags that it creates are appended whole,
+// and have to fit.
 const maxLabels = 1000
 
 // URL are the fields of one URL to create or to edit. Nil is not given.
@@ -54,7 +55,8 @@ func readURLPayload(item *decode.Object) (URL, error) {
 // Create returns the command that creates the URL.
 func (p URL) Create() commands.CreateURL {
 	return commands.CreateURL{
-		LongURL: given(p.LongURL), CustomHash: given(p.CustomHash), Note: given(p.Note), EmailStats: given(p.EmailStats),
+		LongURL: given(p.LongURL), CustomHash: given(p.CustomHash), Note: given(p.Note),
+		EmailStats:     given(p.EmailStats),
 		ExpirationDate: given(p.ExpirationDate), MaxClicks: given(p.MaxClicks), Tags: p.Tags,
 	}
 }
@@ -63,14 +65,18 @@ func (p URL) Create() commands.CreateURL {
 func (p URL) Edit() commands.EditURL {
 	return commands.EditURL{
 		Ref:        commands.Ref{Hash: given(p.Hash)},
-		CustomHash: p.CustomHash, LongURL: p.LongURL, Note: p.Note, EmailStats: p.EmailStats, Ping: p.Ping,
-		Protected: p.Protected, Archived: p.Archived, ExpirationDate: p.ExpirationDate, MaxClicks: p.MaxClicks, Tags: p.Tags,
+		CustomHash: p.CustomHash, LongURL: p.LongURL, Note: p.Note, EmailStats: p.EmailStats,
+		Ping:      p.Ping,
+		Protected: p.Protected, Archived: p.Archived, ExpirationDate: p.ExpirationDate,
+		MaxClicks: p.MaxClicks, Tags: p.Tags,
 	}
 }
 
 // Failed echoes the item beside its error.
 func (p URL) Failed(err *response.ItemError) record.Failed {
-	return record.Failed{Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err}
+	return record.Failed{
+		Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err,
+	}
 }
 
 // given returns a field's value, or the zero value where it is not given.
@@ -89,7 +95,9 @@ func urlItems(body decode.Object, limit int) ([]decode.Object, error) {
 	case body.Err != nil:
 		return nil, body.Err
 	case len(items) == 0:
-		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "urls is missing or empty"}
+		return nil, &apierror.Error{
+			Code: apierror.CodeMissingInput, Details: "urls is missing or empty",
+		}
 	case len(items) > limit:
 		return nil, selection.TooMany(limit, strconv.Itoa(len(items)))
 	}
@@ -152,13 +160,15 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 		}
 	}
 	if len(labels) > maxLabels {
-		return nil, apierror.WrongInput("One call may name %s, not %d", apierror.Count(maxLabels, "different tag"), len(labels))
+		return nil, apierror.WrongInput(
+			"One call may name %s, not %d", apierror.Count(maxLabels, "different tag"), len(labels),
+		)
 	}
 	return payloads, nil
 }
 
-// eachOnce returns the different texts of a list, each where it is first. However often one edit names a tag, it means the
-// same; and it may be an edit of many URLs.
+// eachOnce returns the different texts of a list, each where it is first. However often one edit
+// names a tag, it means the same; and it may be an edit of many URLs.
 func eachOnce(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(list, func(text string) bool {

@@ -11,7 +11,8 @@ import (
 func FuzzJSONBody(f *testing.F) {
 	for _, seed := range []string{
 		`{"urls":[{"long_url":"https://example.com/","custom_hash":"a","note":null,"email_stats":true,"max_clicks":1,"tags":["a"]}]}`,
-		`{"urls":[{}]}`, `{"urls":{"0":1}}`, `{"label":"a"}`, `[]`, ``, `null`, `{"urls":[[[[]]]]}`, `{"urls":[{"max_clicks":1e400}]}`, "\xff",
+		`{"urls":[{}]}`, `{"urls":{"0":1}}`, `{"label":"a"}`, `[]`, ``, `null`, `{"urls":[[[[]]]]}`,
+		`{"urls":[{"max_clicks":1e400}]}`, "\xff",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -23,8 +24,10 @@ func FuzzJSONBody(f *testing.F) {
 
 func FuzzFormBody(f *testing.F) {
 	for _, seed := range []string{
-		"urls[0][long_url]=https://example.com/&urls[0][tags][]=a&urls[0][tags][]=b&urls[1][email_stats]=1", "label=a", "label[]=a",
-		"urls[0]=1&urls[0][a]=2", "urls[][a]=1", "a[b", "]=", "[]=", "=", "a[0][0][0]=1", "urls[99999999999]=1", "urls[00][note]=1", "a;b", "%",
+		"urls[0][long_url]=https://example.com/&urls[0][tags][]=a&urls[0][tags][]=b&urls[1][email_stats]=1", "label=a",
+		"label[]=a",
+		"urls[0]=1&urls[0][a]=2", "urls[][a]=1", "a[b", "]=", "[]=", "=", "a[0][0][0]=1", "urls[99999999999]=1",
+		"urls[00][note]=1", "a;b", "%",
 	} {
 		f.Add([]byte(seed))
 	}

@@ -68,11 +68,15 @@ func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
 	r := URL{
-		Hash: link.Hash, LongURL: link.LongURL, ShortURL: host + "/" + link.Hash, ShortURLWithProtocol: short,
-		TotalClicks: link.TotalClicks, UniqueClicks: link.UniqueClicks, LastVisit: (*response.Timestamp)(link.LastVisit),
-		Visited: link.Visited, EmailStats: link.EmailStats, Protected: link.Protected, Ping: link.Ping,
+		Hash: link.Hash, LongURL: link.LongURL, ShortURL: host + "/" + link.Hash,
+		ShortURLWithProtocol: short,
+		TotalClicks:          link.TotalClicks, UniqueClicks: link.UniqueClicks,
+		LastVisit: (*response.Timestamp)(link.LastVisit),
+		Visited:   link.Visited, EmailStats: link.EmailStats, Protected: link.Protected,
+		Ping:     link.Ping,
 		Archived: link.Archived, Note: link.Note, MaxClicks: link.MaxClicks, Tags: link.Tags,
-		CreatedAt: response.Timestamp(link.CreatedAt), ModifiedAt: response.Timestamp(link.ModifiedAt),
+		CreatedAt:  response.Timestamp(link.CreatedAt),
+		ModifiedAt: response.Timestamp(link.ModifiedAt),
 		Links: imageLinks{
 			QRSmall: short + shortlink.QRPath + "?size=" + shortlink.QRSmall,
 			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
@@ -98,15 +102,17 @@ func (b *Builder) Written(c *request.Context, link queries.Link) URL {
 func LinkOf(outcome commands.URLOutcome) queries.Link {
 	u := outcome.URL
 	return queries.Link{
-		Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, EmailStats: u.EmailStats, Ping: u.Ping, Protected: u.Protected,
-		Archived: u.Archived, ExpirationDate: u.ExpirationDate, MaxClicks: u.MaxClicks, Tags: outcome.Labels,
+		Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, EmailStats: u.EmailStats, Ping: u.Ping,
+		Protected: u.Protected,
+		Archived:  u.Archived, ExpirationDate: u.ExpirationDate, MaxClicks: u.MaxClicks,
+		Tags:      outcome.Labels,
 		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt,
 	}
 }
 
-// Counted returns the links of the outcomes with the clicks that the read model has for them. Everything else is
-// as the commands left it, also where the read model lags behind. Without the read model the clicks are missing: the
-// write is done, and its client must learn so.
+// Counted returns the links of the outcomes with the clicks that the read model has for them.
+// Everything else is as the commands left it, also where the read model lags behind. Without the
+// read model the clicks are missing: the write is done, and its client must learn so.
 func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
@@ -117,12 +123,19 @@ func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []
 			ids = append(ids, id)
 		}
 	}
-	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }) {
-		b.Waiter.AwaitClicks(c, catchup.Links) // they may be newer than what such a write has waited for
+	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool {
+		return o.Err == nil &&
+			!o.Changed
+	}) {
+		// they may be newer than what such a write has waited for
+		b.Waiter.AwaitClicks(c, catchup.Links)
 	}
 	seen, err := b.Queries.LinksByID(c.Context(), ids)
 	if err != nil {
-		b.Logger.WarnContext(c.Context(), "write answered without its clicks", slog.String("request", c.ID), slog.Any("error", err))
+		b.Logger.WarnContext(
+			c.Context(), "write answered without its clicks", slog.String("request", c.ID),
+			slog.Any("error", err),
+		)
 	}
 	for i, outcome := range outcomes {
 		known, ok := seen[links[i].ID]

@@ -19,7 +19,9 @@ type Page struct {
 // Read reads the parameters offset and limit.
 func (s PageSizes) Read(query url.Values) (Page, error) {
 	list := Page{Limit: s.Default}
-	if err := errors.Join(decode.Number(query, "offset", &list.Offset), decode.Number(query, "limit", &list.Limit)); err != nil {
+	if err := errors.Join(
+		decode.Number(query, "offset", &list.Offset), decode.Number(query, "limit", &list.Limit),
+	); err != nil {
 		return Page{}, err
 	}
 	if err := decode.Check(list, ""); err != nil {

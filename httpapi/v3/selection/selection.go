@@ -58,7 +58,9 @@ func readHashes(list string, limit int) ([]string, error) {
 		chosen = append(chosen, hash)
 	}
 	if len(chosen) == 0 {
-		return nil, &apierror.Error{Code: apierror.CodeMissingInput, Details: "hashes names no hash"}
+		return nil, &apierror.Error{
+			Code: apierror.CodeMissingInput, Details: "hashes names no hash",
+		}
 	}
 	for _, hash := range chosen {
 		if !hashes.Valid(hash) {
@@ -68,7 +70,8 @@ func readHashes(list string, limit int) ([]string, error) {
 	return chosen, nil
 }
 
-// ForChange returns the URLs that a call changes. Unlike a list, it does not combine hashes and tags.
+// ForChange returns the URLs that a call changes. Unlike a list, it does not combine hashes and
+// tags.
 func ForChange(c *request.Context, limit int) (URLs, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -88,7 +91,10 @@ func TooMany(limit int, got string) error {
 }
 
 func invalidHash(hash string) error {
-	return &apierror.Error{Code: apierror.CodeInvalidHash, Details: fmt.Sprintf("A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -, not %q", hash)}
+	return &apierror.Error{
+		Code:    apierror.CodeInvalidHash,
+		Details: fmt.Sprintf("A hash is 1 to 25 of the characters A-Z a-z 0-9 _ -, not %q", hash),
+	}
 }
 
 // PathHash returns the hash that a path names. Selections by parameters have no place beside it.

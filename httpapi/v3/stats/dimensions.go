@@ -18,7 +18,8 @@ type dimensionsAnswer struct {
 	Dimensions dimensionsRecord `json:"dimensions"`
 }
 
-// dimensionsRecord has the values of each dimension, the most frequent first. Clicks that tell none are left out.
+// dimensionsRecord has the values of each dimension, the most frequent first. Clicks that tell none
+// are left out.
 type dimensionsRecord struct {
 	Hash     string        `json:"hash"`
 	Referrer []valueRecord `json:"referrer"`
@@ -45,11 +46,13 @@ func (h *Handler) Dimensions(c *request.Context) (any, error) {
 		return nil, apierror.Unavailable(err)
 	}
 	counts := dimensionsRecord{
-		Hash: of.Hash, Referrer: []valueRecord{}, Country: []valueRecord{}, Browser: []valueRecord{}, OS: []valueRecord{},
+		Hash: of.Hash, Referrer: []valueRecord{}, Country: []valueRecord{},
+		Browser: []valueRecord{}, OS: []valueRecord{},
 		Device: []valueRecord{},
 	}
 	lists := map[string]*[]valueRecord{
-		"referrer": &counts.Referrer, "country": &counts.Country, "browser": &counts.Browser, "os": &counts.OS,
+		"referrer": &counts.Referrer, "country": &counts.Country, "browser": &counts.Browser,
+		"os":     &counts.OS,
 		"device": &counts.Device,
 	}
 	for _, v := range values {
@@ -71,7 +74,10 @@ func (h *Handler) dimensionsOf(c *request.Context) (queries.DimensionsOf, error)
 	}
 	list := selection.Page{Limit: h.Pages.Default}
 	of := queries.DimensionsOf{Account: c.Account.ID, Hash: hash}
-	if err := errors.Join(decode.Number(query, "limit", &list.Limit), decode.Date(query, "from", &of.From), decode.Date(query, "to", &of.To)); err != nil {
+	if err := errors.Join(
+		decode.Number(query, "limit", &list.Limit), decode.Date(query, "from", &of.From),
+		decode.Date(query, "to", &of.To),
+	); err != nil {
 		return queries.DimensionsOf{}, err
 	}
 	of.Limit = min(list.Limit, h.Pages.Max)

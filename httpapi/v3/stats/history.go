@@ -35,7 +35,8 @@ type lifeRecord struct {
 	DailyClicks map[string]dayRecord `json:"daily_clicks"` // since the last reset
 }
 
-// History answers with a page of what happened to a hash and to the account's links that ever lived under it.
+// History answers with a page of what happened to a hash and to the account's links that ever lived
+// under it.
 func (h *Handler) History(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -50,7 +51,8 @@ func (h *Handler) History(c *request.Context) (any, error) {
 		return nil, err
 	}
 	history, err := h.Audit.History(c.Context(), audit.HistoryQuery{
-		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset, Limit: list.Limit,
+		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset,
+		Limit: list.Limit,
 	})
 	if err != nil {
 		return nil, err
@@ -61,7 +63,10 @@ func (h *Handler) History(c *request.Context) (any, error) {
 	}
 	return historyAnswer{
 		Envelope: response.Succeeded(), History: historyRecord{History: history, Links: lives},
-		Page: response.Page{ResultsCount: len(history.Entries), TotalCount: int64(history.Total), Offset: list.Offset},
+		Page: response.Page{
+			ResultsCount: len(history.Entries), TotalCount: int64(history.Total),
+			Offset: list.Offset,
+		},
 	}, nil
 }
 

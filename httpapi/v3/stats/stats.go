@@ -31,10 +31,11 @@ type statsAnswer struct {
 }
 
 type statsRecord struct {
-	Hash         string               `json:"hash"`
-	TotalClicks  int64                `json:"total_clicks"`
-	UniqueClicks int64                `json:"unique_clicks"`
-	DailyClicks  map[string]dayRecord `json:"daily_clicks"` // by day, YYYY-MM-DD, UTC; days without clicks are left out
+	Hash         string `json:"hash"`
+	TotalClicks  int64  `json:"total_clicks"`
+	UniqueClicks int64  `json:"unique_clicks"`
+	// by day, YYYY-MM-DD, UTC; days without clicks are left out
+	DailyClicks map[string]dayRecord `json:"daily_clicks"`
 }
 
 type dayRecord struct {

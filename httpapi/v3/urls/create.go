@@ -37,7 +37,11 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	outcome := h.Commands.CreateURLs(c.Context(), r, items)
 	for i, p := range payloads {
 		if p.LongURL == nil { // refused by the command for its length
-			outcome.Items[i] = commands.URLOutcome{Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "long_url is missing"}}
+			outcome.Items[i] = commands.URLOutcome{
+				Err: &apierror.Error{
+					Code: apierror.CodeMissingInput, Details: "long_url is missing",
+				},
+			}
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
@@ -55,7 +59,8 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	return h.writtenURLs(c, payloads, outcome.Items, links), nil
 }
 
-// uniqueLongURLs tells whether a call wants the existing links to its long URLs, where there are some.
+// uniqueLongURLs tells whether a call wants the existing links to its long URLs, where there are
+// some.
 func uniqueLongURLs(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -67,7 +72,9 @@ func uniqueLongURLs(c *request.Context) (bool, error) {
 	case "1", "true", "account":
 		return true, nil
 	default:
-		return false, apierror.WrongInput("disable_long_url_duplicates must be 1, true, account, 0 or false, not %q", value)
+		return false, apierror.WrongInput(
+			"disable_long_url_duplicates must be 1, true, account, 0 or false, not %q", value,
+		)
 	}
 }
 

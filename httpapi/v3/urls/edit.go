@@ -25,7 +25,9 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 		return nil, err
 	}
 	if len(payloads) > 1 {
-		return nil, apierror.WrongInput("urls must have one item to edit the URL %s, not %d", hash, len(payloads))
+		return nil, apierror.WrongInput(
+			"urls must have one item to edit the URL %s, not %d", hash, len(payloads),
+		)
 	}
 	answer, outcome, err := h.editEach(c, sameEdit(payloads[0], hash))
 	if err == nil && apierror.RefusedAs(outcome.Items[0].Err, domain.URLNotFound) {
@@ -34,7 +36,8 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 	return answer, err
 }
 
-// Edit edits several URLs: all that the parameters select in the same way, or each item the one that it names.
+// Edit edits several URLs: all that the parameters select in the same way, or each item the one
+// that it names.
 func (h *Handler) Edit(c *request.Context) (any, error) {
 	chosen, err := selection.ForChange(c, h.Limits.Items)
 	if err != nil {
@@ -45,7 +48,9 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 		return nil, err
 	}
 	if len(payloads) > 1 && (chosen.Hashes != nil || chosen.Tags != nil) {
-		return nil, apierror.WrongInput("urls must have one item, which is for all selected URLs, not %d", len(payloads))
+		return nil, apierror.WrongInput(
+			"urls must have one item, which is for all selected URLs, not %d", len(payloads),
+		)
 	}
 	if chosen.Tags != nil {
 		return h.editTagged(c, chosen.Tags, payloads[0])
@@ -58,15 +63,22 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 }
 
 // editTagged edits the URLs that meet an expression, and answers without them.
-func (h *Handler) editTagged(c *request.Context, expression *tagexpr.Expr, same payload.URL) (any, error) {
+func (h *Handler) editTagged(
+	c *request.Context, expression *tagexpr.Expr, same payload.URL,
+) (any, error) {
 	if same.Hash != nil || same.CustomHash != nil || same.LongURL != nil || same.Tags != nil {
-		return nil, apierror.WrongInput("Of URLs that are selected by tags only note, expiration_date, max_clicks, email_stats, ping, protected and archived can be edited")
+		return nil, apierror.WrongInput(
+			"Of URLs that are selected by tags only note, expiration_date, max_clicks, " +
+				"email_stats, ping, protected and archived can be edited",
+		)
 	}
 	edit := same.Edit()
 	if err := h.Commands.CheckEdit(domain.Request{}, edit); err != nil {
 		return nil, err
 	}
-	err := h.Changes.Tagged(c, expression, func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome {
+	err := h.Changes.Tagged(c, expression, func(
+		ctx context.Context, r domain.Request, refs []commands.Ref,
+	) []commands.URLOutcome {
 		edits := make([]commands.EditURL, len(refs))
 		for i, ref := range refs {
 			edits[i] = edit
@@ -91,10 +103,14 @@ func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 }
 
 // editEach carries out edits that name their URLs.
-func (h *Handler) editEach(c *request.Context, payloads []payload.URL) (urlsAnswer, commands.URLsOutcome, error) {
+func (h *Handler) editEach(
+	c *request.Context, payloads []payload.URL,
+) (urlsAnswer, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
 		return urlsAnswer{}, commands.URLsOutcome{}, &apierror.Error{
-			Code: apierror.CodeMissingInput, Details: "Say which URLs are meant: with the parameters hashes or tags, or with hash in each item",
+			Code: apierror.CodeMissingInput,
+			Details: "Say which URLs are meant: with the parameters hashes or tags, or with hash " +
+				"in each item",
 		}
 	}
 	r, err := h.Requests.Begin(c)
@@ -108,14 +124,18 @@ func (h *Handler) editEach(c *request.Context, payloads []payload.URL) (urlsAnsw
 	outcome := h.Commands.EditURLs(c.Context(), r, edits)
 	for i, p := range payloads {
 		if p.Hash == nil { // refused by the command as no hash
-			outcome.Items[i] = commands.URLOutcome{Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "hash is missing"}}
+			outcome.Items[i] = commands.URLOutcome{
+				Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "hash is missing"},
+			}
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
 		return urlsAnswer{}, outcome, err
 	}
 	h.Waiter.Settle(c, write.Written(outcome))
-	return h.writtenURLs(c, payloads, outcome.Items, h.Records.Counted(c, outcome.Items)), outcome, nil
+	return h.writtenURLs(
+		c, payloads, outcome.Items, h.Records.Counted(c, outcome.Items),
+	), outcome, nil
 }
 
 func anyHash(payloads []payload.URL) bool {
@@ -132,7 +152,8 @@ func (h *Handler) DeleteOne(c *request.Context) (any, error) {
 	return h.Changes.One(c, h.Commands.DeleteURLs)
 }
 
-// Delete deletes the URLs that the parameters select. Protected ones stay, and missing ones are gone already.
+// Delete deletes the URLs that the parameters select. Protected ones stay, and missing ones are
+// gone already.
 func (h *Handler) Delete(c *request.Context) (any, error) {
 	return h.Changes.All(c, h.Commands.DeleteURLs)
 }

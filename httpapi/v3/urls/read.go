@@ -21,7 +21,8 @@ import (
 
 // orders are the values of order_by.
 var orders = map[string]linklist.Order{
-	"created": linklist.NewestFirst, "modified": linklist.ModifiedFirst, "clicks": linklist.ClicksFirst, "hash": linklist.ByHash,
+	"created": linklist.NewestFirst, "modified": linklist.ModifiedFirst,
+	"clicks": linklist.ClicksFirst, "hash": linklist.ByHash,
 }
 
 // listQuery reads the parameters of a list.
@@ -37,7 +38,11 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	order, reverse := strings.CutPrefix(cmp.Or(query.Get("order_by"), "created"), "-")
 	sorting, known := orders[order]
 	if !known {
-		return linklist.Query{}, apierror.WrongInput("order_by must be created, modified, clicks or hash, with a - before it to reverse, not %q", order)
+		return linklist.Query{}, apierror.WrongInput(
+			"order_by must be created, modified, clicks or hash, with a - before it to reverse, "+
+				"not %q",
+			order,
+		)
 	}
 	list, err := h.Pages.Read(query)
 	if err != nil {
@@ -48,7 +53,8 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 		return linklist.Query{}, err
 	}
 	return linklist.Query{
-		At: at, Account: c.Account.ID, Hashes: chosen.Hashes, Search: query.Get("search"), Tags: chosen.Tags,
+		At: at, Account: c.Account.ID, Hashes: chosen.Hashes, Search: query.Get("search"),
+		Tags:  chosen.Tags,
 		Order: sorting, Reverse: reverse, Offset: list.Offset, Limit: list.Limit,
 	}, nil
 }
@@ -62,14 +68,18 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	h.awaitClicksUntil(c, list.At)
 	found, err := h.Lists.Links(c.Context(), list)
 	if errors.Is(err, linklist.ErrNoPast) {
-		return nil, apierror.WrongInput("With at, URLs can be neither ordered by clicks nor chosen by visited")
+		return nil, apierror.WrongInput(
+			"With at, URLs can be neither ordered by clicks nor chosen by visited",
+		)
 	}
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
 	answer := urlsAnswer{
 		Envelope: response.Succeeded(), URLs: make([]any, len(found.Links)),
-		Page: &response.Page{ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset},
+		Page: &response.Page{
+			ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset,
+		},
 		Past: asof.PastOf(list.At),
 	}
 	for i, link := range found.Links {
@@ -106,20 +116,25 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 		return nil, apierror.Unavailable(err)
 	}
 	return urlsAnswer{
-		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)}, Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
+		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)},
+		Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil
 }
 
-// awaitClicksUntil waits for the clicks of this node where those of a moment may be among them; zero: now.
+// awaitClicksUntil waits for the clicks of this node where those of a moment may be among them;
+// zero: now.
 func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	if at.IsZero() || asof.ClicksUntil(at).After(h.AsOf.Now()) {
 		h.Waiter.AwaitClicks(c, catchup.Links)
 	}
 }
 
-// gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log knows alone.
+// gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log
+// knows alone.
 func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
-	_, err := h.Audit.LinkAsOf(c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()})
+	_, err := h.Audit.LinkAsOf(
+		c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()},
+	)
 	if apierror.RefusedAs(err, domain.URLNotFound) {
 		return err
 	}

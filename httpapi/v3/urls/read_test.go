@@ -18,14 +18,16 @@ import (
 
 func FuzzSelection(f *testing.F) {
 	for _, seed := range []string{
-		"hashes=a,b", "hashes=a%2Cb&tags=c", "tags=+a;~b", "tags=a&b", "order_by=-hash&limit=5&offset=x", "limit=%zz", "hashes=,", "search=%00",
+		"hashes=a,b", "hashes=a%2Cb&tags=c", "tags=+a;~b", "tags=a&b", "order_by=-hash&limit=5&offset=x", "limit=%zz",
+		"hashes=,", "search=%00",
 	} {
 		f.Add(seed)
 	}
 	h := &Handler{
 		Limits: payload.Limits{Items: 50}, Pages: selection.PageSizes{Default: 50, Max: 1000},
 		AsOf: asof.Reader{Now: time.Now, Waiter: &catchup.Waiter{
-			Overtake: func(context.Context, string, ...string) error { return nil }, Logger: slog.New(slog.DiscardHandler),
+			Overtake: func(context.Context, string, ...string) error { return nil },
+			Logger:   slog.New(slog.DiscardHandler),
 		}},
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

@@ -10,7 +10,8 @@ import (
 	"linkledger/httpapi/v3/selection"
 )
 
-// Restore undoes the deletion of the URL that the path names, or makes it as it was in an earlier version.
+// Restore undoes the deletion of the URL that the path names, or makes it as it was in an earlier
+// version.
 func (h *Handler) Restore(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {

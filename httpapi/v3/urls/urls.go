@@ -46,11 +46,15 @@ type urlsAnswer struct {
 }
 
 // writtenURLs answers a call that wrote URLs, each item with its record or its error.
-func (h *Handler) writtenURLs(c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link) urlsAnswer {
+func (h *Handler) writtenURLs(
+	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
+) urlsAnswer {
 	answer := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
 		if item.Err != nil {
-			answer.URLs[i] = payloads[i].Failed(response.NewItemError(response.Report(c, h.Logger, item.Err)))
+			answer.URLs[i] = payloads[i].Failed(
+				response.NewItemError(response.Report(c, h.Logger, item.Err)),
+			)
 			continue
 		}
 		answer.URLs[i] = h.Records.Written(c, links[i])

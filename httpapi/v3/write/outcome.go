@@ -17,8 +17,9 @@ func Written(outcome commands.URLsOutcome) catchup.Written {
 	return w
 }
 
-// Outage returns why a batch could not be carried out, when that and nothing else was the matter: something failed that
-// was not refused, and nothing succeeded. Repeating the call is what its client has to do then.
+// Outage returns why a batch could not be carried out, when that and nothing else was the matter:
+// something failed that was not refused, and nothing succeeded. Repeating the call is what its
+// client has to do then.
 func Outage(items []commands.URLOutcome) error {
 	if slices.ContainsFunc(items, func(o commands.URLOutcome) bool { return o.Err == nil }) {
 		return nil

@@ -9,7 +9,9 @@ import (
 
 func TestBatchIsAnOutageOnlyAsAWhole(t *testing.T) {
 	t.Parallel()
-	done, refused, away := commands.URLOutcome{}, commands.URLOutcome{Err: apierror.WrongInput("x")}, commands.URLOutcome{Err: commands.ErrUnavailable}
+	done, refused, away := commands.URLOutcome{}, commands.URLOutcome{
+		Err: apierror.WrongInput("x"),
+	}, commands.URLOutcome{Err: commands.ErrUnavailable}
 	for name, tc := range map[string]struct {
 		items []commands.URLOutcome
 		want  bool

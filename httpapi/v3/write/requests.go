@@ -32,9 +32,9 @@ type Requests struct {
 	Base       shortlink.Base
 }
 
-// Begin returns what goes with the commands of a call, and tells the client by which id they can be undone. It is called
-// when the body has been read. Calls of one account that carry the same Idempotency-Key are the same command, and have to
-// be the same call.
+// Begin returns what goes with the commands of a call, and tells the client by which id they can be
+// undone. It is called when the body has been read. Calls of one account that carry the same
+// Idempotency-Key are the same command, and have to be the same call.
 func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	r := domain.Request{
 		Account: c.Account.ID.String(),
@@ -51,9 +51,13 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	key := c.Request.Header.Get(request.HeaderIdempotencyKey)
 	if key != "" {
 		if !idempotencyKeys.MatchString(key) {
-			return domain.Request{}, apierror.WrongInput("The Idempotency-Key header must have 1 to 255 visible ASCII characters")
+			return domain.Request{}, apierror.WrongInput(
+				"The Idempotency-Key header must have 1 to 255 visible ASCII characters",
+			)
 		}
-		r.Command = uuid.NewSHA1(c.Account.ID, []byte(c.Request.Method+"\n"+c.Request.URL.Path+"\n"+key))
+		r.Command = uuid.NewSHA1(
+			c.Account.ID, []byte(c.Request.Method+"\n"+c.Request.URL.Path+"\n"+key),
+		)
 		r.Repeated = true
 	}
 	r.Batch = r.Command.String()
@@ -70,14 +74,16 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	return r, nil
 }
 
-// contentOf is what makes two calls the same: method, path, parameters, and the payload in whatever encoding its client
-// repeats it. A multipart body has another boundary each time.
+// contentOf is what makes two calls the same: method, path, parameters, and the payload in whatever
+// encoding its client repeats it. A multipart body has another boundary each time.
 func contentOf(c *request.Context) ([]byte, error) {
 	query, err := decode.Query(c)
 	if err != nil {
 		return nil, err
 	}
-	content, err := json.Marshal([]any{c.Request.Method, c.Request.URL.Path, query.Encode(), c.Payload})
+	content, err := json.Marshal(
+		[]any{c.Request.Method, c.Request.URL.Path, query.Encode(), c.Payload},
+	)
 	if err != nil {
 		return nil, fmt.Errorf("content of the call: %w", err)
 	}

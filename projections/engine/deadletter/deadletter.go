@@ -19,8 +19,8 @@ import (
 // ErrFollows is why an event is a dead letter that was never tried.
 var ErrFollows = errors.New("follows a dead letter of its stream")
 
-// ErrUnreadable means that an event cannot be decoded: this version does not know its type, or its body is damaged. Its text
-// begins the error of a dead letter that retryReadable tries again.
+// ErrUnreadable means that an event cannot be decoded: this version does not know its type, or its
+// body is damaged. Its text begins the error of a dead letter that retryReadable tries again.
 var ErrUnreadable = errors.New("event cannot be read")
 
 // Letter is an event that is set aside, and why.
@@ -30,7 +30,8 @@ type Letter struct {
 	Cause error
 }
 
-// Readable reports whether an event was set aside because it could not be decoded, and can be by now.
+// Readable reports whether an event was set aside because it could not be decoded, and can be by
+// now.
 func Readable(l readmodel.DeadLetter) bool {
 	if !strings.HasPrefix(l.Error, ErrUnreadable.Error()) {
 		return false
@@ -45,16 +46,22 @@ func Insert(s *sqlbatch.Batch, at generation.Checkpoint, letters []Letter) {
 		s.Queue(`INSERT INTO linkledger.dead_letters
 				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-			at.Name, at.Generation, sqlbatch.Signed(l.Position.Commit), sqlbatch.Signed(l.Position.Prepare), sqlbatch.UUID(l.ID), l.Stream,
-			int64(l.Revision), generation.Storable(l.Type), sqlbatch.Time(l.Time), append([]byte{}, l.Data...), generation.Storable(l.Cause.Error()))
+			at.Name, at.Generation, sqlbatch.Signed(l.Position.Commit),
+			sqlbatch.Signed(l.Position.Prepare), sqlbatch.UUID(l.ID), l.Stream,
+			int64(l.Revision), generation.Storable(l.Type), sqlbatch.Time(l.Time),
+			append([]byte{}, l.Data...), generation.Storable(l.Cause.Error()))
 	}
 }
 
 // Parked returns the streams of a generation that have dead letters.
-func Parked(ctx context.Context, db bun.IDB, at generation.Checkpoint) (map[string]struct{}, error) {
+func Parked(
+	ctx context.Context, db bun.IDB, at generation.Checkpoint,
+) (map[string]struct{}, error) {
 	var streams []string
 	if err := db.NewSelect().Model((*readmodel.DeadLetter)(nil)).ColumnExpr("DISTINCT stream").
-		Where("name = ? AND generation = ?", at.Name, at.Generation).Scan(ctx, &streams); err != nil {
+		Where("name = ? AND generation = ?", at.Name, at.Generation).Scan(
+		ctx, &streams,
+	); err != nil {
 		return nil, fmt.Errorf("dead letters of %s: %w", at.Name, err)
 	}
 	parked := make(map[string]struct{}, len(streams))
@@ -65,21 +72,29 @@ func Parked(ctx context.Context, db bun.IDB, at generation.Checkpoint) (map[stri
 }
 
 // First returns the first dead letter of each stream that has some.
-func First(ctx context.Context, db bun.IDB, at generation.Checkpoint) (map[string]eventstore.Position, error) {
+func First(
+	ctx context.Context, db bun.IDB, at generation.Checkpoint,
+) (map[string]eventstore.Position, error) {
 	var letters []readmodel.DeadLetter
-	if err := db.NewSelect().Model(&letters).DistinctOn("stream").Column("stream", "commit_pos", "prepare_pos").
+	if err := db.NewSelect().Model(&letters).DistinctOn("stream").Column(
+		"stream", "commit_pos", "prepare_pos",
+	).
 		Where("name = ? AND generation = ?", at.Name, at.Generation).
 		Order("stream", "commit_pos", "prepare_pos").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("dead letters of %s: %w", at.Name, err)
 	}
 	first := make(map[string]eventstore.Position, len(letters))
 	for _, l := range letters {
-		first[l.Stream] = eventstore.Position{Commit: uint64(l.CommitPos), Prepare: uint64(l.PreparePos)} //nolint:gosec // never negative
+		//nolint:gosec // never negative
+		first[l.Stream] = eventstore.Position{
+			Commit: uint64(l.CommitPos), Prepare: uint64(l.PreparePos),
+		}
 	}
 	return first, nil
 }
 
-// List lists the events that a projection has set aside, all projections if the name is empty, oldest first.
+// List lists the events that a projection has set aside, all projections if the name is empty,
+// oldest first.
 func List(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
 	var letters []readmodel.DeadLetter
 	query := db.NewSelect().Model(&letters).Order("name", "generation", "commit_pos", "prepare_pos")
@@ -92,10 +107,14 @@ func List(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadL
 	return letters, nil
 }
 
-// Retry applies the dead letters of a projection, of one stream or of all if that is empty, in the order of
-// the log, all or none. It returns how many. The error about an event is an *EventError.
-func Retry(ctx context.Context, db *readmodel.DB, p projection.Definition, stream string) (int, error) {
-	return takeLetters(ctx, db, p.Name, stream, func(ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded) error {
+// Retry applies the dead letters of a projection, of one stream or of all if that is empty, in the
+// order of the log, all or none. It returns how many. The error about an event is an *EventError.
+func Retry(
+	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
+) (int, error) {
+	return takeLetters(ctx, db, p.Name, stream, func(
+		ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
+	) error {
 		facts, err := p.Decode(recorded)
 		if err != nil {
 			return err
@@ -110,17 +129,26 @@ func Retry(ctx context.Context, db *readmodel.DB, p projection.Definition, strea
 	})
 }
 
-// Discard removes the dead letters of a projection, of one stream or of all if that is empty: the read model
-// stays without their effect. It returns how many.
+// Discard removes the dead letters of a projection, of one stream or of all if that is empty: the
+// read model stays without their effect. It returns how many.
 func Discard(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	return takeLetters(ctx, db, name, stream, func(context.Context, pgx.Tx, generation.Checkpoint, []eventstore.Recorded) error { return nil })
+	return takeLetters(
+		ctx, db, name, stream,
+		func(context.Context, pgx.Tx, generation.Checkpoint, []eventstore.Recorded) error {
+			return nil
+		},
+	)
 }
 
-type takeFunc = func(ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded) error
+type takeFunc = func(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
+) error
 
-// takeLetters hands the dead letters of the generation that serves to take, and removes them. The owner is sent out of
-// office, because it knows which streams have letters.
-func takeLetters(ctx context.Context, db *readmodel.DB, name, stream string, take takeFunc) (n int, err error) {
+// takeLetters hands the dead letters of the generation that serves to take, and removes them. The
+// owner is sent out of office, because it knows which streams have letters.
+func takeLetters(
+	ctx context.Context, db *readmodel.DB, name, stream string, take takeFunc,
+) (n int, err error) {
 	serving, err := generation.Serving(ctx, db, name)
 	if err != nil {
 		return 0, err
@@ -146,26 +174,32 @@ func takeLetters(ctx context.Context, db *readmodel.DB, name, stream string, tak
 	return n, nil
 }
 
-// depose sends the owner of a generation out of office within a transaction, which must end soon: the next owner waits
-// for it. It returns the checkpoint, or ErrFenced where the generation is gone or no longer the one that serves. What an
-// operator is told of is not lost in a crash.
-func depose(ctx context.Context, tx pgx.Tx, at generation.Checkpoint) (generation.Checkpoint, error) {
+// depose sends the owner of a generation out of office within a transaction, which must end soon:
+// the next owner waits for it. It returns the checkpoint, or ErrFenced where the generation is gone
+// or no longer the one that serves. What an operator is told of is not lost in a crash.
+func depose(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint,
+) (generation.Checkpoint, error) {
 	if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 		return at, err
 	}
 	var commit, prepare int64
 	err := tx.QueryRow(ctx, `UPDATE linkledger.generations SET owner = '', epoch = epoch + 1, lease_until = 'epoch'
-		WHERE name = $1 AND generation = $2 AND serving RETURNING epoch, commit_pos, prepare_pos`, at.Name, at.Generation).
+		WHERE name = $1 AND generation = $2 AND serving RETURNING epoch, commit_pos, prepare_pos`,
+		at.Name, at.Generation).
 		Scan(&at.Epoch, &commit, &prepare)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return at, generation.ErrFenced
 	}
-	at.Position = eventstore.Position{Commit: uint64(commit), Prepare: uint64(prepare)} //nolint:gosec // never negative
+	//nolint:gosec // never negative
+	at.Position = eventstore.Position{Commit: uint64(commit), Prepare: uint64(prepare)}
 	return at, err
 }
 
 // removeLetters returns the dead letters in the order of the log.
-func removeLetters(ctx context.Context, tx pgx.Tx, at generation.Checkpoint, stream string) ([]eventstore.Recorded, error) {
+func removeLetters(
+	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, stream string,
+) ([]eventstore.Recorded, error) {
 	rows, err := tx.Query(ctx, `
 		WITH removed AS (
 			DELETE FROM linkledger.dead_letters WHERE name = $1 AND generation = $2 AND (stream = $3 OR $3 = '')
@@ -175,7 +209,10 @@ func removeLetters(ctx context.Context, tx pgx.Tx, at generation.Checkpoint, str
 		return nil, err
 	}
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (r eventstore.Recorded, err error) {
-		err = row.Scan(&r.ID, &r.Stream, &r.Revision, &r.Position.Commit, &r.Position.Prepare, &r.Type, &r.Time, &r.Data)
+		err = row.Scan(
+			&r.ID, &r.Stream, &r.Revision, &r.Position.Commit, &r.Position.Prepare, &r.Type,
+			&r.Time, &r.Data,
+		)
 		return r, err
 	})
 }

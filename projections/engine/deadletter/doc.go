@@ -1,3 +1,3 @@
-// Package deadletter sets events aside that a projection cannot apply, with what follows in their streams, and applies or
-// discards them later.
+// Package deadletter sets events aside that a projection cannot apply, with what follows in their
+// streams, and applies or discards them later.
 package deadletter

@@ -40,7 +40,9 @@ func CheckpointOf(row readmodel.Generation) Checkpoint {
 // Reread returns the checkpoint as the database has it, or ErrFenced where another owner has it.
 func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) {
 	var row readmodel.Generation
-	err := db.NewSelect().Model(&row).Where("name = ? AND generation = ?", c.Name, c.Generation).Scan(ctx)
+	err := db.NewSelect().Model(&row).Where(
+		"name = ? AND generation = ?", c.Name, c.Generation,
+	).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && row.Epoch != c.Epoch {
 		return Checkpoint{}, fmt.Errorf("%s: %w", c.Name, ErrFenced)
 	}
@@ -50,16 +52,19 @@ func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) 
 	return CheckpointOf(row), nil
 }
 
-// Advance queues the move of the checkpoint from where the caller knows it to be, which extends the lease and fails with
-// ErrFenced if it is elsewhere; it waits for a transaction that is moving it. serving learns whether readers see this
-// generation.
-func (c Checkpoint) Advance(s *sqlbatch.Batch, to eventstore.Position, lease time.Duration, serving *bool) {
+// Advance queues the move of the checkpoint from where the caller knows it to be, which extends the
+// lease and fails with ErrFenced if it is elsewhere; it waits for a transaction that is moving it.
+// serving learns whether readers see this generation.
+func (c Checkpoint) Advance(
+	s *sqlbatch.Batch, to eventstore.Position, lease time.Duration, serving *bool,
+) {
 	s.Queue(`UPDATE linkledger.generations SET commit_pos = $1, prepare_pos = $2, updated_at = now(),
 			lease_until = clock_timestamp() + make_interval(secs => $3)
 		WHERE name = $4 AND generation = $5 AND epoch = $6 AND commit_pos = $7 AND prepare_pos = $8
 		RETURNING serving`,
 		sqlbatch.Signed(to.Commit), sqlbatch.Signed(to.Prepare), lease.Seconds(),
-		c.Name, c.Generation, c.Epoch, sqlbatch.Signed(c.Position.Commit), sqlbatch.Signed(c.Position.Prepare),
+		c.Name, c.Generation, c.Epoch, sqlbatch.Signed(c.Position.Commit),
+		sqlbatch.Signed(c.Position.Prepare),
 	).QueryRow(func(row pgx.Row) error {
 		err := row.Scan(serving)
 		if errors.Is(err, pgx.ErrNoRows) {
@@ -69,10 +74,13 @@ func (c Checkpoint) Advance(s *sqlbatch.Batch, to eventstore.Position, lease tim
 	})
 }
 
-// Confirm fails with ErrFenced where the generation has another owner by now. It gets none before tx ends.
+// Confirm fails with ErrFenced where the generation has another owner by now. It gets none before
+// tx ends.
 func (c Checkpoint) Confirm(ctx context.Context, tx bun.Tx) error {
 	var owned []readmodel.Generation
-	err := tx.NewSelect().Model(&owned).Where("name = ? AND generation = ? AND epoch = ?", c.Name, c.Generation, c.Epoch).
+	err := tx.NewSelect().Model(&owned).Where(
+		"name = ? AND generation = ? AND epoch = ?", c.Name, c.Generation, c.Epoch,
+	).
 		For("SHARE").Scan(ctx)
 	if err == nil && len(owned) == 0 {
 		return fmt.Errorf("%s: %w", c.Name, ErrFenced)
@@ -83,7 +91,8 @@ func (c Checkpoint) Confirm(ctx context.Context, tx bun.Tx) error {
 // maxPayload is the most that PostgreSQL takes as the payload of a notification, in bytes.
 const maxPayload = 7999
 
-// Announce has PostgreSQL tell at the commit which keys have changed, and after that that the position is reached.
+// Announce has PostgreSQL tell at the commit which keys have changed, and after that that the
+// position is reached.
 func Announce(s *sqlbatch.Batch, name string, to eventstore.Position, changed []string) {
 	s.Queue("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
 		readmodel.Channel, append(changedPayloads(name, changed), name+" "+to.String()))

@@ -12,21 +12,25 @@ import (
 )
 
 var (
-	// ErrFenced means that the checkpoint is not where this process knows it to be, or that another process owns it.
-	// Nothing was changed.
+	// ErrFenced means that the checkpoint is not where this process knows it to be, or that another
+	// process owns it. Nothing was changed.
 	ErrFenced = errors.New("checkpoint was moved, or another process owns it")
 	// ErrNotPrepared means that the database lacks the tables of a projection: call Prepare.
 	ErrNotPrepared = errors.New("projection is not prepared")
 	// ErrPaused means that an operator has paused the projection: resume it.
 	ErrPaused = errors.New("paused by an operator")
-	// ErrOtherShape means that the generation which serves was made by another version of the program: start that
-	// version's or this version's service, which builds what it lacks by itself.
+	// ErrOtherShape means that the generation which serves was made by another version of the
+	// program: start that version's or this version's service, which builds what it lacks by
+	// itself.
 	ErrOtherShape = errors.New("the tables that serve are of another version of the program")
 )
 
-// WakeElections has the projectors of all processes hold an election once the transaction is committed.
+// WakeElections has the projectors of all processes hold an election once the transaction is
+// committed.
 func WakeElections(ctx context.Context, tx bun.Tx, name string) error {
-	if _, err := tx.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, name).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, name).Exec(
+		ctx,
+	); err != nil {
 		return fmt.Errorf("announce the change of %s: %w", name, err)
 	}
 	return nil

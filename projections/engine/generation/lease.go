@@ -11,8 +11,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// DefaultLease is how long a suspended owner stays in office after it was last heard of. A killed one
-// loses its presence lock, and another one follows at the next election.
+// DefaultLease is how long a suspended owner stays in office after it was last heard of. A killed
+// one loses its presence lock, and another one follows at the next election.
 const DefaultLease = 6 * time.Second
 
 // Key names a generation.
@@ -42,14 +42,18 @@ func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
 	return all, nil
 }
 
-// Acquire makes this process the owner of a generation that has none, by the database's clock. It returns false where
-// another one was first, or where the last batch of the old owner is still under way.
-func Acquire(ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration) (Checkpoint, bool, error) {
+// Acquire makes this process the owner of a generation that has none, by the database's clock. It
+// returns false where another one was first, or where the last batch of the old owner is still
+// under way.
+func Acquire(
+	ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration,
+) (Checkpoint, bool, error) {
 	var elected []readmodel.Generation
 	err := db.NewRaw(`
 		WITH vacant AS (
 			SELECT name, generation FROM linkledger.generations
-			WHERE name = ?0 AND generation = ?1 AND (owner = ?2 OR `+readmodel.Vacant+`) AND NOT paused
+			WHERE name = ?0 AND generation = ?1 AND (owner = ?2 OR `+readmodel.Vacant+
+		`) AND NOT paused
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
 		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = false
@@ -75,7 +79,8 @@ type Report struct {
 func (c Checkpoint) Renew(ctx context.Context, db bun.IDB, lease time.Duration, r Report) error {
 	return c.update(ctx, db, `UPDATE linkledger.generations
 		SET lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = ?4, last_error = ?5, rate = ?6
-		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.Stopped, Storable(r.LastError), r.Rate)
+		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.Stopped,
+		Storable(r.LastError), r.Rate)
 }
 
 // Release ends the lease, so that the next owner need not wait for it to run out.
@@ -87,7 +92,9 @@ func (c Checkpoint) Release(ctx context.Context, db bun.IDB) error {
 }
 
 func (c Checkpoint) update(ctx context.Context, db bun.IDB, statement string, args ...any) error {
-	result, err := db.NewRaw(statement, append([]any{c.Name, c.Generation, c.Epoch}, args...)...).Exec(ctx)
+	result, err := db.NewRaw(
+		statement, append([]any{c.Name, c.Generation, c.Epoch}, args...)...,
+	).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("lease of %s: %w", c.Name, err)
 	}

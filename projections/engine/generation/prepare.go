@@ -14,8 +14,9 @@ import (
 // First is the generation that Prepare makes.
 const First = 1
 
-// Prepare creates what is missing in the database: the control schema, and for each projection its tables, views and
-// checkpoint. It changes nothing that is there, and several processes may call it at once.
+// Prepare creates what is missing in the database: the control schema, and for each projection its
+// tables, views and checkpoint. It changes nothing that is there, and several processes may call it
+// at once.
 func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 	return db.Locked(ctx, func(ctx context.Context) error {
 		if err := db.Migrate(ctx); err != nil {
@@ -30,8 +31,8 @@ func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 	})
 }
 
-// prepare makes a generation of this program's shape where there is none. The first one serves at once; a later one is
-// built by the projectors while the others go on serving.
+// prepare makes a generation of this program's shape where there is none. The first one serves at
+// once; a later one is built by the projectors while the others go on serving.
 func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 	shape, err := readmodel.Shape(name)
 	if err != nil {
@@ -61,11 +62,15 @@ func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 	})
 }
 
-// CreateNext makes the next generation of a projection, empty and without indexes, with an owner whose lease begins now;
-// empty: nobody owns it.
-func CreateNext(ctx context.Context, tx bun.Tx, name, shape, owner string) (readmodel.Generation, error) {
+// CreateNext makes the next generation of a projection, empty and without indexes, with an owner
+// whose lease begins now; empty: nobody owns it.
+func CreateNext(
+	ctx context.Context, tx bun.Tx, name, shape, owner string,
+) (readmodel.Generation, error) {
 	next := readmodel.Generation{Name: name, Shape: shape, Owner: owner}
-	if err := tx.NewRaw("SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?", name).
+	if err := tx.NewRaw(
+		"SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?", name,
+	).
 		Scan(ctx, &next.Generation); err != nil {
 		return next, fmt.Errorf("next generation of %s: %w", name, err)
 	}
@@ -82,10 +87,13 @@ func CreateNext(ctx context.Context, tx bun.Tx, name, shape, owner string) (read
 	return next, WakeElections(ctx, tx, name)
 }
 
-func insertGeneration(ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration) error {
+func insertGeneration(
+	ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration,
+) error {
 	if _, err := tx.NewRaw(`INSERT INTO linkledger.generations (name, generation, serving, shape, built, owner, lease_until)
 		VALUES (?0, ?1, ?2, ?3, ?4, ?5, CASE WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END)`,
-		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner, lease.Seconds()).Exec(ctx); err != nil {
+		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner,
+		lease.Seconds()).Exec(ctx); err != nil {
 		return fmt.Errorf("create the checkpoint of %s: %w", g.Name, err)
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// build brings a generation that was caught up once to where readers can see it: it is completed, and takes over as soon
-// as it has all that the one which serves has.
+// build brings a generation that was caught up once to where readers can see it: it is completed,
+// and takes over as soon as it has all that the one which serves has.
 func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 	if caughtUp {
 		if err := p.Complete(ctx); err != nil {
@@ -25,7 +25,10 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 	}
 	p.at, p.building = at, false
 	p.reached(stretch{to: at.Position}, true, nil)
-	p.logger.InfoContext(ctx, "generation has taken over", slog.String("projection", p.projection.Name), slog.Int("generation", at.Generation))
+	p.logger.InfoContext(
+		ctx, "generation has taken over", slog.String("projection", p.projection.Name),
+		slog.Int("generation", at.Generation),
+	)
 	return nil
 }
 
@@ -44,7 +47,8 @@ func (p *Projector) Complete(ctx context.Context) error {
 	return err
 }
 
-// TryTakeOver takes over when nothing happens in the log that would give occasion to. It does not wait for a batch.
+// TryTakeOver takes over when nothing happens in the log that would give occasion to. It does not
+// wait for a batch.
 func (p *Projector) TryTakeOver(ctx context.Context) error {
 	if !p.mu.TryLock() {
 		return nil

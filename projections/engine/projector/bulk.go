@@ -70,7 +70,9 @@ type gathered struct {
 	size    int // of the events, in bytes
 }
 
-func (g *gathered) add(recorded []eventstore.Recorded, facts []projection.Event, to eventstore.Position) error {
+func (g *gathered) add(
+	recorded []eventstore.Recorded, facts []projection.Event, to eventstore.Position,
+) error {
 	if err := projection.Each(facts, g.fold.Apply); err != nil {
 		return err
 	}
@@ -89,9 +91,14 @@ type writing struct {
 	cancel  context.CancelFunc
 }
 
-// take brings a batch into the tables, in parts. After an event that is applied alone a build knows no rows any more.
-func (p *Projector) take(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool) error {
-	parts := projection.Cut(p.projection, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r })
+// take brings a batch into the tables, in parts. After an event that is applied alone a build knows
+// no rows any more.
+func (p *Projector) take(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
+) error {
+	parts := projection.Cut(
+		p.projection, recorded, func(r eventstore.Recorded) eventstore.Recorded { return r },
+	)
 	for i, part := range parts {
 		upTo := to
 		if i < len(parts)-1 {
@@ -116,9 +123,11 @@ func (p *Projector) take(ctx context.Context, recorded []eventstore.Recorded, to
 	return nil
 }
 
-// takePart brings events into the tables, or gathers them. Nobody waits for those that are held, and for none of a build;
-// settle does.
-func (p *Projector) takePart(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool) error {
+// takePart brings events into the tables, or gathers them. Nobody waits for those that are held,
+// and for none of a build; settle does.
+func (p *Projector) takePart(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
+) error {
 	if p.bulk != nil && len(recorded) > 0 {
 		return p.takeBulk(ctx, recorded, to)
 	}
@@ -132,9 +141,11 @@ func (p *Projector) takePart(ctx context.Context, recorded []eventstore.Recorded
 	return p.applyAll(ctx, recorded, to)
 }
 
-// takeBulk gathers events while PostgreSQL takes in what came before, as far as there is room: a row that many of them change
-// is written once.
-func (p *Projector) takeBulk(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+// takeBulk gathers events while PostgreSQL takes in what came before, as far as there is room: a
+// row that many of them change is written once.
+func (p *Projector) takeBulk(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) error {
 	if p.bulk.loader == nil {
 		if err := p.Settle(ctx); err != nil {
 			return err
@@ -144,7 +155,8 @@ func (p *Projector) takeBulk(ctx context.Context, recorded []eventstore.Recorded
 		p.giveUp(err)
 		return err
 	}
-	if p.writing != nil && len(p.writing.outcome) == 0 && p.gathered.size+p.bulk.touched() < mostGathered {
+	if p.writing != nil && len(p.writing.outcome) == 0 &&
+		p.gathered.size+p.bulk.touched() < mostGathered {
 		return nil
 	}
 	if err := p.await(ctx); err != nil {
@@ -190,8 +202,8 @@ func (p *Projector) await(ctx context.Context) error {
 	return err
 }
 
-// giveUp forgets what follows from something that failed. Where it can't be applied for what is in it, nothing is gathered in
-// bulk any more, so that the event is found.
+// giveUp forgets what follows from something that failed. Where it can't be applied for what is in
+// it, nothing is gathered in bulk any more, so that the event is found.
 func (p *Projector) giveUp(err error) {
 	p.gathered, p.bulk = nil, nil
 	if Transient(err) {
@@ -200,7 +212,9 @@ func (p *Projector) giveUp(err error) {
 }
 
 // gather folds a batch into what is to be written next.
-func (p *Projector) gather(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
+func (p *Projector) gather(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) (err error) {
 	defer recovered(&err)
 	sorted := p.sortOut(recorded)
 	facts := sorted.facts
@@ -217,7 +231,8 @@ func (p *Projector) gather(ctx context.Context, recorded []eventstore.Recorded, 
 		return err
 	}
 	p.gathered.letters = append(p.gathered.letters, sorted.letters...)
-	p.note(ctx, sorted.letters, sorted.skipped) // where they do not get into the table, checkpoint forgets them
+	// where they do not get into the table, checkpoint forgets them
+	p.note(ctx, sorted.letters, sorted.skipped)
 	return nil
 }
 
@@ -240,7 +255,8 @@ func (p *Projector) writeLater(ctx context.Context) (err error) {
 	return nil
 }
 
-// Read asks without a transaction: whoever else changes the tables moves the checkpoint too, and writeBulk notices.
+// Read asks without a transaction: whoever else changes the tables moves the checkpoint too, and
+// writeBulk notices.
 func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
@@ -254,7 +270,9 @@ func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 }
 
 // writeBulk moves the checkpoint and writes what a batch has changed, in one transaction.
-func (p *Projector) writeBulk(ctx context.Context, writing *sqlbatch.Batch, to eventstore.Position) (err error) {
+func (p *Projector) writeBulk(
+	ctx context.Context, writing *sqlbatch.Batch, to eventstore.Position,
+) (err error) {
 	defer recovered(&err)
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {

@@ -19,13 +19,13 @@ type Policy string
 const (
 	// Stop has the projection stand before the event until it can be applied.
 	Stop Policy = "stop"
-	// Park sets the event aside as a dead letter, and with it what follows in its stream, so that the order within the
-	// stream is kept. A generation that is being built never parks.
+	// Park sets the event aside as a dead letter, and with it what follows in its stream, so that
+	// the order within the stream is kept. A generation that is being built never parks.
 	Park Policy = "park"
 )
 
-// stoppedFor is how long a stopped projection waits before it tries the event again by itself: whoever mends the cause
-// need not tell.
+// stoppedFor is how long a stopped projection waits before it tries the event again by itself:
+// whoever mends the cause need not tell.
 const stoppedFor = time.Minute
 
 // errPanicked stands for a panic while a batch was applied.
@@ -38,9 +38,9 @@ func recovered(err *error) {
 	}
 }
 
-// Transient tells whether an error is about the surroundings, so that the same batch may succeed later. What PostgreSQL
-// says of a statement is about its data, but for some classes; what it does not say (a lost connection, a time limit)
-// never is.
+// Transient tells whether an error is about the surroundings, so that the same batch may succeed
+// later. What PostgreSQL says of a statement is about its data, but for some classes; what it does
+// not say (a lost connection, a time limit) never is.
 func Transient(err error) bool {
 	if _, ok := errors.AsType[*projection.EventError](err); ok || errors.Is(err, errPanicked) {
 		return false
@@ -49,7 +49,8 @@ func Transient(err error) bool {
 	if !ok {
 		return true
 	}
-	if refused.Code == "25006" || refused.Code == "25P03" || refused.Code == "55P03" { // read-only, idle too long, locked
+	// read-only, idle too long, locked
+	if refused.Code == "25006" || refused.Code == "25P03" || refused.Code == "55P03" {
 		return true
 	}
 	switch refused.Code[:min(2, len(refused.Code))] {
@@ -59,9 +60,11 @@ func Transient(err error) bool {
 	return false
 }
 
-// applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what precedes it is committed;
-// where something is held, only once it has come again.
-func (p *Projector) applyAll(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) error {
+// applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what
+// precedes it is committed; where something is held, only once it has come again.
+func (p *Projector) applyAll(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) error {
 	holding := p.gathered != nil
 	err := p.commit(ctx, recorded, to)
 	if holding {
@@ -85,7 +88,9 @@ func (p *Projector) applyAll(ctx context.Context, recorded []eventstore.Recorded
 }
 
 // SetAside does with an event that can't be applied what the policy says.
-func (p *Projector) setAside(ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error) error {
+func (p *Projector) setAside(
+	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
+) error {
 	failed, ok := errors.AsType[*projection.EventError](cause)
 	if !ok {
 		failed = projection.NewEventError(r, 0, cause)

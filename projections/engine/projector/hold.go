@@ -17,9 +17,12 @@ func (p *Projector) mayHold() bool {
 	return p.projection.Held && !p.apart.After(p.at.Position)
 }
 
-// hold folds events that nobody waits for. They are committed with those that follow: many clicks of a link are one change
-// of its counters by then, and take no more room than one. After a failure the subscription begins anew at the checkpoint.
-func (p *Projector) hold(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
+// hold folds events that nobody waits for. They are committed with those that follow: many clicks
+// of a link are one change of its counters by then, and take no more room than one. After a failure
+// the subscription begins anew at the checkpoint.
+func (p *Projector) hold(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) (err error) {
 	defer func() { p.letGo(to, err) }()
 	defer recovered(&err)
 	sorted := p.sortOut(recorded)
@@ -38,8 +41,8 @@ func (p *Projector) hold(ctx context.Context, recorded []eventstore.Recorded, to
 	return p.commit(ctx, nil, to)
 }
 
-// letGo forgets what was held where something failed. Up to there nothing is held any more: an event that can't be applied is
-// found, and what takes too long goes on in smaller batches.
+// letGo forgets what was held where something failed. Up to there nothing is held any more: an
+// event that can't be applied is found, and what takes too long goes on in smaller batches.
 func (p *Projector) letGo(to eventstore.Position, err error) {
 	if err != nil {
 		p.gathered, p.apart = nil, to

@@ -42,18 +42,20 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Projector brings the batches of one subscription into the tables of one generation that this process owns.
+// Projector brings the batches of one subscription into the tables of one generation that this
+// process owns.
 type Projector struct {
 	projection projection.Definition
 	folds      projection.Folds
 	db         *readmodel.DB
 	status     *status.Entry
-	onCommit   func(projection string, position uint64, changed []string) // for the generation that serves
-	lease      time.Duration
-	lose       func() // ends the term, because another process owns the generation
-	policy     Policy
-	stop       chan<- struct{} // signals that the projection has stopped
-	resume     <-chan struct{} // a stopped projection is to try again
+	// for the generation that serves
+	onCommit func(projection string, position uint64, changed []string)
+	lease    time.Duration
+	lose     func() // ends the term, because another process owns the generation
+	policy   Policy
+	stop     chan<- struct{} // signals that the projection has stopped
+	resume   <-chan struct{} // a stopped projection is to try again
 
 	store  *eventstore.Store
 	tracer trace.Tracer // nil: batches are not traced
@@ -78,12 +80,15 @@ type Projector struct {
 // New returns a projector that has not begun: its subscription asks for its checkpoint first.
 func New(cfg Config) *Projector {
 	p := &Projector{
-		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.MasterKey), db: cfg.DB, status: cfg.Status, onCommit: cfg.OnCommit,
-		lease: cfg.Lease, lose: cfg.Lose, policy: cfg.Policy, stop: cfg.Stopped, resume: cfg.Resume, at: cfg.At,
+		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.MasterKey), db: cfg.DB,
+		status: cfg.Status, onCommit: cfg.OnCommit,
+		lease: cfg.Lease, lose: cfg.Lose, policy: cfg.Policy, stop: cfg.Stopped, resume: cfg.Resume,
+		at:    cfg.At,
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: cfg.Building,
 	}
 	if p.building {
-		if fill := p.newBulk(); fill.loader != nil || !p.projection.Held { // what holds gathers more by itself
+		// what holds gathers more by itself
+		if fill := p.newBulk(); fill.loader != nil || !p.projection.Held {
 			p.bulk = fill
 		}
 	}
@@ -136,11 +141,15 @@ func (p *Projector) Handle(m *message.Message) error {
 	if p.tracer == nil || len(batch.Events) == 0 {
 		return p.Apply(m.Context(), batch)
 	}
-	ctx, span := p.tracer.Start(m.Context(), "project "+p.projection.Name, trace.WithSpanKind(trace.SpanKindConsumer),
+	ctx, span := p.tracer.Start(m.Context(), "project "+p.projection.Name, trace.WithSpanKind(
+		trace.SpanKindConsumer,
+	),
 		trace.WithLinks(eventstore.TraceLinks(batch.Events)...), trace.WithAttributes(
 			attribute.Int("linkledger.events", len(batch.Events)),
-			attribute.Bool("linkledger.held", batch.Held),                        // they are committed with later ones
-			attribute.Int64("linkledger.position", int64(batch.Position.Commit)), //nolint:gosec // positions are below the largest int64
+			// they are committed with later ones
+			attribute.Bool("linkledger.held", batch.Held),
+			//nolint:gosec // positions are below the largest int64
+			attribute.Int64("linkledger.position", int64(batch.Position.Commit)),
 		))
 	defer span.End()
 	err := p.Apply(ctx, batch)
@@ -188,8 +197,11 @@ func (p *Projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 	return nil
 }
 
-// commit applies what is held, and events after it, and moves the checkpoint to a position, in one transaction.
-func (p *Projector) commit(ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position) (err error) {
+// commit applies what is held, and events after it, and moves the checkpoint to a position, in one
+// transaction.
+func (p *Projector) commit(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) (err error) {
 	defer recovered(&err)
 	sorted := p.sortOut(recorded)
 	facts := sorted.facts
@@ -200,7 +212,9 @@ func (p *Projector) commit(ctx context.Context, recorded []eventstore.Recorded, 
 		p.gathered = nil
 	}
 	read := func(s *sqlbatch.Batch) { folding.Read(s, facts) }
-	serving, changed, err := p.transact(ctx, to, read, func(s *sqlbatch.Batch, _ bool) ([]string, error) {
+	serving, changed, err := p.transact(ctx, to, read, func(
+		s *sqlbatch.Batch, _ bool,
+	) ([]string, error) {
 		if err := projection.Each(facts, folding.Apply); err != nil {
 			return nil, err
 		}

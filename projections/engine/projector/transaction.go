@@ -12,15 +12,17 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// transact moves the checkpoint in a transaction of two round trips: with the first one comes what is read, with the
-// second one goes what is written, and the notification where readers see the generation. It returns what write has
-// changed.
+// transact moves the checkpoint in a transaction of two round trips: with the first one comes what
+// is read, with the second one goes what is written, and the notification where readers see the
+// generation. It returns what write has changed.
 //
-// These transactions commit without waiting for the disk (see readmodel.DB.Writers). A crash of the database may take the
-// last of them back, rows and checkpoint together: what they held is applied again, from the log.
+// These transactions commit without waiting for the disk (see readmodel.DB.Writers). A crash of the
+// database may take the last of them back, rows and checkpoint together: what they held is applied
+// again, from the log.
 func (p *Projector) transact(
 	ctx context.Context, to eventstore.Position,
-	read func(*sqlbatch.Batch), write func(s *sqlbatch.Batch, serving bool) (changed []string, err error),
+	read func(*sqlbatch.Batch),
+	write func(s *sqlbatch.Batch, serving bool) (changed []string, err error),
 ) (serving bool, changed []string, err error) {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
@@ -58,8 +60,8 @@ func (p *Projector) transact(
 // commitGrace bounds a commit, and a rollback, whose context has ended.
 const commitGrace = 2 * time.Second
 
-// outliving returns a context that goes on for a little when ctx has ended: a commit that is cut off may have happened,
-// and then this process would tell nobody.
+// outliving returns a context that goes on for a little when ctx has ended: a commit that is cut
+// off may have happened, and then this process would tell nobody.
 func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -72,7 +74,8 @@ func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	return longer, func() { stop(); cancel() }
 }
 
-// rollback ends the transaction of a connection. A connection that does not get there is closed by its release.
+// rollback ends the transaction of a connection. A connection that does not get there is closed by
+// its release.
 func rollback(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitGrace)
 	defer cancel()

@@ -19,8 +19,9 @@ type sorted struct {
 	skipped []eventstore.Recorded // no event of Linkledger
 }
 
-// sortOut decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is, and so does what follows
-// in its stream: a damaged stream MUST NOT keep the projection from all others.
+// sortOut decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is,
+// and so does what follows in its stream: a damaged stream MUST NOT keep the projection from all
+// others.
 func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
 	s := sorted{facts: make([]projection.Event, 0, len(recorded))}
 	var parked map[string]struct{} // by this batch
@@ -30,14 +31,25 @@ func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
 			continue
 		}
 		if _, now := parked[r.Stream]; now || p.isParked(r) {
-			s.letters = append(s.letters, deadletter.Letter{Recorded: r, Cause: deadletter.ErrFollows})
+			s.letters = append(
+				s.letters, deadletter.Letter{Recorded: r, Cause: deadletter.ErrFollows},
+			)
 			continue
 		}
 		f := projection.Event{Recorded: r, Index: i}
 		if !p.projection.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				s.letters = append(s.letters, deadletter.Letter{Recorded: r, Cause: fmt.Errorf("%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err))}) // which names the event too
+				// which names the event too
+				s.letters = append(
+					s.letters,
+					deadletter.Letter{
+						Recorded: r,
+						Cause: fmt.Errorf(
+							"%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err),
+						),
+					},
+				)
 				if parked == nil {
 					parked = make(map[string]struct{})
 				}
@@ -51,13 +63,19 @@ func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
 }
 
 // note logs what was not applied, and remembers the streams that have dead letters now.
-func (p *Projector) note(ctx context.Context, letters []deadletter.Letter, skipped []eventstore.Recorded) {
+func (p *Projector) note(
+	ctx context.Context, letters []deadletter.Letter, skipped []eventstore.Recorded,
+) {
 	for _, r := range skipped {
-		p.logger.WarnContext(ctx, "event skipped that Linkledger did not write: run linkledger audit verify", p.about(r)...)
+		p.logger.WarnContext(
+			ctx, "event skipped that Linkledger did not write: run linkledger audit verify",
+			p.about(r)...,
+		)
 	}
 	for _, l := range letters {
 		if _, known := p.parked[l.Stream]; !known {
-			p.logger.ErrorContext(ctx, "event set aside, with what follows in its stream: see linkledger projections dead-letters",
+			p.logger.ErrorContext(ctx, "event set aside, with what follows in its stream: see "+
+				"linkledger projections dead-letters",
 				append(p.about(l.Recorded), slog.Any("error", l.Cause))...)
 			p.parked[l.Stream] = struct{}{}
 		}
@@ -67,7 +85,8 @@ func (p *Projector) note(ctx context.Context, letters []deadletter.Letter, skipp
 
 func (p *Projector) about(r eventstore.Recorded) []any {
 	return []any{
-		slog.String("projection", p.projection.Name), slog.String("stream", r.Stream), slog.Int64("revision", int64(r.Revision)),
+		slog.String("projection", p.projection.Name), slog.String("stream", r.Stream),
+		slog.Int64("revision", int64(r.Revision)),
 		slog.String("type", r.Type), slog.String("position", r.Position.String()),
 	}
 }
@@ -77,11 +96,16 @@ func (p *Projector) isParked(r eventstore.Recorded) bool {
 	return ok
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it. It returns false, and changes nothing,
-// where the generation does not serve.
-func (p *Projector) park(ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error) (bool, error) {
+// park sets an event aside in the transaction that moves the checkpoint past it. It returns false,
+// and changes nothing, where the generation does not serve.
+func (p *Projector) park(
+	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
+) (bool, error) {
 	errNotServing := errors.New("not serving")
-	_, _, err := p.transact(ctx, to, func(*sqlbatch.Batch) {}, func(s *sqlbatch.Batch, serving bool) ([]string, error) {
+	_, _, err := p.transact(ctx, to, func(
+		*sqlbatch.Batch,
+	) {
+	}, func(s *sqlbatch.Batch, serving bool) ([]string, error) {
 		if !serving {
 			return nil, errNotServing
 		}

@@ -1,3 +1,3 @@
-// Package rebuild builds new generations of projections beside those that serve, goes back to earlier ones, and removes
-// them.
+// Package rebuild builds new generations of projections beside those that serve, goes back to
+// earlier ones, and removes them.
 package rebuild

@@ -21,21 +21,27 @@ import (
 const (
 	// progressInterval is how often a rebuild tells how far it is.
 	progressInterval = 250 * time.Millisecond
-	// rollbackPatience is how long a rollback waits for the generation to have what the one that serves has.
+	// rollbackPatience is how long a rollback waits for the generation to have what the one that
+	// serves has.
 	rollbackPatience = 10 * time.Second
 )
 
 var (
 	// ErrNoGeneration means that there is no generation to go back to.
 	ErrNoGeneration = errors.New("no earlier generation is kept")
-	// ErrBehind means that a generation lacks events that readers have seen: nobody keeps it up to date.
+	// ErrBehind means that a generation lacks events that readers have seen: nobody keeps it up to
+	// date.
 	ErrBehind = errors.New("the generation lacks events that the one that serves has")
 )
 
-// Run builds the next generation of projections beside the ones that serve, has each take over as soon as it has
-// caught up, and returns when all have. A build that was begun before is gone on with. When ctx ends before that, the
-// projectors of the running services go on with it. It fails where an event can't be applied.
-func Run(ctx context.Context, projections projection.Set, cfg engine.Config, names []string, tell func([]status.Progress)) (err error) {
+// Run builds the next generation of projections beside the ones that serve, has each take over as
+// soon as it has caught up, and returns when all have. A build that was begun before is gone on
+// with. When ctx ends before that, the projectors of the running services go on with it. It fails
+// where an event can't be applied.
+func Run(
+	ctx context.Context, projections projection.Set, cfg engine.Config, names []string,
+	tell func([]status.Progress),
+) (err error) {
 	cfg = cfg.WithDefaults()
 	// The builds belong to this process before its elections begin.
 	leave, err := cfg.DB.Present(ctx, cfg.Owner)
@@ -60,8 +66,11 @@ func Run(ctx context.Context, projections projection.Set, cfg engine.Config, nam
 	return errors.Join(err, <-ended)
 }
 
-// beginBuild returns the generation that is being built, and makes it if there is none, with this process as its owner.
-func beginBuild(ctx context.Context, projections projection.Set, cfg engine.Config, name string) (g readmodel.Generation, err error) {
+// beginBuild returns the generation that is being built, and makes it if there is none, with this
+// process as its owner.
+func beginBuild(
+	ctx context.Context, projections projection.Set, cfg engine.Config, name string,
+) (g readmodel.Generation, err error) {
 	if _, err := projections.Named(name); err != nil {
 		return g, err
 	}
@@ -80,7 +89,9 @@ func beginBuild(ctx context.Context, projections projection.Set, cfg engine.Conf
 			return generation.ErrOtherShape
 		}
 		var begun []readmodel.Generation
-		if err := cfg.DB.NewSelect().Model(&begun).Where("name = ? AND NOT built AND shape = ?", name, shape).Scan(ctx); err != nil {
+		if err := cfg.DB.NewSelect().Model(&begun).Where(
+			"name = ? AND NOT built AND shape = ?", name, shape,
+		).Scan(ctx); err != nil {
 			return err
 		}
 		if len(begun) > 0 {
@@ -96,7 +107,9 @@ func beginBuild(ctx context.Context, projections projection.Set, cfg engine.Conf
 }
 
 // watchBuild tells of the progress until all generations have taken over.
-func watchBuild(ctx context.Context, cfg engine.Config, tell func([]status.Progress), ended chan error) error {
+func watchBuild(
+	ctx context.Context, cfg engine.Config, tell func([]status.Progress), ended chan error,
+) error {
 	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
 	for {
@@ -134,10 +147,14 @@ func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, erro
 			continue
 		}
 		if row.Stopped {
-			return nil, fmt.Errorf("rebuild %s: generation %d has stopped: %s", row.Name, row.Generation.Generation, row.LastError)
+			return nil, fmt.Errorf(
+				"rebuild %s: generation %d has stopped: %s", row.Name, row.Generation.Generation,
+				row.LastError,
+			)
 		}
 		progress = append(progress, status.Progress{
-			Name: row.Name, Generation: row.Generation.Generation, Position: uint64(row.CommitPos), //nolint:gosec // never negative
+			//nolint:gosec // never negative
+			Name: row.Name, Generation: row.Generation.Generation, Position: uint64(row.CommitPos),
 			Head: head.Commit, Rate: row.Rate, Done: row.Built,
 		})
 	}
@@ -147,10 +164,12 @@ func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, erro
 	return progress, nil
 }
 
-// Rollback has readers see the newest generation again that served before, and returns its number. It waits a little
-// for that generation to have what the one that serves has, and for readers who are in the way, and fails with ErrBehind
-// where nobody keeps it up to date.
-func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition) (int, error) {
+// Rollback has readers see the newest generation again that served before, and returns its number.
+// It waits a little for that generation to have what the one that serves has, and for readers who
+// are in the way, and fails with ErrBehind where nobody keeps it up to date.
+func Rollback(
+	ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition,
+) (int, error) {
 	name := p.Name
 	ctx, cancel := context.WithTimeout(ctx, rollbackPatience)
 	defer cancel()
@@ -176,18 +195,24 @@ func Rollback(ctx context.Context, db *readmodel.DB, store *eventstore.Store, p 
 		}
 		select {
 		case <-ctx.Done():
-			return 0, fmt.Errorf("roll back %s to generation %d, at %s: %w", name, at.Generation, at.Position, err)
+			return 0, fmt.Errorf(
+				"roll back %s to generation %d, at %s: %w", name, at.Generation, at.Position, err,
+			)
 		case <-time.After(progressInterval / 10):
 		}
 	}
 }
 
-// Prune removes the generations of a projection that do not serve, also one that is being built, and returns how many.
+// Prune removes the generations of a projection that do not serve, also one that is being built,
+// and returns how many.
 func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	var gone []readmodel.Generation
 	err := db.Locked(ctx, func(ctx context.Context) error {
 		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			if err := tx.NewRaw("DELETE FROM linkledger.generations WHERE name = ? AND NOT serving RETURNING *", name).
+			if err := tx.NewRaw(
+				"DELETE FROM linkledger.generations WHERE name = ? AND NOT serving RETURNING *",
+				name,
+			).
 				Scan(ctx, &gone); err != nil {
 				return err
 			}
@@ -205,7 +230,8 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	return len(gone), nil
 }
 
-// AwaitShapes waits until readers see tables of this program's shape. Until then another version serves, or nobody.
+// AwaitShapes waits until readers see tables of this program's shape. Until then another version
+// serves, or nobody.
 func AwaitShapes(ctx context.Context, db *readmodel.DB, names []string) error {
 	for {
 		served := 0

@@ -1,2 +1,3 @@
-// Package status says how projections are doing: as this process knows it, and as the database and the log know it.
+// Package status says how projections are doing: as this process knows it, and as the database and
+// the log know it.
 package status

@@ -23,14 +23,16 @@ const (
 	Building   State = "building"    // it is on its way to take over
 	Kept       State = "kept"        // it served once, and is kept up to date for a rollback
 	CatchingUp State = "catching-up" // it serves, and has more to apply than is new
-	Failing    State = "failing"     // its owner does not get on, for a reason that may pass; it goes on trying
-	Stopped    State = "stopped"     // its owner stands before an event that it can't apply
-	Paused     State = "paused"      // by an operator
-	Unowned    State = "unowned"     // no process keeps it up to date
-	Misplaced  State = "misplaced"   // its checkpoint is not in the log; it is to be rebuilt
+	// its owner does not get on, for a reason that may pass; it goes on trying
+	Failing   State = "failing"
+	Stopped   State = "stopped"   // its owner stands before an event that it can't apply
+	Paused    State = "paused"    // by an operator
+	Unowned   State = "unowned"   // no process keeps it up to date
+	Misplaced State = "misplaced" // its checkpoint is not in the log; it is to be rebuilt
 )
 
-// keepsUp is the age that the oldest event which is not applied may have in a projection that keeps up.
+// keepsUp is the age that the oldest event which is not applied may have in a projection that keeps
+// up.
 const keepsUp = 2 * time.Second
 
 // mostCounted bounds the counting of a backlog; what is beyond is estimated.
@@ -57,8 +59,11 @@ type overviewRow struct {
 	Vacant bool `bun:"vacant,scanonly"`
 }
 
-// Overviews tells how all projections are doing, by the tables of the database and the event store's own log.
-func Overviews(ctx context.Context, projections projection.Set, db *readmodel.DB, store *eventstore.Store) ([]Overview, error) {
+// Overviews tells how all projections are doing, by the tables of the database and the event
+// store's own log.
+func Overviews(
+	ctx context.Context, projections projection.Set, db *readmodel.DB, store *eventstore.Store,
+) ([]Overview, error) {
 	overviews, err := Generations(ctx, db)
 	if err != nil {
 		return nil, err
@@ -81,7 +86,9 @@ func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 }
 
 // AddLag adds what the event store's own log says of the projections: how far each lags behind it.
-func AddLag(ctx context.Context, projections projection.Set, store *eventstore.Store, overviews []Overview) error {
+func AddLag(
+	ctx context.Context, projections projection.Set, store *eventstore.Store, overviews []Overview,
+) error {
 	counting, ctx := errgroup.WithContext(ctx)
 	for i := range overviews {
 		o := &overviews[i]
@@ -104,8 +111,9 @@ func AddLag(ctx context.Context, projections projection.Set, store *eventstore.S
 
 func overviewOf(row overviewRow) Overview {
 	o := Overview{
-		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving, Position: generation.CheckpointOf(row.Generation).Position,
-		State: stateOf(row), LastError: row.LastError,
+		Name: row.Name, Generation: row.Generation.Generation, Serving: row.Serving,
+		Position: generation.CheckpointOf(row.Generation).Position,
+		State:    stateOf(row), LastError: row.LastError,
 	}
 	if !row.Vacant {
 		o.Owner, o.Rate = row.Owner, row.Rate

@@ -27,7 +27,8 @@ type Status struct {
 	SetAside   uint64              // of them, as dead letters
 	Skipped    uint64              // of them, because Linkledger did not write them
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
-	// Err is why the projection does not go on; nil while it does. An *EventError names the event it stands before.
+	// Err is why the projection does not go on; nil while it does. An *EventError names the event
+	// it stands before.
 	Err      error
 	FailedAt time.Time // of Err
 }
@@ -42,7 +43,8 @@ type Progress struct {
 	Done       bool    // a rebuild has taken over
 }
 
-// Registry collects the Status of the projections that Run runs. The zero value is ready; it is safe for concurrent use.
+// Registry collects the Status of the projections that Run runs. The zero value is ready; it is
+// safe for concurrent use.
 type Registry struct {
 	mu    sync.Mutex
 	lines map[generation.Key]*Status
@@ -57,7 +59,9 @@ func (b *Registry) All() []Status {
 		statuses = append(statuses, *s)
 	}
 	slices.SortFunc(statuses, func(a, b Status) int {
-		return cmp.Or(strings.Compare(a.Projection, b.Projection), cmp.Compare(a.Generation, b.Generation))
+		return cmp.Or(
+			strings.Compare(a.Projection, b.Projection), cmp.Compare(a.Generation, b.Generation),
+		)
 	})
 	return statuses
 }
@@ -135,8 +139,8 @@ func (l *Entry) Serve(serving bool) {
 	l.status.Serving = serving
 }
 
-// Own notes that this process owns the generation, or no longer. An owner tries the event that the one before stopped at,
-// so it has not stopped itself.
+// Own notes that this process owns the generation, or no longer. An owner tries the event that the
+// one before stopped at, so it has not stopped itself.
 func (l *Entry) Own(owned bool) {
 	l.board.mu.Lock()
 	defer l.board.mu.Unlock()
@@ -154,7 +158,8 @@ func (l *Entry) Reached(position eventstore.Position) {
 	}
 }
 
-// Applied notes a commit of so many events up to a position; last is when the last of them was recorded.
+// Applied notes a commit of so many events up to a position; last is when the last of them was
+// recorded.
 func (l *Entry) Applied(to eventstore.Position, events int, last time.Time) {
 	l.board.mu.Lock()
 	defer l.board.mu.Unlock()

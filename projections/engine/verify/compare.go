@@ -14,7 +14,8 @@ import (
 // mostDifferences bounds the differences of a table that are told one by one.
 const mostDifferences = 20
 
-// Difference is a row that is not as a replay of the log has it. Rows are JSON objects of their columns.
+// Difference is a row that is not as a replay of the log has it. Rows are JSON objects of their
+// columns.
 type Difference struct {
 	Table    string          `json:"table"`
 	Key      json.RawMessage `json:"key"`      // the columns of the primary key
@@ -24,7 +25,10 @@ type Difference struct {
 
 // compare holds the tables of the generation against those of the replay.
 func (r *replay) compare(ctx context.Context, tx bun.Tx) (Result, error) {
-	found := Result{Name: r.projection.Name, Generation: r.to.Generation, Position: r.to.Position, Events: r.events, Differences: []Difference{}}
+	found := Result{
+		Name: r.projection.Name, Generation: r.to.Generation, Position: r.to.Position,
+		Events: r.events, Differences: []Difference{},
+	}
 	tables, err := readmodel.ScratchTables(ctx, tx)
 	if err != nil {
 		return found, err
@@ -42,8 +46,11 @@ func (r *replay) compare(ctx context.Context, tx bun.Tx) (Result, error) {
 	return found, nil
 }
 
-// compareTable leaves the rows in PostgreSQL, which joins them in both directions with bounded memory.
-func (r *replay) compareTable(ctx context.Context, tx bun.Tx, table readmodel.Table) (differences []Difference, rows, different int64, err error) {
+// compareTable leaves the rows in PostgreSQL, which joins them in both directions with bounded
+// memory.
+func (r *replay) compareTable(
+	ctx context.Context, tx bun.Tx, table readmodel.Table,
+) (differences []Difference, rows, different int64, err error) {
 	if table.Key == "" {
 		return nil, 0, 0, errors.New("the table has no primary key")
 	}
@@ -66,7 +73,8 @@ func (r *replay) compareTable(ctx context.Context, tx bun.Tx, table readmodel.Ta
 		FROM (SELECT * FROM ?0.?1 WHERE ?4) AS found FULL JOIN (SELECT * FROM ?schema.?1 WHERE ?4) AS replayed USING (?2)
 		WHERE ROW (found.*) IS DISTINCT FROM ROW (replayed.*)
 		ORDER BY ?2 LIMIT ?3`,
-		bun.Ident(readmodel.GenerationSchema(r.projection.Name, r.to.Generation)), name, table.Key, mostDifferences,
+		bun.Ident(readmodel.GenerationSchema(r.projection.Name, r.to.Generation)), name, table.Key,
+		mostDifferences,
 		readmodel.Meaningful(table.Name)).Scan(ctx, &found)
 	for _, f := range found {
 		f.Table, different = table.Name, f.Different

@@ -1,2 +1,3 @@
-// Package verify replays the log into temporary tables, and compares them with those that readers see.
+// Package verify replays the log into temporary tables, and compares them with those that readers
+// see.
 package verify

@@ -19,14 +19,16 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrDisturbed means that what Run replayed is no longer what the projection has, because a dead letter was retried or
-// discarded meanwhile: verify again.
+// ErrDisturbed means that what Run replayed is no longer what the projection has, because a dead
+// letter was retried or discarded meanwhile: verify again.
 var ErrDisturbed = errors.New("the projection's past has changed meanwhile")
 
 const (
-	// tailTime is how long the last stretch of the log may take to replay, during which a snapshot of the tables is held.
+	// tailTime is how long the last stretch of the log may take to replay, during which a snapshot
+	// of the tables is held.
 	tailTime = 2 * time.Second
-	// replayEvents and replayBytes, of their bodies, bound the events that are replayed in one transaction.
+	// replayEvents and replayBytes, of their bodies, bound the events that are replayed in one
+	// transaction.
 	replayEvents = 4_000
 	replayBytes  = 8 << 20
 )
@@ -48,20 +50,30 @@ type Log interface {
 	// Head returns the position of its last event.
 	Head(ctx context.Context) (eventstore.Position, error)
 	// ReadLog hands on the events behind a position, up to another one, in their order.
-	ReadLog(ctx context.Context, behind, upTo eventstore.Position, handle func([]eventstore.Recorded) error) error
+	ReadLog(
+		ctx context.Context, behind, upTo eventstore.Position,
+		handle func([]eventstore.Recorded) error,
+	) error
 }
 
-// Run replays the log up to exactly where the generation that serves stands, into temporary tables which PostgreSQL
-// removes with their connection, and compares all tables row by row. The projection goes on meanwhile: its checkpoint and
-// its rows are read in one snapshot. What is set aside as dead letters is left out. Errors: an *EventError where the log
-// has an event that can't be applied, ErrDisturbed, ErrOtherShape.
-func Run(ctx context.Context, db *readmodel.DB, log Log, p projection.Definition, tell func([]status.Progress)) (Result, error) {
+// Run replays the log up to exactly where the generation that serves stands, into temporary tables
+// which PostgreSQL removes with their connection, and compares all tables row by row. The
+// projection goes on meanwhile: its checkpoint and its rows are read in one snapshot. What is set
+// aside as dead letters is left out. Errors: an *EventError where the log has an event that can't
+// be applied, ErrDisturbed, ErrOtherShape.
+func Run(
+	ctx context.Context, db *readmodel.DB, log Log, p projection.Definition,
+	tell func([]status.Progress),
+) (Result, error) {
 	name := p.Name
 	head, err := log.Head(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("verify %s: %w", name, err)
 	}
-	r := &replay{projection: p, log: log, head: head, tell: tell, began: time.Now(), folds: p.Folds(db.MasterKey)}
+	r := &replay{
+		projection: p, log: log, head: head, tell: tell, began: time.Now(),
+		folds: p.Folds(db.MasterKey),
+	}
 	found, err := r.verify(ctx, db)
 	if err != nil {
 		return found, fmt.Errorf("verify %s: %w", name, err)
@@ -160,7 +172,8 @@ func (r *replay) follow(ctx context.Context, db bun.IDB) error {
 	return err
 }
 
-// aim reads where the generation stands that serves. What was replayed before must still be part of it.
+// aim reads where the generation stands that serves. What was replayed before must still be part of
+// it.
 func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 	serving, err := generation.Serving(ctx, db, r.projection.Name)
 	if err != nil {
@@ -178,7 +191,9 @@ func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 		return err
 	}
 	past := maps.Clone(next.letters)
-	maps.DeleteFunc(past, func(_ string, first eventstore.Position) bool { return first.After(r.at) })
+	maps.DeleteFunc(
+		past, func(_ string, first eventstore.Position) bool { return first.After(r.at) },
+	)
 	if r.at.After(next.Position) || !maps.Equal(past, r.to.letters) {
 		return ErrDisturbed
 	}
@@ -186,14 +201,18 @@ func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 	return nil
 }
 
-// apply replays events within the transaction of the connection, if there is one: an error gives up the tables.
+// apply replays events within the transaction of the connection, if there is one: an error gives up
+// the tables.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
 	facts, err := r.projection.Decode(recorded)
 	if err != nil {
 		return err
 	}
 	err = r.scratch.Raw(func(conn any) error {
-		_, err := r.projection.Apply(ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, r.folds, facts) //nolint:forcetypeassert // the driver of readmodel
+		//nolint:forcetypeassert // the driver of readmodel
+		_, err := r.projection.Apply(
+			ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, r.folds, facts,
+		)
 		return err
 	})
 	if err != nil {
@@ -206,7 +225,8 @@ func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) erro
 
 func (r *replay) progress(at eventstore.Position, done bool) {
 	r.tell([]status.Progress{{
-		Name: r.projection.Name, Generation: r.to.Generation, Position: at.Commit, Head: max(r.head.Commit, at.Commit),
+		Name: r.projection.Name, Generation: r.to.Generation, Position: at.Commit,
+		Head: max(r.head.Commit, at.Commit),
 		Rate: float64(r.events) / time.Since(r.began).Seconds(), Done: done,
 	}})
 }

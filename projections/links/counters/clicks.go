@@ -15,9 +15,9 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// clickFold sums up the clicks of a batch. Totals are deltas: the checkpoint sees to it that each is added once. Which clicks
-// are unique only the table of visitors knows. Rows are written in the order of their keys, in which PostgreSQL finds them
-// with less effort.
+// clickFold sums up the clicks of a batch. Totals are deltas: the checkpoint sees to it that each
+// is added once. Which clicks are unique only the table of visitors knows. Rows are written in the
+// order of their keys, in which PostgreSQL finds them with less effort.
 type clickFold struct {
 	days     []dayClicks
 	place    map[linkDay]int // in days
@@ -55,7 +55,9 @@ func newClickFold() clickcount.Clicks {
 }
 
 func (c *clickFold) Add(batch events.ClicksRecorded) error {
-	return clickcount.EachCounted(batch, func(link uuid.UUID, click events.Click, on clickcount.Day) {
+	return clickcount.EachCounted(batch, func(
+		link uuid.UUID, click events.Click, on clickcount.Day,
+	) {
 		c.addToDay(linkDay{link, on}, click.At)
 		c.addVisitor(link, click, on)
 	})
@@ -87,7 +89,8 @@ func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on clickcount
 	}
 }
 
-// see tells whether the batch had a visitor before, and has him from now on. The event that he is from may go.
+// see tells whether the batch had a visitor before, and has him from now on. The event that he is
+// from may go.
 func (c *clickFold) see(v linkVisitor) (kept linkVisitor, seen bool) {
 	if _, seen := c.seen[v]; seen {
 		return v, true
@@ -108,9 +111,10 @@ func (c *clickFold) Write(s *sqlbatch.Batch) {
 	c.rotated.after(s)
 }
 
-// count does everything in one statement: the visitors that were not there yet are the unique clicks. The batch has each of
-// them once and nobody else inserts any meanwhile, so there is no conflict: ON CONFLICT would first insert each on approval,
-// and all this takes a sixth longer then.
+// count does everything in one statement: the visitors that were not there yet are the unique
+// clicks. The batch has each of them once and nobody else inserts any meanwhile, so there is no
+// conflict: ON CONFLICT would first insert each on approval, and all this takes a sixth longer
+// then.
 func (c *clickFold) count(s *sqlbatch.Batch) {
 	slices.SortFunc(c.visitors, func(a, b linkVisit) int {
 		return cmp.Or(compareIDs(a.link, b.link), strings.Compare(a.visitor, b.visitor))
@@ -185,9 +189,14 @@ type clickColumns struct {
 
 func columnsOf(rows []dayClicks) clickColumns {
 	n := len(rows)
-	c := clickColumns{make(sqlbatch.UUIDs, n), make([]clickcount.Day, n), make([]int64, n), make(sqlbatch.Times, n)}
+	c := clickColumns{
+		make(sqlbatch.UUIDs, n), make([]clickcount.Day, n), make([]int64, n),
+		make(sqlbatch.Times, n),
+	}
 	for i, r := range rows {
-		c.link[i], c.day[i], c.total[i], c.last[i] = sqlbatch.UUID(r.link), r.day, r.total, sqlbatch.Time(time.UnixMicro(r.last))
+		c.link[i], c.day[i], c.total[i], c.last[i] = sqlbatch.UUID(
+			r.link,
+		), r.day, r.total, sqlbatch.Time(time.UnixMicro(r.last))
 	}
 	return c
 }

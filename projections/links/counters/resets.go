@@ -6,7 +6,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// resetCounts sets the clicks of links aside, but for the fact that there were some and when the last one was.
+// resetCounts sets the clicks of links aside, but for the fact that there were some and when the
+// last one was.
 func resetCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
 		WITH resets AS ( -- of two in a row the second has nothing to take away
@@ -26,7 +27,8 @@ func resetCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 		resets.Link, resets.Revision)
 }
 
-// restoreCounts adds what resets took away to what came since. A visitor of both is one, first seen before.
+// restoreCounts adds what resets took away to what came since. A visitor of both is one, first seen
+// before.
 func restoreCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
 		WITH resets AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset)),

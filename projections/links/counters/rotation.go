@@ -6,8 +6,9 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// rotation are the visitors of a batch who are known under two keys, because the keys are being rotated. Such a visitor is
-// counted by his hash under the former key, which nodes know that were not rotated yet, and is there by both from then on.
+// rotation are the visitors of a batch who are known under two keys, because the keys are being
+// rotated. Such a visitor is counted by his hash under the former key, which nodes know that were
+// not rotated yet, and is there by both from then on.
 type rotation struct {
 	link            sqlbatch.UUIDs
 	former, visitor []string
@@ -16,10 +17,13 @@ type rotation struct {
 
 func (r *rotation) add(former, present linkVisitor, first bool) {
 	r.link, r.first = append(r.link, sqlbatch.UUID(present.link)), append(r.first, first)
-	r.former, r.visitor = append(r.former, strings.Clone(former.visitor)), append(r.visitor, strings.Clone(present.visitor))
+	r.former, r.visitor = append(
+		r.former, strings.Clone(former.visitor),
+	), append(r.visitor, strings.Clone(present.visitor))
 }
 
-// before makes those known by their former hash who are known by the present one alone, so that they are not counted.
+// before makes those known by their former hash who are known by the present one alone, so that
+// they are not counted.
 func (r *rotation) before(s *sqlbatch.Batch) {
 	if len(r.link) == 0 {
 		return

@@ -27,8 +27,10 @@ type Client struct {
 // New returns a client with the key of an account.
 func New(base string, as Account, workers int) *Client {
 	return &Client{base: base, account: as, http: &http.Client{
-		Timeout:   answerPatience,
-		Transport: &http.Transport{MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers, DisableCompression: true},
+		Timeout: answerPatience,
+		Transport: &http.Transport{
+			MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers, DisableCompression: true,
+		},
 	}}
 }
 
@@ -36,8 +38,12 @@ func New(base string, as Account, workers int) *Client {
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // Call returns the answer, which must tell of success, that of each item too.
-func (c *Client) Call(ctx context.Context, method, path string, body []byte) (answer []byte, err error) {
-	request, err := http.NewRequestWithContext(ctx, method, c.base+"/v3"+path, bytes.NewReader(body))
+func (c *Client) Call(
+	ctx context.Context, method, path string, body []byte,
+) (answer []byte, err error) {
+	request, err := http.NewRequestWithContext(
+		ctx, method, c.base+"/v3"+path, bytes.NewReader(body),
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +57,8 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) (an
 	if answer, err = io.ReadAll(response.Body); err != nil {
 		return nil, err
 	}
-	if response.StatusCode != http.StatusOK || bytes.Contains(answer, []byte(`"code":1`)) { // all codes of errors begin so
+	// all codes of errors begin so
+	if response.StatusCode != http.StatusOK || bytes.Contains(answer, []byte(`"code":1`)) {
 		return nil, fmt.Errorf("%s %s: %d %.300s", method, path, response.StatusCode, answer)
 	}
 	return answer, nil
@@ -83,7 +90,8 @@ type Account struct {
 	Username string `json:"-"`
 }
 
-// AwaitClicks waits until the account's links have so many clicks. Any other number in the end is an error.
+// AwaitClicks waits until the account's links have so many clicks. Any other number in the end is
+// an error.
 func (c *Client) AwaitClicks(ctx context.Context, want int64) (counted int64, err error) {
 	late := time.NewTimer(countPatience)
 	defer late.Stop()
@@ -115,7 +123,9 @@ const (
 // clicks adds up those of all links of the account.
 func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 	for offset := 0; ; offset += pageSize {
-		list, err := c.Page(ctx, http.MethodGet, fmt.Sprintf("/urls?limit=%d&offset=%d", pageSize, offset), nil)
+		list, err := c.Page(
+			ctx, http.MethodGet, fmt.Sprintf("/urls?limit=%d&offset=%d", pageSize, offset), nil,
+		)
 		if err != nil {
 			return 0, err
 		}
@@ -129,6 +139,7 @@ func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 }
 
 const (
-	// countPatience bounds the wait until all clicks are counted: what went to the spool comes later.
+	// countPatience bounds the wait until all clicks are counted: what went to the spool comes
+	// later.
 	countPatience = time.Minute
 )

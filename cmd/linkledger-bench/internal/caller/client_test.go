@@ -22,7 +22,8 @@ func TestClicksAreCounted(t *testing.T) {
 	if counted, err := c.AwaitClicks(t.Context(), 4); counted != 4 || err != nil {
 		t.Errorf("%d, %v; want 4", counted, err)
 	}
-	if _, err := c.AwaitClicks(t.Context(), 4); err == nil || !strings.Contains(err.Error(), "5 clicks are recorded, but 4 redirects were answered") {
+	if _, err := c.AwaitClicks(t.Context(), 4); err == nil ||
+		!strings.Contains(err.Error(), "5 clicks are recorded, but 4 redirects were answered") {
 		t.Error(err)
 	}
 }

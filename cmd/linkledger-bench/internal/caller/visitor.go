@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Visitors are connections to one server that speak just enough HTTP, so that most of the machine is left to the server.
+// Visitors are connections to one server that speak just enough HTTP, so that most of the machine
+// is left to the server.
 type Visitors struct {
 	host     string
 	hashes   []string
@@ -30,7 +31,9 @@ type visitor struct {
 }
 
 // DialVisitors connects so many visitors of links.
-func DialVisitors(ctx context.Context, base string, hashes []string, number int) (*Visitors, error) {
+func DialVisitors(
+	ctx context.Context, base string, hashes []string, number int,
+) (*Visitors, error) {
 	v := &Visitors{host: strings.TrimPrefix(base, "http://"), hashes: hashes}
 	var dialer net.Dialer
 	for range number {
@@ -72,7 +75,10 @@ func (v *Visitors) Visit(_ context.Context, worker int) error {
 	one := v.all[worker]
 	one.visits++
 	hash := v.hashes[(one.visits*len(v.all)+worker)*7919%len(v.hashes)]
-	one.request = fmt.Appendf(one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: visitor %d\r\n\r\n", hash, v.host, worker)
+	one.request = fmt.Appendf(
+		one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: visitor %d\r\n\r\n", hash,
+		v.host, worker,
+	)
 	if err := one.SetDeadline(time.Now().Add(answerPatience)); err != nil {
 		return err
 	}

@@ -1,4 +1,5 @@
-// Package child runs a process that is measured, or measured against, and reads how much memory it takes.
+// Package child runs a process that is measured, or measured against, and reads how much memory it
+// takes.
 package child
 
 import (
@@ -34,13 +35,16 @@ type Process struct {
 	err      error         // how it ended; valid once ended
 }
 
-// Start starts a program and waits until it has printed a line with certain words in it. It ends with stop, or with this
-// process, however that ends; Ctrl-C reaches this process alone.
+// Start starts a program and waits until it has printed a line with certain words in it. It ends
+// with stop, or with this process, however that ends; Ctrl-C reaches this process alone.
 func Start(ctx context.Context, ready, program string, args ...string) (*Process, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, startPatience, fmt.Errorf("it was not ready within %s", startPatience))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx, startPatience, fmt.Errorf("it was not ready within %s", startPatience),
+	)
 	defer cancel()
 	c := &Process{ended: make(chan struct{})}
-	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...) //nolint:gosec // the program that is asked for
+	//nolint:gosec // the program that is asked for
+	c.Command = exec.CommandContext(context.WithoutCancel(ctx), program, args...)
 	c.Command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	started, greeted := make(chan error, 1), make(chan string, 1)
 	go c.run(ready, started, greeted)
@@ -53,11 +57,14 @@ func Start(ctx context.Context, ready, program string, args ...string) (*Process
 	case <-c.ended:
 		return nil, fmt.Errorf("%s %s ended before it was ready: %w", program, args[0], c.failure())
 	case <-ctx.Done():
-		return nil, errors.Join(fmt.Errorf("start %s %s: %w", program, args[0], context.Cause(ctx)), c.Stop())
+		return nil, errors.Join(
+			fmt.Errorf("start %s %s: %w", program, args[0], context.Cause(ctx)), c.Stop(),
+		)
 	}
 }
 
-// run keeps its thread to itself, because the kernel sends the parent-death signal when the thread that forked ends.
+// run keeps its thread to itself, because the kernel sends the parent-death signal when the thread
+// that forked ends.
 func (c *Process) run(ready string, started chan<- error, greeted chan<- string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

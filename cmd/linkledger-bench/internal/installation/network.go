@@ -24,13 +24,18 @@ func StartNetwork(store string, delay time.Duration) (*Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := toxiproxy.NewServer(toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop())
+	server := toxiproxy.NewServer(
+		toxiproxy.NewMetricsContainer(prometheus.NewRegistry()), zerolog.Nop(),
+	)
 	n := &Network{Proxy: toxiproxy.NewProxy(server, "network", "127.0.0.1:0", behind.Host)}
 	if err := n.Start(); err != nil {
 		return nil, err
 	}
 	for _, direction := range []string{"upstream", "downstream"} {
-		toxic := fmt.Sprintf(`{"type":"latency","stream":%q,"attributes":{"latency":%d}}`, direction, delay.Milliseconds())
+		toxic := fmt.Sprintf(
+			`{"type":"latency","stream":%q,"attributes":{"latency":%d}}`, direction,
+			delay.Milliseconds(),
+		)
 		if _, err := n.Toxics.AddToxicJson(strings.NewReader(toxic)); err != nil {
 			n.Stop()
 			return nil, err

@@ -1,5 +1,5 @@
-// Package installation runs the program that is measured: everything on a log of many links, or the event store alone,
-// and a slow network in front of it.
+// Package installation runs the program that is measured: everything on a log of many links, or the
+// event store alone, and a slow network in front of it.
 package installation
 
 import (
@@ -59,8 +59,8 @@ const (
 
 var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
 
-// Start makes a log of many links and runs everything on it. It is started twice, lest its memory be what catching
-// up took.
+// Start makes a log of many links and runs everything on it. It is started twice, lest its memory
+// be what catching up took.
 func Start(ctx context.Context, program, folder string, links int) (*Service, error) {
 	s := &Service{Folder: folder}
 	if err := s.fill(ctx, program, links); err != nil {
@@ -68,7 +68,8 @@ func Start(ctx context.Context, program, folder string, links int) (*Service, er
 	}
 	args := []string{
 		"dev", "--data", s.Folder, "--log-level", "warn",
-		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen", "127.0.0.1:0",
+		"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--eventstore-listen",
+		"127.0.0.1:0",
 	}
 	first, err := child.Start(ctx, "Ctrl-C stops", program, args...)
 	if err != nil {
@@ -110,10 +111,12 @@ func (s *Service) Stop() error {
 	return errors.Join(s.db.Close(), s.Process.Stop())
 }
 
-// Settle waits until the links have all that is in the log. The dimensions take a tenth of the time at most, whoever's turn
-// it is, and need not be waited for.
+// Settle waits until the links have all that is in the log. The dimensions take a tenth of the time
+// at most, whoever's turn it is, and need not be waited for.
 func (s *Service) Settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, settlePatience, fmt.Errorf("the links lag for %s", settlePatience))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx, settlePatience, fmt.Errorf("the links lag for %s", settlePatience),
+	)
 	defer cancel()
 	again := time.NewTicker(settlePoll)
 	defer again.Stop()
@@ -137,7 +140,8 @@ func lagging(p status.Overview) bool { return p.Name == projections.Links && p.L
 
 // fill opens the accounts and appends the creations of one's links.
 func (s *Service) fill(ctx context.Context, program string, links int) (err error) {
-	c, url, err := StartStore(ctx, program, filepath.Join(s.Folder, "events"), "--unsafe-no-sync") // it is not measured
+	// it is not measured
+	c, url, err := StartStore(ctx, program, filepath.Join(s.Folder, "events"), "--unsafe-no-sync")
 	if err != nil {
 		return err
 	}
@@ -176,20 +180,24 @@ func (s *Service) fill(ctx context.Context, program string, links int) (err erro
 	return err
 }
 
-// creation is the beginning of a link's stream. Its hash is claimed by nobody, which no read model asks for.
+// creation is the beginning of a link's stream. Its hash is claimed by nobody, which no read model
+// asks for.
 func creation(account string, n int64) eventstore.Write {
 	id := uuid.Must(uuid.NewV7()).String()
 	return eventstore.Write{
 		Stream: events.StreamURL + id, Expected: eventstore.NoStream, Command: uuid.New(),
 		Events: []events.Event{events.URLCreated{
-			URLID: id, Account: account, Hash: fmt.Sprintf("listed-%d", n), Note: "a note", At: time.Now().UTC(),
+			URLID: id, Account: account, Hash: fmt.Sprintf("listed-%d", n), Note: "a note",
+			At:      time.Now().UTC(),
 			LongURL: fmt.Sprintf("https://example.com/articles/%d?utm_source=newsletter", n),
 		}},
 	}
 }
 
 func openAccount(ctx context.Context, program, username, store string) (caller.Account, error) {
-	out, err := ProgramCommand(ctx, program, "account", "create", "--username", username, "--eventstore", store, "--json").Output()
+	out, err := ProgramCommand(
+		ctx, program, "account", "create", "--username", username, "--eventstore", store, "--json",
+	).Output()
 	if err != nil {
 		return caller.Account{}, fmt.Errorf("open an account: %w", OutputOf(err))
 	}
@@ -199,7 +207,8 @@ func openAccount(ctx context.Context, program, username, store string) (caller.A
 
 // Versions of the program and of its PostgreSQL.
 func (s *Service) Versions(ctx context.Context) (program, postgres string, err error) {
-	out, err := exec.CommandContext(ctx, s.Command.Path, "--version").Output() //nolint:gosec // the program that is asked for
+	//nolint:gosec // the program that is asked for
+	out, err := exec.CommandContext(ctx, s.Command.Path, "--version").Output()
 	if err != nil {
 		return "", "", err
 	}
@@ -209,7 +218,8 @@ func (s *Service) Versions(ctx context.Context) (program, postgres string, err e
 
 // ProgramCommand is a command of the program that ends by itself.
 func ProgramCommand(ctx context.Context, program string, args ...string) *exec.Cmd {
-	return exec.CommandContext(ctx, program, args...) //nolint:gosec // the program that is asked for
+	//nolint:gosec // the program that is asked for
+	return exec.CommandContext(ctx, program, args...)
 }
 
 // OutputOf adds to the error of a command what it said.
@@ -223,7 +233,9 @@ func OutputOf(err error) error {
 var storeReady = regexp.MustCompile(`msg="event store is ready" url="([^"]+)"`)
 
 // StartStore runs the embedded event store alone and returns its connection string.
-func StartStore(ctx context.Context, program, folder string, flags ...string) (c *child.Process, url string, err error) {
+func StartStore(
+	ctx context.Context, program, folder string, flags ...string,
+) (c *child.Process, url string, err error) {
 	args := append([]string{"eventstore", "--data", folder, "--listen", "127.0.0.1:0"}, flags...)
 	if c, err = child.Start(ctx, "event store is ready", program, args...); err != nil {
 		return nil, "", err

@@ -1,4 +1,5 @@
-// Package load measures how fast calls are answered by the program and by its control, which take turns.
+// Package load measures how fast calls are answered by the program and by its control, which take
+// turns.
 package load
 
 import (
@@ -22,8 +23,8 @@ type Sample struct {
 	latencies []time.Duration // one of each call
 }
 
-// Load has all workers call, one call after the other, until the time is over, and adds what they met. Calls under way
-// then are waited for; the first error ends all.
+// Load has all workers call, one call after the other, until the time is over, and adds what they
+// met. Calls under way then are waited for; the first error ends all.
 func (s *Sample) Load(ctx context.Context, workers int, duration time.Duration, do Call) error {
 	met := make([][]time.Duration, workers)
 	all, ctx := errgroup.WithContext(ctx)
@@ -53,7 +54,10 @@ func (s *Sample) Figures(each int) report.Figures {
 	percentile := func(p int) float64 {
 		return float64(s.latencies[(len(s.latencies)-1)*p/100]) / float64(time.Millisecond)
 	}
-	return report.Figures{Rate: float64(len(s.latencies)*each) / s.elapsed.Seconds(), P50: percentile(50), P99: percentile(99)}
+	return report.Figures{
+		Rate: float64(len(s.latencies)*each) / s.elapsed.Seconds(), P50: percentile(50),
+		P99: percentile(99),
+	}
 }
 
 // Comparison is a load on the program and on its control.
@@ -62,8 +66,9 @@ type Comparison struct {
 	Control       string // what the control is
 	Workers, Each int    // each call counts as so many
 	Ours, Bare    Call
-	Server        *child.Process              // whose memory is read
-	Settle        func(context.Context) error // waits for what ours leaves to be done, lest it be the control's burden; may be nil
+	Server        *child.Process // whose memory is read
+	// waits for what ours leaves to be done, lest it be the control's burden; may be nil
+	Settle func(context.Context) error
 }
 
 // Plan says how long is measured.

@@ -8,14 +8,20 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// noise is how far the ratios of two reports may lie apart for no reason: a shared machine gives as much between hours.
+// noise is how far the ratios of two reports may lie apart for no reason: a shared machine gives as
+// much between hours.
 const noise = 0.2
 
-// PrintChanges prints how the ratios to the controls have changed since an older report. Rates are not compared: they
-// tell as much of the machine as of the program.
+// PrintChanges prints how the ratios to the controls have changed since an older report. Rates are
+// not compared: they tell as much of the machine as of the program.
 func PrintChanges(w io.Writer, before, after *Report) error {
 	t := newTable(3, 4, 5, 6, 7)
-	t.AppendHeader(table.Row{"measured", "control", "of control before", "after", "change", "p99 ms before", "after", ""})
+	t.AppendHeader(
+		table.Row{
+			"measured", "control", "of control before", "after", "change", "p99 ms before", "after",
+			"",
+		},
+	)
 	gone := make(map[[2]string]Result)
 	for _, result := range before.Results {
 		gone[result.key()] = result
@@ -24,21 +30,35 @@ func PrintChanges(w io.Writer, before, after *Report) error {
 		old, ok := gone[result.key()]
 		delete(gone, result.key())
 		if !ok {
-			t.AppendRow(table.Row{result.Name, result.Control.Name, "", significant(result.Ratio), "", "", latency(result.P99), "new"})
+			t.AppendRow(
+				table.Row{
+					result.Name, result.Control.Name, "", significant(result.Ratio), "", "",
+					latency(result.P99), "new",
+				},
+			)
 			continue
 		}
 		change := result.Ratio/old.Ratio - 1
 		t.AppendRow(table.Row{
-			result.Name, result.Control.Name, significant(old.Ratio), significant(result.Ratio), fmt.Sprintf("%+.0f%%", 100*change),
+			result.Name, result.Control.Name, significant(old.Ratio), significant(result.Ratio),
+			fmt.Sprintf("%+.0f%%", 100*change),
 			latency(old.P99), latency(result.P99), verdict(change),
 		})
 	}
 	for _, result := range before.Results {
 		if _, ok := gone[result.key()]; ok {
-			t.AppendRow(table.Row{result.Name, result.Control.Name, significant(result.Ratio), "", "", latency(result.P99), "", "gone"})
+			t.AppendRow(
+				table.Row{
+					result.Name, result.Control.Name, significant(result.Ratio), "", "",
+					latency(result.P99), "", "gone",
+				},
+			)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\nSince %s, on %s\n%s\n", before.Time.Format("2006-01-02 15:04"), before.Machine, t.Render())
+	_, err := fmt.Fprintf(
+		w, "\nSince %s, on %s\n%s\n", before.Time.Format("2006-01-02 15:04"), before.Machine,
+		t.Render(),
+	)
 	return err
 }
 

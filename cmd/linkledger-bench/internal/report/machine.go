@@ -13,12 +13,13 @@ import (
 
 // Machine describes where was measured.
 type Machine struct {
-	Processor  string  `json:"processor"`
-	Cores      int     `json:"cores"`
-	MemoryGB   float64 `json:"memory_gb"`
-	Kernel     string  `json:"kernel"`
-	Load       string  `json:"load"`    // averages of 1, 5 and 15 minutes when it began
-	SyncMS     float64 `json:"sync_ms"` // median of 4 KiB appended and synced, on the disk of the data
+	Processor string  `json:"processor"`
+	Cores     int     `json:"cores"`
+	MemoryGB  float64 `json:"memory_gb"`
+	Kernel    string  `json:"kernel"`
+	Load      string  `json:"load"` // averages of 1, 5 and 15 minutes when it began
+	// median of 4 KiB appended and synced, on the disk of the data
+	SyncMS     float64 `json:"sync_ms"`
 	Go         string  `json:"go"`
 	PostgreSQL string  `json:"postgresql"`
 	Program    string  `json:"program"` // its version
@@ -26,14 +27,21 @@ type Machine struct {
 
 // String is a line for people.
 func (m Machine) String() string {
-	return fmt.Sprintf("%s, %d cores, %.0f GB, Linux %s, load %s, a sync takes %.2f ms; linkledger %s, %s, PostgreSQL %s",
+	return fmt.Sprintf("%s, %d cores, %.0f GB, Linux %s, load %s, a sync takes %.2f ms; "+
+		"linkledger %s, %s, PostgreSQL %s",
 		m.Processor, m.Cores, m.MemoryGB, m.Kernel, m.Load, m.SyncMS, m.Program, m.Go, m.PostgreSQL)
 }
 
-// Describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays empty.
+// Describe reads what /proc tells, and tries the disk that a folder lies on. What is not told stays
+// empty.
 func Describe(folder string) (Machine, error) {
-	m := Machine{Cores: runtime.NumCPU(), Go: runtime.Version(), Processor: procField("cpuinfo", "model name")}
-	kibibytes, _ := strconv.ParseFloat(strings.TrimSuffix(procField("meminfo", "MemTotal"), " kB"), 64)
+	m := Machine{
+		Cores: runtime.NumCPU(), Go: runtime.Version(),
+		Processor: procField("cpuinfo", "model name"),
+	}
+	kibibytes, _ := strconv.ParseFloat(
+		strings.TrimSuffix(procField("meminfo", "MemTotal"), " kB"), 64,
+	)
 	m.MemoryGB = kibibytes * 1024 / 1e9
 	m.Kernel = procLine("sys/kernel/osrelease")
 	if averages := strings.Fields(procLine("loadavg")); len(averages) > 3 {

@@ -27,24 +27,33 @@ func (r *Report) WriteResults(file string) error {
 	if !begins || !ends {
 		return fmt.Errorf("results in %s: %w", file, errNoMarkers)
 	}
-	return os.WriteFile(file, []byte(before+resultsBegin+"\n"+r.Markdown()+"\n"+resultsEnd+after), 0o644) //nolint:gosec // for everybody to read
+	//nolint:gosec // for everybody to read
+	return os.WriteFile(
+		file, []byte(before+resultsBegin+"\n"+r.Markdown()+"\n"+resultsEnd+after), 0o644,
+	)
 }
 
 // Markdown returns the report as a table with date and machine.
 func (r *Report) Markdown() string {
 	var page strings.Builder
 	fmt.Fprintf(&page, "Measured at %s on %s.\nEach figure is the median of %d runs. "+
-		"Before its first request the program took %s MB.\n\n", r.Time.UTC().Format("2006-01-02 15:04 UTC"), r.Machine, r.Runs, count(r.IdleMB))
-	page.WriteString("| measured | per second | p50 ms | p99 ms | ratio to control | control | per second | p99 ms | peak MB |\n" +
+		"Before its first request the program took %s MB.\n\n",
+		r.Time.UTC().Format("2006-01-02 15:04 UTC"), r.Machine, r.Runs, count(r.IdleMB))
+	page.WriteString("| measured | per second | p50 ms | p99 ms | ratio to control | control | " +
+		"per second | p99 ms | peak MB |\n" +
 		"| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n")
 	for _, result := range r.Results {
 		fmt.Fprintf(&page, "| %s | %s %s | %s | %s | %s | %s | %s | %s | %s |\n", result.Name, count(result.Rate), result.Unit,
 			latency(result.P50), latency(result.P99), significant(result.Ratio),
-			result.Control.Name, count(result.Control.Rate), latency(result.Control.P99), count(result.PeakMB))
+			result.Control.Name, count(result.Control.Rate), latency(result.Control.P99),
+			count(result.PeakMB))
 	}
 	for _, result := range r.Results {
 		if result.Clicks != nil {
-			fmt.Fprintf(&page, "\n%s: %d redirects answered, %d clicks recorded.\n", result.Name, result.Clicks.Answered, result.Clicks.Recorded)
+			fmt.Fprintf(
+				&page, "\n%s: %d redirects answered, %d clicks recorded.\n", result.Name,
+				result.Clicks.Answered, result.Clicks.Recorded,
+			)
 		}
 	}
 	return page.String()

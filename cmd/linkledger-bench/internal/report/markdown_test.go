@@ -21,8 +21,10 @@ func TestWriteResults(t *testing.T) {
 	r := Report{
 		Time: time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC), Machine: Machine{Processor: "Z80", Cores: 1}, Runs: 3,
 		Results: []Result{{
-			Name: "redirects", Unit: "redirects", Figures: Figures{Rate: 1234, P50: 1.5, P99: 2.25}, Ratio: 0.5, PeakMB: 40,
-			Control: Control{Name: "bare 302", Figures: Figures{Rate: 2468, P99: 1}}, Clicks: &Clicks{Answered: 7, Recorded: 7},
+			Name: "redirects", Unit: "redirects", Figures: Figures{Rate: 1234, P50: 1.5, P99: 2.25}, Ratio: 0.5,
+			PeakMB:  40,
+			Control: Control{Name: "bare 302", Figures: Figures{Rate: 2468, P99: 1}},
+			Clicks:  &Clicks{Answered: 7, Recorded: 7},
 		}},
 	}
 	write("before\n" + resultsBegin + "old\n" + resultsEnd + "after\n")
@@ -48,10 +50,13 @@ func TestWriteResults(t *testing.T) {
 func TestMarkdown(t *testing.T) {
 	t.Parallel()
 	r := Report{
-		Time: time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC), Machine: Machine{Processor: "Z80", Cores: 1, Go: "go1.26"}, Runs: 3, IdleMB: 41,
+		Time:    time.Date(2026, 11, 23, 10, 20, 30, 0, time.UTC),
+		Machine: Machine{Processor: "Z80", Cores: 1, Go: "go1.26"}, Runs: 3, IdleMB: 41,
 		Results: []Result{{
-			Name: "redirects", Unit: "redirects", Figures: Figures{Rate: 1234, P50: 1.5, P99: 2.25}, Ratio: 0.5, PeakMB: 40,
-			Control: Control{Name: "bare 302", Figures: Figures{Rate: 2468, P99: 1}}, Clicks: &Clicks{Answered: 7, Recorded: 7},
+			Name: "redirects", Unit: "redirects", Figures: Figures{Rate: 1234, P50: 1.5, P99: 2.25}, Ratio: 0.5,
+			PeakMB:  40,
+			Control: Control{Name: "bare 302", Figures: Figures{Rate: 2468, P99: 1}},
+			Clicks:  &Clicks{Answered: 7, Recorded: 7},
 		}},
 	}
 	want := "Measured at 2026-11-23 10:20 UTC on " + r.Machine.String() + `.

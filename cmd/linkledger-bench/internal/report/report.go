@@ -1,5 +1,5 @@
-// Package report is the report of a benchmark: results with their medians, as JSON and as tables, and what has changed
-// since an older one.
+// Package report is the report of a benchmark: results with their medians, as JSON and as tables,
+// and what has changed since an older one.
 package report
 
 import (
@@ -24,7 +24,8 @@ type Report struct {
 	Results []Result  `json:"results"`
 }
 
-// Figures of one side. Rates are per second, percentiles in milliseconds, and zero where no single calls are made.
+// Figures of one side. Rates are per second, percentiles in milliseconds, and zero where no single
+// calls are made.
 type Figures struct {
 	Rate float64 `json:"rate"`
 	P50  float64 `json:"p50_ms,omitempty"`
@@ -38,9 +39,10 @@ type Result struct {
 	Figures
 	Ratio   float64 `json:"ratio"` // of the rates of program and control
 	Control Control `json:"control"`
-	PeakMB  float64 `json:"peak_mb"` // the most resident memory that the measured process had during the runs
-	Clicks  *Clicks `json:"clicks,omitempty"`
-	Runs    []pair  `json:"runs"`
+	// the most resident memory that the measured process had during the runs
+	PeakMB float64 `json:"peak_mb"`
+	Clicks *Clicks `json:"clicks,omitempty"`
+	Runs   []pair  `json:"runs"`
 }
 
 // Control is what the program was measured against.
@@ -55,7 +57,8 @@ type pair struct {
 	Control Figures `json:"control"`
 }
 
-// Clicks compares the redirects that were answered, warm-up included, with the clicks that the API tells afterwards.
+// Clicks compares the redirects that were answered, warm-up included, with the clicks that the API
+// tells afterwards.
 type Clicks struct {
 	Answered int64 `json:"answered"`
 	Recorded int64 `json:"recorded"`
@@ -94,14 +97,22 @@ func middle(runs []pair, of func(pair) float64) float64 {
 // Print prints a report for people.
 func (r *Report) Print(w io.Writer) error {
 	t := newTable(2, 3, 4, 5, 7, 8, 9)
-	t.AppendHeader(table.Row{"measured", "per second", "p50 ms", "p99 ms", "of control", "control", "per second", "p99 ms", "peak MB"})
+	t.AppendHeader(
+		table.Row{
+			"measured", "per second", "p50 ms", "p99 ms", "of control", "control", "per second",
+			"p99 ms", "peak MB",
+		},
+	)
 	for _, result := range r.Results {
 		t.AppendRow(table.Row{
-			result.Name, count(result.Rate) + " " + result.Unit, latency(result.P50), latency(result.P99), significant(result.Ratio),
-			result.Control.Name, count(result.Control.Rate), latency(result.Control.P99), count(result.PeakMB),
+			result.Name, count(result.Rate) + " " + result.Unit, latency(result.P50),
+			latency(result.P99), significant(result.Ratio),
+			result.Control.Name, count(result.Control.Rate), latency(result.Control.P99),
+			count(result.PeakMB),
 		})
 	}
-	if _, err := fmt.Fprintf(w, "%s\n%s\nEach is the median of %d. Before the first request the program took %s MB.\n",
+	if _, err := fmt.Fprintf(w, "%s\n%s\nEach is the median of %d. Before the first request the "+
+		"program took %s MB.\n",
 		r.Machine, t.Render(), r.Runs, count(r.IdleMB)); err != nil {
 		return err
 	}
