@@ -54,37 +54,44 @@ func (s *cutStack) hash() string { return s.link.Hash }
 type attempt func(t *testing.T, s *cutStack) error
 
 func editing(t *testing.T, s *cutStack) error {
+	t.Helper()
 	note := "note"
 	_, err := s.edit(t, request("a"), "one", EditURL{Note: &note})
 	return err
 }
 
 func editingByID(t *testing.T, s *cutStack) error {
+	t.Helper()
 	note := "note"
 	return s.EditURLs(t.Context(), request("a"), []EditURL{{Ref: Ref{ID: s.link.ID}, Note: &note}}).Items[0].Err
 }
 
 func deleting(t *testing.T, s *cutStack) error {
+	t.Helper()
 	return s.DeleteURLs(t.Context(), request("a"), ByHash("one"))[0].Err
 }
 
 func restoring(t *testing.T, s *cutStack) error {
+	t.Helper()
 	version := int64(0)
 	return s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one", Version: &version}).Err
 }
 
 func telling(t *testing.T, s *cutStack) error {
+	t.Helper()
 	_, err := s.History(t.Context(), audit.HistoryQuery{Hash: "one"})
 	return err
 }
 
 func tellingOf(t *testing.T, s *cutStack) error {
+	t.Helper()
 	_, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: time.Now().Add(time.Hour)})
 	return err
 }
 
 // taking has another account take the hash, long after it was claimed.
 func taking(t *testing.T, s *cutStack) error {
+	t.Helper()
 	s.clock = s.clock.Add(time.Hour)
 	return s.CreateURLs(
 		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.org/", CustomHash: "one"}},
@@ -92,21 +99,25 @@ func taking(t *testing.T, s *cutStack) error {
 }
 
 func finding(t *testing.T, s *cutStack) error {
+	t.Helper()
 	item := CreateURL{LongURL: "https://example.com/", CustomHash: "one", Unique: true}
 	return s.CreateURLs(t.Context(), request("a"), []CreateURL{item}).Items[0].Err
 }
 
 func tagging(t *testing.T, s *cutStack) error {
+	t.Helper()
 	_, err := s.CreateTag(t.Context(), request("a"), "two")
 	return err
 }
 
 func naming(t *testing.T, s *cutStack) error {
+	t.Helper()
 	_, err := s.RotateKey(t.Context(), request(""), "user")
 	return err
 }
 
 func opening(t *testing.T, s *cutStack) error {
+	t.Helper()
 	_, err := s.Open(t.Context(), request(""), "user", "")
 	return err
 }

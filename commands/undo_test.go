@@ -2,7 +2,6 @@ package commands
 
 import (
 	"errors"
-	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -268,7 +267,7 @@ func TestUndoOfAnyCall(t *testing.T) {
 		for range rapid.IntRange(1, 6).Draw(rt, "calls") {
 			r := ownBatch("a")
 			var edit EditURL
-			value := fmt.Sprint(rapid.IntRange(0, 2).Draw(rt, "value"))
+			value := strconv.Itoa(rapid.IntRange(0, 2).Draw(rt, "value"))
 			switch rapid.IntRange(0, 3).Draw(rt, "field") {
 			case 0:
 				edit.Note = &value

@@ -53,7 +53,7 @@ func TestCluster(t *testing.T) {
 	t.Parallel()
 	older := olderProgram(t)
 	for round := range *clusterRounds { //nolint:paralleltest // one installation at a time
-		t.Run(fmt.Sprint(round), func(t *testing.T) {
+		t.Run(strconv.Itoa(round), func(t *testing.T) {
 			f := startFleet(t, older)
 			stop := f.clients.keepBusy()
 			defer stop()

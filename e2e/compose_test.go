@@ -120,6 +120,7 @@ func TestComposeSecrets(t *testing.T) {
 		}
 	}
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		used := make(map[string]bool)
 		for name, s := range project.Services {
 			for _, secret := range s.Secrets {
@@ -168,6 +169,7 @@ func TestComposeSecrets(t *testing.T) {
 func TestComposeMasterKey(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		for name, s := range programs(project, "serve") {
 			if file := s.Environment["LINKLEDGER_MASTER_KEY_FILE"]; file == nil || *file == "" {
 				t.Errorf("%s has no master key", name)
@@ -182,6 +184,7 @@ func TestComposeConnections(t *testing.T) {
 	t.Parallel()
 	drawn := drawSecrets(t)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		for name, s := range programs(project, "serve") {
 			secret := func(variable string) string {
 				return readSecret(t, drawn, filepath.Base(*s.Environment[variable]))
@@ -222,6 +225,7 @@ func TestComposeNetworks(t *testing.T) {
 	t.Parallel()
 	clients := regexp.MustCompile(`^linkledger\d?$|^eventstore|^postgres$|^standby$`)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		if len(stores(project)) < 2 {
 			t.Error("there are no stores")
 		}
@@ -253,6 +257,7 @@ func TestComposeNetworks(t *testing.T) {
 func TestComposePorts(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		for name, s := range project.Services {
 			for _, port := range s.Ports {
 				if port.HostIP != "127.0.0.1" && (name != "nginx" || port.Target != 8443) {
@@ -284,6 +289,7 @@ func TestComposePorts(t *testing.T) {
 func TestComposeTrustedProxies(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		addresses := project.Networks["front"].Ipam.Config
 		if len(addresses) != 1 {
 			t.Fatalf("the network front has the addresses %v", addresses)
@@ -316,6 +322,7 @@ var (
 func TestComposeImages(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		for name, s := range project.Services {
 			if s.Image == ours && s.Build != nil {
 				continue
@@ -347,6 +354,7 @@ func TestComposeRights(t *testing.T) {
 	writable := regexp.MustCompile(`^eventstore[123]$|^certificates$`) // images that may write elsewhere too
 	users := regexp.MustCompile(`^linkledger|^nginx|^postgres|^standby|^eventstore$`)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		for name, s := range project.Services {
 			if !slices.Equal(s.CapDrop, []string{"ALL"}) ||
 				!slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Privileged {

@@ -25,6 +25,7 @@ func TestComposeConfiguresTheProgram(t *testing.T) {
 	t.Parallel()
 	folder := drawSecrets(t)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
+		t.Helper()
 		if len(programs(project, "serve")) == 0 {
 			t.Error("no service serves")
 		}

@@ -20,9 +20,11 @@ func TestReadmeTour(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
 	script := "export KEY=" + d.key + " LINKLEDGER_DATA=" + folder + "\n"
+	var scriptSb23 strings.Builder
 	for _, block := range readmeBlock.FindAllStringSubmatch(string(readme), -1) {
-		script += block[1]
+		scriptSb23.WriteString(block[1])
 	}
+	script += scriptSb23.String()
 	script = strings.NewReplacer("http://127.0.0.1:8080", d.base, "./linkledger ", program+" ").Replace(script)
 	out := shell(t, script)
 	for _, want := range []string{

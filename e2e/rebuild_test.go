@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -128,7 +129,7 @@ func (c *client) read(ctx context.Context, n, note int) error {
 	if err != nil {
 		return err
 	}
-	if got := answer["urls"].([]any)[0].(map[string]any)["note"]; got != fmt.Sprint(note) {
+	if got := answer["urls"].([]any)[0].(map[string]any)["note"]; got != strconv.Itoa(note) {
 		return fmt.Errorf("note %v of %s-%d, want %d", got, c.name, n, note)
 	}
 	return nil

@@ -57,6 +57,7 @@ func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer
 
 // follow reads from the checkpoint until ctx ends or done says that it has seen enough.
 func (l *storeLedger) follow(ctx context.Context, t *testing.T, store *eventstore.Store, done func() bool) {
+	t.Helper()
 	subscriber := subscription.New(store, subscription.Config{
 		Filter: eventstore.Filter{Streams: []string{"url-"}}, OnError: func(err error) { t.Log(err) },
 		Checkpoint: func(context.Context) (eventstore.Position, error) {

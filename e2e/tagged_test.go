@@ -3,8 +3,8 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"errors"
 	"flag"
-	"fmt"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -45,7 +45,7 @@ func (d *dev) heap(ctx context.Context) (float64, error) {
 			return bytes / (1 << 20), err
 		}
 	}
-	return 0, fmt.Errorf("no heap among the metrics")
+	return 0, errors.New("no heap among the metrics")
 }
 
 // createTagged makes links with a tag, the most of one call at a time.

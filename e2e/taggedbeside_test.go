@@ -71,6 +71,7 @@ func TestCreatesBesideTagged(t *testing.T) {
 
 // closed returns a context that has ended.
 func closed(t *testing.T) context.Context {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx

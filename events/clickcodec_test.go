@@ -111,6 +111,7 @@ func BenchmarkClicks(b *testing.B) {
 			b.Fatal(err)
 		}
 		report := func(b *testing.B) {
+			b.Helper()
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*len(e.Clicks)), "ns/click")
 			b.ReportMetric(float64(len(body))/float64(len(e.Clicks)), "B/click")
 		}

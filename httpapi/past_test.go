@@ -76,9 +76,11 @@ func TestPast(t *testing.T) {
 		}
 		a.is(http.StatusOK, apierror.CodeOK)
 		to := a.URLs[0].to()
+		var toSb79 strings.Builder
 		for _, tag := range a.URLs[0].Tags {
-			to += " " + tag
+			toSb79.WriteString(" " + tag)
 		}
+		to += toSb79.String()
 		equal(t, led.hash, to, led.to)
 	}
 	other.at("/v3/urls/two", deleted).isGone("No URL had lived")

@@ -3,7 +3,7 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -119,7 +119,7 @@ func TestOneIsElected(t *testing.T) {
 	}
 	var owners []string
 	for i := range 6 {
-		owners = append(owners, fmt.Sprint(i))
+		owners = append(owners, strconv.Itoa(i))
 		present(t, w.db, owners[i])
 	}
 	for round := range 20 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -230,14 +231,16 @@ func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) 
 		t.Fatalf("tables of %s: %v", schema, err)
 	}
 	var dump string
+	var dumpSb233 strings.Builder
 	for _, table := range tables {
 		var rows string
 		if err := db.NewRaw("SELECT coalesce(string_agg(r::text, E'\n' ORDER BY r::text), '') FROM ?.? r WHERE ?",
 			bun.Ident(schema), bun.Ident(table), readmodel.Meaningful(table)).Scan(ctx, &rows); err != nil {
 			t.Fatalf("dump %s.%s: %v", schema, table, err)
 		}
-		dump += table + "\n" + rows + "\n"
+		dumpSb233.WriteString(table + "\n" + rows + "\n")
 	}
+	dump += dumpSb233.String()
 	return dump
 }
 

@@ -73,6 +73,7 @@ func BenchmarkLive(b *testing.B) {
 }
 
 func createLink(b *testing.B, store *eventstore.Store) reachedAt {
+	b.Helper()
 	id := uuid.Must(uuid.NewV7()).String()
 	appended, err := store.Append(b.Context(), eventstore.Write{
 		Stream: events.StreamURL + id, Expected: eventstore.NoStream, Command: uuid.New(),

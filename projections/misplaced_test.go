@@ -20,6 +20,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
+				t.Helper()
 				ctx := withPatience(t)
 				db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
 				w, progress := newWriter(t, store), newProgressLog()

@@ -79,6 +79,7 @@ func BenchmarkRebuild(b *testing.B) {
 }
 
 func benchmarkRebuild(b *testing.B, creations int) {
+	b.Helper()
 	server := eventstoretest.Serve(b)
 	store := eventstoretest.Open(b, server.URL())
 	last := fillLinks(b, store, *rebuildEvents, creations)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -141,7 +142,7 @@ func TestInterruptedRebuild(t *testing.T) {
 	w := newWriter(t, store)
 	account := w.account()
 	for i := range 300 {
-		w.link(account, fmt.Sprint(i))
+		w.link(account, strconv.Itoa(i))
 	}
 	ctx, cancel := context.WithCancel(withPatience(t))
 	defer cancel()
@@ -237,7 +238,7 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	w := newWriter(t, store)
 	account := w.account()
 	for i := range 200 {
-		w.link(account, fmt.Sprint(i))
+		w.link(account, strconv.Itoa(i))
 	}
 	db, err := readmodel.Open(withPatience(t), dsn+"&application_name=rebuild", pooled)
 	if err != nil {

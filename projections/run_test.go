@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -215,7 +216,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	w, progress := newWriter(t, store), newProgressLog()
 	first := w.append(events.StreamHash+"first", events.HashClaimed{})
 	for i := range 100 { // more in all than the event store looks at between two reports of its position
-		w.append(events.StreamHash+fmt.Sprint(i), slices.Repeat([]events.Event{events.HashClaimed{}}, 100)...)
+		w.append(events.StreamHash+strconv.Itoa(i), slices.Repeat([]events.Event{events.HashClaimed{}}, 100)...)
 	}
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	progress.wait(t, first, Names()...)

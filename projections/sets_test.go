@@ -3,7 +3,7 @@ package projections
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -91,7 +91,7 @@ func TestManyNewLinks(t *testing.T) {
 	create := func(n int) {
 		for range n {
 			urls = append(urls, uuid.NewString())
-			at := fmt.Sprint(len(urls))
+			at := strconv.Itoa(len(urls))
 			log = record(log, events.StreamURL+urls[len(urls)-1], 0, events.URLCreated{
 				URLID: urls[len(urls)-1], Account: account, Hash: "h" + at, LongURL: "https://example.com/" + at,
 				Note: "GRÜSSE " + at, At: noon,

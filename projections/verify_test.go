@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -249,8 +250,8 @@ func TestVerifyWhileServing(t *testing.T) {
 	go func() {
 		defer close(written)
 		for i := 0; writing.Err() == nil; i++ {
-			link, _ := w.link(account, fmt.Sprint(i))
-			w.click("n", link, fmt.Sprint(i%7))
+			link, _ := w.link(account, strconv.Itoa(i))
+			w.click("n", link, strconv.Itoa(i%7))
 			w.append(events.StreamTags+account.String(), tagCreated(account))
 		}
 	}()

@@ -81,7 +81,7 @@ type ActorKind string
 const (
 	ByAccount  ActorKind = "account"
 	ByOperator ActorKind = "operator" // of the service
-	// another account than the one that reads the history; nothing else is told of it
+	// another account than the one that reads the history; nothing else is told of it.
 	ByForeign ActorKind = "foreign"
 	ByVisitor ActorKind = "visitor" // who followed the link
 )

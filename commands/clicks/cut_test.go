@@ -1,7 +1,7 @@
 package clicks
 
 import (
-	"fmt"
+	"strconv"
 	"testing"
 
 	"linkledger/commands/clicks/spool"
@@ -37,7 +37,7 @@ func TestCutClicks(t *testing.T) {
 			}
 			half := New(Config{Store: store, Spool: queue})
 			for i := range 3 {
-				w := half.next([]Click{{URLID: fmt.Sprint(i), At: commandstest.At}}, false)
+				w := half.next([]Click{{URLID: strconv.Itoa(i), At: commandstest.At}}, false)
 				if err := half.keep(w); err != nil {
 					t.Fatal(err)
 				}

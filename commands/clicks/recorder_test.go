@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,7 +73,7 @@ func (c *counter) end() {
 func (c *counter) record(from, to int) {
 	c.t.Helper()
 	commandstest.Together(to-from, func(i int) {
-		if err := c.clicks.Record(c.t.Context(), Click{URLID: fmt.Sprint(from + i), At: commandstest.At}); err != nil {
+		if err := c.clicks.Record(c.t.Context(), Click{URLID: strconv.Itoa(from + i), At: commandstest.At}); err != nil {
 			c.t.Error(err)
 		}
 	})
@@ -143,8 +143,8 @@ func allOnce(t testing.TB, server *eventstoretest.Server, n int) (groups int) {
 		t.Errorf("%d clicks are in the log, want %d", len(seen), n)
 	}
 	for i := range n {
-		if seen[fmt.Sprint(i)] != 1 {
-			t.Fatalf("click %d is in the log %d times", i, seen[fmt.Sprint(i)])
+		if seen[strconv.Itoa(i)] != 1 {
+			t.Fatalf("click %d is in the log %d times", i, seen[strconv.Itoa(i)])
 		}
 	}
 	return groups
@@ -337,7 +337,7 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 	}
 	seen, _ := appends(t, server)
 	for i := range kept + 100 {
-		if times := seen[fmt.Sprint(i)]; times != 1 && (i != lost || times > 1) {
+		if times := seen[strconv.Itoa(i)]; times != 1 && (i != lost || times > 1) {
 			t.Errorf("click %d is in the log %d times, the lost one is %d", i, times, lost)
 		}
 	}

@@ -11,7 +11,7 @@ type Kind int
 // The kinds of Error.
 const (
 	InvalidURL Kind = iota + 1 // the destination is not an absolute http or https URL
-	// the destination is well formed and refused: length, own domain
+	// the destination is well formed and refused: length, own domain.
 	URLNotAllowed
 	HashUnavailable // the custom hash is malformed, reserved or taken
 	InvalidHash     // no hash can look like this

@@ -89,7 +89,7 @@ const (
 	holderUses   holder = iota // the link lives under this hash
 	holderLeft                 // the link was deleted or renamed; only the release is missing
 	holderNotYet               // the link may still be on its way
-	// the link never came: the claim must be abandoned, then anybody may have the hash
+	// the link never came: the claim must be abandoned, then anybody may have the hash.
 	holderVanished
 	holderGaveUp // as holderVanished, and abandoned already
 )

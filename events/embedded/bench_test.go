@@ -76,6 +76,7 @@ func BenchmarkAppend(b *testing.B) {
 
 // fromManyCallers makes n calls and returns how long they took.
 func fromManyCallers(b *testing.B, n int, call func(i int) error) time.Duration {
+	b.Helper()
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	start := time.Now()
@@ -94,6 +95,7 @@ func fromManyCallers(b *testing.B, n int, call func(i int) error) time.Duration 
 }
 
 func openBench(b *testing.B) *server {
+	b.Helper()
 	store, err := Open(Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
@@ -102,6 +104,7 @@ func openBench(b *testing.B) *server {
 }
 
 func dialEcho(b *testing.B) streams.StreamsClient {
+	b.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		b.Fatal(err)

@@ -6,8 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -210,7 +210,7 @@ func TestOddPathsAreRefused(t *testing.T) {
 	for _, path := range []string{
 		"/event_store.client.streams.Streams/Scavenge", "/nothing/Read", "/event_store.client.users.Users/Create",
 	} {
-		if got := rawCall(t, s.addr, path, nil); got != known || got.status != fmt.Sprint(int(codes.Unauthenticated)) {
+		if got := rawCall(t, s.addr, path, nil); got != known || got.status != strconv.Itoa(int(codes.Unauthenticated)) {
 			t.Errorf("%s: %+v, want %+v", path, got, known)
 		}
 	}
@@ -241,7 +241,7 @@ func TestStrangersRequestsAreNotRead(t *testing.T) {
 		// The first bytes of a message of 16 MB, of which no more comes.
 		if got := rawSend(
 			t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false,
-		); got.status != fmt.Sprint(int(want)) {
+		); got.status != strconv.Itoa(int(want)) {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}

@@ -3,6 +3,7 @@ package embedded
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 func numbered(from, to int) []string {
 	var list []string
 	for i := from; i <= to; i++ {
-		list = append(list, fmt.Sprint(i))
+		list = append(list, strconv.Itoa(i))
 	}
 	return list
 }

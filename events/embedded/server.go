@@ -29,9 +29,9 @@ const (
 
 	maxHeaders       = 64 << 10 // of one call; they are read before its credentials are known
 	handshakeTimeout = 20 * time.Second
-	// how much one end of a connection in memory may be ahead of the other
+	// how much one end of a connection in memory may be ahead of the other.
 	memoryBuffer = 64 << 10
-	// how much a client may be ahead of the server; a connection takes no more memory for it
+	// how much a client may be ahead of the server; a connection takes no more memory for it.
 	receiveWindow = 1 << 20
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -17,6 +18,7 @@ import (
 
 // collect receives events until it has seen n of them.
 func collect(t *testing.T, sub *esdb.Subscription, n int) []*esdb.ResolvedEvent {
+	t.Helper()
 	var got []*esdb.ResolvedEvent
 	for len(got) < n {
 		ev := sub.Recv()
@@ -112,7 +114,7 @@ func TestSlowSubscriberHurtsNobody(t *testing.T) {
 	const count = 400
 	payload := make([]byte, 4096)
 	for i := range count {
-		ev := event(fmt.Sprint(i))
+		ev := event(strconv.Itoa(i))
 		ev.ContentType, ev.Data = esdb.ContentTypeBinary, payload
 		if _, err := c.AppendToStream(testContext(t), "s", esdb.AppendToStreamOptions{}, ev); err != nil {
 			t.Fatal(err)
@@ -129,7 +131,7 @@ func TestCheckpoints(t *testing.T) {
 	t.Parallel()
 	c := dial(t, open(t))
 	for i := range 10 {
-		appendTo(t, c, fmt.Sprint("other-", i), esdb.NoStream{}, fmt.Sprint(i))
+		appendTo(t, c, fmt.Sprint("other-", i), esdb.NoStream{}, strconv.Itoa(i))
 	}
 	res := appendTo(t, c, "url-1", esdb.NoStream{}, "match")
 	options := func(from esdb.AllPosition) esdb.SubscribeToAllOptions {

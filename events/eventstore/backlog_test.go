@@ -3,6 +3,7 @@ package eventstore_test
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -26,7 +27,7 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 			stream, last := fmt.Sprintf("tags-%d", writer), eventstore.NoStream
 			for i := range each {
 				appended, err := store.Append(
-					t.Context(), eventstoretest.TagWrite(stream, last, uuid.New(), fmt.Sprint(i)),
+					t.Context(), eventstoretest.TagWrite(stream, last, uuid.New(), strconv.Itoa(i)),
 				)
 				if err != nil {
 					t.Error(err)
@@ -52,7 +53,7 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 		}
 		for i, r := range loaded {
 			e, err := r.Event()
-			if created, ok := e.(events.TagCreated); err != nil || !ok || created.Label != fmt.Sprint(i) {
+			if created, ok := e.(events.TagCreated); err != nil || !ok || created.Label != strconv.Itoa(i) {
 				t.Fatalf("writer %d, event %d: %+v, %v", writer, i, e, err)
 			}
 		}

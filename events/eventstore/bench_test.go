@@ -24,6 +24,7 @@ const callers = 64
 
 // fromCallers makes n calls from many callers and returns how long they took.
 func fromCallers(b *testing.B, n int, call func(i int) error) time.Duration {
+	b.Helper()
 	var next atomic.Int64
 	var all sync.WaitGroup
 	start := time.Now()
@@ -43,6 +44,7 @@ func fromCallers(b *testing.B, n int, call func(i int) error) time.Duration {
 
 // onDisk starts an embedded store on disk, with sync on.
 func onDisk(b *testing.B) string {
+	b.Helper()
 	server, err := embedded.Open(embedded.Config{Dir: b.TempDir()})
 	if err != nil {
 		b.Fatal(err)
@@ -64,6 +66,7 @@ func onDisk(b *testing.B) string {
 
 // bothClients connects to an event store with our client and with the official one.
 func bothClients(b *testing.B, url string) (*eventstore.Store, *esdb.Client) {
+	b.Helper()
 	store, err := eventstore.Open(eventstore.Config{URL: url})
 	if err != nil {
 		b.Fatal(err)

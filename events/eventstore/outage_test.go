@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -130,7 +131,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 						fault(n)
 					}
 					w := eventstoretest.TagWrite(
-						fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), fmt.Sprint(number),
+						fmt.Sprintf("tags-%d", number), eventstore.NoStream, uuid.New(), strconv.Itoa(number),
 					)
 					if _, err := store.Append(t.Context(), w); err != nil {
 						t.Fatal(err)

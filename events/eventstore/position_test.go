@@ -70,6 +70,7 @@ func whySubscriptionEnds(
 func TestInvalidPositions(t *testing.T) {
 	t.Parallel()
 	eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
+		t.Helper()
 		store := eventstoretest.Open(t, server.URL())
 		positions := fill(t, store, 300)
 		head := positions[299]

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -104,12 +105,14 @@ func lines(file io.Reader, visit func(number int, line []byte) error) (read int,
 // canonical writes an opened note with the signatures that were verified, in one spelling.
 func canonical(opened *note.Note) (string, error) {
 	text := opened.Text + "\n"
+	var textSb107 strings.Builder
 	for _, s := range opened.Sigs {
 		signature, err := base64.StdEncoding.DecodeString(s.Base64)
 		if err != nil {
 			return "", err
 		}
-		text += fmt.Sprintf("— %s %s\n", s.Name, base64.StdEncoding.EncodeToString(signature))
+		textSb107.WriteString(fmt.Sprintf("— %s %s\n", s.Name, base64.StdEncoding.EncodeToString(signature)))
 	}
+	text += textSb107.String()
 	return text, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"strings"
 	"testing"
 
 	"linkledger/events/eventstore"
@@ -39,9 +40,11 @@ func TestStreams(t *testing.T) {
 	})
 	var got string
 	cuts, more := s.Cuts()
+	var gotSb42 strings.Builder
 	for _, c := range cuts {
-		got += fmt.Sprintf("%d %s %s: %s\n", c.Position.Commit, c.Kind, c.Stream, c.Details)
+		gotSb42.WriteString(fmt.Sprintf("%d %s %s: %s\n", c.Position.Commit, c.Kind, c.Stream, c.Details))
 	}
+	got += gotSb42.String()
 	const want = `3 missing url-late: event 4 comes where event 0 should be
 6 missing tags-gap: event 2 comes where event 1 should be
 9 hidden hash-cut: $maxCount 1, $maxAge 60, $acl

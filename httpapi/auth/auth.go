@@ -102,7 +102,7 @@ const (
 	loginUnknownUser        = "unknown_user"
 	loginWrongKey           = "wrong_key"
 	loginInactive           = "inactive" // deactivated, expired or erased
-	// one of the two above that was answered without the reason
+	// one of the two above that was answered without the reason.
 	loginThrottled = "throttled"
 )
 

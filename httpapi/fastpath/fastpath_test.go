@@ -5,11 +5,11 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +42,7 @@ func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)
 		t.Fatal(err)
 	}
 	marking := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set(byLane, fmt.Sprint(r.Context().Value(http.ServerContextKey) == nil))
+		w.Header().Set(byLane, strconv.FormatBool(r.Context().Value(http.ServerContextKey) == nil))
 		handler(w, r)
 	})
 	var logged bytes.Buffer
@@ -113,7 +113,7 @@ func (v *visitor) answered(status int, body string, byLaneItself bool) http.Head
 	if answer.StatusCode != status || string(got) != body {
 		v.t.Errorf("answered %s %q, want %d %q", answer.Status, got, status, body)
 	}
-	if by := answer.Header.Get(byLane); by != fmt.Sprint(byLaneItself) {
+	if by := answer.Header.Get(byLane); by != strconv.FormatBool(byLaneItself) {
 		v.t.Errorf("answered by the fast path: %s, want %t", by, byLaneItself)
 	}
 	v.last = answer.Close

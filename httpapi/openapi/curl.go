@@ -111,9 +111,11 @@ func (o Operation) CurlForm() string {
 	if o.Method != http.MethodPost {
 		command += " \\\n  -H " + quoted(request.HeaderMethod+": "+o.Method)
 	}
+	var commandSb114 strings.Builder
 	for _, field := range fields {
-		command += " \\\n  --data-urlencode " + quoted(field.Name+"="+field.Value)
+		commandSb114.WriteString(" \\\n  --data-urlencode " + quoted(field.Name+"="+field.Value))
 	}
+	command += commandSb114.String()
 	return command
 }
 

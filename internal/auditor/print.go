@@ -173,9 +173,11 @@ func entryLines(e audit.Entry) string {
 		changes = []string{""}
 	}
 	lines := columns(console.Time(e.Time), console.Printable(e.Type), revisionText(e), changes[0])
+	var linesSb176 strings.Builder
 	for _, change := range changes[1:] {
-		lines += columns("", "", "", change)
+		linesSb176.WriteString(columns("", "", "", change))
 	}
+	lines += linesSb176.String()
 	return lines
 }
 

@@ -12,7 +12,7 @@ import (
 
 const (
 	// bytes of the rows that a build knows: at least as much, at most twice as much and two
-	// transactions
+	// transactions.
 	mostRecent = 24 << 20
 	place      = 48 // what an entry of a map takes beside its contents
 )

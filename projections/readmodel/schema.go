@@ -106,7 +106,7 @@ var (
 	sqlComment = regexp.MustCompile(`--[^\n]*`)
 	sqlSpace   = regexp.MustCompile(`\s+`)
 	sqlIndex   = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX `)
-	// the first one is that which a statement is about
+	// the first one is that which a statement is about.
 	sqlTable = regexp.MustCompile(`\?schema\.(\w+)`)
 )
 

@@ -45,7 +45,7 @@ func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 
 const (
 	stagedPrefix = "staged_"
-	// no flags, no extension
+	// no flags, no extension.
 	copyHeader  = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 	copyTrailer = "\xff\xff"
 )

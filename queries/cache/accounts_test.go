@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -122,7 +123,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		}
 		ask(t.Context(), "first", nil)
 		for i := range maxTogether + 1 {
-			ask(t.Context(), fmt.Sprint(i), nil)
+			ask(t.Context(), strconv.Itoa(i), nil)
 		}
 		ask(t.Context(), "0", nil)
 		leaving, leave := context.WithCancel(t.Context())
@@ -186,7 +187,7 @@ func TestAccountsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := accountsOf(&ledger{})
 	for i := range 3 * maxAccounts / 2 {
-		if _, err := a.byUsername(t.Context(), fmt.Sprint(i)); err != nil {
+		if _, err := a.byUsername(t.Context(), strconv.Itoa(i)); err != nil {
 			t.Fatal(err)
 		}
 	}

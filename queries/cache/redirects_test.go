@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -262,7 +263,7 @@ func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 	b := &book{}
 	targets := over(t, b)
 	for i := range 20_000 {
-		finds(t, targets, b, fmt.Sprint(i), 0, 1)
+		finds(t, targets, b, strconv.Itoa(i), 0, 1)
 	}
 	targets.cache.CleanUp()
 	if stats := targets.Stats(); stats.Bytes > 1<<20 || stats.Entries < 1000 {
@@ -282,7 +283,7 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(worker), 1))
 			for range 3000 {
 				i := random.IntN(len(told))
-				hash := fmt.Sprint(i)
+				hash := strconv.Itoa(i)
 				if worker == i { // one writer per hash
 					version := b.write(hash)
 					targets.Changed("links", []string{hash})

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -181,8 +182,10 @@ func benchmarkQuestion(b *testing.B, ask func() (matches int64, err error)) {
 // hundredOperands is about as much as an expression may say.
 func hundredOperands() string {
 	expression := "~tag0"
+	var expressionSb184 strings.Builder
 	for i := 1; i < tagexpr.MaxOperands; i++ {
-		expression += "^tag" + strconv.Itoa(i)
+		expressionSb184.WriteString("^tag" + strconv.Itoa(i))
 	}
+	expression += expressionSb184.String()
 	return expression
 }

@@ -10,9 +10,11 @@ func OddPaths(method string) map[string]string {
 	const service = "event_store.client.streams.Streams"
 	path := "/" + service + "/" + method
 	encoded := ""
+	var encodedSb13 strings.Builder
 	for _, b := range []byte(service) {
-		encoded += fmt.Sprintf("%%%02X", b)
+		encodedSb13.WriteString(fmt.Sprintf("%%%02X", b))
 	}
+	encoded += encodedSb13.String()
 	return map[string]string{
 		"as it is":                 path,
 		"no slash":                 path[1:],

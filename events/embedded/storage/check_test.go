@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -218,7 +219,7 @@ func TestDamagedFile(t *testing.T) {
 		t.Fatalf("read of the log: %v, want position %d", err, first.Position)
 	}
 	if _, err := record.LoadNumber(s.db, first.Stream, 0); !errors.Is(err, record.ErrCorrupt) ||
-		!strings.Contains(err.Error(), fmt.Sprint(first.Position)) {
+		!strings.Contains(err.Error(), strconv.FormatUint(first.Position, 10)) {
 		t.Fatalf("read of the stream: %v, want position %d", err, first.Position)
 	}
 }
@@ -255,7 +256,7 @@ func TestCheckEnds(t *testing.T) {
 	t.Parallel()
 	s := openBare(t)
 	for i := range 2048 {
-		embeddedtest.Append(s.writer, "s", int64(i-1), fmt.Sprint(i))
+		embeddedtest.Append(s.writer, "s", int64(i-1), strconv.Itoa(i))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -3,6 +3,7 @@ package storage
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -98,7 +99,7 @@ func TestCorruptRecordIsReported(t *testing.T) {
 	for i := range damaged {
 		damaged[i] ^= 1
 		if _, err := record.Decode(out.Position, damaged); !errors.Is(err, record.ErrCorrupt) ||
-			!strings.Contains(err.Error(), fmt.Sprint(out.Position)) {
+			!strings.Contains(err.Error(), strconv.FormatUint(out.Position, 10)) {
 			t.Fatalf("byte %d: %v, want the position of a corrupt record", i, err)
 		}
 		if _, err := record.Decode(out.Position, damaged[:i]); !errors.Is(err, record.ErrCorrupt) {

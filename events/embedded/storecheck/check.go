@@ -15,7 +15,7 @@ import (
 
 const (
 	maxProblems = 100 // that are told one by one
-	// of the log, at a time, to get past what cannot be read: a block of Pebble
+	// of the log, at a time, to get past what cannot be read: a block of Pebble.
 	skipBytes = 4 << 10
 	checkPace = 1024 // entries between two looks at the context
 )

@@ -2,7 +2,7 @@ package eventstoretest
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -96,7 +96,7 @@ func (r *Reader) Until(t testing.TB, messages <-chan *message.Message, n int) {
 		m.Ack()
 	}
 	for i, label := range r.Labels {
-		if label != fmt.Sprint(i) {
+		if label != strconv.Itoa(i) {
 			t.Fatalf("event %d is %s: lost, repeated or out of order", i, label)
 		}
 	}

@@ -2,6 +2,7 @@ package eventstoretest
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
@@ -28,7 +29,7 @@ func AppendNumbers(t *testing.T, store *eventstore.Store, from, to int) {
 	for i := from; i < to; i++ {
 		for _, stream := range []string{"tags-", "other-"} {
 			w := TagWrite(
-				fmt.Sprintf("%s%d", stream, i), eventstore.NoStream, uuid.New(), fmt.Sprint(i),
+				fmt.Sprintf("%s%d", stream, i), eventstore.NoStream, uuid.New(), strconv.Itoa(i),
 			)
 			if _, err := store.Append(t.Context(), w); err != nil {
 				t.Fatal(err)

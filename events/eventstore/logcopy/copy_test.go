@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"testing"
 
 	"github.com/google/uuid"
@@ -36,7 +37,7 @@ func interleave(t *testing.T, store *eventstore.Store, n int) {
 		}
 		w := eventstoretest.TagWrite(stream, expected, uuid.New(), labels...)
 		if i%3 > 0 {
-			w.Metadata = events.Metadata{CorrelationID: fmt.Sprint(i), Account: `"$copied":{}}`, RequestID: "}}"}
+			w.Metadata = events.Metadata{CorrelationID: strconv.Itoa(i), Account: `"$copied":{}}`, RequestID: "}}"}
 		}
 		appended, err := store.Append(t.Context(), w)
 		if err != nil {

@@ -23,7 +23,7 @@ const (
 	Building   State = "building"    // it is on its way to take over
 	Kept       State = "kept"        // it served once, and is kept up to date for a rollback
 	CatchingUp State = "catching-up" // it serves, and has more to apply than is new
-	// its owner does not get on, for a reason that may pass; it goes on trying
+	// its owner does not get on, for a reason that may pass; it goes on trying.
 	Failing   State = "failing"
 	Stopped   State = "stopped"   // its owner stands before an event that it can't apply
 	Paused    State = "paused"    // by an operator
