@@ -35,7 +35,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 					t.Error("it was let in")
 				}
 			}
-			<-time.After(refusalsLogged)
+			<-time.After(refusalLogInterval)
 		}
 		if lines := strings.Count(log.String(), "client=192.0.2.1:4711"); lines != 5 {
 			t.Errorf("%d lines, want 5:\n%s", lines, log.String())

@@ -19,7 +19,7 @@ func TestLogsHoldWhatWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := writeAll(t, log, 100, 32<<10, zeroAhead+1)
+	before := writeAll(t, log, 100, 32<<10, zeroChunk+1)
 	behind := expectBeginning(t, disk, "1.log", before)
 	if len(behind) == 0 || len(bytes.Trim(behind, "\x00")) > 0 {
 		t.Errorf("behind what was written there are %d bytes, not all zero", len(behind))
