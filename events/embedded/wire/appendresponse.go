@@ -56,9 +56,10 @@ func appendWrongVersion(current, expected int64) *streams.AppendResp_WrongExpect
 		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
 			CurrentRevision: uint64(current),
 		}
-		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{
+		older := &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{
 			CurrentRevision_20_6_0: uint64(current),
 		}
+		w.CurrentRevisionOption_20_6_0 = older
 	}
 	switch expected {
 	case revision.Any:
@@ -72,23 +73,26 @@ func appendWrongVersion(current, expected int64) *streams.AppendResp_WrongExpect
 		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{
 			ExpectedStreamExists: &shared.Empty{},
 		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{
+		older := &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{
 			StreamExists_20_6_0: &shared.Empty{},
 		}
+		w.ExpectedRevisionOption_20_6_0 = older
 	case revision.NoStream:
 		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{
 			ExpectedNoStream: &shared.Empty{},
 		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
+		older := &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
 			ExpectedRevision_20_6_0: math.MaxUint64,
 		}
+		w.ExpectedRevisionOption_20_6_0 = older
 	default:
 		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{
 			ExpectedRevision: uint64(expected),
 		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
+		older := &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
 			ExpectedRevision_20_6_0: uint64(expected),
 		}
+		w.ExpectedRevisionOption_20_6_0 = older
 	}
 	return w
 }
