@@ -75,7 +75,7 @@ func (c *recordedCalls) appends() map[int]func() *recording {
 }
 
 func (c *recordedCalls) reads() map[int]func() *recording {
-	of := func(changes ...reading) func() *recording { return func() *recording { return c.read(changes...) } }
+	of := func(changes ...readOption) func() *recording { return func() *recording { return c.read(changes...) } }
 	s1 := ofStream("s1", "start")
 	limit := func(stream, metadata string) {
 		c.append("$$"+stream, anyRevision, fresh(1, metadataJSON(metadata)))
@@ -127,7 +127,7 @@ func (c *recordedCalls) deletions() map[int]func() *recording {
 	endAny := func(o *streams.TombstoneReq_Options) {
 		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Any{Any: none}
 	}
-	of := func(changes ...reading) func() *recording { return func() *recording { return c.read(changes...) } }
+	of := func(changes ...readOption) func() *recording { return func() *recording { return c.read(changes...) } }
 	to := func(stream string, expect expectation, n int) func() *recording {
 		return func() *recording { return c.append(stream, expect, fresh(n)) }
 	}
@@ -165,11 +165,11 @@ func (c *recordedCalls) deletions() map[int]func() *recording {
 }
 
 func (c *recordedCalls) logReads() map[int]func() *recording {
-	of := func(changes ...reading) func() *recording { return func() *recording { return c.read(changes...) } }
-	inside := func(changes ...reading) func() *recording {
+	of := func(changes ...readOption) func() *recording { return func() *recording { return c.read(changes...) } }
+	inside := func(changes ...readOption) func() *recording {
 		return func() *recording {
 			at := c.at + 1
-			return c.read(append([]reading{ofLogAt(at, at)}, changes...)...)
+			return c.read(append([]readOption{ofLogAt(at, at)}, changes...)...)
 		}
 	}
 	start, end := ofLog("start"), ofLog("end")
@@ -270,7 +270,7 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 			waiting.Go(func() {
 				quiet := *c
 				quiet.silent = true
-				compare(number, quiet.again(number).text(t, cases[number]))
+				compare(number, quiet.repeat(number).text(t, cases[number]))
 			})
 			continue
 		}
@@ -280,8 +280,8 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 	return differ
 }
 
-// again repeats a call that changes nothing.
-func (c *recordedCalls) again(number int) *recording {
+// repeat repeats a call that changes nothing.
+func (c *recordedCalls) repeat(number int) *recording {
 	if call := c.logReads()[number]; call != nil {
 		return call()
 	}

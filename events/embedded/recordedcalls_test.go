@@ -161,10 +161,10 @@ func (c *recordedCalls) appendWith(
 	return r
 }
 
-type reading = func(*streams.ReadReq_Options)
+type readOption = func(*streams.ReadReq_Options)
 
 // read reads forwards from the start without a bound, unless the changes set other options.
-func (c *recordedCalls) read(changes ...reading) *recording {
+func (c *recordedCalls) read(changes ...readOption) *recording {
 	c.t.Helper()
 	options := &streams.ReadReq_Options{
 		CountOption:  &streams.ReadReq_Options_Count{Count: 1000},
@@ -185,7 +185,7 @@ func (c *recordedCalls) read(changes ...reading) *recording {
 	return r
 }
 
-func ofStream(name string, from any) reading {
+func ofStream(name string, from any) readOption {
 	options := &streams.ReadReq_Options_StreamOptions{StreamIdentifier: wire.StreamIdentifier(name)}
 	switch from := from.(type) {
 	case string:
@@ -199,7 +199,7 @@ func ofStream(name string, from any) reading {
 	return func(o *streams.ReadReq_Options) { o.StreamOption = &streams.ReadReq_Options_Stream{Stream: options} }
 }
 
-func ofLog(from string) reading {
+func ofLog(from string) readOption {
 	options := &streams.ReadReq_Options_AllOptions{AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: none}}
 	if from == "end" {
 		options.AllOption = &streams.ReadReq_Options_AllOptions_End{End: none}
@@ -207,7 +207,7 @@ func ofLog(from string) reading {
 	return func(o *streams.ReadReq_Options) { o.StreamOption = &streams.ReadReq_Options_All{All: options} }
 }
 
-func ofLogAt(commit, prepare uint64) reading {
+func ofLogAt(commit, prepare uint64) readOption {
 	return func(o *streams.ReadReq_Options) {
 		o.StreamOption = &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
 			AllOption: &streams.ReadReq_Options_AllOptions_Position{
@@ -223,18 +223,18 @@ func live(o *streams.ReadReq_Options) {
 	o.CountOption = &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}}
 }
 
-func atMost(n uint64) reading {
+func atMost(n uint64) readOption {
 	return func(o *streams.ReadReq_Options) { o.CountOption = &streams.ReadReq_Options_Count{Count: n} }
 }
 
-func compatible(n uint32) reading {
+func compatible(n uint32) readOption {
 	return func(o *streams.ReadReq_Options) {
 		o.ControlOption = &streams.ReadReq_Options_ControlOption{Compatibility: n}
 	}
 }
 
 // byStream filters streams by a pattern, or by prefixes if it is empty.
-func byStream(pattern string, window int, multiplier uint32, prefixes ...string) reading {
+func byStream(pattern string, window int, multiplier uint32, prefixes ...string) readOption {
 	return func(o *streams.ReadReq_Options) {
 		f := &streams.ReadReq_Options_FilterOptions{
 			Filter: &streams.ReadReq_Options_FilterOptions_StreamIdentifier{

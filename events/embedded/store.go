@@ -100,7 +100,7 @@ func Open(cfg Config) (*Store, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("open event store: %w", err)
 	}
-	storage, err := storage.Open(storage.Config{
+	log, err := storage.Open(storage.Config{
 		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Logger: cfg.Logger, Now: cfg.now,
 		RecentEvents: cfg.recentEvents,
 	})
@@ -108,16 +108,16 @@ func Open(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		cfg: cfg, storage: storage, instance: uuid.New(), servers: map[*grpc.Server]struct{}{},
+		cfg: cfg, storage: log, instance: uuid.New(), servers: map[*grpc.Server]struct{}{},
 	}
 	s.stopping, s.cancel = context.WithCancelCause(context.Background())
 	failures := failure.Reporter{Dialect: cfg.Answers, Closing: s.stopping.Done()}
 	s.writes = &writes.Service{
-		Writer: storage.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
+		Writer: log.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
 		Now: cfg.now, Closing: s.stopping,
 	}
 	s.reads = &reads.Service{
-		Log: storage.Log(), Dialect: cfg.Answers, Failures: failures, Now: cfg.now,
+		Log: log.Log(), Dialect: cfg.Answers, Failures: failures, Now: cfg.now,
 		Closing: s.stopping,
 	}
 	return s, nil
@@ -140,7 +140,7 @@ func (c *Config) complete() error {
 		return errors.New("a user and password need TLS")
 	}
 	if c.User == "" && c.Password != "" || strings.Contains(c.User, ":") {
-		return errors.New("a password needs a user, whose name has no colon")
+		return errors.New("a password needs a user name, and a user name must not contain a colon")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

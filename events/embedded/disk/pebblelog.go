@@ -25,9 +25,10 @@ func (p *pebbleLogger) Errorf(format string, args ...any) {
 
 func (p *pebbleLogger) Fatalf(format string, args ...any) {
 	cause := fmt.Sprintf(format, args...)
-	p.log.LogAttrs(context.Background(), slog.LevelError, "storage failed, the store accepts no "+
-		"more writes",
-		slog.String("error", cause))
+	p.log.LogAttrs(
+		context.Background(), slog.LevelError, "storage failed, the store accepts no more writes",
+		slog.String("error", cause),
+	)
 	p.fail(errors.New(cause))
 }
 

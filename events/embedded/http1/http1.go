@@ -60,14 +60,14 @@ func (d http1Credentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.A
 	if _, err := io.ReadFull(conn, first); err != nil {
 		return nil, nil, io.EOF // a connection that closes early is no error
 	}
-	begun := &prefixedConn{Conn: conn, prefix: first}
+	whole := &prefixedConn{Conn: conn, prefix: first}
 	switch {
 	case string(first) == http2Preface:
-		return begun, info, nil
+		return whole, info, nil
 	case bytes.ContainsFunc(first, isNotMethodByte):
 		return nil, nil, errNotHTTP // for example TLS, which must not be left waiting
 	}
-	return nil, nil, refuseHTTP1(begun, d.limit)
+	return nil, nil, refuseHTTP1(whole, d.limit)
 }
 
 var errNotHTTP = errors.New("the client speaks neither HTTP/2 nor HTTP/1.1")

@@ -37,9 +37,9 @@ func openOn(t testing.TB, disk vfs.FS) *Store {
 	return store
 }
 
-// verdictOf returns a text for the outcome of a write. In "new 3" and "again 3" the number is that of
+// outcomeText returns a text for the outcome of a write. In "new 3" and "again 3" the number is that of
 // the last event.
-func verdictOf(before Stat, out ledger.Outcome, after Stat) string {
+func outcomeText(before Stat, out ledger.Outcome, after Stat) string {
 	var wrong *revision.WrongError
 	var deleted *revision.StreamDeletedError
 	switch {
@@ -158,7 +158,7 @@ func TestIdempotencyMatrix(t *testing.T) {
 				}
 				before := s.Stat()
 				out := embeddedtest.Append(s.writer, "s", r.expected, ids...)
-				if got := verdictOf(before, out, s.Stat()); got != want {
+				if got := outcomeText(before, out, s.Stat()); got != want {
 					t.Fatalf("got %q, want %q", got, want)
 				}
 			})
@@ -231,7 +231,7 @@ func TestSameIDInTwoStreams(t *testing.T) {
 	}
 	before := s.Stat()
 	out := embeddedtest.Append(s.writer, "t", revision.Any, "a")
-	if got := verdictOf(before, out, s.Stat()); got != "again 0" {
+	if got := outcomeText(before, out, s.Stat()); got != "again 0" {
 		t.Fatalf("got %q, want the event recognised in the second stream too", got)
 	}
 }
