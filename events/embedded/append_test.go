@@ -24,7 +24,7 @@ func proposedWire(name string) *streams.AppendReq_ProposedMessage {
 	}
 }
 
-// rawAppend sends what it is given, also what the official client never would.
+// rawAppend sends the given messages, even if the official client would never send them.
 func rawAppend(t *testing.T, raw streams.StreamsClient, reqs ...*streams.AppendReq) (*streams.AppendResp, error) {
 	t.Helper()
 	call, err := raw.Append(testContext(t))
@@ -120,8 +120,8 @@ func TestAppendSizeLimit(t *testing.T) {
 	}
 	big.Data = make([]byte, 1000)
 	reqs := []*streams.AppendReq{optionsReq("s"), eventReq(big)}
-	// So much follows that it cannot all be on its way when the refusal is
-	// decided: only a server that reads to the end lets the client send it.
+	// The rest is too large to be in transit when the server decides the refusal. The client can
+	// only send it if the server reads to the end.
 	rest := proposedWire("rest")
 	rest.Data = make([]byte, 1<<20)
 	for range 8 {
@@ -243,7 +243,7 @@ func TestOneWinnerPerRevision(t *testing.T) {
 					} else if got, err := readStream(
 						t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}},
 					); err != nil || len(got) <= r {
-						continue // too early for this revision
+						continue // the revision is still too low
 					}
 					break
 				}

@@ -54,7 +54,7 @@ func (b *batchClient) recv() *streams.BatchAppendResp {
 	return resp
 }
 
-// end half-closes and requires that nothing more is answered.
+// end half-closes the call and requires that no more responses come.
 func (b *batchClient) end() {
 	b.t.Helper()
 	if err := b.call.CloseSend(); err != nil {

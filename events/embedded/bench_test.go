@@ -29,8 +29,7 @@ const (
 	benchBytes   = 300
 )
 
-// echoService answers appends without doing anything: what remains of an append
-// when there is no store.
+// echoService answers appends without a store. Its cost is the cost of an append outside the store.
 type echoService struct {
 	streams.UnimplementedStreamsServer
 }
@@ -48,8 +47,8 @@ func (echoService) Append(call streams.Streams_AppendServer) error {
 }
 
 // BenchmarkAppend writes single events with sync on, through the official
-// client. It takes turns with the same calls to a server that stores nothing,
-// so that both meet the same machine, and reports how they compare.
+// client. It alternates with the same calls to a server that stores nothing, so that both run under
+// the same conditions, and reports the ratio.
 func BenchmarkAppend(b *testing.B) {
 	const turn = 4096 // calls
 	ctx, data := b.Context(), make([]byte, benchBytes)
@@ -74,7 +73,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(echoing.Seconds()/appending.Seconds(), "events/echo")
 }
 
-// fromManyCallers makes n calls and returns how long they took.
+// fromManyCallers makes n calls concurrently and returns how long they took.
 func fromManyCallers(b *testing.B, n int, call func(i int) error) time.Duration {
 	b.Helper()
 	var next atomic.Int64
@@ -121,7 +120,7 @@ func dialEcho(b *testing.B) streams.StreamsClient {
 	return streams.NewStreamsClient(conn)
 }
 
-// echoAppend sends what the official client sends for one event.
+// echoAppend sends the messages that the official client sends for one event.
 func echoAppend(ctx context.Context, client streams.StreamsClient, stream string, data []byte) error {
 	call, err := client.Append(ctx)
 	if err != nil {

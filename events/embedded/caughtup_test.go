@@ -12,7 +12,7 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// wireFields are the fields of a message: numbers, and the bytes of the rest.
+// wireFields returns the fields of a message: the integers, and the bytes of all others.
 type wireFields struct {
 	numbers map[protowire.Number]uint64
 	bytes   map[protowire.Number][]byte
@@ -40,7 +40,7 @@ func parseWire(t *testing.T, message []byte) wireFields {
 	return f
 }
 
-// near demands a Timestamp of this minute.
+// near requires a Timestamp of the current minute.
 func near(t *testing.T, what string, stamp []byte) {
 	t.Helper()
 	f := parseWire(t, stamp)
@@ -50,8 +50,8 @@ func near(t *testing.T, what string, stamp []byte) {
 	}
 }
 
-// TestCaughtUp looks at what the protocol of KurrentDB has beyond that of the
-// client's stubs: when and where a subscription has caught up.
+// TestCaughtUp checks the fields that the protocol of KurrentDB has and the client's stubs lack: the
+// time and the place at which a subscription has caught up.
 func TestCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -84,7 +84,7 @@ func TestCaughtUp(t *testing.T) {
 	for name, tc := range map[string]struct {
 		options  *streams.ReadReq_Options
 		revision uint64
-		position bool // and not the revision
+		position bool // has a position instead of a revision
 	}{
 		"stream":              {&streams.ReadReq_Options{StreamOption: stream("t", nil)}, 2, false},
 		"stream of one event": {&streams.ReadReq_Options{StreamOption: stream("s", nil)}, 0, false},

@@ -1,39 +1,38 @@
 // Package embedded is a single-node event store that speaks the EventStoreDB
 // gRPC protocol, so that the official clients can be used against it
-// unchanged. It serves the services Streams, ServerFeatures and Gossip;
-// persistent subscriptions and projections are neither served nor advertised.
+// unchanged. It serves the services Streams, ServerFeatures and Gossip. It neither serves nor
+// advertises persistent subscriptions and projections.
 //
 // # Packages
 //
-// Package storage is the log on disk: disk opens Pebble, record defines what lies
-// in it, revision and ledger decide writes, groupcommit commits them, durable
-// reads what is committed, storecheck verifies it. Packages writes and reads
-// serve the calls; request, wire, dialect and failure translate between them and
-// the protocol. Packages access, http1 and discovery serve who connects.
+// Package storage is the log on disk. It is made of these packages: disk opens Pebble, record
+// defines the keys and values, revision and ledger decide writes, groupcommit commits them,
+// durable reads committed events, and storecheck verifies them. Packages writes and reads serve
+// the calls. Packages request, wire, dialect and failure translate between them and the protocol.
+// Package access authenticates clients, http1 answers requests over HTTP/1.1, and discovery
+// describes the server to clients.
 //
 // # Durability
 //
-// Events live in Pebble. One goroutine writes: it takes every request that is
-// waiting, decides each against the ones before it, commits all of them as one
-// batch and answers after that batch is synced. There is no linger timer: while
-// one group syncs, the next one gathers. After a failed sync the store refuses
-// all further writes, because nobody can know what a second sync of the same
-// pages would mean; everything acknowledged before stays readable.
+// Events are stored in Pebble. One goroutine decides writes. It takes all waiting requests,
+// decides them in order and applies them as one batch. A second goroutine answers the requests
+// after that batch is synced. There is no linger timer: while one group syncs, requests for the
+// next group queue up. After a failed sync the store refuses all further writes, because a second
+// sync of the same pages does not prove that they are stored, even if it succeeds. All events that
+// were acknowledged before stay readable.
 //
 // Pebble shows a batch to readers before its sync has finished. Every read is
-// therefore capped at the durable head, so that no reader ever sees an event
-// that a crash could erase.
+// therefore capped at the durable head, so that no reader sees an event that a crash could erase.
 //
 // # Positions
 //
-// The position of an event behaves like a byte offset in a log: it grows by the
-// encoded size of the event before it, it is never dense, and the first event
-// is above zero. Commit and prepare position are always equal.
+// The position of an event behaves like a byte offset in a log. The difference between two
+// neighbours is the encoded size of the first one, so positions are not dense. The first event is
+// above zero. Commit position and prepare position are always equal.
 //
 // # Subscriptions
 //
-// A subscription is a cursor. Recent events are taken from a ring in memory,
-// older ones from Pebble, in one order; the hand-over between the two can
-// neither lose nor repeat an event. A slow reader owns no buffer: it blocks in
-// its own connection and continues from Pebble.
+// A subscription is a cursor. It reads recent events from memory and older events from Pebble, in
+// the same order. A switch between the two neither loses nor repeats an event. A slow subscription
+// needs no buffer of its own: it blocks on its connection and continues from Pebble.
 package embedded

@@ -23,8 +23,8 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// TestCrashKeepsWhatWasSeen stops the machine, so to say, at random moments of
-// heavy writing. Whatever was acknowledged or delivered before is there after.
+// TestCrashKeepsWhatWasSeen simulates a crash of the machine at random moments of heavy writing. All
+// events that were acknowledged or delivered before are there afterwards.
 func TestCrashKeepsWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	const writers, crashes, unsynced = 8, 20, 50
@@ -77,7 +77,7 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 			}
 		})
 	}
-	defer func() { // also when a check fails: the client must not be closed in use
+	defer func() { // also if a check fails: the client must not be closed in use
 		close(stop)
 		writing.Wait()
 		sub.Close()
@@ -129,14 +129,14 @@ func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 	}
 }
 
-// logSync tells whether op makes the write-ahead log durable.
+// logSync reports whether op makes the write-ahead log durable.
 func logSync(op errorfs.Op) bool {
 	sync := op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo
 	return sync && strings.HasSuffix(op.Path, ".log")
 }
 
-// TestNothingShowsBeforeSync holds a sync back while Pebble shows the event
-// already. Until it is durable nobody may see it.
+// TestNothingShowsBeforeSync delays a sync while Pebble already returns the event. No reader may see
+// the event until it is durable.
 func TestNothingShowsBeforeSync(t *testing.T) {
 	t.Parallel()
 	var armed atomic.Bool
@@ -165,7 +165,7 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	answered := make(chan ledger.Outcome, 1)
 	go func() { answered <- embeddedtest.Append(s.storage.Writer(), "s", revision.NoStream, "a") }()
 	<-syncing
-	// The same append in the next group is compared with what Pebble shows.
+	// The same append in the next group is decided by the state that Pebble returns.
 	applied := make(chan ledger.Outcome, 1)
 	go s.storage.Writer().Submit(t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome {
 		out := l.Append("s", revision.NoStream, embeddedtest.Proposals("a"))
@@ -243,7 +243,7 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 		); status.Code(err) != codes.Unavailable {
 			t.Fatalf("append to %s: %v, want Unavailable", stream, err)
 		}
-		toggle.Store(false) // a disk that works again changes nothing
+		toggle.Store(false) // the store refuses writes even if the disk works again
 	}
 	if st := s.Stat(); !errors.Is(st.Failure, disk.ErrFailed) || st.Head != head {
 		t.Fatalf("stat %+v, want the failure and head %d", st, head)
@@ -253,7 +253,7 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 		t.Fatalf("read what was acknowledged: %v", err)
 	}
 	wantNames(t, got, "a")
-	_ = store.Close() // Pebble reports the failure once more
+	_ = store.Close() // Pebble reports the failure again
 	again, err := Open(Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatal(err)

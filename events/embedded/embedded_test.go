@@ -20,10 +20,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// testTimeout bounds everything that a test waits for.
+// testTimeout bounds every wait of a test.
 const testTimeout = time.Minute
 
-// newStoreEvents is how many events the system has written to a new store.
+// newStoreEvents is the number of system events in a new store.
 const newStoreEvents = 7
 
 type server struct {
@@ -84,7 +84,7 @@ func dialURL(t testing.TB, url string) *esdb.Client {
 	return client
 }
 
-// dialRaw returns the bare stub, for what the official client cannot ask.
+// dialRaw returns the bare stub, for calls that the official client cannot make.
 func dialRaw(t testing.TB, s *server) streams.StreamsClient {
 	t.Helper()
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -102,7 +102,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// event makes an event whose data is its name; the id derives from the name.
+// event returns an event whose data is its name. Its id derives from the name.
 func event(name string) esdb.EventData {
 	return esdb.EventData{
 		EventID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)), EventType: "test.happened.v1",
@@ -131,7 +131,7 @@ func appendTo(
 	return res
 }
 
-// drainRead collects a read to its end.
+// drainRead returns all events of a read.
 func drainRead(read *esdb.ReadStream, err error) ([]*esdb.ResolvedEvent, error) {
 	if err != nil {
 		return nil, err

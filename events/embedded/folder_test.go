@@ -16,8 +16,8 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// TestDiskFillsUp fills the disk under a running store: the append says why it
-// is refused, and with room again everything acknowledged is there.
+// TestDiskFillsUp fills the disk under a running store. The append returns the reason of its refusal.
+// After space is freed, all acknowledged events are there.
 func TestDiskFillsUp(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
@@ -42,7 +42,7 @@ func TestDiskFillsUp(t *testing.T) {
 		t.Fatalf("stat: %+v", st)
 	}
 	full.Off()
-	_ = store.Close() // Pebble reports the failure once more
+	_ = store.Close() // Pebble reports the failure again
 	again, err := Open(Config{Dir: "store", FS: disk})
 	if err != nil {
 		t.Fatal(err)

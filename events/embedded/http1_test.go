@@ -15,8 +15,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// TestHTTP1 sends requests over HTTP/1.1 to the port of gRPC, which goes on
-// serving gRPC.
+// TestHTTP1 sends HTTP/1.1 requests to the gRPC port, which continues to serve gRPC.
 func TestHTTP1(t *testing.T) {
 	t.Parallel()
 	clear, secure := open(t), open(t, func(c *Config) { c.TLS = testTLS(t) })
@@ -49,8 +48,8 @@ func TestHTTP1(t *testing.T) {
 	appendTo(t, dial(t, clear), "s", esdb.NoStream{}, "a")
 }
 
-// TestStrangeConnections opens connections that say nothing or nonsense, or
-// speak TLS, which are closed at once.
+// TestStrangeConnections opens connections that send nothing, nonsense or TLS. The server closes them
+// at once.
 func TestStrangeConnections(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -23,22 +23,22 @@ import (
 	"linkledger/events/embedded/embeddedtest"
 )
 
-// answer is what a raw call got. A call that was answered by the end of the
-// stream or of the connection has no status.
+// answer is the response to a raw call. It has no status if the server ended the stream or the
+// connection instead.
 type answer struct {
-	status  string // of gRPC
+	status  string // gRPC status
 	message string
 	data    int // bytes
 }
 
-// rawCall makes a gRPC call by hand, so that path and headers are sent as they
-// are given. A header is a name and a value.
+// rawCall makes a gRPC call by hand, so that path and headers are sent unchanged. A header is a name
+// and a value.
 func rawCall(t *testing.T, addr, path string, body []byte, headers ...[2]string) answer {
 	t.Helper()
 	return rawSend(t, addr, path, body, true, headers...)
 }
 
-// maxFrame is what every HTTP/2 server takes.
+// maxFrame is the frame size that every HTTP/2 server accepts.
 const maxFrame = 16 << 10
 
 // rawSend may leave the request unfinished.
@@ -125,7 +125,7 @@ func readAnswer(t *testing.T, framer *http2.Framer, conn net.Conn) (a answer) {
 	}
 }
 
-// framed is a gRPC body of uncompressed messages.
+// framed returns a gRPC body of uncompressed messages.
 func framed(t *testing.T, messages ...proto.Message) []byte {
 	t.Helper()
 	var body []byte
@@ -145,7 +145,7 @@ func identifier(stream string) *shared.StreamIdentifier {
 	return &shared.StreamIdentifier{StreamName: []byte(stream)}
 }
 
-// rawRequests are bodies that the store carries out where the call is let in.
+// rawRequests are bodies of requests that the store executes if the call is authenticated.
 func rawRequests(t *testing.T) map[string][]byte {
 	t.Helper()
 	return map[string][]byte{
@@ -205,7 +205,7 @@ func TestOddPathsAreRefused(t *testing.T) {
 	if after := s.Stat(); after.Events != before.Events || after.Head != before.Head {
 		t.Errorf("something was written: %+v, before %+v", after, before)
 	}
-	// What is unknown is refused as what is known.
+	// Unknown methods are refused like known ones.
 	known := rawCall(t, s.addr, streams.Streams_Read_FullMethodName, requests["Read"])
 	for _, path := range []string{
 		"/event_store.client.streams.Streams/Scavenge", "/nothing/Read", "/event_store.client.users.Users/Create",
@@ -214,20 +214,20 @@ func TestOddPathsAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", path, got, known)
 		}
 	}
-	// With the credentials each request is carried out, so it was them that were missing.
+	// With the credentials each request is executed, so the refusals above were due to them.
 	for method, body := range requests {
 		if got := rawCall(t, s.addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" ||
 			got.data == 0 {
 			t.Errorf("%s with credentials: %+v", method, got)
 		}
-		// Two are allowed to be there, as long as one is right.
+		// Two headers are accepted if one of them is right.
 		if got := rawCall(t, s.addr, "event_store.client.streams.Streams/"+method, body, wrong, login); got.data > 0 {
 			t.Errorf("%s with credentials, but no slash: %+v", method, got)
 		}
 	}
 }
 
-// A stranger cannot have the store hold requests in memory: they are answered before they are read.
+// Calls without credentials are answered before their message is read, so they cannot use memory.
 func TestStrangersRequestsAreNotRead(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
@@ -238,7 +238,7 @@ func TestStrangersRequestsAreNotRead(t *testing.T) {
 		"/event_store.client.server_features.ServerFeatures/GetSupportedMethods":    codes.OK,
 		"/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read": codes.Unauthenticated,
 	} {
-		// The first bytes of a message of 16 MB, of which no more comes.
+		// The first bytes of a message of 16 MB. The rest never comes.
 		if got := rawSend(
 			t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false,
 		); got.status != strconv.Itoa(int(want)) {

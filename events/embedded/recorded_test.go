@@ -21,7 +21,7 @@ import (
 	"linkledger/events/embedded/recorded"
 )
 
-// silence is after how long a call counts as one that is never answered.
+// silence is the time after which a call counts as never answered.
 const silence = 3 * time.Second
 
 func (c *recordedCalls) appends() map[int]func() *recording {
@@ -75,7 +75,7 @@ func (c *recordedCalls) appends() map[int]func() *recording {
 }
 
 func (c *recordedCalls) reads() map[int]func() *recording {
-	of := func(changes ...reading) func() *recording { return func() *recording { return c.read(changes...) } }
+	of := func(changes ...readOption) func() *recording { return func() *recording { return c.read(changes...) } }
 	s1 := ofStream("s1", "start")
 	limit := func(stream, metadata string) {
 		c.append("$$"+stream, anyRevision, fresh(1, metadataJSON(metadata)))
@@ -105,7 +105,7 @@ func (c *recordedCalls) reads() map[int]func() *recording {
 		78: of(ofStream("tb", uint64(1))),
 		79: func() *recording {
 			limit("age", `{"$maxAge":1}`)
-			for { // until they are too old
+			for { // until the events are too old
 				if r := c.read(ofStream("age", "start")); len(r.messages) == 0 || c.t.Context().Err() != nil {
 					return r
 				}
@@ -127,7 +127,7 @@ func (c *recordedCalls) deletions() map[int]func() *recording {
 	endAny := func(o *streams.TombstoneReq_Options) {
 		o.ExpectedStreamRevision = &streams.TombstoneReq_Options_Any{Any: none}
 	}
-	of := func(changes ...reading) func() *recording { return func() *recording { return c.read(changes...) } }
+	of := func(changes ...readOption) func() *recording { return func() *recording { return c.read(changes...) } }
 	to := func(stream string, expect expectation, n int) func() *recording {
 		return func() *recording { return c.append(stream, expect, fresh(n)) }
 	}
@@ -165,11 +165,11 @@ func (c *recordedCalls) deletions() map[int]func() *recording {
 }
 
 func (c *recordedCalls) logReads() map[int]func() *recording {
-	of := func(changes ...reading) func() *recording { return func() *recording { return c.read(changes...) } }
-	inside := func(changes ...reading) func() *recording {
+	of := func(changes ...readOption) func() *recording { return func() *recording { return c.read(changes...) } }
+	inside := func(changes ...readOption) func() *recording {
 		return func() *recording {
 			at := c.at + 1
-			return c.read(append([]reading{ofLogAt(at, at)}, changes...)...)
+			return c.read(append([]readOption{ofLogAt(at, at)}, changes...)...)
 		}
 	}
 	start, end := ofLog("start"), ofLog("end")
@@ -238,8 +238,8 @@ func (c *recordedCalls) batches() map[int]func() *recording {
 	}
 }
 
-// differing makes the calls one after the other and returns those whose answers
-// differ from what a real server answered, with both.
+// differing makes the calls one after the other. It returns those whose responses differ from those of
+// the real server, with both responses.
 func differing(t *testing.T, answers dialect.Dialect, version string) map[int]string {
 	t.Helper()
 	cases, err := recorded.Load(version)
@@ -270,7 +270,7 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 			waiting.Go(func() {
 				quiet := *c
 				quiet.silent = true
-				compare(number, quiet.again(number).text(t, cases[number]))
+				compare(number, quiet.repeat(number).text(t, cases[number]))
 			})
 			continue
 		}
@@ -280,8 +280,8 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 	return differ
 }
 
-// again makes a call that changes nothing, for this receiver.
-func (c *recordedCalls) again(number int) *recording {
+// repeat repeats a call that changes nothing.
+func (c *recordedCalls) repeat(number int) *recording {
 	if call := c.logReads()[number]; call != nil {
 		return call()
 	}
@@ -290,8 +290,8 @@ func (c *recordedCalls) again(number int) *recording {
 
 var listed = regexp.MustCompile(`(?m)^\| ([0-9, ]+) \|([^|]*)\|([^|]*)\|`)
 
-// listedDifferences are the numbers of the calls that the documentation lists
-// as answered otherwise than by a version.
+// listedDifferences returns the numbers of the calls that the documentation lists as answered
+// differently from a version.
 func listedDifferences(t *testing.T, version string) []int {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/eventstore-differences.md")
@@ -315,8 +315,8 @@ func listedDifferences(t *testing.T, version string) []int {
 	return numbers
 }
 
-// TestRecordedAnswersOfOthers has the store answer as a real server does. What
-// still differs is what it does not offer.
+// TestRecordedAnswersOfOthers runs the store with the dialects of real servers. Only the calls that it
+// does not offer differ.
 func TestRecordedAnswersOfOthers(t *testing.T) {
 	t.Parallel()
 	for version, answers := range map[string]dialect.Dialect{"23.10": dialect.V2310, "24.10": dialect.V2410} {
@@ -331,11 +331,11 @@ func TestRecordedAnswersOfOthers(t *testing.T) {
 	}
 }
 
-// notOffered are the calls to which the store has no other answer than its own.
+// notOffered are the calls that the store does not offer in any dialect.
 var notOffered = []int{105, 126, 139, 147, 149, 150, 151, 152, 153, 154, 155, 156, 157}
 
-// TestRecordedAnswers makes the calls that real servers were asked, and demands
-// that the answers differ where the documentation says so, and nowhere else.
+// TestRecordedAnswers makes the recorded calls. The responses must differ from those of real servers
+// exactly for the calls that the documentation lists.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	for _, version := range recorded.Versions {

@@ -22,7 +22,7 @@ import (
 	"linkledger/events/embedded/recorded"
 )
 
-// recording is what came of a call, in the form of what was recorded of real servers.
+// recording is the result of a call in the form of the recordings of real servers.
 type recording struct {
 	messages []recorded.Message
 	err      error
@@ -34,7 +34,7 @@ func (r *recording) add(t *testing.T, message proto.Message) {
 	r.messages = append(r.messages, simplified(t, message))
 }
 
-// simplified is a message as the recordings have it.
+// simplified returns a message in the form of the recordings.
 func simplified(t *testing.T, message proto.Message) recorded.Message {
 	t.Helper()
 	if batch, ok := message.(*streams.BatchAppendResp); ok && batch.GetError() != nil {
@@ -95,7 +95,7 @@ func anonymize(m map[string]any) {
 	}
 }
 
-// wireName is the name of a code in the protocol.
+// wireName returns the name of a code in the protocol.
 func wireName(code codes.Code) string {
 	for _, name := range []string{
 		"CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",
@@ -112,7 +112,7 @@ func wireName(code codes.Code) string {
 	return "OK"
 }
 
-// receive takes in answers until the call ends, or says that it has caught up.
+// receive stores responses until the call ends or has caught up.
 func (r *recording) receive(t *testing.T, call streams.Streams_ReadClient) {
 	t.Helper()
 	for {
@@ -130,8 +130,8 @@ func (r *recording) receive(t *testing.T, call streams.Streams_ReadClient) {
 	}
 }
 
-// text is what the outcomes of two servers are compared by. What the messages
-// of errors say is not part of it, unless a trailer names the exception.
+// text returns the text by which the results of two servers are compared. It has no error messages
+// unless a trailer names the exception.
 func (r *recording) text(t *testing.T, like recorded.Case) string {
 	t.Helper()
 	c := recorded.Case{Messages: r.messages, Trailers: map[string]string{}}
@@ -146,8 +146,8 @@ func (r *recording) text(t *testing.T, like recorded.Case) string {
 	return caseText(t, c, like.InPart)
 }
 
-// caseText has no more than the names of messages where they were recorded in
-// part, and no more than one of several of a kind.
+// caseText returns the text of a recorded case. If messages were recorded in part, it has only their
+// names, and only one message of each kind.
 func caseText(t *testing.T, c recorded.Case, inPart bool) string {
 	t.Helper()
 	var lines []string
@@ -178,16 +178,16 @@ func caseText(t *testing.T, c recorded.Case, inPart bool) string {
 
 var sizes = regexp.MustCompile(`\d{4,}`)
 
-// withoutProse leaves out what the error of a batch says to people, and what
-// of it was not recorded well.
+// withoutProse removes the error message of a batch, and the parts of it that were not recorded
+// completely.
 func withoutProse(m recorded.Message) recorded.Message {
 	failed, _ := m["error"].(map[string]any)
 	if details, ok := failed["details"].(map[string]any); ok {
 		value, _ := details["value"].(string)
-		if !strings.HasSuffix(details["type_url"].(string), ".WrongExpectedVersion") &&
-			!strings.HasSuffix(details["type_url"].(string), ".StreamDeleted") || strings.ContainsRune(
-			value, '\uFFFD',
-		) {
+		kind, _ := details["type_url"].(string)
+		compared := strings.HasSuffix(kind, ".WrongExpectedVersion") ||
+			strings.HasSuffix(kind, ".StreamDeleted")
+		if !compared || strings.ContainsRune(value, '\uFFFD') {
 			delete(details, "value")
 		}
 	}

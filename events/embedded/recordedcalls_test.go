@@ -22,13 +22,13 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// recordedCalls makes the calls that were recorded of real servers, as far as
-// their names and answers tell what they were.
+// recordedCalls makes the calls that were recorded of real servers, as far as their names and
+// responses identify them.
 type recordedCalls struct {
 	t      *testing.T
 	conn   *grpc.ClientConn
 	client streams.StreamsClient
-	silent bool   // no answer is expected, so it is not waited for long
+	silent bool   // no response is expected, so the wait is short
 	at     uint64 // position of the first append
 }
 
@@ -80,12 +80,12 @@ func stringID(text string) *shared.UUID {
 	return &shared.UUID{Value: &shared.UUID_String_{String_: text}}
 }
 
-// idOf is the id that events of one name share.
+// idOf returns the id of the events with a name.
 func idOf(name string) *shared.UUID {
 	return stringID(uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)).String())
 }
 
-// named are events with these ids.
+// named returns events with the ids of these names.
 func named(names ...string) []*streams.AppendReq_ProposedMessage {
 	list := fresh(len(names))
 	for i, name := range names {
@@ -143,7 +143,7 @@ func (c *recordedCalls) appendWith(
 		c.t.Fatal(err)
 	}
 	if options != nil {
-		_ = call.Send(&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: options}}) // the answer tells
+		_ = call.Send(&streams.AppendReq{Content: &streams.AppendReq_Options_{Options: options}}) // the response has the error
 	}
 	for _, m := range list {
 		_ = call.Send(&streams.AppendReq{Content: &streams.AppendReq_ProposedMessage_{ProposedMessage: m}})
@@ -161,10 +161,10 @@ func (c *recordedCalls) appendWith(
 	return r
 }
 
-type reading = func(*streams.ReadReq_Options)
+type readOption = func(*streams.ReadReq_Options)
 
-// read reads forwards from the start with no bound, but for the changes.
-func (c *recordedCalls) read(changes ...reading) *recording {
+// read reads forwards from the start without a bound, unless the changes set other options.
+func (c *recordedCalls) read(changes ...readOption) *recording {
 	c.t.Helper()
 	options := &streams.ReadReq_Options{
 		CountOption:  &streams.ReadReq_Options_Count{Count: 1000},
@@ -185,7 +185,7 @@ func (c *recordedCalls) read(changes ...reading) *recording {
 	return r
 }
 
-func ofStream(name string, from any) reading {
+func ofStream(name string, from any) readOption {
 	options := &streams.ReadReq_Options_StreamOptions{StreamIdentifier: wire.StreamIdentifier(name)}
 	switch from := from.(type) {
 	case string:
@@ -199,7 +199,7 @@ func ofStream(name string, from any) reading {
 	return func(o *streams.ReadReq_Options) { o.StreamOption = &streams.ReadReq_Options_Stream{Stream: options} }
 }
 
-func ofLog(from string) reading {
+func ofLog(from string) readOption {
 	options := &streams.ReadReq_Options_AllOptions{AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: none}}
 	if from == "end" {
 		options.AllOption = &streams.ReadReq_Options_AllOptions_End{End: none}
@@ -207,7 +207,7 @@ func ofLog(from string) reading {
 	return func(o *streams.ReadReq_Options) { o.StreamOption = &streams.ReadReq_Options_All{All: options} }
 }
 
-func ofLogAt(commit, prepare uint64) reading {
+func ofLogAt(commit, prepare uint64) readOption {
 	return func(o *streams.ReadReq_Options) {
 		o.StreamOption = &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
 			AllOption: &streams.ReadReq_Options_AllOptions_Position{
@@ -223,18 +223,18 @@ func live(o *streams.ReadReq_Options) {
 	o.CountOption = &streams.ReadReq_Options_Subscription{Subscription: &streams.ReadReq_Options_SubscriptionOptions{}}
 }
 
-func atMost(n uint64) reading {
+func atMost(n uint64) readOption {
 	return func(o *streams.ReadReq_Options) { o.CountOption = &streams.ReadReq_Options_Count{Count: n} }
 }
 
-func compatible(n uint32) reading {
+func compatible(n uint32) readOption {
 	return func(o *streams.ReadReq_Options) {
 		o.ControlOption = &streams.ReadReq_Options_ControlOption{Compatibility: n}
 	}
 }
 
-// byStream filters streams by a pattern, or else by prefixes, in windows.
-func byStream(pattern string, window int, multiplier uint32, prefixes ...string) reading {
+// byStream filters streams by a pattern, or by prefixes if it is empty.
+func byStream(pattern string, window int, multiplier uint32, prefixes ...string) readOption {
 	return func(o *streams.ReadReq_Options) {
 		f := &streams.ReadReq_Options_FilterOptions{
 			Filter: &streams.ReadReq_Options_FilterOptions_StreamIdentifier{
@@ -277,7 +277,7 @@ func (c *recordedCalls) tombstone(stream string, expect func(*streams.TombstoneR
 	return r
 }
 
-// batch sends frames of one batch and receives an answer.
+// batch sends frames of one batch and receives a response.
 func (c *recordedCalls) batch(frames ...*streams.BatchAppendReq) *recording {
 	ctx, cancel := context.WithCancel(c.context())
 	defer cancel()
@@ -298,8 +298,7 @@ func (c *recordedCalls) batch(frames ...*streams.BatchAppendReq) *recording {
 	return r
 }
 
-// wholeBatch is one in one frame: of so many events that the changes change, at any
-// revision.
+// wholeBatch returns a batch in one frame. It expects any revision, and the changes are applied to it.
 func wholeBatch(stream string, n int, changes ...change) *streams.BatchAppendReq {
 	f := &streams.BatchAppendReq{
 		CorrelationId: stringID(uuid.NewString()),
@@ -320,7 +319,7 @@ func wholeBatch(stream string, n int, changes ...change) *streams.BatchAppendReq
 	return f
 }
 
-// other makes a call that has no stub here.
+// other makes a call by its name, without a stub.
 func (c *recordedCalls) other(method string) *recording {
 	r := &recording{}
 	r.err = c.conn.Invoke(c.context(), "/event_store.client."+method, none, &shared.Empty{})
@@ -345,7 +344,7 @@ func (c *recordedCalls) gossip() *recording {
 	return r
 }
 
-// longName is as long as a name may be here.
+// longName is a stream name of the maximum length of this store.
 var longName = strings.Repeat("n", request.MaxStreamName)
 
 const past = uint64(math.MaxInt64) - 1

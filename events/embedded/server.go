@@ -27,16 +27,19 @@ const (
 	callWorkers    = 128
 	keepaliveEvery = 10 * time.Second
 
-	maxHeaders       = 64 << 10 // of one call; they are read before its credentials are known
+	// maxHeaders bounds the header of one call in bytes. The server reads it before it can check
+	// the credentials.
+	maxHeaders       = 64 << 10
 	handshakeTimeout = 20 * time.Second
-	// how much one end of a connection in memory may be ahead of the other.
+	// memoryBuffer is the size in bytes of each direction of a connection in memory.
 	memoryBuffer = 64 << 10
-	// how much a client may be ahead of the server; a connection takes no more memory for it.
+	// receiveWindow is how many bytes a client may send ahead of the server's reads. A connection
+	// takes no more memory for it.
 	receiveWindow = 1 << 20
 )
 
-// newServer returns a server that advertises addr. With secure it has what
-// Config demands of clients: TLS, a user name and a password.
+// newServer returns a server that advertises addr. If secure is true, it uses TLS and requires a
+// user name and a password as far as Config sets them.
 func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 	opts := []grpc.ServerOption{
 		grpc.ForceServerCodecV2(wire.NewCodec()),
@@ -44,22 +47,22 @@ func (s *Store) newServer(addr net.Addr, secure bool) *grpc.Server {
 		grpc.MaxHeaderListSize(maxHeaders),
 		grpc.ConnectionTimeout(handshakeTimeout),
 		grpc.MaxConcurrentStreams(maxConcurrent),
-		// Clients ping every ten seconds, also without any open call. The
-		// default policy would take that for abuse and end the connection.
+		// Clients ping every ten seconds, even without an open call. The default policy treats that
+		// as abuse and closes the connection.
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{
 			MinTime: keepaliveEvery / 2, PermitWithoutStream: true,
 		}),
 		grpc.KeepaliveParams(
 			keepalive.ServerParameters{Time: keepaliveEvery, Timeout: keepaliveEvery},
 		),
-		// A large append from afar shall not wait for permission to send, round trip after round
-		// trip.
+		// With the default window, a large append over a slow network waits one round trip for each
+		// window update.
 		grpc.InitialWindowSize(receiveWindow),
 		grpc.InitialConnWindowSize(receiveWindow),
-		// Handlers use Pebble, which must not be closed under them.
+		// Handlers use Pebble, so the server must wait for them before Pebble is closed.
 		grpc.WaitForHandlers(true),
-		// Goroutines that are kept have grown their stacks already, which is
-		// worth a tenth of an append. Calls beyond their number get their own.
+		// Reused goroutines have already grown their stacks, which saves a tenth of an append.
+		// Calls beyond this number run in goroutines of their own.
 		grpc.NumStreamWorkers(callWorkers),
 	}
 	switch {
@@ -105,14 +108,14 @@ func (s *streamsService) BatchAppend(call streams.Streams_BatchAppendServer) err
 	return s.writes.BatchAppend(call)
 }
 
-// Delete hides the events of a stream; it can be written to again later.
+// Delete hides the events of a stream. Later writes to the stream are accepted.
 func (s *streamsService) Delete(
 	ctx context.Context, req *streams.DeleteReq,
 ) (*streams.DeleteResp, error) {
 	return s.writes.Delete(ctx, req)
 }
 
-// Tombstone ends a stream for good.
+// Tombstone deletes a stream permanently.
 func (s *streamsService) Tombstone(
 	ctx context.Context, req *streams.TombstoneReq,
 ) (*streams.TombstoneResp, error) {

@@ -25,8 +25,8 @@ import (
 	"linkledger/events/embedded/writes"
 )
 
-// LargestAppendSize is the most that Config.MaxAppendSize may be, in bytes:
-// half of what one message may have.
+// LargestAppendSize is the upper bound of Config.MaxAppendSize in bytes. It is half of the largest
+// message.
 const LargestAppendSize = 8 << 20
 
 // ErrClosed is returned by a store that is closing or closed.
@@ -39,31 +39,34 @@ const (
 
 // Config of a store.
 type Config struct {
-	// Dir is the data folder. It is created when missing.
+	// Dir is the data folder. It is created if it is missing.
 	Dir string
-	// MaxAppendSize bounds one append in bytes: data, metadata and twice the
-	// length of the type of each event. 0 means 1 MiB; at most 8 MiB.
+	// MaxAppendSize bounds one append in bytes: data, metadata and twice the length of the type of
+	// each event. 0 means 1 MiB. The maximum is 8 MiB.
 	MaxAppendSize int
-	// NoSync acknowledges events that a crash may lose. For benchmarks only.
+	// NoSync acknowledges events before they are synced, so a crash may lose them. It MUST NOT be
+	// set outside benchmarks.
 	NoSync bool
-	// FS holds the folder; nil means the disk.
+	// FS is the file system of the folder. Nil means the disk.
 	FS vfs.FS
-	// TLS protects the connections; nil serves clear text.
+	// TLS configures the connections. Nil means clear text.
 	TLS *tls.Config
-	// User and Password, when set, are demanded of every client. They need TLS:
+	// User and Password are required of every client if they are set. They need TLS, because
 	// official clients send credentials over TLS only.
 	User, Password string
-	// Answers are Own, but for tests of clients.
+	// Answers selects whose responses the store gives to malformed requests. It is Own outside
+	// tests of clients.
 	Answers dialect.Dialect
-	// Logger is told of what happens in the background; nil discards.
+	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
 
-	now func() time.Time // tests age events with it
-	// that are kept in memory, where tests want few; 0: as storage has it
+	now func() time.Time // set by tests to age events
+	// recentEvents is the number of events that are kept in memory. Tests set it. 0 means the
+	// default of package storage.
 	recentEvents int
 }
 
-// Store is an open event store. All methods may be called at the same time.
+// Store is an open event store. Its methods may be called concurrently.
 type Store struct {
 	cfg      Config
 	storage  *storage.Store
@@ -71,8 +74,8 @@ type Store struct {
 	writes   *writes.Service
 	reads    *reads.Service
 
-	ending context.Context // done as soon as Close is called
-	end    context.CancelCauseFunc
+	stopping context.Context //nolint:containedctx // done as soon as Close is called
+	cancel   context.CancelCauseFunc
 
 	mu      sync.Mutex
 	closed  bool
@@ -90,15 +93,14 @@ type Stat struct {
 	Subscriptions int // open subscriptions
 }
 
-// Open opens the store in cfg.Dir, or creates one. It returns ErrLocked when
-// the folder is open already, ErrFormat when it was written by a newer version,
-// ErrForeign when it holds something else; in these cases nothing in the folder
-// is changed.
+// Open opens the store in cfg.Dir, or creates one. It returns disk.ErrLocked if the folder is
+// already open, disk.ErrFormat if a newer version has written it, and disk.ErrForeign if it holds
+// other files. In these cases nothing in the folder is changed.
 func Open(cfg Config) (*Store, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("open event store: %w", err)
 	}
-	storage, err := storage.Open(storage.Config{
+	log, err := storage.Open(storage.Config{
 		Dir: cfg.Dir, NoSync: cfg.NoSync, FS: cfg.FS, Logger: cfg.Logger, Now: cfg.now,
 		RecentEvents: cfg.recentEvents,
 	})
@@ -106,22 +108,22 @@ func Open(cfg Config) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		cfg: cfg, storage: storage, instance: uuid.New(), servers: map[*grpc.Server]struct{}{},
+		cfg: cfg, storage: log, instance: uuid.New(), servers: map[*grpc.Server]struct{}{},
 	}
-	s.ending, s.end = context.WithCancelCause(context.Background())
-	failures := failure.Reporter{Answers: cfg.Answers, Closing: s.ending.Done()}
+	s.stopping, s.cancel = context.WithCancelCause(context.Background())
+	failures := failure.Reporter{Dialect: cfg.Answers, Closing: s.stopping.Done()}
 	s.writes = &writes.Service{
-		Writer: storage.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
-		Now: cfg.now, Closing: s.ending,
+		Writer: log.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
+		Now: cfg.now, Closing: s.stopping,
 	}
 	s.reads = &reads.Service{
-		Log: storage.Log(), Answers: cfg.Answers, Failures: failures, Now: cfg.now,
-		Closing: s.ending,
+		Log: log.Log(), Dialect: cfg.Answers, Failures: failures, Now: cfg.now,
+		Closing: s.stopping,
 	}
 	return s, nil
 }
 
-// complete checks what was given and fills in what was not.
+// complete validates the fields and sets the defaults.
 func (c *Config) complete() error {
 	if c.MaxAppendSize == 0 {
 		c.MaxAppendSize = defaultMaxAppendSize
@@ -132,13 +134,13 @@ func (c *Config) complete() error {
 	switch c.Answers {
 	case dialect.Own, dialect.V2310, dialect.V2410:
 	default:
-		return fmt.Errorf("unknown server in Answers: %q", c.Answers)
+		return fmt.Errorf("unknown server version in Answers: %q", c.Answers)
 	}
 	if c.User != "" && c.TLS == nil {
 		return errors.New("a user and password need TLS")
 	}
 	if c.User == "" && c.Password != "" || strings.Contains(c.User, ":") {
-		return errors.New("a password needs a user, whose name has no colon")
+		return errors.New("a password needs a user name, and a user name must not contain a colon")
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -149,16 +151,17 @@ func (c *Config) complete() error {
 	return nil
 }
 
-// Serve answers clients on ln until Close, and then returns nil. Gossip
-// advertises the address of ln. Serve closes ln. It may be called for several
-// listeners; after Close it returns ErrClosed.
+// Serve serves clients on ln until Close, and then returns nil. Gossip advertises the address of
+// ln. Serve closes ln. It may be called for several listeners. It returns ErrClosed if it is called
+// after Close.
 func (s *Store) Serve(ln net.Listener) error { return s.serve(ln, true) }
 
-// Dialer serves this process through memory, until Close, and returns what
-// connects to it. Nothing else can, so it needs neither TLS nor credentials.
+// Dialer returns a function that connects to the store through memory. The store serves these
+// connections until Close. They need neither TLS nor credentials, because only the callers of this
+// function can connect.
 func (s *Store) Dialer() func(context.Context) (net.Conn, error) {
 	memory := bufconn.Listen(memoryBuffer)
-	go func() { _ = s.serve(memory, false) }() // it accepts until it is stopped
+	go func() { _ = s.serve(memory, false) }() // it returns only after Close
 	return memory.DialContext
 }
 
@@ -181,9 +184,9 @@ func (s *Store) serve(ln net.Listener, secure bool) error {
 	return fmt.Errorf("serve event store: %w", err)
 }
 
-// Close stops accepting, finishes the group of writes in flight, ends
-// subscriptions with Unavailable, waits up to five seconds for other calls and
-// closes the folder. Closing again returns the same result.
+// Close stops accepting connections, finishes the group of writes in flight, ends subscriptions
+// with Unavailable, waits up to five seconds for other calls and closes the folder. A second call
+// returns the same result.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -193,14 +196,14 @@ func (s *Store) close() error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.end(ErrClosed)
+	s.cancel(ErrClosed)
 	s.storage.Stop()
 	s.stopServers()
 	s.serving.Wait()
 	return s.storage.Close()
 }
 
-// stopServers returns when no handler is running any more.
+// stopServers stops the servers. It returns when no handler is running.
 func (s *Store) stopServers() {
 	var stopping sync.WaitGroup
 	for server := range s.servers {
@@ -213,24 +216,21 @@ func (s *Store) stopServers() {
 	stopping.Wait()
 }
 
-// Stat returns counts and positions. After Close it still returns the last
-// ones, without the size on disk.
+// Stat returns counts and positions. After Close it returns the last ones, without the size on
+// disk.
 func (s *Store) Stat() Stat {
 	return Stat{s.storage.Stat(), s.reads.Subscriptions()}
 }
 
-// Check verifies every record, every entry of the index, every stream's state
-// and the counters against each other, as they are at one moment, while the
-// store goes on serving. It returns an error only when it could not go on.
-func (s *Store) Check(
-	ctx context.Context,
-) (storecheck.Report, error) {
+// Check verifies every record, every entry of the index, every stream's state and the counters
+// against each other. It reads a snapshot, so the store continues to serve. It returns an error
+// only if it could not complete.
+func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	return s.storage.Check(ctx)
 }
 
-// Backup copies the store to dir while it goes on serving. The copy holds every
-// event that was acknowledged before the call, and is itself a data folder. It
-// appears under its name when it is complete. On the same disk it shares the
-// files that never change, so it takes little time and space, and protects from
-// mistakes but not from the loss of the disk.
+// Backup copies the store to dir while the store continues to serve. The copy is itself a data
+// folder and holds every event that was acknowledged before the call. dir appears once the copy is
+// complete. On the same disk the copy shares the immutable files of the store. It then takes little
+// time and space, but does not protect against the loss of the disk.
 func (s *Store) Backup(dir string) error { return s.storage.Backup(dir) }

@@ -33,9 +33,9 @@ func collect(t *testing.T, sub *esdb.Subscription, n int) []*esdb.ResolvedEvent 
 	return got
 }
 
-// TestSubscribersDuringWrites starts subscriptions at random moments of heavy
-// writing, with a tail so short that they change between disk and memory all
-// the time. Each sees every event once, in order.
+// TestSubscribersDuringWrites starts subscriptions at random moments of heavy writing. Few events are
+// kept in memory, so that the subscriptions often switch between disk and memory. Each receives every
+// event once, in order.
 func TestSubscribersDuringWrites(t *testing.T) {
 	t.Parallel()
 	const writers, appends, perAppend = 8, 150, 3
@@ -110,7 +110,7 @@ func TestSlowSubscriberHurtsNobody(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sub.Close()
-	// More than the connection holds while nobody receives.
+	// More events than the connection buffers while the client does not receive.
 	const count = 400
 	payload := make([]byte, 4096)
 	for i := range count {
@@ -157,7 +157,7 @@ func TestCheckpoints(t *testing.T) {
 			t.Fatalf("got %+v", ev)
 		}
 	}
-	// Every fourth of the events considered, and one where the log ends.
+	// A checkpoint after every fourth examined event, and one at the end of the log.
 	if want := (newStoreEvents + 11 + 3) / 4; len(checkpoints) != want || !matched {
 		t.Fatalf("%d checkpoints, want %d; matched %v", len(checkpoints), want, matched)
 	}
@@ -233,7 +233,7 @@ func TestSubscriptionStarts(t *testing.T) {
 				t.Fatalf("%s: message %d is %+v, want %q", o.name, i, ev, want)
 			}
 			if want == "" {
-				break // the rest comes live, once all of them have caught up
+				break // the others are written after all subscriptions have caught up
 			}
 			wantNames(t, []*esdb.ResolvedEvent{ev.EventAppeared}, want)
 		}
@@ -252,8 +252,8 @@ func TestSubscriptionStarts(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionStaysUp leaves a connection and a subscription alone for
-// longer than a server with default settings would stand the client's pings.
+// TestIdleConnectionStaysUp leaves a connection and a subscription idle for longer than a server with
+// default settings accepts the client's pings.
 func TestIdleConnectionStaysUp(t *testing.T) {
 	t.Parallel()
 	const idle = 42 * time.Second

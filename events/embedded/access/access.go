@@ -1,5 +1,4 @@
-// Package access demands a user name and password of the callers of gRPC
-// services.
+// Package access requires a user name and a password of the callers of gRPC services.
 package access
 
 import (
@@ -21,27 +20,27 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// openMethods need no credentials: clients call them before they log in. Their
-// requests are empty. Every other method, also an unknown one, is closed.
+// openMethods are the methods that need no credentials, because clients call them before they log
+// in. Their requests are empty. Every other method needs credentials, even an unknown one.
 var openMethods = map[string]bool{
 	gossip.Gossip_Read_FullMethodName:                                true,
 	serverfeatures.ServerFeatures_GetSupportedMethods_FullMethodName: true,
 }
 
-// refusalsLogged is the least time between two log lines about refused calls.
-const refusalsLogged = time.Second
+// refusalLogInterval is the minimum time between two log lines about refused calls.
+const refusalLogInterval = time.Second
 
 var errUnauthenticated = status.Error(
 	codes.Unauthenticated, "wrong or missing user name and password",
 )
 
-// Access demands one user's name and password. It stands around the handlers
-// themselves, under the names by which they are registered. So how a client
-// spells a path has no influence, and nothing of a refused request is read.
+// Access requires one user's name and password. It wraps the handlers under the names by which they
+// are registered, so different spellings of a path cannot bypass it. It does not read the message
+// of a refused call.
 type Access struct {
 	digest [sha256.Size]byte
 	log    *slog.Logger
-	logged atomic.Int64 // when a refusal was logged last, in nanoseconds
+	logged atomic.Int64 // time of the last logged refusal, in nanoseconds
 }
 
 // New returns an Access for one user.
@@ -49,25 +48,25 @@ func New(user, password string, log *slog.Logger) *Access {
 	return &Access{digest: sha256.Sum256([]byte(user + ":" + password)), log: log}
 }
 
-// check returns an error unless the method is open or the call has the
-// credentials.
+// check returns an error if the method needs credentials and the call does not have them.
 func (a *Access) check(ctx context.Context, method string) error {
-	if openMethods[method] || a.knows(ctx) {
+	if openMethods[method] || a.hasCredentials(ctx) {
 		return nil
 	}
 	a.logRefusal(ctx)
 	return errUnauthenticated
 }
 
-// knows tells whether a call has the credentials.
-func (a *Access) knows(ctx context.Context) bool {
+// hasCredentials reports whether a call has the right credentials.
+func (a *Access) hasCredentials(ctx context.Context) bool {
 	for _, header := range metadata.ValueFromIncomingContext(ctx, "authorization") {
 		scheme, encoded, _ := strings.Cut(header, " ")
 		given, err := base64.StdEncoding.DecodeString(encoded)
 		if err != nil || !strings.EqualFold(scheme, "Basic") {
 			continue
 		}
-		// Digests have one length, so the time tells nothing of the password.
+		// All digests have the same length, so the time of the comparison reveals nothing about the
+		// password.
 		if digest := sha256.Sum256(given); subtle.ConstantTimeCompare(digest[:], a.digest[:]) == 1 {
 			return true
 		}
@@ -78,32 +77,37 @@ func (a *Access) knows(ctx context.Context) bool {
 // logRefusal logs where a refused call comes from, at most once a second.
 func (a *Access) logRefusal(ctx context.Context) {
 	now, last := time.Now().UnixNano(), a.logged.Load()
-	if now-last < int64(refusalsLogged) || !a.logged.CompareAndSwap(last, now) {
+	if now-last < int64(refusalLogInterval) || !a.logged.CompareAndSwap(last, now) {
 		return
 	}
 	from := ""
 	if client, ok := peer.FromContext(ctx); ok {
 		from = client.Addr.String()
 	}
-	a.log.LogAttrs(ctx, slog.LevelWarn, "a call without the right user name and password was "+
-		"refused",
-		slog.String("client", from))
+	a.log.LogAttrs(
+		ctx, slog.LevelWarn, "a call without the right user name and password was refused",
+		slog.String("client", from),
+	)
 }
 
-// guarded registers services so that their methods ask for credentials.
-type guarded struct {
+// guardedRegistrar registers services so that their methods require credentials.
+type guardedRegistrar struct {
 	server *grpc.Server
 	access *Access
 }
 
-var _ grpc.ServiceRegistrar = guarded{}
+var _ grpc.ServiceRegistrar = guardedRegistrar{}
 
-// Guard returns what registers services with a server so that their methods ask
-// for credentials.
-func (a *Access) Guard(server *grpc.Server) grpc.ServiceRegistrar { return guarded{server, a} }
+// Guard returns a registrar that registers services with server so that their methods require
+// credentials.
+func (a *Access) Guard(
+	server *grpc.Server,
+) grpc.ServiceRegistrar {
+	return guardedRegistrar{server, a}
+}
 
 // RegisterService implements grpc.ServiceRegistrar.
-func (g guarded) RegisterService(desc *grpc.ServiceDesc, service any) {
+func (g guardedRegistrar) RegisterService(desc *grpc.ServiceDesc, service any) {
 	closed := *desc
 	closed.Methods, closed.Streams = nil, nil
 	for _, m := range desc.Methods {
@@ -125,8 +129,8 @@ func (a *Access) unary(method string, next grpc.MethodHandler) grpc.MethodHandle
 		if err := a.check(ctx, method); err != nil {
 			return nil, err
 		}
-		// The memory that a request takes is not for strangers.
-		if openMethods[method] && !a.knows(ctx) {
+		// The message is not read, so that a client without credentials cannot use memory.
+		if openMethods[method] && !a.hasCredentials(ctx) {
 			read = func(any) error { return nil }
 		}
 		return next(service, ctx, read, interceptor)
@@ -142,8 +146,8 @@ func (a *Access) stream(method string, next grpc.StreamHandler) grpc.StreamHandl
 	}
 }
 
-// Unknown answers calls of methods that do not exist. Only a client with the
-// credentials learns that.
+// Unknown answers calls of methods that do not exist. It returns Unimplemented only to a client
+// with credentials, so that others cannot find out which methods exist.
 func (a *Access) Unknown(_ any, call grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(call)
 	if err := a.check(call.Context(), method); err != nil {

@@ -20,7 +20,7 @@ import (
 	"linkledger/events/embedded/embeddedtest"
 )
 
-// However many calls are refused, the log has one line a second.
+// Refused calls are logged at most once a second.
 func TestRefusalsAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -35,7 +35,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 					t.Error("it was let in")
 				}
 			}
-			<-time.After(refusalsLogged)
+			<-time.After(refusalLogInterval)
 		}
 		if lines := strings.Count(log.String(), "client=192.0.2.1:4711"); lines != 5 {
 			t.Errorf("%d lines, want 5:\n%s", lines, log.String())
@@ -43,7 +43,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	})
 }
 
-// The check alone refuses what grpc may or may not take for a method.
+// The check alone refuses odd paths, whether grpc accepts them or not.
 func TestCheckIsClosedByDefault(t *testing.T) {
 	t.Parallel()
 	a := New("linker", "secret", slog.New(slog.DiscardHandler))

@@ -1,5 +1,5 @@
-// Package dialect refuses malformed requests, and knows what versions of
-// EventStoreDB answer to them.
+// Package dialect has the errors of malformed requests, and the responses of versions of
+// EventStoreDB to them.
 package dialect
 
 import (
@@ -7,32 +7,31 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Dialect names the server whose answers a store gives where its own are
-// cleaner: to a malformed request EventStoreDB often answers UNKNOWN, or
-// nothing at all.
+// Dialect selects the server whose responses a store gives to malformed requests. EventStoreDB
+// often responds to them with UNKNOWN, or never. The store's own responses are cleaner.
 type Dialect string
 
-// The answers. All but the store's own are for tests of clients.
+// The dialects. Own is that of this store. The others are for tests of clients.
 const (
 	Own   Dialect = ""
 	V2310 Dialect = "23.10"
 	V2410 Dialect = "24.10"
 )
 
-// Fault is a kind of request to which real servers have answers of their own.
+// Fault is a kind of malformed request to which real servers respond differently.
 type Fault int
 
 // The faults.
 const (
-	FaultHandled  Fault = iota // their handler of the request throws
-	FaultRevision              // a stream cannot be read like this
-	FaultPosition              // no event begins at the position
-	FaultCount                 // of 0, for the log
-	FaultWindow                // of 0, of a filter
-	FaultIDs                   // in no form
+	FaultException Fault = iota // the handler of the real server throws an exception
+	FaultRevision               // the stream cannot be read from the revision
+	FaultPosition               // no event begins at the position
+	FaultCount                  // a read of the log has count 0
+	FaultWindow                 // a filter has window 0
+	FaultIDs                    // the request names no form of ids
 )
 
-// RequestError refuses a request. The store's own answer is INVALID_ARGUMENT.
+// RequestError is returned for a malformed request. The store's own response is INVALID_ARGUMENT.
 type RequestError struct {
 	Fault   Fault
 	message string
@@ -40,64 +39,67 @@ type RequestError struct {
 
 func (f *RequestError) Error() string { return f.message }
 
-// GRPCStatus is what package status looks for.
+// GRPCStatus returns the store's own response. Package status calls it.
 func (f *RequestError) GRPCStatus() *status.Status {
 	return status.New(codes.InvalidArgument, f.message)
 }
 
-// Invalid refuses a request with INVALID_ARGUMENT, as real servers do.
+// Invalid returns an INVALID_ARGUMENT error for a request that real servers refuse in the same way.
 func Invalid(message string) error { return status.Error(codes.InvalidArgument, message) }
 
-// Refuse refuses a request for a fault.
+// Refuse returns the error of a request with a fault.
 func Refuse(f Fault, message string) error { return &RequestError{f, message} }
 
-// Malformed refuses what the handlers of real servers stumble over.
-func Malformed(message string) error { return Refuse(FaultHandled, message) }
+// Malformed returns the error of a request for which the handlers of real servers throw an
+// exception.
+func Malformed(message string) error { return Refuse(FaultException, message) }
 
-// Answer is what a real server says of a fault.
-type Answer struct {
-	Confirmed bool       // the subscription, first
-	Code      codes.Code // OK: no answer ever comes
+// Response is the response of a real server to a request with a fault.
+type Response struct {
+	Confirmed bool       // the server confirms the subscription first
+	Code      codes.Code // OK means that the server never responds
 	Message   string
 }
 
-// Answer returns the answer of a real server to a call.
-func (a Dialect) Answer(f Fault, subscription bool) Answer {
-	thrown := Answer{Code: codes.Unknown, Message: "Exception was thrown by handler."}
+// Response returns the response of the real server to a request with the fault.
+func (a Dialect) Response(f Fault, subscription bool) Response {
+	thrown := Response{Code: codes.Unknown, Message: "Exception was thrown by handler."}
 	later := a == V2410
 	switch f {
-	case FaultHandled:
+	case FaultException:
 		return thrown
 	case FaultRevision:
-		return Answer{Code: codes.Unknown, Message: "Unexpected ReadStreamResult: Error"}
+		return Response{Code: codes.Unknown, Message: "Unexpected ReadStreamResult: Error"}
 	case FaultPosition:
 		switch {
 		case subscription && later:
-			return Answer{
+			return Response{
 				Confirmed: true, Code: codes.InvalidArgument,
 				Message: "Trying to read from an invalid position.",
 			}
 		case subscription:
 			return thrown
 		case later:
-			return Answer{Code: codes.Unknown, Message: "Unexpected ReadAllResult: InvalidPosition"}
+			return Response{
+				Code: codes.Unknown, Message: "Unexpected ReadAllResult: InvalidPosition",
+			}
 		}
-		return Answer{Code: codes.Unknown, Message: "Unexpected ReadAllResult: Error"}
+		return Response{Code: codes.Unknown, Message: "Unexpected ReadAllResult: Error"}
 	case FaultWindow:
 		if subscription && later {
 			thrown.Confirmed = true
 			return thrown
 		}
-		return Answer{Confirmed: subscription}
+		return Response{Confirmed: subscription}
 	case FaultIDs:
 		if later {
-			return Answer{Code: codes.InvalidArgument}
+			return Response{Code: codes.InvalidArgument}
 		}
 	case FaultCount:
 	}
-	return Answer{}
+	return Response{}
 }
 
-// HidesCaughtUp tells whether a subscription to a stream without events hears
-// nothing of having caught up.
+// HidesCaughtUp reports whether the server sends no CaughtUp to a subscription to a stream without
+// events.
 func (a Dialect) HidesCaughtUp() bool { return a == V2310 }

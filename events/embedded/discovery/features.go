@@ -1,5 +1,5 @@
-// Package discovery tells clients which calls are served, and which node of the
-// cluster of one to call.
+// Package discovery serves the calls by which clients find out which methods the server has and
+// which node of the cluster to call. The cluster has one node.
 package discovery
 
 import (
@@ -20,17 +20,17 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// serverVersion is the version whose behaviour is served. Clients require three
-// plain numbers.
+// serverVersion is the version of EventStoreDB whose behaviour the store follows. Clients require
+// three plain numbers.
 const serverVersion = "23.10.6"
 
-// Features serves the service ServerFeatures.
+// Features implements the service ServerFeatures.
 type Features struct {
 	serverfeatures.UnimplementedServerFeaturesServer
 }
 
-// GetSupportedMethods advertises what is registered and nothing else, in lower
-// case as clients compare it.
+// GetSupportedMethods returns exactly the registered methods, in lower case because clients compare
+// them so.
 func (*Features) GetSupportedMethods(
 	context.Context, *shared.Empty,
 ) (*serverfeatures.SupportedMethods, error) {
@@ -57,7 +57,7 @@ func (*Features) GetSupportedMethods(
 	}, nil
 }
 
-// Gossip serves the service Gossip.
+// Gossip implements the service Gossip.
 type Gossip struct {
 	gossip.UnimplementedGossipServer
 
@@ -65,7 +65,7 @@ type Gossip struct {
 	Addr     net.Addr
 }
 
-// Read describes a cluster of one, its leader.
+// Read returns the only member of the cluster, as its leader.
 func (g *Gossip) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo, error) {
 	return &gossip.ClusterInfo{Members: []*gossip.MemberInfo{{
 		InstanceId:   wire.UUID(g.Instance, false),
@@ -76,9 +76,8 @@ func (g *Gossip) Read(ctx context.Context, _ *shared.Empty) (*gossip.ClusterInfo
 	}}}, nil
 }
 
-// endpoint is where this node can be reached. A listener on all addresses has
-// none of its own that a client could dial; then it is the one that this client
-// has reached.
+// endpoint returns the address of this node. If the listener has the unspecified address, which a
+// client cannot dial, it returns the local address of the client's connection.
 func (g *Gossip) endpoint(ctx context.Context) *gossip.EndPoint {
 	addr := g.Addr
 	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {

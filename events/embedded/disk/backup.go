@@ -10,17 +10,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// ErrExists says that the place of a backup is taken. Choose another one.
+// ErrExists is returned if the folder of a backup exists. The remedy is to choose another one.
 var ErrExists = errors.New("exists already")
 
-// Backup copies the database to dir while it goes on serving. The copy holds every
-// event that was acknowledged before the call, and is itself a data folder. It
-// appears under its name when it is complete. On the same disk it shares the
-// files that never change, so it takes little time and space, and protects from
-// mistakes but not from the loss of the disk.
+// Backup copies the database to dir while the database remains in use. The copy is itself a data
+// folder and holds every event that was acknowledged before the call. dir appears once the copy is
+// complete. On the same disk the copy shares the immutable files of the database. It then takes
+// little time and space, but does not protect against the loss of the disk.
 func (d *DB) Backup(dir string) (err error) {
 	fsys := d.fsys
-	draft := dir + ".partial" // closed to others until the copy is, too
+	// Pebble creates its folder readable by everyone. The draft's mode protects the copy until its
+	// own mode is set.
+	draft := dir + ".partial"
 	for _, path := range []string{dir, draft} {
 		if _, err := fsys.Stat(path); err == nil {
 			return fmt.Errorf("%s %w", path, ErrExists)
@@ -39,7 +40,7 @@ func (d *DB) Backup(dir string) (err error) {
 	if err := writeFormat(full, fsys); err != nil {
 		return err
 	}
-	if fsys == vfs.Default { // Pebble lets everybody read
+	if fsys == vfs.Default { // other file systems have no modes
 		if err := os.Chmod(full, folderMode); err != nil {
 			return err
 		}

@@ -1,5 +1,5 @@
-// Package disk opens the Pebble database in the data folder of an event store.
-// It marks the folder with its format, locks it, and copies it for backups.
+// Package disk opens the Pebble database in the data folder of an event store. It marks the folder
+// with its format, locks it and copies it for backups.
 package disk
 
 import (
@@ -19,41 +19,45 @@ import (
 )
 
 var (
-	// ErrLocked says that the folder is open already, in this process or in
-	// another one. Stop the other one first.
+	// ErrLocked is returned if the folder is already open, in this process or in another one. The
+	// remedy is to stop the other process.
 	ErrLocked = errors.New("the data folder is already open")
-	// ErrFormat says that the folder was written by a newer version. Use that.
+	// ErrFormat is returned if a newer version has written the folder. The remedy is to use that
+	// version.
 	ErrFormat = errors.New("the data folder has a newer format")
-	// ErrForeign says that the folder holds files that are no event store.
-	// Choose another folder.
+	// ErrForeign is returned if the folder holds files that are no event store. The remedy is to
+	// choose another folder.
 	ErrForeign = errors.New("the folder is not empty and holds no event store")
-	// ErrNoStore says that the folder holds no event store. Name the right one.
+	// ErrNoStore is returned if the folder holds no event store. The remedy is to choose the right
+	// folder.
 	ErrNoStore = errors.New("there is no event store")
-	// ErrFull says that the disk has too little room to begin. Make some.
+	// ErrFull is returned if the disk has too little free space to open the store. The remedy is to
+	// free some.
 	ErrFull = errors.New("the disk is full")
 )
 
 const (
-	formatVersion = 1
-	formatFile    = "FORMAT"
-	formatDraft   = "FORMAT.new"
-	formatPrefix  = "linkledger events "
-	folderMode    = 0o700        // events are for nobody else on the machine
-	leastFree     = 2 * memTable // Pebble allots a log of that size at once
+	formatVersion  = 1
+	formatFile     = "FORMAT"
+	formatTempFile = "FORMAT.new"
+	formatPrefix   = "linkledger events "
+	folderMode     = 0o700        // other users of the machine must not read events
+	minFreeBytes   = 2 * memTable // Pebble allocates a log of that size when it opens
 
 	memTable = 32 << 20
-	// Pebble takes its memtables out of the cache, one that fills, one that is
-	// flushed and one to use again: the rest is for blocks. Each append of a new
-	// stream asks the filters in them whether there is one of that name.
+	// blockCache is the size of Pebble's cache. Pebble reserves its memtables in it: one being
+	// filled, one being flushed and one to be reused. The rest is for blocks. Each append to a new
+	// stream looks up the stream's name in the filters of these blocks.
 	blockCache = 3*memTable + 32<<20
 )
 
-// ErrFailed is wrapped by every refusal after a commit could not be synced.
-// What was acknowledged before is safe; close the store, mend the disk, open it
-// again.
+// ErrFailed is wrapped by every refusal of a write after a commit has failed. Events that were
+// acknowledged before are safe. The remedy is to close the store, repair the disk and open the
+// store again.
 var ErrFailed = errors.New("event store accepts no writes: a commit failed")
 
-// DB is an open Pebble database, and why it accepts no writes if it does not.
+// DB is an open Pebble database. After a failed commit it also has the reason why it accepts no
+// writes.
 type DB struct {
 	*pebble.DB
 
@@ -63,7 +67,7 @@ type DB struct {
 	failure atomic.Pointer[error]
 }
 
-// Fail refuses all further writes. Only the first cause is kept.
+// Fail makes the database refuse all further writes. Only the first cause is kept.
 func (d *DB) Fail(cause error) {
 	err := fmt.Errorf("%w: %w", ErrFailed, cause)
 	if d.failure.CompareAndSwap(nil, &err) {
@@ -71,7 +75,7 @@ func (d *DB) Fail(cause error) {
 	}
 }
 
-// Err is the reason why the database accepts no writes, or nil.
+// Err returns the reason why the database accepts no writes, or nil.
 func (d *DB) Err() error {
 	if err := d.failure.Load(); err != nil {
 		return *err
@@ -79,25 +83,24 @@ func (d *DB) Err() error {
 	return nil
 }
 
-// Failed is closed after a failed commit.
+// Failed returns a channel that is closed after a failed commit.
 func (d *DB) Failed() <-chan struct{} { return d.failed }
 
-// Close closes the database and lets go of the folder.
+// Close closes the database and unlocks the folder.
 func (d *DB) Close() error {
 	return errors.Join(d.DB.Close(), d.lock.Close())
 }
 
-// Open opens the database in a folder, or creates both. It returns
-// ErrLocked, ErrFormat, ErrForeign or ErrFull; in these cases nothing in the
-// folder is changed.
+// Open opens the database in a folder, or creates both. It may return ErrLocked, ErrFormat,
+// ErrForeign or ErrFull. In these cases nothing in the folder is changed.
 func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 	if err := checkFolder(dir, fsys); err != nil {
 		return nil, err
 	}
-	if usage, err := fsys.GetDiskUsage(dir); err == nil && usage.AvailBytes < leastFree {
+	if usage, err := fsys.GetDiskUsage(dir); err == nil && usage.AvailBytes < minFreeBytes {
 		return nil, fmt.Errorf(
 			"%w: %d MiB are free, at least %d are needed", ErrFull, usage.AvailBytes>>20,
-			leastFree>>20,
+			minFreeBytes>>20,
 		)
 	}
 	lock, err := lockFolder(dir, fsys)
@@ -131,8 +134,8 @@ func Open(dir string, fsys vfs.FS, log *slog.Logger) (d *DB, err error) {
 	return d, nil
 }
 
-// OpenReadOnly opens the database in a folder for reading. Nothing in the
-// folder is changed. It returns ErrNoStore when there is none.
+// OpenReadOnly opens the database in a folder for reading. It changes nothing in the folder. It
+// returns ErrNoStore if there is no database.
 func OpenReadOnly(dir string, fsys vfs.FS, log *slog.Logger) (*DB, error) {
 	err := checkFormat(fsys, fsys.PathJoin(dir, formatFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -155,8 +158,8 @@ func OpenReadOnly(dir string, fsys vfs.FS, log *slog.Logger) (*DB, error) {
 	return &DB{DB: db, fsys: fsys, lock: lock, failed: make(chan struct{})}, nil
 }
 
-// checkFolder creates the folder when it is missing, and refuses one that this
-// version cannot use before anything is written to it.
+// checkFolder creates the folder if it is missing. It returns an error, and writes nothing, if this
+// version cannot use the folder.
 func checkFolder(dir string, fsys vfs.FS) error {
 	if err := fsys.MkdirAll(dir, folderMode); err != nil {
 		return err
@@ -169,8 +172,8 @@ func checkFolder(dir string, fsys vfs.FS) error {
 		return checkFormat(fsys, fsys.PathJoin(dir, formatFile))
 	}
 	for _, name := range names {
-		// These are left when the creation was cut short.
-		if name != "LOCK" && name != formatDraft && name != "lost+found" {
+		// These files are left if the creation was interrupted.
+		if name != "LOCK" && name != formatTempFile && name != "lost+found" {
 			return ErrForeign
 		}
 	}
@@ -182,7 +185,7 @@ func checkFormat(fsys vfs.FS, path string) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was only read
+	defer func() { _ = f.Close() }() // the file was only read
 	text, err := io.ReadAll(io.LimitReader(f, 100))
 	if err != nil {
 		return err
@@ -205,8 +208,8 @@ func lockFolder(dir string, fsys vfs.FS) (*pebble.Lock, error) {
 	if err == nil {
 		return lock, nil
 	}
-	// A lock file that cannot be opened comes as a path error; whatever else
-	// the lock fails with is a lock held by somebody.
+	// If the lock file cannot be opened, the error is a path error. All other errors mean that the
+	// lock is held.
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return nil, err
@@ -214,14 +217,14 @@ func lockFolder(dir string, fsys vfs.FS) (*pebble.Lock, error) {
 	return nil, fmt.Errorf("%w: %w", ErrLocked, err)
 }
 
-// writeFormat marks a new folder. The mark is complete or absent, whenever the
-// machine stops.
+// writeFormat writes the format file of a new folder. The file is complete or absent even if the
+// machine stops meanwhile.
 func writeFormat(dir string, fsys vfs.FS) error {
 	path := fsys.PathJoin(dir, formatFile)
 	if _, err := fsys.Stat(path); err == nil {
 		return nil
 	}
-	draft := fsys.PathJoin(dir, formatDraft)
+	draft := fsys.PathJoin(dir, formatTempFile)
 	f, err := fsys.Create(draft, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return err
@@ -236,7 +239,7 @@ func writeFormat(dir string, fsys vfs.FS) error {
 	return syncFolder(fsys, dir)
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the directory entries of a folder durable.
 func syncFolder(fsys vfs.FS, dir string) error {
 	folder, err := fsys.OpenDir(dir)
 	if err != nil {

@@ -9,9 +9,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// pebbleLogger passes on what Pebble has to say. Pebble expects Fatalf not to
-// return; a library must not end the process, so the store stops writing
-// instead.
+// pebbleLogger logs the errors of Pebble. Pebble expects Fatalf not to return. A library must not
+// end the process, so Fatalf makes the store refuse writes instead.
 type pebbleLogger struct {
 	log  *slog.Logger
 	fail func(cause error)
@@ -26,13 +25,15 @@ func (p *pebbleLogger) Errorf(format string, args ...any) {
 
 func (p *pebbleLogger) Fatalf(format string, args ...any) {
 	cause := fmt.Sprintf(format, args...)
-	p.log.LogAttrs(context.Background(), slog.LevelError, "storage failed, no more writes",
-		slog.String("error", cause))
+	p.log.LogAttrs(
+		context.Background(), slog.LevelError, "storage failed, the store accepts no more writes",
+		slog.String("error", cause),
+	)
 	p.fail(errors.New(cause))
 }
 
-// listener reports what goes wrong in the background. What the caller of a
-// write or read is told is not repeated here.
+// listener returns a listener that logs errors of background work. Errors that a write or a read
+// returns are not logged here.
 func (p *pebbleLogger) listener() *pebble.EventListener {
 	report := func(err error) {
 		p.log.LogAttrs(context.Background(), slog.LevelError, "storage error in the background",

@@ -8,19 +8,18 @@ import (
 )
 
 const (
-	logSuffix = ".log" // of the names of Pebble's write-ahead logs
-	// zeroAhead is how much of a write-ahead log is filled at a time: a sync
-	// that has to write it takes a millisecond, one in some hundred.
-	zeroAhead = 512 << 10
+	logSuffix = ".log" // of the files of Pebble's write-ahead log
+	// zeroChunk is how many bytes of a write-ahead log are filled at a time. A sync that has to
+	// write a chunk takes a millisecond. About one sync in a few hundred does.
+	zeroChunk = 512 << 10
 )
 
-var zeros [zeroAhead]byte
+var zeros [zeroChunk]byte
 
-// zeroedFS fills write-ahead logs with zeros ahead of what is written. To sync
-// what overwrites them takes half as long as to sync what makes a file longer,
-// also where room was allocated, because the file system then has nothing to
-// say of the file. Pebble reuses its logs for the same reason, from the second
-// one on. It reads zeros as the end of a log.
+// zeroedFS fills write-ahead logs with zeros ahead of the written data. A sync after overwriting
+// zeros takes half as long as a sync after extending a file, even if space was allocated for it,
+// because the file system need not write metadata of the file. Pebble reuses its logs for the same
+// reason, from the second log on. It reads zeros as the end of a log.
 type zeroedFS struct{ vfs.FS }
 
 // Create implements vfs.FS.
@@ -55,11 +54,11 @@ type zeroedFile struct {
 	vfs.File
 
 	written int64
-	filled  int64 // the length of the file, as far as it matters
+	filled  int64 // how far the file is filled
 }
 
-// Write implements io.Writer. Where the file can't be filled it is only
-// written: whether there is room, the write itself tells.
+// Write implements io.Writer. It ignores an error of filling, because the write itself fails if the
+// disk is full.
 func (f *zeroedFile) Write(p []byte) (int, error) {
 	if end := f.written + int64(len(p)); end > f.filled {
 		n, _ := f.WriteAt(zeros[:], end)

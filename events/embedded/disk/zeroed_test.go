@@ -10,8 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A log holds what was written, and behind it nothing but zeros, or what it held before it was
-// reused.
+// A log holds the written bytes. After them it holds zeros, or its bytes from before it was reused.
 func TestLogsHoldWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
@@ -19,7 +18,7 @@ func TestLogsHoldWhatWasWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := writeAll(t, log, 100, 32<<10, zeroAhead+1)
+	before := writeAll(t, log, 100, 32<<10, zeroChunk+1)
 	behind := expectBeginning(t, disk, "1.log", before)
 	if len(behind) == 0 || len(bytes.Trim(behind, "\x00")) > 0 {
 		t.Errorf("behind what was written there are %d bytes, not all zero", len(behind))
@@ -37,7 +36,7 @@ func writeAll(t *testing.T, log vfs.File, sizes ...int) (written []byte) {
 	t.Helper()
 	for i, size := range sizes {
 		p := bytes.Repeat([]byte{byte(1 + i)}, size)
-		written = append(written, p...) // first: in tests for races files in memory destroy what they have taken
+		written = append(written, p...) // before the write: under the race detector, files in memory overwrite p
 		if n, err := log.Write(p); n != size || err != nil {
 			t.Fatalf("wrote %d of %d: %v", n, size, err)
 		}
@@ -48,7 +47,7 @@ func writeAll(t *testing.T, log vfs.File, sizes ...int) (written []byte) {
 	return written
 }
 
-// expectBeginning returns what a file has behind the beginning that it must have.
+// expectBeginning requires that a file begins with the given bytes and returns the rest.
 func expectBeginning(t *testing.T, disk vfs.FS, name string, want []byte) []byte {
 	t.Helper()
 	f, err := disk.Open(name)
@@ -65,7 +64,7 @@ func expectBeginning(t *testing.T, disk vfs.FS, name string, want []byte) []byte
 	return got[len(want):]
 }
 
-// Where there is no room for zeros there may be enough for what is written.
+// A write succeeds even if there is no space for the zeros after it.
 func TestLogsAreWrittenWithoutZeros(t *testing.T) {
 	t.Parallel()
 	disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -86,7 +85,7 @@ func TestLogsAreWrittenWithoutZeros(t *testing.T) {
 	}
 }
 
-// Only logs are filled: the length of any other file says where it ends.
+// Only logs are filled, because the length of other files matters.
 func TestOtherFilesAreNotFilled(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()

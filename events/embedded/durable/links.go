@@ -10,16 +10,16 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Resolve finds the event that a link points to, written as
-// "<number>@<stream>". Anything else in its data makes it no link. The target
-// is nil when it cannot be read at now any more.
+// Resolve returns the event that a link points to. The data of a link has the form
+// "<number>@<stream>". With other data isLink is false. The target is nil if it cannot be read at
+// the time now.
 func (l *Log) Resolve(
 	ctx context.Context, link *record.Event, now time.Time,
 ) (target *record.Event, isLink bool, err error) {
 	digits, stream, ok := strings.Cut(string(link.Data), "@")
 	number, parseErr := strconv.ParseInt(digits, 10, 64)
 	if !ok || parseErr != nil || number < 0 || stream == "" {
-		return nil, false, nil
+		return nil, false, nil //nolint:nilerr // other data makes the event no link
 	}
 	st, err := l.State(ctx, stream)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package durable reads the part of the log that no crash can take back, and
-// wakes those who wait for more of it.
+// Package durable reads the part of the log that no crash can erase, and wakes the readers that
+// wait for more events. It MUST NOT return events that are not durable.
 package durable
 
 import (
@@ -17,38 +17,39 @@ const (
 	ringBytes  = 32 << 20
 )
 
-// Database is what the log is read from.
+// Database is the database of a log.
 type Database interface {
 	pebble.Reader
 
-	// Failed is closed when nothing more becomes durable, and Err says why.
+	// Failed returns a channel that is closed once no more events can become durable. Err then
+	// returns the reason.
 	Failed() <-chan struct{}
 	Err() error
 }
 
-// Log is the durable part of the log: the head that caps every read, the
-// last events in memory, and whoever waits for more.
+// Log is the durable part of the log. It holds the head, which caps every read, the last events in
+// memory, and the channels of the readers that wait for more.
 type Log struct {
-	db  Database
-	end atomic.Uint64 // position of the last durable event
+	db   Database
+	head atomic.Uint64 // position of the last durable event
 
 	mu      sync.Mutex
-	limit   int             // of events in recent
-	recent  []*record.Event // ascending, the last one is at head
+	limit   int             // maximum number of events in recent
+	recent  []*record.Event // in ascending order; the last one is at head
 	bytes   int
 	floor   uint64 // recent holds every event above this position
 	changed chan struct{}
 	streams map[string]*streamWatch
 }
 
-// streamWatch is shared by all who wait for one stream.
+// streamWatch is shared by all readers that wait for one stream.
 type streamWatch struct {
 	changed chan struct{}
 	users   int
 }
 
-// New returns the log in db, which ends at head. It keeps so many of
-// the events that are published in memory; 0 means 4096.
+// New returns the log in db, which ends at head. It keeps the last published events in memory, up
+// to the number recent. 0 means 4096.
 func New(db Database, head uint64, recent int) *Log {
 	if recent == 0 {
 		recent = ringEvents
@@ -57,14 +58,14 @@ func New(db Database, head uint64, recent int) *Log {
 		db: db, limit: recent, floor: head, changed: make(chan struct{}),
 		streams: map[string]*streamWatch{},
 	}
-	l.end.Store(head)
+	l.head.Store(head)
 	return l
 }
 
-// Head is the position of the last durable event.
-func (l *Log) Head() uint64 { return l.end.Load() }
+// Head returns the position of the last durable event.
+func (l *Log) Head() uint64 { return l.head.Load() }
 
-// Publish shows durable events to the readers and wakes who waits for them.
+// Publish makes durable events readable and wakes the readers that wait for them.
 func (l *Log) Publish(events []*record.Event) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,11 +76,11 @@ func (l *Log) Publish(events []*record.Event) {
 	for len(l.recent) > l.limit || (l.bytes > ringBytes && len(l.recent) > 0) {
 		l.bytes -= l.recent[0].Size()
 		l.floor = l.recent[0].Position
-		// append copies only what is left; until then the slot must not hold the event
+		// The slot lives until append reallocates, so it MUST NOT keep the event in memory.
 		l.recent[0] = nil
 		l.recent = l.recent[1:]
 	}
-	l.end.Store(events[len(events)-1].Position)
+	l.head.Store(events[len(events)-1].Position)
 	close(l.changed)
 	l.changed = make(chan struct{})
 	if len(l.streams) == 0 {
@@ -88,7 +89,7 @@ func (l *Log) Publish(events []*record.Event) {
 	for _, rec := range events {
 		l.wake(rec.Stream)
 		if rec.Number == record.TombstoneNumber {
-			l.wake(record.MetadataPrefix + rec.Stream) // it ends with the stream
+			l.wake(record.MetadataPrefix + rec.Stream) // a tombstone also ends the metadata stream
 		}
 	}
 }
@@ -100,8 +101,8 @@ func (l *Log) wake(stream string) {
 	}
 }
 
-// After returns up to limit events above pos, and false when some of those are
-// no longer in memory. The slice is the caller's, the events are shared.
+// After returns up to limit events above pos, or false if some of them are no longer in memory. The
+// caller owns the slice but MUST NOT change the events.
 func (l *Log) After(pos uint64, limit int) ([]*record.Event, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -113,15 +114,15 @@ func (l *Log) After(pos uint64, limit int) ([]*record.Event, bool) {
 	return append([]*record.Event(nil), l.recent[first:last]...), true
 }
 
-// Wait returns a channel that is closed by the next publish. Take it first,
-// then look at the head, then wait: so no wake-up is lost.
+// Wait returns a channel that is closed by the next Publish. The caller MUST call Wait before it
+// reads the head. Otherwise it misses an event that is published between the two.
 func (l *Log) Wait() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.changed
 }
 
-// Watch is wait for the events of one stream. release must be called.
+// Watch is Wait for the events of one stream. The caller MUST call release.
 func (l *Log) Watch(stream string) (changed <-chan struct{}, release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -4,5 +4,5 @@ import (
 	"errors"
 )
 
-// ErrInsideEvent says that a position is not the beginning of an event.
+// ErrInsideEvent is returned if no event begins at a position within the log.
 var ErrInsideEvent = errors.New("no event begins at the position")

@@ -11,13 +11,13 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// PageEvents is the most events of a page.
+// PageEvents is the maximum number of events in a page.
 const PageEvents = 256
 
 const pageBytes = 1 << 20
 
-// Page returns a page of the log between two positions, both inclusive, from
-// the low end or, backwards, from the high end. An empty page means the end.
+// Page returns events of the log between two positions, both inclusive. It begins at low, or at
+// high if backwards is true. An empty page means that there are no more events.
 func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err error) {
 	upper := append(record.EventKey(high), 0)
 	iter, err := l.db.NewIter(
@@ -26,14 +26,14 @@ func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err 
 	if err != nil {
 		return nil, fmt.Errorf("read log: %w", err)
 	}
-	where, at := "at", low // what is read next
+	where, at := "at", low // next position to read, for the error
 	start, step := iter.First, iter.Next
 	if backwards {
 		where, at, start, step = "before", high, iter.Last, iter.Prev
 	}
 	defer func() {
 		if failed := iter.Close(); failed != nil {
-			page, err = nil, record.Unreadable(where, at, failed)
+			page, err = nil, record.ReadError(where, at, failed)
 		}
 	}()
 	size := 0
@@ -41,7 +41,7 @@ func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err 
 		pos := record.PositionOf(iter.Key())
 		value, err := iter.ValueAndErr()
 		if err != nil {
-			return nil, record.Unreadable("at", pos, err)
+			return nil, record.ReadError("at", pos, err)
 		}
 		rec, err := record.Decode(pos, bytes.Clone(value))
 		if err != nil {
@@ -56,7 +56,7 @@ func (l *Log) Page(low, high uint64, backwards bool) (page []*record.Event, err 
 	return page, nil
 }
 
-// StreamPage is Page for the numbers of one stream.
+// StreamPage is Page for the event numbers of one stream. It returns at most limit events.
 func (l *Log) StreamPage(
 	stream string, low, high int64, backwards bool, limit uint64,
 ) ([]*record.Event, error) {
@@ -69,10 +69,8 @@ func (l *Log) StreamPage(
 	for _, pos := range positions {
 		rec, err := record.LoadEvent(l.db, pos)
 		if errors.Is(err, record.ErrNoEvent) {
-			return nil, fmt.Errorf(
-				"%w at position %d: indexed by stream %q but missing", record.ErrCorrupt, pos,
-				stream,
-			)
+			return nil, fmt.Errorf("%w at position %d: indexed by stream %q but missing",
+				record.ErrCorrupt, pos, stream)
 		}
 		if err != nil {
 			return nil, err
@@ -85,7 +83,7 @@ func (l *Log) StreamPage(
 	return page, nil
 }
 
-// positions looks up where the events of a stream are.
+// positions returns the positions of events of a stream.
 func (l *Log) positions(
 	stream string, low, high int64, backwards bool, limit int,
 ) (found []uint64, err error) {
@@ -110,9 +108,9 @@ func (l *Log) positions(
 	return found, nil
 }
 
-// CheckPosition refuses a position inside a record, which is always a mistake
-// of the caller: to go on after an event means to pass its own position, not
-// the one plus one. Positions beyond the end are fine.
+// CheckPosition returns ErrInsideEvent if pos is inside a record. Such a position is always a
+// mistake of the client: to continue after an event, it must pass the position of the event, not
+// the next number. Positions beyond the end are valid.
 func (l *Log) CheckPosition(pos uint64) error {
 	if pos == 0 || pos > l.Head() {
 		return nil

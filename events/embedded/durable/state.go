@@ -13,13 +13,13 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// State returns the state of a stream as readers may see it.
+// State returns the durable state of a stream.
 func (l *Log) State(ctx context.Context, stream string) (*record.StreamState, error) {
-	st, err := l.settledState(ctx, stream)
+	st, err := l.durableState(ctx, stream)
 	if err != nil || !record.IsMetadataStream(stream) {
 		return st, err
 	}
-	origin, err := l.settledState(ctx, strings.TrimPrefix(stream, record.MetadataPrefix))
+	origin, err := l.durableState(ctx, strings.TrimPrefix(stream, record.MetadataPrefix))
 	if err != nil {
 		return nil, err
 	}
@@ -28,22 +28,22 @@ func (l *Log) State(ctx context.Context, stream string) (*record.StreamState, er
 	return st, nil
 }
 
-// settledState returns a state that no crash can take back. Pebble may show one
-// whose group is still being synced; then that is awaited. When the sync fails,
-// the state before it is put together from the log.
-func (l *Log) settledState(ctx context.Context, stream string) (*record.StreamState, error) {
+// durableState returns a state that no crash can erase. Pebble may return the state of a group that
+// is still being synced. Then durableState waits for the sync. If the sync fails, it reconstructs
+// the state at the head from the log.
+func (l *Log) durableState(ctx context.Context, stream string) (*record.StreamState, error) {
 	st, err := record.LoadState(l.db, stream)
 	if err != nil {
 		return nil, err
 	}
 	err = l.awaitDurable(ctx, st.Changed)
 	if errors.Is(err, disk.ErrFailed) {
-		return l.rewind(stream, l.Head())
+		return l.stateAt(stream, l.Head())
 	}
 	return st, err
 }
 
-// awaitDurable returns once the event at pos is durable.
+// awaitDurable waits until the event at pos is durable.
 func (l *Log) awaitDurable(ctx context.Context, pos uint64) error {
 	for {
 		changed := l.Wait()
@@ -60,8 +60,8 @@ func (l *Log) awaitDurable(ctx context.Context, pos uint64) error {
 	}
 }
 
-// rewind returns the state that a stream had when the log ended at head.
-func (l *Log) rewind(stream string, head uint64) (*record.StreamState, error) {
+// stateAt reconstructs the state that a stream had when the log ended at head.
+func (l *Log) stateAt(stream string, head uint64) (*record.StreamState, error) {
 	st := &record.StreamState{Last: record.NoEvents, Changed: head}
 	err := l.eachBackwards(stream, head, func(number int64, _ uint64) bool {
 		if number == record.TombstoneNumber {
@@ -89,8 +89,8 @@ func (l *Log) rewind(stream string, head uint64) (*record.StreamState, error) {
 	return st, nil
 }
 
-// eachBackwards visits the events of a stream up to head, the last one first,
-// while visit returns true.
+// eachBackwards calls visit for the events of a stream up to head, the last one first, until visit
+// returns false.
 func (l *Log) eachBackwards(
 	stream string, head uint64, visit func(number int64, pos uint64) bool,
 ) (err error) {

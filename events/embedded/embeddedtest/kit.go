@@ -1,5 +1,5 @@
-// Package embeddedtest has what the tests of several packages of the embedded
-// event store share.
+// Package embeddedtest has helpers that tests of several packages of the embedded event store
+// share.
 package embeddedtest
 
 import (
@@ -13,7 +13,7 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Proposals returns an event per name. Its id derives from the name.
+// Proposals returns an event for each name. The id of an event derives from its name.
 func Proposals(names ...string) []record.Proposed {
 	list := make([]record.Proposed, len(names))
 	for i, name := range names {
@@ -25,7 +25,7 @@ func Proposals(names ...string) []record.Proposed {
 	return list
 }
 
-// Append appends an event per name to a stream.
+// Append appends an event for each name to a stream.
 func Append(to *groupcommit.Writer, stream string, expected int64, names ...string) ledger.Outcome {
 	return to.Submit(context.Background(), 0, func(l *ledger.Ledger) ledger.Outcome {
 		return l.Append(stream, expected, Proposals(names...))

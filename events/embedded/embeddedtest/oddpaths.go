@@ -5,16 +5,14 @@ import (
 	"strings"
 )
 
-// OddPaths are spellings of a method that some server or proxy takes for it.
+// OddPaths returns spellings of the path of a method that some server or proxy may accept for it.
 func OddPaths(method string) map[string]string {
 	const service = "event_store.client.streams.Streams"
 	path := "/" + service + "/" + method
-	encoded := ""
-	var encodedSb13 strings.Builder
+	var encoded strings.Builder
 	for _, b := range []byte(service) {
-		encodedSb13.WriteString(fmt.Sprintf("%%%02X", b))
+		fmt.Fprintf(&encoded, "%%%02X", b)
 	}
-	encoded += encodedSb13.String()
 	return map[string]string{
 		"as it is":                 path,
 		"no slash":                 path[1:],
@@ -31,7 +29,7 @@ func OddPaths(method string) map[string]string {
 		"upper case":               strings.ToUpper(path),
 		"lower case":               strings.ToLower(path),
 		"lower case of the method": "/" + service + "/" + strings.ToLower(method),
-		"percent":                  "/" + encoded + "/" + method,
+		"percent":                  "/" + encoded.String() + "/" + method,
 		"percent slash":            "%2F" + path[1:],
 		"percent slash within":     "/" + service + "%2F" + method,
 		"percent twice":            "%252F" + path[1:],

@@ -1,5 +1,4 @@
-// Package failure turns errors of calls into the statuses and trailers that
-// clients expect.
+// Package failure converts errors of calls to the statuses and trailers that clients expect.
 package failure
 
 import (
@@ -20,39 +19,43 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// ErrDenied refuses a write to a stream that takes none.
+// ErrDenied is returned for a write to a stream that accepts no writes.
 var ErrDenied = errors.New("access denied")
 
-// The texts of errors that a trailer names are those of real servers.
-
-// MissingPropertyError refuses an event without a type or a content-type.
+// MissingPropertyError is returned for an event without a type or a content-type.
 type MissingPropertyError struct{ Name string }
+
+// Error returns the message of real servers.
 
 func (e *MissingPropertyError) Error() string {
 	return "Required Metadata Property '" + e.Name + "' is missing"
 }
 
-// TooLargeError refuses an append over the limit, in bytes.
+// TooLargeError is returned for an append that is larger than Limit bytes.
 type TooLargeError struct{ Limit int }
+
+// Error returns the message of real servers.
 
 func (e *TooLargeError) Error() string {
 	return "Maximum Append Size of " + strconv.Itoa(e.Limit) + " Exceeded."
 }
 
-// Reporter turns errors of calls into what clients expect to see.
+// Reporter converts errors of calls to the statuses that clients of a dialect expect.
 type Reporter struct {
-	Answers dialect.Dialect
+	Dialect dialect.Dialect
 	Closing <-chan struct{} // closed when the store closes
 }
 
-// Report is the error of a call, as a client of the dialect expects it. confirm
-// confirms a subscription; nil: the call is none, or is confirmed.
+// Report returns the status of a failed call, as a client of the dialect expects it. If the real
+// server does not answer such a call, Report blocks until the call ends or the store closes.
+// confirm confirms a subscription. It is nil if the call is no subscription or is already
+// confirmed.
 func (r Reporter) Report(ctx context.Context, err error, confirm func() error) error {
 	var f *dialect.RequestError
-	if r.Answers == dialect.Own || !errors.As(err, &f) {
+	if r.Dialect == dialect.Own || !errors.As(err, &f) {
 		return Status(ctx, err)
 	}
-	answer := r.Answers.Answer(f.Fault, confirm != nil)
+	answer := r.Dialect.Response(f.Fault, confirm != nil)
 	if answer.Confirmed {
 		if err := confirm(); err != nil {
 			return Status(ctx, err)
@@ -69,12 +72,11 @@ func (r Reporter) Report(ctx context.Context, err error, confirm func() error) e
 	}
 }
 
-// Status turns an error into what clients expect to see: a status, and
-// trailers that name the exception.
+// Status converts an error to a status and sets the trailers that name the exception.
 func Status(ctx context.Context, err error) error {
 	code, trailers := classify(err)
 	if len(trailers) > 0 {
-		// It fails only outside of a call or when the call has ended.
+		// SetTrailer fails only outside of a call or after the call has ended.
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(trailers...))
 	}
 	if _, ok := status.FromError(err); ok {
@@ -125,8 +127,8 @@ func classify(err error) (codes.Code, []string) {
 	return codes.Unknown, nil
 }
 
-// ascii makes a stream name fit for a trailer, which holds printable ASCII
-// only. Ordinary names stay as they are.
+// ascii returns name, escaped if it has other characters than printable ASCII, because a trailer
+// can hold no others.
 func ascii(name string) string {
 	for i := range len(name) {
 		if name[i] < ' ' || name[i] > '~' {

@@ -1,5 +1,5 @@
-// Package groupcommit commits writes in groups: everything that waits while one
-// group is synced becomes the next group.
+// Package groupcommit commits writes in groups. The writes that arrive while one group is synced
+// become the next group.
 package groupcommit
 
 import (
@@ -14,7 +14,7 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// ErrClosed is returned by a store that is closing or closed.
+// ErrClosed is returned if the store is closing or closed.
 var ErrClosed = errors.New("event store is closed")
 
 const (
@@ -25,15 +25,15 @@ const (
 
 // Write is one request to the writer. plan runs on the writer's goroutine.
 type Write struct {
-	ctx  context.Context // of the call; a request that it has left is not written
+	// ctx is the context of the call. The write is dropped if ctx has ended before it is decided.
+	ctx  context.Context //nolint:containedctx // it passes through the queue with its request
 	plan func(*ledger.Ledger) ledger.Outcome
 	size int                 // bytes of events
-	done chan ledger.Outcome // has room for the one answer
+	done chan ledger.Outcome // buffered for the one outcome
 }
 
-// Writer commits what is waiting, group by group. One goroutine decides and
-// applies, another one awaits the sync and answers, so that the next group is
-// made while one syncs.
+// Writer commits the queued writes group by group. One goroutine decides and applies a group. A
+// second one waits for its sync and answers, so that the next group is prepared meanwhile.
 type Writer struct {
 	db      *disk.DB
 	ledger  *ledger.Ledger
@@ -41,21 +41,21 @@ type Writer struct {
 	publish func([]*record.Event, record.Counters)
 
 	queue   chan *Write
-	flights chan *flight  // from the first goroutine to the second
-	quit    chan struct{} // closed to stop
-	stopped chan struct{} // closed when both goroutines have returned
+	applied chan *inFlightGroup // groups on their way from the first goroutine to the second
+	quit    chan struct{}       // closed to stop
+	stopped chan struct{}       // closed when both goroutines have returned
 }
 
-// flight is a group that is applied but not yet known to be durable.
-type flight struct {
-	writes  []*Write
-	answers []ledger.Outcome
-	group   ledger.Group
-	applied bool
+// inFlightGroup is a decided group whose writes are not yet answered.
+type inFlightGroup struct {
+	writes   []*Write
+	outcomes []ledger.Outcome
+	group    ledger.Group
+	applied  bool
 }
 
-// New returns a writer that calls publish with events as soon as they are
-// durable. It waits for start.
+// New returns a writer that calls publish with events as soon as they are durable. It accepts
+// requests, but handles them only after Start.
 func New(
 	db *disk.DB, l *ledger.Ledger, noSync bool, publish func([]*record.Event, record.Counters),
 ) *Writer {
@@ -65,13 +65,14 @@ func New(
 		noSync:  noSync,
 		publish: publish,
 		queue:   make(chan *Write, writeQueueLen),
-		flights: make(chan *flight), // at most one group waits behind the one that syncs
+		// unbuffered: at most one group waits while another one syncs
+		applied: make(chan *inFlightGroup),
 		quit:    make(chan struct{}),
 		stopped: make(chan struct{}),
 	}
 }
 
-// Enqueue hands a request over; it waits while the queue is full.
+// Enqueue adds a request to the queue. It blocks while the queue is full.
 func (w *Writer) Enqueue(
 	ctx context.Context, size int, plan func(*ledger.Ledger) ledger.Outcome,
 ) (*Write, error) {
@@ -82,7 +83,7 @@ func (w *Writer) Enqueue(
 	default:
 	}
 	select {
-	case w.queue <- req: // the usual case, tried alone because it is cheaper so
+	case w.queue <- req: // the usual case; a select with one case is cheaper
 		return req, nil
 	default:
 	}
@@ -96,8 +97,8 @@ func (w *Writer) Enqueue(
 	}
 }
 
-// Wait returns the answer to a request. A request whose caller gives up may be
-// written all the same.
+// Wait returns the outcome of a request. If ctx ends first, it returns the error of ctx, and the
+// request may still be written.
 func (w *Writer) Wait(ctx context.Context, req *Write) ledger.Outcome {
 	select {
 	case out := <-req.done:
@@ -109,12 +110,12 @@ func (w *Writer) Wait(ctx context.Context, req *Write) ledger.Outcome {
 	select {
 	case out := <-req.done:
 		return out
-	default: // queued after the writer had looked for the last time
+	default: // queued after the writer's last look at the queue
 		return ledger.Outcome{Err: ErrClosed}
 	}
 }
 
-// Submit hands a request over and waits for its answer.
+// Submit enqueues a request and waits for its outcome.
 func (w *Writer) Submit(
 	ctx context.Context, size int, plan func(*ledger.Ledger) ledger.Outcome,
 ) ledger.Outcome {
@@ -125,14 +126,14 @@ func (w *Writer) Submit(
 	return w.Wait(ctx, req)
 }
 
-// Start begins to take requests.
+// Start starts the goroutines of the writer.
 func (w *Writer) Start() {
 	go func() {
-		defer close(w.flights)
+		defer close(w.applied)
 		for {
 			select {
 			case first := <-w.queue:
-				w.flights <- w.launch(w.gather(first))
+				w.applied <- w.applyGroup(w.collect(first))
 			case <-w.quit:
 				return
 			}
@@ -140,15 +141,15 @@ func (w *Writer) Start() {
 	}()
 	go func() {
 		defer close(w.stopped)
-		for f := range w.flights {
-			w.land(f)
+		for f := range w.applied {
+			w.finishGroup(f)
 		}
 	}()
 }
 
-// gather takes what is waiting. It never waits for more: the group grows by
-// itself while the one before it syncs.
-func (w *Writer) gather(first *Write) []*Write {
+// collect returns a group of first and the requests that are queued, up to the limits of a group.
+// It does not wait for more, because the queue fills while the previous group syncs.
+func (w *Writer) collect(first *Write) []*Write {
 	group := []*Write{first}
 	for bytes := first.size; len(group) < groupRequests && bytes < groupBytes; {
 		select {
@@ -162,12 +163,12 @@ func (w *Writer) gather(first *Write) []*Write {
 	return group
 }
 
-// launch decides the requests in order and applies what they write.
-func (w *Writer) launch(writes []*Write) *flight {
-	f := &flight{writes: writes, answers: make([]ledger.Outcome, len(writes))}
+// applyGroup decides the requests in order and applies their batch without waiting for the sync.
+func (w *Writer) applyGroup(writes []*Write) *inFlightGroup {
+	f := &inFlightGroup{writes: writes, outcomes: make([]ledger.Outcome, len(writes))}
 	w.ledger.BeginGroup()
 	for i, req := range writes {
-		f.answers[i] = w.plan(req)
+		f.outcomes[i] = w.plan(req)
 	}
 	var err error
 	if f.group, err = w.ledger.EndGroup(); err != nil {
@@ -193,51 +194,51 @@ func (w *Writer) plan(req *Write) ledger.Outcome {
 	return req.plan(w.ledger)
 }
 
-// apply gives the batch of a group to Pebble, without waiting for the sync.
+// apply applies the batch of a group to Pebble without waiting for the sync.
 func (w *Writer) apply(batch *pebble.Batch) error {
 	if w.noSync {
 		return w.db.Apply(batch, pebble.NoSync)
 	}
-	// Waiting apart from applying also is what makes Pebble return a failed
-	// sync; otherwise it ends the process.
+	// Pebble returns the error of a failed sync only if the caller waits for it separately.
+	// Otherwise Pebble ends the process.
 	return w.db.ApplyNoSyncWait(batch, pebble.Sync)
 }
 
-// land waits until the group is durable, shows it to the readers and answers.
-// Refusals are held back too: they may rest on a neighbour of the same group,
-// or of the one before.
-func (w *Writer) land(f *flight) {
+// finishGroup waits until the group is durable, publishes its events and answers its requests. It
+// delays refusals too, because a refusal may depend on a write of the same or the previous group
+// that is not durable yet.
+func (w *Writer) finishGroup(f *inFlightGroup) {
 	if f.applied && !w.noSync {
 		if err := f.group.Batch.SyncWait(); err != nil {
 			w.db.Fail(fmt.Errorf("sync: %w", err))
 		}
 	}
-	// Pebble reports some failures only to its logger, which calls fail.
+	// Pebble reports some failures only to its logger, which calls disk.DB.Fail.
 	if err := w.db.Err(); err != nil {
-		for i := range f.answers {
-			f.answers[i] = ledger.Outcome{Err: err}
+		for i := range f.outcomes {
+			f.outcomes[i] = ledger.Outcome{Err: err}
 		}
 	} else if len(f.group.Events) > 0 {
 		w.publish(f.group.Events, f.group.Counters)
 	}
 	for i, req := range f.writes {
-		req.done <- f.answers[i]
+		req.done <- f.outcomes[i]
 	}
-	// Closing only returns memory. The batch of a failed commit may be in use.
+	// Close only releases memory. The batch of a failed commit may still be in use.
 	if w.db.Err() == nil {
 		_ = f.group.Batch.Close()
 	}
 }
 
-// Run commits one write, all of it or nothing. It must be called before start.
+// Run commits one write atomically. It MUST be called before Start.
 func (w *Writer) Run(plan func(*ledger.Ledger) ledger.Outcome) error {
 	req := &Write{ctx: context.Background(), plan: plan, done: make(chan ledger.Outcome, 1)}
-	w.land(w.launch([]*Write{req}))
+	w.finishGroup(w.applyGroup([]*Write{req}))
 	out := <-req.done
 	return out.Err
 }
 
-// Stop finishes the group in flight and refuses all writes after it.
+// Stop finishes the group in flight and refuses all later writes.
 func (w *Writer) Stop() {
 	close(w.quit)
 	<-w.stopped

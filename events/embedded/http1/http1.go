@@ -1,4 +1,4 @@
-// Package http1 answers requests over HTTP/1.1 that reach a port of gRPC.
+// Package http1 answers HTTP/1.1 requests that reach a gRPC port.
 package http1
 
 import (
@@ -14,38 +14,38 @@ import (
 	"google.golang.org/grpc/credentials"
 )
 
-// http1Answer is the body of every answer over HTTP/1.1.
-const http1Answer = "This port speaks gRPC over HTTP/2. The HTTP API and persistent subscriptions " +
-	"of EventStoreDB are not offered.\n"
+// refusalBody is the body of every HTTP/1.1 response.
+const refusalBody = "This port speaks gRPC over HTTP/2. " +
+	"The HTTP API and persistent subscriptions of EventStoreDB are not offered.\n"
 
 const (
-	http2Begins = "PRI"       // of the first bytes of a connection, which are no method of HTTP/1.1
-	http1Enough = time.Second // for a client to take its answer
+	http2Preface = "PRI"       // first bytes of an HTTP/2 connection; no method of HTTP/1.1
+	drainTimeout = time.Second // for the client to read the response
 )
 
-// ProtocolName is the name of HTTP/1.1 in the negotiation of TLS.
+// ProtocolName is the name of HTTP/1.1 in the protocol negotiation of TLS.
 const ProtocolName = "http/1.1"
 
-// doorkeeper lets gRPC in, and answers requests over HTTP/1.1 with 501. Clients
-// of EventStoreDB make some to the port of gRPC, and would otherwise find the
-// answer malformed.
-type doorkeeper struct {
+// http1Credentials accepts gRPC connections and answers HTTP/1.1 requests with 501. Clients of
+// EventStoreDB send HTTP/1.1 requests to the gRPC port. Without it they would receive a malformed
+// response.
+type http1Credentials struct {
 	credentials.TransportCredentials
 
-	limit int64 // of the bytes of a request that are read
+	limit int64 // how many bytes of a request are read at most
 }
 
-// NewCredentials returns credentials that answer HTTP/1.1, of whose requests no
-// more than limit bytes are read, and leave all else to next.
+// NewCredentials returns credentials that answer HTTP/1.1 requests and delegate all other
+// connections to next. They read at most limit bytes of an HTTP/1.1 request.
 func NewCredentials(
 	next credentials.TransportCredentials, limit int64,
 ) credentials.TransportCredentials {
-	return doorkeeper{next, limit}
+	return http1Credentials{next, limit}
 }
 
-// ServerHandshake implements credentials.TransportCredentials. The server has
-// set a deadline to the connection.
-func (d doorkeeper) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+// ServerHandshake implements credentials.TransportCredentials. It sets no deadline, because the
+// server has set one on the connection.
+func (d http1Credentials) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	conn, info, err := d.TransportCredentials.ServerHandshake(raw)
 	if err != nil {
 		return nil, nil, err
@@ -56,28 +56,28 @@ func (d doorkeeper) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInf
 		}
 		return conn, info, nil
 	}
-	first := make([]byte, len(http2Begins))
+	first := make([]byte, len(http2Preface))
 	if _, err := io.ReadFull(conn, first); err != nil {
-		return nil, nil, io.EOF // it came to nothing, which is no error
+		return nil, nil, io.EOF // a connection that closes early is no error
 	}
-	begun := &begunConn{Conn: conn, first: first}
+	whole := &prefixedConn{Conn: conn, prefix: first}
 	switch {
-	case string(first) == http2Begins:
-		return begun, info, nil
-	case bytes.ContainsFunc(first, notOfMethods):
-		return nil, nil, errNotHTTP // TLS, for one: it is not left waiting
+	case string(first) == http2Preface:
+		return whole, info, nil
+	case bytes.ContainsFunc(first, isNotMethodByte):
+		return nil, nil, errNotHTTP // for example TLS, which must not be left waiting
 	}
-	return nil, nil, refuseHTTP1(begun, d.limit)
+	return nil, nil, refuseHTTP1(whole, d.limit)
 }
 
 var errNotHTTP = errors.New("the client speaks neither HTTP/2 nor HTTP/1.1")
 
-func notOfMethods(r rune) bool { return r < 'A' || r > 'Z' }
+func isNotMethodByte(r rune) bool { return r < 'A' || r > 'Z' }
 
-// refuseHTTP1 answers one request and closes the connection. It returns what
-// tells the server that this was done.
+// refuseHTTP1 answers one request and closes the connection. It returns ErrConnDispatched, by which
+// the server knows that the connection was handled.
 func refuseHTTP1(conn net.Conn, limit int64) error {
-	defer conn.Close() //nolint:errcheck // the client has its answer, or is gone
+	defer conn.Close() //nolint:errcheck // the client has its response, or has disconnected
 	request, err := http.ReadRequest(bufio.NewReader(io.LimitReader(conn, limit)))
 	if err != nil {
 		return credentials.ErrConnDispatched
@@ -86,40 +86,41 @@ func refuseHTTP1(conn net.Conn, limit int64) error {
 		StatusCode: http.StatusNotImplemented, ProtoMajor: 1, ProtoMinor: 1, Request: request,
 		Close:         true,
 		Header:        http.Header{"Content-Type": {"text/plain; charset=utf-8"}},
-		Body:          io.NopCloser(strings.NewReader(http1Answer)),
-		ContentLength: int64(len(http1Answer)),
+		Body:          io.NopCloser(strings.NewReader(refusalBody)),
+		ContentLength: int64(len(refusalBody)),
 	}
 	if err := answer.Write(conn); err != nil {
 		return credentials.ErrConnDispatched
 	}
-	// To close a connection with something unread in it takes the answer back.
+	// A connection that is closed with unread data is reset, and the client may lose the response.
+	// So the rest of the request is read first.
 	if half, ok := conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
-	_ = conn.SetReadDeadline(time.Now().Add(http1Enough))
+	_ = conn.SetReadDeadline(time.Now().Add(drainTimeout))
 	_, _ = io.CopyN(io.Discard, conn, limit)
 	return credentials.ErrConnDispatched
 }
 
-// begunConn is a connection of which the first bytes were read.
-type begunConn struct {
+// prefixedConn is a connection whose first bytes were already read. Read returns them again.
+type prefixedConn struct {
 	net.Conn
 
-	first []byte // that remain to be read again
+	prefix []byte // not yet returned by Read
 }
 
 // Read implements net.Conn.
-func (c *begunConn) Read(to []byte) (int, error) {
-	if len(c.first) == 0 {
+func (c *prefixedConn) Read(to []byte) (int, error) {
+	if len(c.prefix) == 0 {
 		return c.Conn.Read(to)
 	}
-	n := copy(to, c.first)
-	c.first = c.first[n:]
+	n := copy(to, c.prefix)
+	c.prefix = c.prefix[n:]
 	return n, nil
 }
 
-// CloseWrite tells the client that nothing more comes.
-func (c *begunConn) CloseWrite() error {
+// CloseWrite closes the connection for writing, if it supports that.
+func (c *prefixedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}

@@ -1,5 +1,5 @@
-// Package ledger is the writer's view of the log: it decides appends, deletions
-// and tombstones one after the other and gathers what they write in a batch.
+// Package ledger is the writer's view of the log. It decides appends, deletions and tombstones one
+// after the other and collects their changes in a batch.
 package ledger
 
 import (
@@ -14,9 +14,9 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// Ledger is the writer's view of the log: all that is committed, and the group
-// at hand on top. What a group changes here is never taken back, because a
-// group that cannot be committed is the last one that this store accepts.
+// Ledger is the writer's view of the log: the committed writes and those of the current group. It
+// has no rollback, because the store accepts no writes after a group that cannot be committed. It
+// MUST be used by one goroutine at a time.
 type Ledger struct {
 	db       *pebble.DB
 	now      func() time.Time
@@ -27,11 +27,11 @@ type Ledger struct {
 	counters record.Counters
 
 	batch  *pebble.Batch
-	events []*record.Event                // written by the group at hand
-	dirty  map[string]*record.StreamState // changed by the group at hand
+	events []*record.Event                // written by the current group
+	dirty  map[string]*record.StreamState // changed by the current group
 }
 
-// New returns the ledger of a database. Recover or bootstrap it first.
+// New returns the ledger of a database. The caller MUST call Recover before all other methods.
 func New(db *pebble.DB, now func() time.Time) *Ledger {
 	return &Ledger{
 		db: db, now: now, states: newStateCache(cachedStates),
@@ -39,13 +39,13 @@ func New(db *pebble.DB, now func() time.Time) *Ledger {
 	}
 }
 
-// Position is the place of the last event.
+// Position returns the position of the last event.
 func (l *Ledger) Position() uint64 { return l.head }
 
 // Totals returns the counters.
 func (l *Ledger) Totals() record.Counters { return l.counters }
 
-// BeginGroup opens a group. The group before must have been applied.
+// BeginGroup begins a group. The previous group MUST have been applied.
 func (l *Ledger) BeginGroup() {
 	l.states.trim()
 	l.batch = l.db.NewBatch()
@@ -53,14 +53,14 @@ func (l *Ledger) BeginGroup() {
 	l.dirty = make(map[string]*record.StreamState)
 }
 
-// Group is what the requests of a group have written.
+// Group is the changes of a group.
 type Group struct {
 	Batch    *pebble.Batch
 	Events   []*record.Event
 	Counters record.Counters
 }
 
-// EndGroup completes the batch of the group. With an error the group must not be applied.
+// EndGroup completes the batch of the group. If it returns an error, the group MUST NOT be applied.
 func (l *Ledger) EndGroup() (Group, error) {
 	g := Group{Batch: l.batch, Events: l.events, Counters: l.counters}
 	if len(l.events) == 0 {
@@ -89,8 +89,8 @@ func (l *Ledger) state(stream string) (*record.StreamState, error) {
 	return st, nil
 }
 
-// at returns the event with this number, or nil when there is none.
-func (l *Ledger) at(stream string, number int64) (*record.Event, error) {
+// eventNumbered returns the event of a stream with this number, or nil if there is none.
+func (l *Ledger) eventNumbered(stream string, number int64) (*record.Event, error) {
 	for _, rec := range l.events {
 		if rec.Number == number && rec.Stream == stream {
 			return rec, nil
@@ -98,13 +98,13 @@ func (l *Ledger) at(stream string, number int64) (*record.Event, error) {
 	}
 	rec, err := record.LoadNumber(l.db, stream, number)
 	if errors.Is(err, record.ErrNoEvent) {
-		return nil, nil
+		return nil, nil //nolint:nilnil // revision.StreamInfo.At returns nil if there is no event
 	}
 	return rec, err
 }
 
-// record returns the event at pos.
-func (l *Ledger) record(pos uint64) (*record.Event, error) {
+// eventAt returns the event at pos.
+func (l *Ledger) eventAt(pos uint64) (*record.Event, error) {
 	for _, rec := range l.events {
 		if rec.Position == pos {
 			return rec, nil
@@ -113,7 +113,7 @@ func (l *Ledger) record(pos uint64) (*record.Event, error) {
 	return record.LoadEvent(l.db, pos)
 }
 
-// put writes one event behind all others. It fails only where the batch does.
+// put writes one event to the end of the log. It returns an error only if the batch does.
 func (l *Ledger) put(
 	stream string, st *record.StreamState, number int64, p record.Proposed,
 ) (*record.Event, error) {
@@ -147,8 +147,8 @@ func (l *Ledger) put(
 	return rec, nil
 }
 
-// extend writes events to the end of a stream and returns the last of them.
-func (l *Ledger) extend(
+// appendEvents writes events to the end of a stream and returns the last of them.
+func (l *Ledger) appendEvents(
 	stream string, st *record.StreamState, events []record.Proposed,
 ) (last *record.Event, err error) {
 	for _, p := range events {
@@ -159,12 +159,12 @@ func (l *Ledger) extend(
 	return last, nil
 }
 
-// appendMetadata writes to the metadata stream of origin and lets the new
-// metadata take effect.
+// appendMetadata appends to the metadata stream of origin and applies the new metadata to the state
+// of origin.
 func (l *Ledger) appendMetadata(
 	origin string, originState, metaState *record.StreamState, events []record.Proposed,
 ) (*record.Event, error) {
-	last, err := l.extend(record.MetadataPrefix+origin, metaState, events)
+	last, err := l.appendEvents(record.MetadataPrefix+origin, metaState, events)
 	if err != nil || last == nil {
 		return last, err
 	}

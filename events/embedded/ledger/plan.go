@@ -9,9 +9,9 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// target is a stream about to be written, with the stream that it describes
-// when it is a metadata stream.
-type target struct {
+// writeTarget is the stream of a write. If it is a metadata stream, origin is the stream that it
+// describes.
+type writeTarget struct {
 	stream string
 	st     *record.StreamState
 
@@ -19,10 +19,10 @@ type target struct {
 	originState *record.StreamState // nil unless stream is a metadata stream
 }
 
-func (l *Ledger) load(stream string) (t target, err error) {
+func (l *Ledger) load(stream string) (t writeTarget, err error) {
 	t.stream = stream
 	if t.st, err = l.state(stream); err != nil {
-		return target{}, err
+		return writeTarget{}, err
 	}
 	if record.IsMetadataStream(stream) {
 		t.origin = strings.TrimPrefix(stream, record.MetadataPrefix)
@@ -31,23 +31,26 @@ func (l *Ledger) load(stream string) (t target, err error) {
 	return t, err
 }
 
-func (l *Ledger) situation(t target) revision.Situation {
-	return revision.Situation{
+func (l *Ledger) streamInfo(t writeTarget) revision.StreamInfo {
+	return revision.StreamInfo{
 		Stream:     t.stream,
 		Last:       t.st.Last,
 		Tombstoned: t.st.Tombstoned || (t.originState != nil && t.originState.Tombstoned),
 		Soft:       t.st.SoftDeleted(),
 		HasMeta:    t.st.MetaPos != 0,
 		Recent:     func(id uuid.UUID) (revision.Entry, bool) { return l.recent.Get(t.stream, id) },
-		At:         func(number int64) (*record.Event, error) { return l.at(t.stream, number) },
+		At: func(number int64) (*record.Event, error) {
+			return l.eventNumbered(t.stream, number)
+		},
 	}
 }
 
-// Outcome answers a write.
+// Outcome is the result of a write.
 type Outcome struct {
-	// number of the last event of the write, or of the stream when nothing was written
-	Last     int64
-	Position uint64 // position of that event
+	// Last is the number of the last event of the write, or of the stream if nothing was written.
+	Last int64
+	// Position is that of the last event of the write, or of the log if nothing was written.
+	Position uint64
 	Err      error
 }
 
@@ -61,7 +64,7 @@ func (l *Ledger) Append(stream string, expected int64, events []record.Proposed)
 	for i := range events {
 		ids[i] = events[i].ID
 	}
-	v, err := l.situation(t).Decide(expected, ids)
+	v, err := l.streamInfo(t).Decide(expected, ids)
 	switch {
 	case err != nil:
 		return Outcome{Err: err}
@@ -74,44 +77,43 @@ func (l *Ledger) Append(stream string, expected int64, events []record.Proposed)
 	case v.Undelete:
 		return l.writeUndeleting(t, events)
 	}
-	return l.written(l.extend(stream, t.st, events))
+	return l.outcome(l.appendEvents(stream, t.st, events))
 }
 
-func (l *Ledger) written(last *record.Event, err error) Outcome {
+func (l *Ledger) outcome(last *record.Event, err error) Outcome {
 	if err != nil {
 		return Outcome{Err: err}
 	}
 	return Outcome{Last: last.Number, Position: last.Position}
 }
 
-// writeUndeleting appends to a soft-deleted stream: directly behind the new
-// events, its metadata is written anew to begin the stream at the first of them.
-// All that can fail is read before anything is changed.
-func (l *Ledger) writeUndeleting(t target, events []record.Proposed) Outcome {
+// writeUndeleting appends to a soft-deleted stream. Directly after the new events it writes new
+// metadata, by which the stream begins at the first of them. It makes all reads, which can fail,
+// before the first change.
+func (l *Ledger) writeUndeleting(t writeTarget, events []record.Proposed) Outcome {
 	meta, err := l.state(record.MetadataPrefix + t.stream)
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	current, err := l.record(t.st.MetaPos)
+	current, err := l.eventAt(t.st.MetaPos)
 	if err != nil {
 		return Outcome{Err: err}
 	}
 	metadata := record.WithTruncateBefore(current.Data, t.st.Last+1)
-	last, err := l.extend(t.stream, t.st, events)
+	last, err := l.appendEvents(t.stream, t.st, events)
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	if _, err := l.appendMetadata(
-		t.stream, t.st, meta, []record.Proposed{metadataEvent(metadata)},
-	); err != nil {
+	second := []record.Proposed{metadataEvent(metadata)}
+	if _, err := l.appendMetadata(t.stream, t.st, meta, second); err != nil {
 		return Outcome{Err: err}
 	}
-	return l.written(last, nil)
+	return l.outcome(last, nil)
 }
 
-// writeMetadata appends to a metadata stream. New metadata for a soft-deleted
-// stream undeletes it; then the events deleted before stay hidden.
-func (l *Ledger) writeMetadata(t target, events []record.Proposed) Outcome {
+// writeMetadata appends to a metadata stream. New metadata undeletes a soft-deleted stream. Then a
+// second metadata event keeps the deleted events hidden.
+func (l *Ledger) writeMetadata(t writeTarget, events []record.Proposed) Outcome {
 	undelete := t.originState.SoftDeleted()
 	last, err := l.appendMetadata(t.origin, t.originState, t.st, events)
 	if err != nil {
@@ -125,16 +127,17 @@ func (l *Ledger) writeMetadata(t target, events []record.Proposed) Outcome {
 			}
 		}
 	}
-	return l.written(last, nil)
+	return l.outcome(last, nil)
 }
 
-// Delete soft-deletes a stream: it hides the events that are there.
+// Delete soft-deletes a stream, which hides its present events.
 func (l *Ledger) Delete(stream string, expected int64) Outcome {
 	t, err := l.load(stream)
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	if _, err := l.situation(t).Decide(expected, []uuid.UUID{uuid.New()}); err != nil {
+	// A new id makes sure that the deletion is not taken for a repeated write.
+	if _, err := l.streamInfo(t).Decide(expected, []uuid.UUID{uuid.New()}); err != nil {
 		return Outcome{Err: err}
 	}
 	if t.st.Last < 0 && t.st.MetaPos == 0 {
@@ -146,22 +149,19 @@ func (l *Ledger) Delete(stream string, expected int64) Outcome {
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	return l.written(
-		l.appendMetadata(
-			stream, t.st, meta, []record.Proposed{metadataEvent(record.SoftDeleteMetadata)},
-		),
-	)
+	deletion := []record.Proposed{metadataEvent(record.SoftDeleteMetadata)}
+	return l.outcome(l.appendMetadata(stream, t.st, meta, deletion))
 }
 
-// Tombstone ends a stream for good.
+// Tombstone deletes a stream permanently.
 func (l *Ledger) Tombstone(stream string, expected int64) Outcome {
 	t, err := l.load(stream)
 	if err != nil {
 		return Outcome{Err: err}
 	}
-	if _, err := l.situation(t).Decide(expected, []uuid.UUID{uuid.New()}); err != nil {
+	if _, err := l.streamInfo(t).Decide(expected, []uuid.UUID{uuid.New()}); err != nil {
 		return Outcome{Err: err}
 	}
 	p := record.Proposed{ID: uuid.New(), Type: record.TypeTombstone}
-	return l.written(l.put(stream, t.st, record.TombstoneNumber, p))
+	return l.outcome(l.put(stream, t.st, record.TombstoneNumber, p))
 }

@@ -2,9 +2,8 @@ package ledger
 
 import "linkledger/events/embedded/record"
 
-// stateCache keeps the states that the writer used last. It belongs to the
-// writer's goroutine. Two generations approximate least-recently-used at the
-// cost of two maps.
+// stateCache holds the states that the writer used last. Only the writer's goroutine may use it.
+// Two generations approximate a least-recently-used cache at the cost of two maps.
 type stateCache struct {
 	young, old map[string]*record.StreamState
 	limit      int
@@ -30,9 +29,9 @@ func (c *stateCache) get(stream string) (*record.StreamState, bool) {
 
 func (c *stateCache) add(stream string, st *record.StreamState) { c.young[stream] = st }
 
-// trim forgets the states that were not used lately. It must only be called
-// between groups: a state changed by the group at hand is not in the database
-// yet and would be read back stale.
+// trim starts a new generation if the young one is full, and drops the old one. It MUST only be
+// called between groups. A state that the current group has changed is not in the database yet, so
+// a dropped one would be read back stale.
 func (c *stateCache) trim() {
 	if len(c.young) > c.limit {
 		c.young, c.old = make(map[string]*record.StreamState, c.limit), c.young

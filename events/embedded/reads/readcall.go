@@ -1,4 +1,4 @@
-// Package reads serves the Read call: reads and subscriptions.
+// Package reads serves the call Read, which has reads and subscriptions.
 package reads
 
 import (
@@ -20,14 +20,14 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// readPageEvents is the page size of the real server. Clients can notice it
-// where a read begins with truncated events.
+// readPageEvents is the page size of the real server. It decides whether a client that begins to
+// read at truncated events receives the first stream position.
 const readPageEvents = 32
 
 // Service serves reads and subscriptions.
 type Service struct {
 	Log      *durable.Log
-	Answers  dialect.Dialect
+	Dialect  dialect.Dialect
 	Failures failure.Reporter
 	Now      func() time.Time
 	Closing  context.Context //nolint:containedctx // done when the store closes
@@ -35,7 +35,7 @@ type Service struct {
 	subscriptions atomic.Int64
 }
 
-// Subscriptions is the number of open subscriptions.
+// Subscriptions returns the number of open subscriptions.
 func (s *Service) Subscriptions() int { return int(s.subscriptions.Load()) }
 
 // reader serves one Read call.
@@ -45,8 +45,8 @@ type reader struct {
 	req  *request.Read
 	send func(*streams.ReadResp) error
 
-	sendEncoded func(any) error // for messages that are encoded already
-	scratch     []byte          // room for the next one
+	sendEncoded func(any) error // sends a wire.Encoded
+	scratch     []byte          // reused to encode the next event
 }
 
 // Read serves reads and subscriptions.
@@ -54,7 +54,7 @@ func (s *Service) Read(req *streams.ReadReq, call streams.Streams_ReadServer) er
 	q, err := request.ParseRead(req.GetOptions())
 	r := &reader{Service: s, req: q, send: call.Send, sendEncoded: call.SendMsg}
 	if err == nil {
-		err = q.Objection(s.Answers)
+		err = q.CheckDialect(s.Dialect)
 	}
 	if err == nil {
 		err = r.run(call.Context())
@@ -79,7 +79,7 @@ func (r *reader) run(ctx context.Context) error {
 	return r.readStream(ctx)
 }
 
-// CheckPosition refuses to begin where no event begins.
+// checkPosition returns an error if the read begins at a position at which no event begins.
 func (r *reader) checkPosition() error {
 	if r.req.From != request.FromExact {
 		return nil
@@ -93,16 +93,17 @@ func (r *reader) checkPosition() error {
 	return err
 }
 
-// readAll sends events of the log up to its end at the time of the call.
-// Forwards includes the event at the given position, backwards does not.
+// readAll sends events of the log up to its end at the time of the call. A read forwards includes
+// the event at the given position, a read backwards does not.
 func (r *reader) readAll(ctx context.Context) error {
 	if err := r.checkPosition(); err != nil {
 		return err
 	}
 	low, high := uint64(0), r.Log.Head()
 	switch {
-	case r.req.From == request.FromStart && r.req.Backwards, r.req.From == request.FromEnd &&
-		!r.req.Backwards:
+	case r.req.From == request.FromStart && r.req.Backwards:
+		return nil
+	case r.req.From == request.FromEnd && !r.req.Backwards:
 		return nil
 	case r.req.From == request.FromExact && r.req.Backwards:
 		if r.req.At == 0 {
@@ -162,11 +163,9 @@ func (r *reader) readStream(ctx context.Context) error {
 	if err != nil || !r.req.Bounds {
 		return err
 	}
-	return r.send(
-		&streams.ReadResp{
-			Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: uint64(st.Last)},
-		},
-	)
+	return r.send(&streams.ReadResp{
+		Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: uint64(st.Last)},
+	})
 }
 
 func (r *reader) readStreamForwards(ctx context.Context, st *record.StreamState) error {
@@ -176,11 +175,9 @@ func (r *reader) readStreamForwards(ctx context.Context, st *record.StreamState)
 	wanted, first := int64(r.req.At), st.FirstReadable()
 	if r.req.Bounds && first-readPageEvents >= wanted {
 		readable := uint64(min(first, st.Last+1))
-		err := r.send(
-			&streams.ReadResp{
-				Content: &streams.ReadResp_FirstStreamPosition{FirstStreamPosition: readable},
-			},
-		)
+		err := r.send(&streams.ReadResp{
+			Content: &streams.ReadResp_FirstStreamPosition{FirstStreamPosition: readable},
+		})
 		if err != nil {
 			return err
 		}
@@ -226,7 +223,7 @@ func (r *reader) readStreamBackwards(ctx context.Context, st *record.StreamState
 		}
 		for _, rec := range page {
 			if rec.Created < oldest {
-				return nil // all before it is older still
+				return nil // all earlier events are older
 			}
 			if err := r.sendEvent(ctx, rec); err != nil {
 				return err
@@ -241,7 +238,8 @@ func (r *reader) readStreamBackwards(ctx context.Context, st *record.StreamState
 	return nil
 }
 
-// sendEvent sends an event, with the event that it links to when asked for.
+// sendEvent sends an event. If it is a link and the request resolves links, it also sends the
+// target of the link.
 func (r *reader) sendEvent(ctx context.Context, rec *record.Event) error {
 	if !r.req.ResolveLinks || rec.Type != record.TypeLink {
 		var message wire.Encoded
@@ -265,8 +263,8 @@ func (r *reader) sendEvent(ctx context.Context, rec *record.Event) error {
 	return r.send(&streams.ReadResp{Content: &streams.ReadResp_Event{Event: sent}})
 }
 
-// hiddenFromAll tells which streams never show in $all: the bookkeeping of
-// persistent subscriptions to $all itself.
+// hiddenFromAll reports whether the events of a stream are hidden from $all. They are the state of
+// persistent subscriptions to $all and the epochs of a cluster.
 func hiddenFromAll(stream string) bool {
 	if stream == "$epoch-information" {
 		return true

@@ -15,7 +15,7 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// subscribe serves a subscription until the client leaves or the store closes.
+// subscribe serves a subscription until the client disconnects or the store closes.
 func (r *reader) subscribe(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -35,35 +35,36 @@ func (r *reader) sendConfirmation() error {
 	}})
 }
 
-// sendCaughtUp says that everything up to a place was sent.
+// sendCaughtUp informs the client that all events up to a revision or a position were sent.
 func (r *reader) sendCaughtUp(revision int64, position uint64) error {
-	if r.Answers != dialect.Own {
+	if r.Dialect != dialect.Own {
 		return r.sendEncoded(wire.EncodeBareCaughtUp())
 	}
 	return r.sendEncoded(wire.EncodeCaughtUp(revision, position, r.Now()))
 }
 
-// sendCheckpoint says that everything up to a position was looked at.
+// sendCheckpoint informs the client that all events up to a position were examined.
 func (r *reader) sendCheckpoint(position uint64) error {
-	if r.Answers != dialect.Own {
+	if r.Dialect != dialect.Own {
 		return r.sendEncoded(wire.EncodeBareCheckpoint(position))
 	}
 	return r.sendEncoded(wire.EncodeCheckpoint(position, r.Now()))
 }
 
-// HidesCaughtUp tells whether the client hears nothing of having caught up.
+// hidesCaughtUp reports whether the server of the dialect sends no CaughtUp for a stream in this
+// state.
 func (r *reader) hidesCaughtUp(st *record.StreamState) bool {
-	return r.Answers.HidesCaughtUp() && (st.Last < 0 || st.SoftDeleted())
+	return r.Dialect.HidesCaughtUp() && (st.Last < 0 || st.SoftDeleted())
 }
 
-// allCursor is a subscription to $all: a place in the log and nothing else.
+// allCursor is a subscription to $all. Its state is a position in the log.
 type allCursor struct {
 	*reader
-	at       uint64 // position of the last event looked at
+	at       uint64 // position of the last examined event
 	caughtUp bool
 
-	sinceCheckpoint uint64 // events considered since the last checkpoint
-	considered      uint64 // position of the last of them
+	sinceCheckpoint uint64 // events that count towards the next checkpoint
+	considered      uint64 // position of the last of these events
 }
 
 func (r *reader) subscribeAll(ctx context.Context) error {
@@ -93,7 +94,7 @@ func (r *reader) subscribeAll(ctx context.Context) error {
 			}
 			continue
 		}
-		if err := c.rest(); err != nil {
+		if err := c.reachEnd(); err != nil {
 			return err
 		}
 		select {
@@ -104,8 +105,8 @@ func (r *reader) subscribeAll(ctx context.Context) error {
 	}
 }
 
-// advance sends one page, from memory when the cursor is near the end of the
-// log. It returns false at the end.
+// advance sends one page. It reads from memory if the cursor is near the end of the log, and from
+// Pebble otherwise. It returns false at the end of the log.
 func (c *allCursor) advance(ctx context.Context) (bool, error) {
 	page, inMemory := c.Log.After(c.at, durable.PageEvents)
 	if !inMemory {
@@ -113,7 +114,7 @@ func (c *allCursor) advance(ctx context.Context) (bool, error) {
 		if page, err = c.Log.Page(c.at+1, c.Log.Head(), false); err != nil {
 			return false, err
 		}
-		c.caughtUp = false // it fell behind: say so again later
+		c.caughtUp = false // it fell behind, so a later CaughtUp is due
 	}
 	for _, rec := range page {
 		if err := c.consider(ctx, rec); err != nil {
@@ -124,8 +125,8 @@ func (c *allCursor) advance(ctx context.Context) (bool, error) {
 	return len(page) > 0, nil
 }
 
-// consider sends the event if it matches, and a checkpoint when one is due. It
-// is safe to go on after a checkpoint: nothing before it was left out.
+// consider sends the event if it matches, and then a checkpoint if one is due. All matching events
+// before a checkpoint have been sent, so a client can continue from it.
 func (c *allCursor) consider(ctx context.Context, rec *record.Event) error {
 	if hiddenFromAll(rec.Stream) {
 		return nil
@@ -145,8 +146,8 @@ func (c *allCursor) consider(ctx context.Context, rec *record.Event) error {
 	return nil
 }
 
-// rest tells the client, once, that it has seen all there is.
-func (c *allCursor) rest() error {
+// reachEnd sends a CaughtUp if none was sent since the cursor last fell behind.
+func (c *allCursor) reachEnd() error {
 	if c.caughtUp {
 		return nil
 	}
@@ -167,7 +168,7 @@ func (c *allCursor) checkpoint() error {
 // streamCursor is a subscription to one stream.
 type streamCursor struct {
 	*reader
-	at       int64 // number of the last event looked at
+	at       int64 // number of the last examined event
 	caughtUp bool
 }
 
@@ -197,7 +198,7 @@ func (r *reader) subscribeStream(ctx context.Context) error {
 	}
 }
 
-// follow sends what is there and waits for the next event of the stream.
+// follow sends the events after the cursor and waits for the next event of the stream.
 func (c *streamCursor) follow(ctx context.Context) error {
 	changed, release := c.Log.Watch(c.req.Stream)
 	defer release()
@@ -209,7 +210,7 @@ func (c *streamCursor) follow(ctx context.Context) error {
 		return err
 	}
 	if st.Tombstoned {
-		return c.buried(ctx)
+		return c.endAtTombstone(ctx)
 	}
 	if !c.caughtUp && !c.hidesCaughtUp(st) {
 		c.caughtUp = true
@@ -225,9 +226,9 @@ func (c *streamCursor) follow(ctx context.Context) error {
 	}
 }
 
-// catchUp sends the events after the cursor. The limits of the metadata count
-// for what was there when the subscription began; what is written afterwards is
-// sent even if more of it came at once than the stream keeps.
+// catchUp sends the events after the cursor. The limits of the metadata apply to events that were
+// written before the subscription first caught up. Later events are all sent, even if more of them
+// are written at once than the stream keeps.
 func (c *streamCursor) catchUp(ctx context.Context, st *record.StreamState) error {
 	low, oldest := c.at+1, int64(0)
 	if !c.caughtUp {
@@ -254,8 +255,9 @@ func (c *streamCursor) catchUp(ctx context.Context, st *record.StreamState) erro
 	return nil
 }
 
-// buried ends the subscription after the tombstone, the last event of a stream.
-func (c *streamCursor) buried(ctx context.Context) error {
+// endAtTombstone sends the tombstone, which is the last event of a stream, and returns the error
+// that ends the subscription.
+func (c *streamCursor) endAtTombstone(ctx context.Context) error {
 	rec, err := c.Log.Tombstone(c.req.Stream)
 	if err == nil {
 		if err := c.sendEvent(ctx, rec); err != nil {

@@ -1,5 +1,5 @@
-// Package record defines how events, their index, the states of streams and the
-// counters are stored as keys and values, and loads single ones.
+// Package record defines how events, their index, the states of streams and the counters are stored
+// as keys and values. It loads single values.
 package record
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// ErrCorrupt is wrapped by every error about a stored record that cannot be
-// read back. The text names the position. Restore the folder from a backup.
+// ErrCorrupt is wrapped by every error about a stored record that cannot be read back. The message
+// of the error has the position. The remedy is to restore the folder from a backup.
 var ErrCorrupt = errors.New("corrupt record")
 
 const (
@@ -28,12 +28,12 @@ const TombstoneNumber = int64(1<<63 - 1)
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Event is one stored event. It is shared between readers and never changes
-// after the writer has published it.
+// Event is one stored event. Readers share it, so it MUST NOT change after the writer has published
+// it.
 type Event struct {
 	Position uint64
 	Number   int64
-	Created  int64 // ticks of 100 ns since 1970, as clients expect it
+	Created  int64 // ticks of 100 ns since 1970, the unit of the protocol
 	ID       uuid.UUID
 	JSON     bool
 	Stream   string
@@ -42,15 +42,15 @@ type Event struct {
 	Data     []byte
 }
 
-// Size estimates the memory that the record holds.
+// Size returns an estimate of the memory of the event in bytes.
 func (r *Event) Size() int {
 	return recordFixed + len(r.Stream) + len(r.Type) + len(r.Metadata) + len(r.Data)
 }
 
-// Ticks converts a time to the protocol's unit.
+// Ticks returns a time in the unit of the protocol.
 func Ticks(t time.Time) int64 { return t.UnixNano() / 100 }
 
-// Encode returns the stored form.
+// Encode returns the value to store.
 func (r *Event) Encode() []byte {
 	buf := make([]byte, 0, r.Size()+4*binary.MaxVarintLen32+recordChecksum)
 	var flags byte
@@ -68,8 +68,8 @@ func (r *Event) Encode() []byte {
 	return binary.BigEndian.AppendUint32(buf, crc32.Checksum(buf, castagnoli))
 }
 
-// Decode reads the record stored at pos. The result keeps parts of buf,
-// which the caller must own.
+// Decode decodes the value stored at pos. The event refers to parts of buf, so the caller MUST own
+// buf and MUST NOT change it.
 func Decode(pos uint64, buf []byte) (*Event, error) {
 	if len(buf) < recordFixed+recordChecksum {
 		return nil, fmt.Errorf("%w at position %d: %d bytes", ErrCorrupt, pos, len(buf))
@@ -97,8 +97,7 @@ func Decode(pos uint64, buf []byte) (*Event, error) {
 		end := width + int(n)
 		fields[i], rest = rest[width:end:end], rest[end:]
 	}
-	r.Stream, r.Type, r.Metadata, r.Data = string(
-		fields[0],
-	), string(fields[1]), fields[2], fields[3]
+	r.Stream, r.Type = string(fields[0]), string(fields[1])
+	r.Metadata, r.Data = fields[2], fields[3]
 	return r, nil
 }

@@ -2,15 +2,15 @@ package record
 
 import "encoding/binary"
 
-// Key families. Integers are big endian so that byte order is numeric order.
+// Key families. Integers are big endian, so that byte order is numeric order.
 //
-//	0x00 name                          facts about the store
+//	0x00 name                          values of the whole store, such as the counters
 //	0x01 position                      event
 //	0x02 uvarint(len) stream number    position of that event
 //	0x03 stream                        StreamState
 //
-// The length before the stream name keeps the numbers of one stream adjacent
-// and keeps a stream apart from streams whose names start with its name.
+// The length before the stream name keeps the numbers of one stream adjacent. It also separates a
+// stream from streams whose names start with its name.
 const (
 	familyStore byte = iota
 	familyEvent
@@ -24,19 +24,19 @@ const EventKeySize = 1 + 8
 // CountersKey is the key of the counters.
 var CountersKey = []byte{familyStore, 'c', 'o', 'u', 'n', 't', 's'}
 
-// EventKey is the key of the event at a position.
+// EventKey returns the key of the event at a position.
 func EventKey(pos uint64) []byte {
 	key := make([]byte, 1, EventKeySize)
 	key[0] = familyEvent
 	return binary.BigEndian.AppendUint64(key, pos)
 }
 
-// PositionOf is the position in an EventKey.
+// PositionOf returns the position in an EventKey.
 func PositionOf(eventKey []byte) uint64 {
 	return binary.BigEndian.Uint64(eventKey[1:])
 }
 
-// IndexKey is the key under which the index has the position of an event.
+// IndexKey returns the key of the index entry of an event. The value is the position of the event.
 func IndexKey(stream string, number int64) []byte {
 	key := make([]byte, 1, 1+binary.MaxVarintLen32+len(stream)+8)
 	key[0] = FamilyIndex
@@ -45,14 +45,13 @@ func IndexKey(stream string, number int64) []byte {
 	return binary.BigEndian.AppendUint64(key, uint64(number))
 }
 
-// IndexEnd is the first key after the entry of number. It differs from the
-// entry's own key by a trailing zero, because the tombstone's number is the
-// largest there is and has no successor.
+// IndexEnd returns the first key after the entry of number. It is the key of the entry with a
+// trailing zero, because the number of a tombstone is the largest one and has no successor.
 func IndexEnd(stream string, number int64) []byte {
 	return append(IndexKey(stream, number), 0)
 }
 
-// StateKey is the key of the state of a stream.
+// StateKey returns the key of the state of a stream.
 func StateKey(stream string) []byte {
 	key := make([]byte, 1, 1+len(stream))
 	key[0] = FamilyState

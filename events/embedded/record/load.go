@@ -9,7 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// ErrNoEvent says that there is no event with that number or position.
+// ErrNoEvent is returned if there is no event with a number or at a position.
 var ErrNoEvent = errors.New("no such event")
 
 // LoadEvent reads the event at a position, or returns ErrNoEvent.
@@ -19,9 +19,9 @@ func LoadEvent(db pebble.Reader, pos uint64) (*Event, error) {
 		return nil, ErrNoEvent
 	}
 	if err != nil {
-		return nil, Unreadable("at", pos, err)
+		return nil, ReadError("at", pos, err)
 	}
-	defer func() { _ = closer.Close() }() // gives back memory
+	defer func() { _ = closer.Close() }() // it only releases memory
 	return Decode(pos, bytes.Clone(value))
 }
 
@@ -35,13 +35,13 @@ func LoadNumber(db pebble.Reader, stream string, number int64) (*Event, error) {
 		return nil, fmt.Errorf("read index of stream %q at %d: %w", stream, number, err)
 	}
 	pos := binary.BigEndian.Uint64(value)
-	_ = closer.Close() // gives back memory
+	_ = closer.Close() // it only releases memory
 	return LoadEvent(db, pos)
 }
 
-// Unreadable is the error of a read that Pebble could not serve, at or before a
-// position.
-func Unreadable(where string, pos uint64, err error) error {
+// ReadError returns the error of a read that failed with err. where is "at" or "before" the
+// position. It wraps ErrCorrupt if err means corruption.
+func ReadError(where string, pos uint64, err error) error {
 	cause, corrupt := Cause(err)
 	if corrupt {
 		return fmt.Errorf("%w %s position %d: %w", ErrCorrupt, where, pos, cause)
@@ -49,8 +49,8 @@ func Unreadable(where string, pos uint64, err error) error {
 	return fmt.Errorf("read event %s position %d: %w", where, pos, cause)
 }
 
-// Cause is an error of Pebble in one line, and whether it means damage.
-// Pebble joins a damage to its whereabouts, which nobody can read.
+// Cause returns an error of Pebble without its details, and whether it means corruption. Pebble
+// joins the error of a corruption with many lines of details.
 func Cause(err error) (cause error, corrupt bool) {
 	corrupt = pebble.IsCorruptionError(err)
 	var joined interface{ Unwrap() []error }
@@ -60,7 +60,7 @@ func Cause(err error) (cause error, corrupt bool) {
 	return err, corrupt
 }
 
-// NewIter iterates over the events from a position on.
+// NewIter returns an iterator over the events from a position on.
 func NewIter(db pebble.Reader, from uint64) (*pebble.Iterator, error) {
 	iter, err := db.NewIter(
 		&pebble.IterOptions{LowerBound: EventKey(from), UpperBound: []byte{familyEvent + 1}},
@@ -71,8 +71,8 @@ func NewIter(db pebble.Reader, from uint64) (*pebble.Iterator, error) {
 	return iter, nil
 }
 
-// EndOfLog is behind the position of every event.
+// EndOfLog is above the position of every event.
 const EndOfLog = ^uint64(0)
 
-// FirstPosition is the place of the first event. No event is at 0, which means the start.
+// FirstPosition is the position of the first event. No event is at 0, which means the start.
 const FirstPosition = 64

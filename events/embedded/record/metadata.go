@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Types of the events of the system, and keys of metadata.
+// Types of system events, and keys of metadata.
 const (
 	TypeMetadata  = "$metadata"
 	TypeTombstone = "$streamDeleted"
@@ -19,23 +19,23 @@ const (
 	keyMaxAge         = "$maxAge"
 )
 
-// SoftDeleteMetadata replaces all metadata of a stream on a soft delete.
+// SoftDeleteMetadata replaces the metadata of a stream when it is soft-deleted.
 var SoftDeleteMetadata = []byte(`{"$tb":9223372036854775807}`)
 
-// Limits is the part of a stream's metadata that bounds what can be read.
-// Zero means unlimited.
+// Limits is the part of a stream's metadata that bounds which events can be read. Zero means
+// unlimited.
 type Limits struct {
-	truncateBefore int64 // first readable number
+	truncateBefore int64 // number of the first readable event
 	maxCount       int64 // events
 	maxAge         int64 // seconds
 }
 
-// MetadataStreamLimits holds for every metadata stream, whatever is written
-// about it: clients read the current metadata as the first event from start.
+// MetadataStreamLimits are the limits of every metadata stream, and metadata cannot change them.
+// Only the current metadata is readable, because clients read it as the first event of the stream.
 var MetadataStreamLimits = Limits{maxCount: 1}
 
-// ParseLimits reads the limits from a metadata event. Like the real server it
-// treats anything malformed as no metadata at all.
+// ParseLimits returns the limits in a metadata event. Like the real server it returns no limits if
+// any of them is malformed.
 func ParseLimits(r *Event) Limits {
 	if !r.JSON {
 		return Limits{}
@@ -67,8 +67,8 @@ func ParseLimits(r *Event) Limits {
 	return l
 }
 
-// WithTruncateBefore returns the metadata in raw with $tb set to number and all
-// else kept, or nil when raw is no JSON object.
+// WithTruncateBefore returns the metadata in raw with $tb set to number and all other keys
+// unchanged, or nil if raw is no JSON object.
 func WithTruncateBefore(raw []byte, number int64) []byte {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(raw, &fields) != nil || fields == nil {
@@ -84,7 +84,7 @@ func WithTruncateBefore(raw []byte, number int64) []byte {
 	return bytes.TrimRight(out.Bytes(), "\n")
 }
 
-// FirstReadable is the lowest number that a reader of the stream may see.
+// FirstReadable returns the lowest event number that a reader of the stream may see.
 func (s *StreamState) FirstReadable() int64 {
 	first := s.Limits.truncateBefore
 	if s.Limits.maxCount > 0 {
@@ -93,7 +93,7 @@ func (s *StreamState) FirstReadable() int64 {
 	return max(first, 0)
 }
 
-// OldestReadable is the lowest creation time, in ticks, that a reader may see.
+// OldestReadable returns the earliest creation time, in ticks, that a reader may see.
 func (s *StreamState) OldestReadable(now time.Time) int64 {
 	const perSecond = int64(time.Second / 100)
 	if s.Limits.maxAge == 0 || s.Limits.maxAge > Ticks(now)/perSecond {

@@ -4,7 +4,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Proposed is an event on its way into a stream.
+// Proposed is an event of an append that is not written yet.
 type Proposed struct {
 	ID       uuid.UUID
 	Type     string

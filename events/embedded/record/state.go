@@ -9,10 +9,11 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 )
 
-// MetadataPrefix begins the name of the stream that has the metadata of another one.
+// MetadataPrefix is the prefix of the names of metadata streams. The rest of the name is the stream
+// that the metadata describes.
 const MetadataPrefix = "$$"
 
-// NoEvents is the last number of a stream without events.
+// NoEvents is the number of the last event of a stream without events.
 const NoEvents = int64(-1)
 
 const (
@@ -22,23 +23,23 @@ const (
 	flagTombstoned = 1 << 0
 )
 
-// StreamState is what must be known of a stream to decide a write or to start
-// a read. The metadata of stream x is kept here, parsed, with x.
+// StreamState is the state of a stream that decides writes and with which reads begin. The metadata
+// of a stream is stored, parsed, in the state of that stream.
 type StreamState struct {
-	Last       int64  // number of the last event before any tombstone, or NoEvents
-	Tombstoned bool   //
-	Changed    uint64 // position of the last record that changed this state
-	MetaPos    uint64 // position of the current metadata record; 0 when there never was one
+	Last       int64 // number of the last event other than a tombstone, or NoEvents
+	Tombstoned bool
+	Changed    uint64 // position of the last event that changed this state
+	MetaPos    uint64 // position of the current metadata event, or 0 if there is none
 	Limits     Limits
 }
 
-// IsMetadataStream tells whether the stream holds the metadata of another one.
+// IsMetadataStream reports whether the stream holds the metadata of another one.
 func IsMetadataStream(stream string) bool { return strings.HasPrefix(stream, MetadataPrefix) }
 
 // SoftDeleted reports whether the events of the stream are hidden until it is written to again.
 func (s *StreamState) SoftDeleted() bool { return s.Limits.truncateBefore == TombstoneNumber }
 
-// Encode returns the stored form.
+// Encode returns the value to store.
 func (s *StreamState) Encode() []byte {
 	buf := make([]byte, 1, stateSize)
 	if s.Tombstoned {
@@ -69,8 +70,8 @@ func decodeState(stream string, buf []byte) (*StreamState, error) {
 	}, nil
 }
 
-// LoadState reads the state of a stream from db. It may be ahead of the durable
-// head; only the writer may use it as it is.
+// LoadState reads the state of a stream from db. It may be ahead of the durable head, so readers
+// MUST use durable.Log.State instead.
 func LoadState(db pebble.Reader, stream string) (*StreamState, error) {
 	value, closer, err := db.Get(StateKey(stream))
 	if errors.Is(err, pebble.ErrNotFound) {
@@ -83,6 +84,6 @@ func LoadState(db pebble.Reader, stream string) (*StreamState, error) {
 		}
 		return nil, fmt.Errorf("load state of stream %q: %w", stream, cause)
 	}
-	defer func() { _ = closer.Close() }() // gives back memory
+	defer func() { _ = closer.Close() }() // it only releases memory
 	return decodeState(stream, value)
 }

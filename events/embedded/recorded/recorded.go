@@ -1,5 +1,5 @@
-// Package recorded has what real EventStoreDB servers answered to ordinary and odd calls, for
-// tests.
+// Package recorded has recorded responses of real EventStoreDB servers to regular and malformed
+// calls. Only tests may use it.
 package recorded
 
 import (
@@ -12,29 +12,29 @@ import (
 	"strings"
 )
 
-// Versions are the servers that were asked.
+// Versions are the versions of the recorded servers.
 var Versions = []string{"23.10", "24.10"} //nolint:gochecknoglobals // a constant
 
 //go:embed *.txt
 var files embed.FS
 
-// Message is what a server sent, as JSON has it: without the names of oneofs, and with P for
-// positions, U for ids and T for times. One that was recorded in part has no more than the name of
-// its first field.
+// Message is a message of a server in JSON. It has no names of oneofs. Positions are replaced by P,
+// ids by U and times by T. A message that was recorded in part has only the name of its first
+// field.
 type Message map[string]any
 
-// Case is one call.
+// Case is one recorded call.
 type Case struct {
 	Number   int
 	Name     string
 	Messages []Message
-	InPart   bool   // the messages were
-	Status   string // of an error: a code of gRPC. DEADLINE_EXCEEDED: no answer ever came.
+	InPart   bool   // a message was recorded in part
+	Status   string // gRPC code of an error; DEADLINE_EXCEEDED if the server never responded
 	Details  string
 	Trailers map[string]string
 }
 
-// Silent tells whether the server did not answer to the end.
+// Silent reports whether the server did not complete the call.
 func (c Case) Silent() bool { return c.Status == "DEADLINE_EXCEEDED" }
 
 var (
@@ -44,7 +44,7 @@ var (
 	firstName = regexp.MustCompile(`^"?\{\\?"(\w+)`)
 )
 
-// Load returns the calls to a server by their numbers.
+// Load returns the recorded calls to a version of the server, by their numbers.
 func Load(version string) (map[int]Case, error) {
 	text, err := files.ReadFile(version + ".txt")
 	if err != nil {
@@ -76,7 +76,8 @@ func (c *Case) parse(answer string) error {
 	for part := range strings.SplitSeq(answer, " ; ") {
 		if status := failed.FindStringSubmatch(part); status != nil {
 			c.Status, c.Details = status[1], status[2]
-			_ = json.Unmarshal([]byte(status[3]), &c.Trailers) // some were recorded in part
+			// some trailers were recorded in part
+			_ = json.Unmarshal([]byte(status[3]), &c.Trailers)
 			continue
 		}
 		switch strings.Trim(part, `"`) {
@@ -97,7 +98,7 @@ func (c *Case) parse(answer string) error {
 	return nil
 }
 
-// simplify removes the fields that only name the field that a oneof has.
+// simplify removes the fields that only name the field that is set in a oneof.
 func simplify(m map[string]any) {
 	maps.DeleteFunc(m, func(name string, value any) bool {
 		text, ok := value.(string)

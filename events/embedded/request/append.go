@@ -8,7 +8,7 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Append is an append while its events arrive.
+// Append is an append whose events are still arriving.
 type Append struct {
 	Stream   string
 	Expected int64
@@ -16,13 +16,13 @@ type Append struct {
 	Size     int
 }
 
-// Add takes one more event, unless that makes the append larger than limit.
+// Add adds one event. It returns a TooLargeError if the append is then larger than limit bytes.
 func (d *Append) Add(m proposedMessage, limit int) error {
 	p, err := parseProposed(m)
 	if err != nil {
 		return err
 	}
-	if d.Size += appendSize(p); d.Size > limit {
+	if d.Size += countedSize(p); d.Size > limit {
 		return &failure.TooLargeError{Limit: limit}
 	}
 	if len(d.Events) == maxAppendEvents {

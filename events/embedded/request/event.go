@@ -15,13 +15,13 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// What a client may send at most.
+// Limits of a request.
 const (
 	MaxStreamName   = 2048 // bytes
 	maxAppendEvents = 65_536
 )
 
-// streamName checks the name of a stream as it comes from a client.
+// streamName returns the name of a stream in a request, or an error if it is not valid.
 func streamName(id *shared.StreamIdentifier) (string, error) {
 	name := id.GetStreamName()
 	switch {
@@ -39,8 +39,7 @@ func streamName(id *shared.StreamIdentifier) (string, error) {
 	return string(name), nil
 }
 
-// exactRevision converts an expected revision; the largest value means that
-// there is no stream.
+// exactRevision converts an expected revision. The largest value means NoStream.
 func exactRevision(number uint64) (int64, error) {
 	if number == math.MaxUint64 {
 		return revision.NoStream, nil
@@ -51,7 +50,7 @@ func exactRevision(number uint64) (int64, error) {
 	return int64(number), nil
 }
 
-// ParseUUID reads an id in either form of the protocol.
+// ParseUUID parses an id in either form of the protocol.
 func ParseUUID(id *shared.UUID) (uuid.UUID, error) {
 	switch v := id.GetValue().(type) {
 	case *shared.UUID_Structured_:
@@ -69,7 +68,7 @@ func ParseUUID(id *shared.UUID) (uuid.UUID, error) {
 	return uuid.Nil, dialect.Malformed("the event id is missing")
 }
 
-// proposedMessage is what AppendReq and BatchAppendReq have in common.
+// proposedMessage is an event in an AppendReq or a BatchAppendReq.
 type proposedMessage interface {
 	GetId() *shared.UUID
 	GetMetadata() map[string]string
@@ -102,5 +101,5 @@ func parseProposed(m proposedMessage) (record.Proposed, error) {
 	}, nil
 }
 
-// appendSize is what an event counts against the limit of an append.
-func appendSize(p record.Proposed) int { return len(p.Data) + len(p.Metadata) + 2*len(p.Type) }
+// countedSize returns the size of an event that counts against the limit of an append.
+func countedSize(p record.Proposed) int { return len(p.Data) + len(p.Metadata) + 2*len(p.Type) }

@@ -11,10 +11,10 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// allStream cannot be written to.
+// allStream is the name of the whole log, which cannot be written to.
 const allStream = "$all"
 
-// ParseAppend checks the options of an append, whose events follow.
+// ParseAppend parses the options of an append. The append has no events yet.
 func ParseAppend(opts *streams.AppendReq_Options) (*Append, error) {
 	if opts == nil {
 		return nil, dialect.Malformed("an append begins with its options")
@@ -41,7 +41,8 @@ func ParseAppend(opts *streams.AppendReq_Options) (*Append, error) {
 
 var errNoExpectation = dialect.Invalid("the expected revision is missing")
 
-// WritableStream checks the name of a stream that is to be written to.
+// WritableStream returns the name of a stream to write to, or an error if it is not valid or cannot
+// be written to.
 func WritableStream(id *shared.StreamIdentifier) (string, error) {
 	name, err := streamName(id)
 	if err == nil && name == allStream {
@@ -50,10 +51,11 @@ func WritableStream(id *shared.StreamIdentifier) (string, error) {
 	return name, err
 }
 
-// BatchTimeout is the most time that a batch may take.
+// BatchTimeout is the longest time that a batch may take. It is the write timeout of the real
+// server.
 const BatchTimeout = 2 * time.Second
 
-// BatchExpectation is the revision that the options of a batch expect.
+// BatchExpectation returns the expected revision of a batch.
 func BatchExpectation(opts *streams.BatchAppendReq_Options) (int64, error) {
 	switch e := opts.GetExpectedStreamPosition().(type) {
 	case *streams.BatchAppendReq_Options_StreamPosition:
@@ -68,8 +70,7 @@ func BatchExpectation(opts *streams.BatchAppendReq_Options) (int64, error) {
 	return 0, errNoExpectation
 }
 
-// BatchDeadline is how long the batch may take from now. Nobody gets more than
-// the write timeout of the real server.
+// BatchDeadline returns how long the batch may take from now, at most BatchTimeout.
 func BatchDeadline(opts *streams.BatchAppendReq_Options, now time.Time) time.Duration {
 	timeout := BatchTimeout
 	switch d := opts.GetDeadlineOption().(type) {
@@ -81,7 +82,7 @@ func BatchDeadline(opts *streams.BatchAppendReq_Options, now time.Time) time.Dur
 	return min(timeout, BatchTimeout)
 }
 
-// DeleteExpectation is the revision that the options of a deletion expect.
+// DeleteExpectation returns the expected revision of a deletion.
 func DeleteExpectation(opts *streams.DeleteReq_Options) (int64, error) {
 	switch e := opts.GetExpectedStreamRevision().(type) {
 	case *streams.DeleteReq_Options_Revision:
@@ -96,7 +97,7 @@ func DeleteExpectation(opts *streams.DeleteReq_Options) (int64, error) {
 	return 0, errNoExpectation
 }
 
-// TombstoneExpectation is the revision that the options of a tombstone expect.
+// TombstoneExpectation returns the expected revision of a tombstone.
 func TombstoneExpectation(opts *streams.TombstoneReq_Options) (int64, error) {
 	switch e := opts.GetExpectedStreamRevision().(type) {
 	case *streams.TombstoneReq_Options_Revision:

@@ -12,7 +12,7 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// What a filter may have at most, and what it has by default.
+// Limits and defaults of a filter.
 const (
 	MaxRegexLen   = 4 << 10
 	MaxPrefixes   = 1024
@@ -22,9 +22,9 @@ const (
 // Filter selects events of $all by stream name or by type.
 type Filter struct {
 	byType   bool
-	regex    *regexp.Regexp // nil: prefixes count
+	regex    *regexp.Regexp // if nil, prefixes select
 	prefixes []string
-	Interval uint64 // considered events between two checkpoints
+	Interval uint64 // examined events between two checkpoints
 }
 
 func parseFilter(opts *streams.ReadReq_Options_FilterOptions) (*Filter, error) {
@@ -84,7 +84,7 @@ func (f *Filter) parseExpression(
 	return nil
 }
 
-// Match tells whether the filter lets the event through. A nil filter does.
+// Match reports whether the filter selects the event. A nil filter selects every event.
 func (f *Filter) Match(r *record.Event) bool {
 	if f == nil {
 		return true

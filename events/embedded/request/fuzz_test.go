@@ -26,7 +26,7 @@ func marshal(f *testing.F, message proto.Message) []byte {
 	return encoded
 }
 
-// Whatever a client sends is understood within its bounds, or refused with a status.
+// Every read is parsed within its limits, or refused with a status.
 func FuzzRead(f *testing.F) {
 	empty := &shared.Empty{}
 	stream := &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
@@ -77,7 +77,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The same for writes: what is accepted can be stored and is read back as it was.
+// Every write is parsed within its limits or refused. Accepted events can be stored and read back.
 func FuzzAppend(f *testing.F) {
 	structured := wire.UUID([16]byte{1, 2, 3}, false)
 	properties := map[string]string{"type": "url.created.v1", "content-type": record.ContentJSON}

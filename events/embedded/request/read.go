@@ -1,4 +1,4 @@
-// Package request checks the requests of clients and parses them into values.
+// Package request validates the requests of clients and parses them into values.
 package request
 
 import (
@@ -9,32 +9,32 @@ import (
 	"linkledger/events/embedded/dialect"
 )
 
-// Origin is where a read begins.
+// Origin is the kind of place at which a read begins.
 type Origin int
 
-// Where a read may begin.
+// The origins of a read.
 const (
 	FromStart Origin = iota
 	FromEnd
 	FromExact
 )
 
-// Read is a checked ReadReq.
+// Read is a validated ReadReq.
 type Read struct {
 	Stream       string // empty for $all
 	Backwards    bool
 	Subscribe    bool
-	Count        uint64 // events; not for subscriptions
+	Count        uint64 // events; unused in subscriptions
 	From         Origin
-	At           uint64 // revision or position, with FromExact
+	At           uint64 // revision or position; set if From is FromExact
 	Filter       *Filter
 	ResolveLinks bool
 	StringIDs    bool
-	noIDs        bool // no form of ids was named; the structured one is sent
+	noIDs        bool // the request has no form of ids; the structured form is sent
 	Bounds       bool // the client understands first and last stream positions
 }
 
-// ParseRead checks the options of a read or a subscription.
+// ParseRead parses the options of a read or a subscription.
 func ParseRead(opts *streams.ReadReq_Options) (*Read, error) {
 	q := &Read{
 		Backwards:    opts.GetReadDirection() == streams.ReadReq_Options_Backwards,
@@ -125,14 +125,15 @@ func (q *Read) parsePosition(opts *streams.ReadReq_Options_AllOptions) error {
 	return nil
 }
 
-// Objection returns an error for a read that only real servers refuse.
-func (q *Read) Objection(a dialect.Dialect) error {
+// CheckDialect returns an error if the real server of the dialect refuses the read although this
+// store accepts it.
+func (q *Read) CheckDialect(a dialect.Dialect) error {
 	if a == dialect.Own {
 		return nil
 	}
 	switch {
 	case q.noIDs:
-		return dialect.Refuse(dialect.FaultIDs, "a read tells in which form it takes ids")
+		return dialect.Refuse(dialect.FaultIDs, "a read must name the form of its ids")
 	case q.Subscribe:
 	case q.Count == 0 && q.Stream == "":
 		return dialect.Refuse(dialect.FaultCount, "a read of no events")

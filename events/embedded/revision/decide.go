@@ -1,5 +1,4 @@
-// Package revision decides writes by the revision that they expect, and
-// recognises those that are repeated.
+// Package revision decides writes by their expected revision, and recognises repeated writes.
 package revision
 
 import (
@@ -10,65 +9,72 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Expected revisions below zero have a meaning of their own.
+// Expected revisions below zero have a special meaning.
 const (
 	NoStream     = int64(-1)
 	Any          = int64(-2)
 	StreamExists = int64(-4)
 )
 
-// WrongError refuses a write whose expected revision does not hold.
+// WrongError is returned for a write whose expected revision is not the current one.
 type WrongError struct {
 	Stream   string
 	Expected int64
-	Current  int64 // NoEvents when the stream has none
+	Current  int64 // record.NoEvents if the stream has no events
 }
 
+// Error returns the message of real servers for a deletion. An append reports the error in its
+// response.
 func (e *WrongError) Error() string {
-	return fmt.Sprintf("Delete failed due to WrongExpectedVersion. Stream: %s, Expected version: "+
-		"%d, Actual version: %d",
-		e.Stream, e.Expected, e.Current) // an append says it otherwise
+	return fmt.Sprintf(
+		"Delete failed due to WrongExpectedVersion. "+
+			"Stream: %s, Expected version: %d, Actual version: %d",
+		e.Stream, e.Expected, e.Current,
+	)
 }
 
-// StreamDeletedError refuses whatever is asked of a tombstoned stream.
+// StreamDeletedError is returned for every read of and write to a tombstoned stream.
 type StreamDeletedError struct{ Stream string }
+
+// Error returns the message of real servers.
 
 func (e *StreamDeletedError) Error() string {
 	return fmt.Sprintf("Event stream '%s' is deleted.", e.Stream)
 }
 
-// Verdict is what becomes of an acceptable write.
-type Verdict struct {
-	Replay   bool  // the same events are stored already
-	Replayed Entry // the last of them
-	Undelete bool  // the stream is soft-deleted and comes back to life
+// Decision is the result of an accepted write.
+type Decision struct {
+	Replay   bool  // the same events are already stored
+	Replayed Entry // last of these events; set if Replay is true
+	Undelete bool  // the stream is soft-deleted and the write undeletes it
 }
 
-// Situation is what a write meets.
-type Situation struct {
+// StreamInfo is the state of a stream to which a write is decided.
+type StreamInfo struct {
 	Stream     string
 	Last       int64
-	Tombstoned bool // the stream, or the one that it holds the metadata of
-	Soft       bool // soft-deleted
-	HasMeta    bool // metadata was ever written for it
-	// Recent finds an event of this stream by id among the last events.
+	Tombstoned bool // the stream, or the stream whose metadata it holds, is tombstoned
+	Soft       bool // the stream is soft-deleted
+	HasMeta    bool // metadata was written for the stream at any time
+	// Recent returns where an event of this stream was written, by its id. It returns false if the
+	// event is not among the last events of the log.
 	Recent func(uuid.UUID) (Entry, bool)
-	// At finds the event with this number, truncated or not.
+	// At returns the event with this number even if it is truncated, or nil if there is none.
 	At func(number int64) (*record.Event, error)
 }
 
-// Decide is the version check with its idempotency rules: a write whose events
-// are all stored already, where they would have to be, succeeds again.
-func (s Situation) Decide(expected int64, ids []uuid.UUID) (Verdict, error) {
+// Decide checks the expected revision of a write. A repeated write, whose events are all stored
+// where it would write them, succeeds again and is a Replay.
+func (s StreamInfo) Decide(expected int64, ids []uuid.UUID) (Decision, error) {
 	if s.Tombstoned {
-		return Verdict{}, &StreamDeletedError{s.Stream}
+		return Decision{}, &StreamDeletedError{s.Stream}
 	}
 	if expected == StreamExists {
 		if s.Soft {
-			return Verdict{}, &StreamDeletedError{s.Stream}
+			return Decision{}, &StreamDeletedError{s.Stream}
 		}
 		if s.Last < 0 && !s.HasMeta {
-			return Verdict{}, s.wrong(expected)
+			return Decision{}, s.wrong(expected)
 		}
 	}
 	if expected == Any || expected == StreamExists {
@@ -76,20 +82,21 @@ func (s Situation) Decide(expected int64, ids []uuid.UUID) (Verdict, error) {
 	}
 	switch {
 	case expected == s.Last:
-		return Verdict{Undelete: s.Soft}, nil
+		return Decision{Undelete: s.Soft}, nil
 	case expected > s.Last:
-		return Verdict{}, s.wrong(expected)
+		return Decision{}, s.wrong(expected)
 	}
-	return s.decidePast(expected, ids)
+	return s.decideRetry(expected, ids)
 }
 
-func (s Situation) wrong(expected int64) error {
+func (s StreamInfo) wrong(expected int64) error {
 	return &WrongError{s.Stream, expected, s.Last}
 }
 
-// decideAny accepts unless all ids are known; some of them known, but not the
-// first, is appended again as a whole.
-func (s Situation) decideAny(expected int64, ids []uuid.UUID) (Verdict, error) {
+// decideAny decides a write that expects no particular revision. If the first id is unknown, the
+// whole write is accepted, even if later ids are known. If all ids are known, it is a Replay. If
+// only later ids are unknown, it is refused.
+func (s StreamInfo) decideAny(expected int64, ids []uuid.UUID) (Decision, error) {
 	var last Entry
 	for i, id := range ids {
 		entry, known := s.Recent(id)
@@ -97,39 +104,39 @@ func (s Situation) decideAny(expected int64, ids []uuid.UUID) (Verdict, error) {
 		case known:
 			last = entry
 		case i == 0:
-			return Verdict{Undelete: s.Soft}, nil
+			return Decision{Undelete: s.Soft}, nil
 		default:
-			return Verdict{}, s.wrong(expected)
+			return Decision{}, s.wrong(expected)
 		}
 	}
 	if len(ids) == 0 {
-		return Verdict{}, nil
+		return Decision{}, nil
 	}
-	return Verdict{Replay: true, Replayed: last}, nil
+	return Decision{Replay: true, Replayed: last}, nil
 }
 
-// decidePast handles an expected revision that the stream has passed: a retry
-// when exactly these events follow it, a conflict otherwise.
-func (s Situation) decidePast(expected int64, ids []uuid.UUID) (Verdict, error) {
+// decideRetry decides a write whose expected revision is below the last one. It is a Replay if
+// exactly these events follow the expected revision, and a conflict otherwise.
+func (s StreamInfo) decideRetry(expected int64, ids []uuid.UUID) (Decision, error) {
 	var last Entry
 	number := expected
 	for i, id := range ids {
 		number++
 		stored, err := s.At(number)
 		if err != nil {
-			return Verdict{}, err
+			return Decision{}, err
 		}
 		if stored != nil && stored.ID == id {
 			last = Entry{stored.Number, stored.Position}
 			continue
 		}
 		if i == 0 && expected == NoStream && s.Soft {
-			return Verdict{Undelete: true}, nil
+			return Decision{Undelete: true}, nil
 		}
-		return Verdict{}, s.wrong(expected)
+		return Decision{}, s.wrong(expected)
 	}
 	if len(ids) == 0 {
-		return Verdict{}, s.wrong(expected)
+		return Decision{}, s.wrong(expected)
 	}
-	return Verdict{Replay: true, Replayed: last}, nil
+	return Decision{Replay: true, Replayed: last}, nil
 }

@@ -8,11 +8,10 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// recentKey names one event id in one stream. Unlike the real server, which
-// lets the first stream that uses an id keep it, ids of different streams do
-// not disturb each other here. The stream is hashed so that the garbage
-// collector finds no pointers in the many keys; two streams are only confused
-// when they share an event id as well as the hash.
+// recentKey identifies an event id in one stream. On the real server an id belongs to the first
+// stream that uses it. Here the same id in different streams does not conflict. The stream is
+// hashed, so that the many keys have no pointers for the garbage collector to follow. Two streams
+// are confused only if they share an event id and the hash.
 type recentKey struct {
 	stream uint64
 	id     uuid.UUID
@@ -24,18 +23,18 @@ type Entry struct {
 	Pos    uint64
 }
 
-// RecentIDs remembers where the last events were written, by id, so that a
-// repeated append with expected revision Any is recognised. It is bounded; the
-// oldest ids are forgotten first. It belongs to the writer's goroutine.
+// RecentIDs stores where the last events were written, by id, so that a repeated append with
+// expected revision Any is recognised. It is bounded and drops the oldest ids first. It MUST be
+// used by one goroutine at a time.
 type RecentIDs struct {
 	entries map[recentKey]Entry
-	order   []recentKey // a ring once it is full
+	order   []recentKey // a ring buffer after it has reached limit
 	next    int
 	limit   int
 	seed    maphash.Seed
 }
 
-// NewRecentIDs returns a memory of so many ids.
+// NewRecentIDs returns a RecentIDs that holds up to limit ids.
 func NewRecentIDs(limit int) *RecentIDs {
 	return &RecentIDs{entries: make(map[recentKey]Entry), limit: limit, seed: maphash.MakeSeed()}
 }
@@ -44,13 +43,14 @@ func (r *RecentIDs) key(stream string, id uuid.UUID) recentKey {
 	return recentKey{maphash.String(r.seed, stream), id}
 }
 
-// Get returns where an id was first written in a stream; false: it is not known.
+// Get returns where an id was first written in a stream, or false if the id is unknown.
 func (r *RecentIDs) Get(stream string, id uuid.UUID) (Entry, bool) {
 	e, ok := r.entries[r.key(stream, id)]
 	return e, ok
 }
 
-// Add remembers an event. The first use of an id in a stream wins.
+// Add stores where an event was written. If its id is already stored for the stream, the first
+// entry is kept.
 func (r *RecentIDs) Add(rec *record.Event) {
 	key := r.key(rec.Stream, rec.ID)
 	if _, known := r.entries[key]; known {

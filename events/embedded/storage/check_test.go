@@ -22,7 +22,7 @@ import (
 	"linkledger/events/embedded/storecheck"
 )
 
-// busy fills a store with every kind of stream that there is.
+// busy fills a store with every kind of stream.
 func busy(t *testing.T, s *Store) {
 	t.Helper()
 	for i := range 20 {
@@ -164,9 +164,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestDamagedFile flips a byte of a file, as a failing disk would. Pebble then
-// refuses a whole block; check names each event in it, the read that meets it
-// names the first.
+// TestDamagedFile flips a byte of a file, as a failing disk would. Pebble then refuses a whole block.
+// Check reports each event in it. A read reports the first one.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "events")
@@ -242,7 +241,7 @@ func damageTable(t *testing.T, dir string) {
 			largest, path = content, table
 		}
 	}
-	at := bytes.Index(largest, []byte("url.")) // within the log, wherever compression left a name
+	at := bytes.Index(largest, []byte("url.")) // in the log, where a name is not compressed
 	if at < 0 {
 		at = len(largest) / 4
 	}

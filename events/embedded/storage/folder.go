@@ -10,12 +10,13 @@ import (
 	"linkledger/events/embedded/storecheck"
 )
 
-// Folder is the data folder of a store that does not run, open for reading.
-// Nothing in it is changed. While it is open, no store can run on it.
+// Folder is the data folder of a store that is not open, opened for reading. Nothing in it is
+// changed. No store can open the folder meanwhile.
 type Folder struct{ db *disk.DB }
 
-// OpenFolder opens cfg.Dir for reading. It returns ErrNoStore when there is
-// none, ErrLocked when a store runs on it, and otherwise the errors of Open.
+// OpenFolder opens cfg.Dir for reading. It returns disk.ErrNoStore if there is no store and
+// disk.ErrLocked if the folder is already open. It may also return disk.ErrFormat and
+// disk.ErrForeign.
 func OpenFolder(cfg Config) (*Folder, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("read event store: %w", err)
@@ -27,7 +28,7 @@ func OpenFolder(cfg Config) (*Folder, error) {
 	return &Folder{db: db}, nil
 }
 
-// Close lets go of the folder.
+// Close closes and unlocks the folder.
 func (f *Folder) Close() error { return f.db.Close() }
 
 // Stat returns counts and positions.

@@ -71,7 +71,7 @@ func TestOpenFolderRefusals(t *testing.T) {
 	}
 }
 
-// TestOpenOnAFullDisk refuses before it touches anything.
+// TestOpenOnAFullDisk checks that Open refuses a full disk before it changes anything.
 func TestOpenOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	fsys := vfs.NewMem()
@@ -93,7 +93,7 @@ func TestOpenOnAFullDisk(t *testing.T) {
 	}
 }
 
-// TestUnreadableFolder takes away one kind of file at a time.
+// TestUnreadableFolder makes one kind of file unreadable at a time.
 func TestUnreadableFolder(t *testing.T) {
 	t.Parallel()
 	for _, kind := range []string{"FORMAT", "LOCK", "MANIFEST", ".log"} {

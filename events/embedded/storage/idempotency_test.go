@@ -37,9 +37,9 @@ func openOn(t testing.TB, disk vfs.FS) *Store {
 	return store
 }
 
-// verdictOf names what happened to a write: "new 3" and "again 3" are followed
-// by the number of the last event.
-func verdictOf(before Stat, out ledger.Outcome, after Stat) string {
+// outcomeText returns a text for the outcome of a write. In "new 3" and "again 3" the number is that of
+// the last event.
+func outcomeText(before Stat, out ledger.Outcome, after Stat) string {
 	var wrong *revision.WrongError
 	var deleted *revision.StreamDeletedError
 	switch {
@@ -55,12 +55,11 @@ func verdictOf(before Stat, out ledger.Outcome, after Stat) string {
 	return fmt.Sprintf("new %d", out.Last)
 }
 
-// TestIdempotencyMatrix is the decision table of the protocol: every kind of
-// stream, met with every expected revision and with events that are all, partly
-// or not at all stored there.
+// TestIdempotencyMatrix is the decision table of the protocol. It writes to every kind of stream with
+// every expected revision, and with events of which all, some or none are stored there.
 func TestIdempotencyMatrix(t *testing.T) {
 	t.Parallel()
-	// The stream holds a, b, c where it holds anything.
+	// A stream that holds events holds a, b, c.
 	kinds := map[string]func(*Store){
 		"missing": func(*Store) {},
 		"live":    func(s *Store) { embeddedtest.Append(s.writer, "s", revision.NoStream, "a", "b", "c") },
@@ -87,7 +86,7 @@ func TestIdempotencyMatrix(t *testing.T) {
 	type row struct {
 		kind     string
 		expected int64
-		want     map[string]string // by write; the rest must be want[""]
+		want     map[string]string // by write; all others must be want[""]
 	}
 	rows := []row{
 		{
@@ -159,7 +158,7 @@ func TestIdempotencyMatrix(t *testing.T) {
 				}
 				before := s.Stat()
 				out := embeddedtest.Append(s.writer, "s", r.expected, ids...)
-				if got := verdictOf(before, out, s.Stat()); got != want {
+				if got := outcomeText(before, out, s.Stat()); got != want {
 					t.Fatalf("got %q, want %q", got, want)
 				}
 			})
@@ -232,7 +231,7 @@ func TestSameIDInTwoStreams(t *testing.T) {
 	}
 	before := s.Stat()
 	out := embeddedtest.Append(s.writer, "t", revision.Any, "a")
-	if got := verdictOf(before, out, s.Stat()); got != "again 0" {
+	if got := outcomeText(before, out, s.Stat()); got != "again 0" {
 		t.Fatalf("got %q, want the event recognised in the second stream too", got)
 	}
 }

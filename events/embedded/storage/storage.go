@@ -1,6 +1,5 @@
-// Package storage is the log of an event store on disk. It opens, recovers,
-// checks, backs up and closes the log, and gives access to its writer and its
-// readers.
+// Package storage opens, recovers, checks, backs up and closes the log of an event store on disk.
+// It gives access to the writer and the readers of the log.
 package storage
 
 import (
@@ -24,22 +23,22 @@ import (
 
 // Config of a storage.
 type Config struct {
-	// Dir is the data folder. It is created when missing.
+	// Dir is the data folder. It is created if it is missing.
 	Dir string
-	// NoSync acknowledges events that a crash may lose. For benchmarks only.
+	// NoSync acknowledges events before they are synced, so a crash may lose them. It MUST NOT be
+	// set outside benchmarks.
 	NoSync bool
-	// FS holds the folder; nil means the disk.
+	// FS is the file system of the folder. Nil means the disk.
 	FS vfs.FS
-	// Logger is told of what happens in the background; nil discards.
+	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
-	// Now gives events their time; nil means the clock.
+	// Now returns the creation time of events. Nil means time.Now.
 	Now func() time.Time
-	// RecentEvents is how many events are kept in memory for those who follow
-	// the log; 0 means 4096.
+	// RecentEvents is how many events are kept in memory for subscriptions. 0 means 4096.
 	RecentEvents int
 }
 
-// Store is an open log. All methods may be called at the same time.
+// Store is an open log. Its methods may be called concurrently.
 type Store struct {
 	cfg    Config
 	db     *disk.DB
@@ -61,15 +60,14 @@ type Store struct {
 
 // Stat describes a log at one moment.
 type Stat struct {
-	Events    uint64 // events in the log, those of the system included
-	Streams   uint64 // streams that ever held an event, metadata streams included
+	Events    uint64 // events in the log, including system events
+	Streams   uint64 // streams that ever held an event, including metadata streams
 	Head      uint64 // position of the last event
 	DiskBytes uint64 // size of the data folder
 	Failure   error  // why no writes are accepted (wraps ErrFailed), or nil
 }
 
-// Open opens the log in cfg.Dir, or creates one. Its errors are those of
-// Open.
+// Open opens the log in cfg.Dir, or creates one. It may return the errors of disk.Open.
 func Open(cfg Config) (*Store, error) {
 	if err := cfg.complete(); err != nil {
 		return nil, fmt.Errorf("open event store: %w", err)
@@ -83,7 +81,7 @@ func Open(cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// complete checks what was given and fills in what was not.
+// complete validates the fields and sets the defaults.
 func (c *Config) complete() error {
 	if c.Dir == "" {
 		return errors.New("no data folder given")
@@ -110,17 +108,17 @@ func (s *Store) open() (err error) {
 	return nil
 }
 
-// recover finds the end of the log, or writes its beginning.
+// recover finds the end of the log, or writes the first events of a new one.
 func (s *Store) recover() error {
 	l := ledger.New(s.db.DB, s.cfg.Now)
-	begun, err := l.Recover(s.cfg.Logger)
+	exists, err := l.Recover(s.cfg.Logger)
 	if err != nil {
 		return err
 	}
 	s.log = durable.New(s.db, l.Position(), s.cfg.RecentEvents)
 	s.writer = groupcommit.New(s.db, l, s.cfg.NoSync, s.publish)
-	if !begun {
-		return s.writer.Run((*ledger.Ledger).Begin)
+	if !exists {
+		return s.writer.Run((*ledger.Ledger).Bootstrap)
 	}
 	totals := l.Totals()
 	s.counters.Store(&totals)
@@ -133,14 +131,14 @@ func (s *Store) publish(events []*record.Event, c record.Counters) {
 	s.log.Publish(events)
 }
 
-// Writer takes the writes to the log.
+// Writer returns the writer of the log.
 func (s *Store) Writer() *groupcommit.Writer { return s.writer }
 
-// Log is what readers may see of the log.
+// Log returns the durable part of the log.
 func (s *Store) Log() *durable.Log { return s.log }
 
-// Stop finishes the group of writes in flight and refuses all that follow with
-// ErrClosed. The log can still be read.
+// Stop finishes the group of writes in flight and refuses all later ones with ErrClosed. The log
+// can still be read.
 func (s *Store) Stop() {
 	s.stop.Do(func() {
 		s.mu.Lock()
@@ -151,8 +149,8 @@ func (s *Store) Stop() {
 	})
 }
 
-// Close stops, waits for Check and Backup and closes the folder. The log must
-// not be read any more. Closing again returns the same result.
+// Close stops the writer, waits for Check and Backup and closes the folder. The log MUST NOT be
+// read afterwards. A second call returns the same result.
 func (s *Store) Close() error {
 	s.closing.Do(func() { s.closeErr = s.close() })
 	return s.closeErr
@@ -169,8 +167,7 @@ func (s *Store) close() error {
 	return nil
 }
 
-// Stat returns counts and positions. After Stop it still returns the last
-// ones, without the size on disk.
+// Stat returns counts and positions. After Stop it returns the last ones, without the size on disk.
 func (s *Store) Stat() Stat {
 	c := s.counters.Load()
 	st := Stat{Events: c.Events, Streams: c.Streams, Head: s.log.Head(), Failure: s.db.Err()}
@@ -182,8 +179,7 @@ func (s *Store) Stat() Stat {
 	return st
 }
 
-// Check verifies the log as it is at one moment, while it goes on to be
-// written.
+// Check verifies a snapshot of the log. Writes continue meanwhile.
 func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	done, err := s.use()
 	if err != nil {
@@ -198,8 +194,7 @@ func (s *Store) Check(ctx context.Context) (storecheck.Report, error) {
 	return checked, errors.Join(err, snapshot.Close())
 }
 
-// Backup copies the log to dir while it goes on to be written, as
-// database.backup does.
+// Backup copies the log to dir, as disk.DB.Backup does. Writes continue meanwhile.
 func (s *Store) Backup(dir string) error {
 	done, err := s.use()
 	if err != nil {
@@ -212,7 +207,7 @@ func (s *Store) Backup(dir string) error {
 	return nil
 }
 
-// use keeps the folder open until done is called.
+// use keeps the folder open until done is called. It returns ErrClosed after Stop.
 func (s *Store) use() (done func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,5 +1,5 @@
-// Package storecheck verifies the records, the index, the states and the
-// counters of an event store against each other.
+// Package storecheck verifies the records, the index, the states and the counters of an event store
+// against each other. It MUST NOT change the store.
 package storecheck
 
 import (
@@ -14,33 +14,34 @@ import (
 )
 
 const (
-	maxProblems = 100 // that are told one by one
-	// of the log, at a time, to get past what cannot be read: a block of Pebble.
-	skipBytes = 4 << 10
-	checkPace = 1024 // entries between two looks at the context
+	maxProblems = 100 // that are reported one by one
+	// skipBytes is how far the check skips at a time after an unreadable record. It is the size of
+	// a block of Pebble.
+	skipBytes            = 4 << 10
+	contextCheckInterval = 1024 // entries between two checks of the context
 )
 
 // Problem is one thing that a check found wrong.
 type Problem struct {
-	Position uint64 `json:"position,omitempty"` // of the event; 0 when it is about none
-	Stream   string `json:"stream,omitempty"`   // empty when it cannot be known
+	// position of the event, or 0 if the problem is not about an event
+	Position uint64 `json:"position,omitempty"`
+	Stream   string `json:"stream,omitempty"` // empty if it is unknown
 	What     string `json:"what"`
 }
 
-// Report is what a check has read and found.
+// Report is the result of a check.
 type Report struct {
-	Events   uint64    `json:"events"`  // records that can be read
+	Events   uint64    `json:"events"`  // readable records
 	Streams  uint64    `json:"streams"` // streams in the index
 	Problems uint64    `json:"problems"`
-	First    []Problem `json:"first,omitempty"` // of the problems, at most 100
+	First    []Problem `json:"first,omitempty"` // first problems, at most 100
 }
 
-// Run verifies every record, every entry of the index, every stream's state
-// and the counters against each other. It returns an error only when it could
-// not go on.
+// Run verifies every record, every entry of the index, every stream's state and the counters
+// against each other. It returns an error only if it could not complete.
 //
-// It reads the log and the index once each, in order. Positions leave no gap,
-// so a record that is gone altogether is noticed too.
+// It reads the log and the index in order. Positions leave no gap, so Run also finds a record that
+// is missing altogether.
 func Run(ctx context.Context, db pebble.Reader) (Report, error) {
 	c := &checker{db: db, damaged: map[uint64]string{}}
 	for _, part := range []func(context.Context) error{c.log, c.index, c.states, c.locate} {
@@ -56,18 +57,22 @@ type checker struct {
 	Report
 	db pebble.Reader
 
-	damaged map[uint64]string // records that cannot be read, until their stream is known
+	damaged map[uint64]string // causes by position of unreadable records whose stream is unknown
 	gaps    []gap
 
-	indexed, begun uint64 // entries of the index, and those of number 0
-	metadataOnly   uint64 // streams of which there is metadata alone
+	indexed, streamStarts uint64 // entries of the index; entries with number 0
+	metadataOnly          uint64 // streams that have metadata but no events
 }
 
-// gap is a part of the log that cannot be read at all.
+// gap is an unreadable part of the log.
 type gap struct {
-	from, to uint64 // positions; to is not part of it
+	from, to uint64 // positions; to is exclusive
 	cause    string
 	located  bool // whether the index names an event in it
+}
+
+func (c *checker) reportf(pos uint64, stream, format string, args ...any) {
+	c.report(Problem{Position: pos, Stream: stream, What: fmt.Sprintf(format, args...)})
 }
 
 func (c *checker) report(p Problem) {
@@ -76,7 +81,8 @@ func (c *checker) report(p Problem) {
 	}
 }
 
-// log reads every record, and looks up its entry in the index.
+// log verifies every record and looks up its entry in the index. It skips unreadable parts of the
+// log and stores them in c.gaps.
 func (c *checker) log(ctx context.Context) error {
 	next := uint64(record.FirstPosition)
 	for {
@@ -97,7 +103,8 @@ func (c *checker) log(ctx context.Context) error {
 	}
 }
 
-// logFrom reads records until one cannot be read; next is where that one is.
+// logFrom verifies records from a position on until one is unreadable. Then next is the position of
+// that record and unreadable is the cause. unreadable is nil at the end of the log.
 func (c *checker) logFrom(ctx context.Context, from uint64) (next uint64, unreadable, err error) {
 	iter, err := record.NewIter(c.db, from)
 	if err != nil {
@@ -106,17 +113,12 @@ func (c *checker) logFrom(ctx context.Context, from uint64) (next uint64, unread
 	next = from
 	seen := 0
 	for ok := iter.First(); ok; ok = iter.Next() {
-		if seen++; seen%checkPace == 0 && ctx.Err() != nil {
+		if seen++; seen%contextCheckInterval == 0 && ctx.Err() != nil {
 			return 0, nil, errors.Join(context.Cause(ctx), iter.Close())
 		}
 		pos := record.PositionOf(iter.Key())
 		if pos != next {
-			c.report(
-				Problem{
-					Position: next,
-					What:     fmt.Sprintf("no event is here, the next one is at %d", pos),
-				},
-			)
+			c.reportf(next, "", "no event is here, the next one is at %d", pos)
 		}
 		value, err := iter.ValueAndErr()
 		if err != nil {
@@ -128,7 +130,7 @@ func (c *checker) logFrom(ctx context.Context, from uint64) (next uint64, unread
 	return next, iter.Close(), nil
 }
 
-// skip returns where the log can be read again, or EndOfLog.
+// skip returns the next position after from at which the log is readable, or EndOfLog.
 func (c *checker) skip(ctx context.Context, from uint64) (resumed uint64, err error) {
 	last, err := c.lastIndexed(ctx)
 	if err != nil {
@@ -153,14 +155,14 @@ func (c *checker) skip(ctx context.Context, from uint64) (resumed uint64, err er
 	return record.EndOfLog, nil
 }
 
-// lastIndexed returns the highest position that the index knows of.
+// lastIndexed returns the highest position in the index.
 func (c *checker) lastIndexed(ctx context.Context) (last uint64, err error) {
-	// reported by index
+	// Method index reports the problems.
 	err = c.eachEntry(ctx, func(e entry) { last = max(last, e.pos) }, func(Problem) {})
 	return last, err
 }
 
-// record verifies one record and that the index leads to it.
+// record verifies one record and that its index entry has its position.
 func (c *checker) record(pos uint64, value []byte) {
 	rec, err := record.Decode(pos, value)
 	if err != nil {
@@ -171,22 +173,16 @@ func (c *checker) record(pos uint64, value []byte) {
 	found, closer, err := c.db.Get(record.IndexKey(rec.Stream, rec.Number))
 	if err != nil {
 		cause, _ := record.Cause(err)
-		c.report(
-			Problem{
-				pos, rec.Stream,
-				fmt.Sprintf("event %d is not found by the index: %v", rec.Number, cause),
-			},
-		)
+		c.reportf(pos, rec.Stream, "event %d is not in the index: %v", rec.Number, cause)
 		return
 	}
 	if len(found) != 8 || binary.BigEndian.Uint64(found) != pos {
-		c.report(
-			Problem{pos, rec.Stream, fmt.Sprintf("the index has event %d elsewhere", rec.Number)},
-		)
+		c.reportf(pos, rec.Stream, "the index has event %d at another position", rec.Number)
 	}
-	_ = closer.Close() // it only returns memory
+	_ = closer.Close() // it only releases memory
 }
 
+// damage stores the cause of an unreadable record for locate, or reports it if there are too many.
 func (c *checker) damage(pos uint64, err error) {
 	if len(c.damaged) < maxProblems {
 		c.damaged[pos] = err.Error()
@@ -195,27 +191,17 @@ func (c *checker) damage(pos uint64, err error) {
 	c.report(Problem{Position: pos, What: err.Error()})
 }
 
-// counters verifies the counts that the store keeps.
+// counters verifies the counters of the store.
 func (c *checker) counters() {
 	kept, err := record.LoadCounters(c.db)
 	switch {
 	case err != nil:
 		c.report(Problem{What: err.Error()})
 	case kept.Events != c.indexed:
-		c.report(
-			Problem{
-				What: fmt.Sprintf(
-					"the store counts %d events, the index %d", kept.Events, c.indexed,
-				),
-			},
-		)
-	case kept.Streams != c.begun:
-		c.report(
-			Problem{
-				What: fmt.Sprintf(
-					"the store counts %d streams, the index %d", kept.Streams, c.begun,
-				),
-			},
+		c.reportf(0, "", "the store counts %d events, the index has %d", kept.Events, c.indexed)
+	case kept.Streams != c.streamStarts:
+		c.reportf(
+			0, "", "the store counts %d streams, the index has %d", kept.Streams, c.streamStarts,
 		)
 	}
 }

@@ -12,14 +12,14 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// entry is one event as the index knows it.
+// entry is an entry of the index.
 type entry struct {
 	stream string
 	number int64
 	pos    uint64
 }
 
-var errMalformed = errors.New("malformed entry of the index")
+var errMalformed = errors.New("malformed index entry")
 
 func readEntry(iter *pebble.Iterator) (entry, error) {
 	value, err := iter.ValueAndErr()
@@ -47,21 +47,23 @@ func (c *checker) newIter(family byte) (*pebble.Iterator, error) {
 	return iter, nil
 }
 
-// eachEntry visits the index. What cannot be read goes to fault.
-func (c *checker) eachEntry(ctx context.Context, visit func(entry), fault func(Problem)) error {
+// eachEntry calls visit for every entry of the index, and onProblem for every unreadable one.
+func (c *checker) eachEntry(
+	ctx context.Context, visit func(entry), onProblem func(Problem),
+) error {
 	iter, err := c.newIter(record.FamilyIndex)
 	if err != nil {
 		return err
 	}
 	seen, last := 0, ""
 	for ok := iter.First(); ok; ok = iter.Next() {
-		if seen++; seen%checkPace == 0 && ctx.Err() != nil {
+		if seen++; seen%contextCheckInterval == 0 && ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), iter.Close())
 		}
 		e, err := readEntry(iter)
 		if err != nil {
 			cause, _ := record.Cause(err)
-			fault(Problem{Stream: last, What: fmt.Sprintf("behind this stream: %v", cause)})
+			onProblem(Problem{Stream: last, What: fmt.Sprintf("after this stream: %v", cause)})
 			continue
 		}
 		last = e.stream
@@ -69,55 +71,48 @@ func (c *checker) eachEntry(ctx context.Context, visit func(entry), fault func(P
 	}
 	if err := iter.Close(); err != nil {
 		cause, _ := record.Cause(err)
-		fault(
-			Problem{
-				Stream: last,
-				What:   fmt.Sprintf("the index is unreadable behind this stream: %v", cause),
-			},
-		)
+		onProblem(Problem{
+			Stream: last, What: fmt.Sprintf("the index is unreadable after this stream: %v", cause),
+		})
 	}
 	return nil
 }
 
-// walk is what the index says of one stream.
-type walk struct {
+// streamScan is the state of one stream according to its index entries.
+type streamScan struct {
 	stream     string
 	last       int64
 	tombstoned bool
-	pos        uint64 // of the last entry
+	pos        uint64 // position in the last entry
 }
 
-// index verifies that numbers and positions of each stream ascend without a
-// gap, and that its state agrees.
+// index verifies that the numbers of each stream ascend without a gap, that its positions ascend,
+// and that its state agrees.
 func (c *checker) index(ctx context.Context) error {
-	w := walk{last: record.NoEvents}
+	w := streamScan{last: record.NoEvents}
 	err := c.eachEntry(ctx, func(e entry) {
 		if e.stream != w.stream {
 			c.stream(w)
-			w = walk{stream: e.stream, last: record.NoEvents}
+			w = streamScan{stream: e.stream, last: record.NoEvents}
 			c.Streams++
 		}
 		c.indexed++
 		if e.number == 0 {
-			c.begun++
+			c.streamStarts++
 		}
 		switch {
 		case e.number == record.TombstoneNumber:
 			w.tombstoned = true
 		case e.number != w.last+1:
-			c.report(
-				Problem{e.pos, e.stream, fmt.Sprintf("event %d comes behind %d", e.number, w.last)},
-			)
+			c.reportf(e.pos, e.stream, "event %d follows event %d", e.number, w.last)
 			fallthrough
 		default:
 			w.last = e.number
 		}
 		if e.pos <= w.pos {
-			c.report(
-				Problem{
-					e.pos, e.stream,
-					fmt.Sprintf("event %d lies before its predecessor, at %d", e.number, w.pos),
-				},
+			c.reportf(
+				e.pos, e.stream, "event %d is before its predecessor, which is at %d", e.number,
+				w.pos,
 			)
 		}
 		w.pos = e.pos
@@ -126,9 +121,10 @@ func (c *checker) index(ctx context.Context) error {
 	return err
 }
 
-// stream verifies the state of one stream, and of the one it describes.
-func (c *checker) stream(w walk) {
-	if w.stream == "" { // before the first
+// stream verifies the state of a stream. If it is a metadata stream, stream also verifies the state
+// of the stream that it describes.
+func (c *checker) stream(w streamScan) {
+	if w.stream == "" { // no entry was read yet
 		return
 	}
 	st, err := record.LoadState(c.db, w.stream)
@@ -137,17 +133,17 @@ func (c *checker) stream(w walk) {
 		return
 	}
 	if st.Last != w.last || st.Tombstoned != w.tombstoned || st.Changed != max(w.pos, st.MetaPos) {
-		c.report(Problem{w.pos, w.stream, fmt.Sprintf("the state says last event %d, tombstoned "+
-			"%t, changed at %d; the index %d, %t, %d",
-			st.Last, st.Tombstoned, st.Changed, w.last, w.tombstoned, max(w.pos, st.MetaPos))})
+		c.reportf(w.pos, w.stream,
+			"the state has last event %d, tombstoned %t, changed at %d; the index has %d, %t, %d",
+			st.Last, st.Tombstoned, st.Changed, w.last, w.tombstoned, max(w.pos, st.MetaPos))
 	}
 	if origin, ok := strings.CutPrefix(w.stream, record.MetadataPrefix); ok {
-		c.described(origin, w.pos)
+		c.metadataOf(origin, w.pos)
 	}
 }
 
-// described verifies the state of a stream whose current metadata is at pos.
-func (c *checker) described(stream string, pos uint64) {
+// metadataOf verifies the metadata in the state of a stream. pos is the position of the metadata.
+func (c *checker) metadataOf(stream string, pos uint64) {
 	st, err := record.LoadState(c.db, stream)
 	if err != nil {
 		c.report(Problem{Stream: stream, What: err.Error()})
@@ -157,24 +153,19 @@ func (c *checker) described(stream string, pos uint64) {
 		c.metadataOnly++
 	}
 	if st.MetaPos != pos {
-		c.report(
-			Problem{
-				pos, stream,
-				fmt.Sprintf("the state says metadata at %d, the index %d", st.MetaPos, pos),
-			},
-		)
+		c.reportf(pos, stream, "the state has metadata at %d, the index at %d", st.MetaPos, pos)
 		return
 	}
 	meta, err := record.LoadEvent(c.db, pos)
 	if err != nil {
-		return // reported with the log
+		return // method log reports it
 	}
 	if !record.IsMetadataStream(stream) && st.Limits != record.ParseLimits(meta) {
 		c.report(Problem{pos, stream, "the state differs from the metadata"})
 	}
 }
 
-// states verifies that there is no state of a stream that is not there.
+// states verifies that there are no states of streams that do not exist.
 func (c *checker) states(ctx context.Context) error {
 	iter, err := c.newIter(record.FamilyState)
 	if err != nil {
@@ -182,64 +173,52 @@ func (c *checker) states(ctx context.Context) error {
 	}
 	count := uint64(0)
 	for ok := iter.First(); ok; ok = iter.Next() {
-		if count++; count%checkPace == 0 && ctx.Err() != nil {
+		if count++; count%contextCheckInterval == 0 && ctx.Err() != nil {
 			return errors.Join(context.Cause(ctx), iter.Close())
 		}
 	}
 	if err := iter.Close(); err != nil {
 		cause, _ := record.Cause(err)
-		c.report(Problem{What: fmt.Sprintf("states of streams are unreadable: %v", cause)})
+		c.reportf(0, "", "states of streams are unreadable: %v", cause)
 	}
 	if want := c.Streams + c.metadataOnly; count != want {
-		c.report(
-			Problem{
-				What: fmt.Sprintf("there are states of %d streams, the index has %d", count, want),
-			},
-		)
+		c.reportf(0, "", "there are states of %d streams, the index has %d", count, want)
 	}
 	return nil
 }
 
-// locate names the streams of the records that cannot be read.
+// locate reports the unreadable records with their streams, which it finds in the index.
 func (c *checker) locate(ctx context.Context) error {
 	if c.indexed == c.Events && len(c.damaged) == 0 && len(c.gaps) == 0 {
 		return nil
 	}
 	err := c.eachEntry(ctx, func(e entry) {
 		if cause, ok := c.damaged[e.pos]; ok {
-			c.report(Problem{e.pos, e.stream, fmt.Sprintf("event %d: %s", e.number, cause)})
+			c.reportf(e.pos, e.stream, "event %d: %s", e.number, cause)
 			delete(c.damaged, e.pos)
 			return
 		}
 		for i := range c.gaps {
 			if g := &c.gaps[i]; g.from <= e.pos && e.pos < g.to {
 				g.located = true
-				c.report(
-					Problem{
-						e.pos, e.stream,
-						fmt.Sprintf("event %d: %v: %s", e.number, record.ErrCorrupt, g.cause),
-					},
+				c.reportf(
+					e.pos, e.stream, "event %d: %v: %s", e.number, record.ErrCorrupt, g.cause,
 				)
 				return
 			}
 		}
 		if _, closer, err := c.db.Get(record.EventKey(e.pos)); err == nil {
-			_ = closer.Close() // it only returns memory
+			_ = closer.Close() // it only releases memory
 		} else {
-			c.report(
-				Problem{
-					e.pos, e.stream,
-					fmt.Sprintf("event %d: %v: %v", e.number, record.ErrCorrupt, err),
-				},
-			)
+			c.reportf(e.pos, e.stream, "event %d: %v: %v", e.number, record.ErrCorrupt, err)
 		}
-	}, func(Problem) {}) // reported by index
+	}, func(Problem) {}) // method index reports the problems
 	for pos, cause := range c.damaged {
 		c.report(Problem{Position: pos, What: cause})
 	}
 	for _, g := range c.gaps {
 		if !g.located {
-			c.report(Problem{Position: g.from, What: "the log is unreadable from here: " + g.cause})
+			c.reportf(g.from, "", "the log is unreadable from here: %s", g.cause)
 		}
 	}
 	return err

@@ -11,13 +11,13 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// AppendResponse answers an append. A wrong expected revision is an ordinary
-// answer here, all else is an error.
+// AppendResponse returns the response to an append. A wrong expected revision is a regular
+// response. All other errors are returned as errors.
 func AppendResponse(out ledger.Outcome, expected int64) (*streams.AppendResp, error) {
 	var wrong *revision.WrongError
 	if errors.As(out.Err, &wrong) {
 		return &streams.AppendResp{Result: &streams.AppendResp_WrongExpectedVersion_{
-			WrongExpectedVersion: wireWrongVersion(wrong.Current, expected),
+			WrongExpectedVersion: appendWrongVersion(wrong.Current, expected),
 		}}, nil
 	}
 	if out.Err != nil {
@@ -41,9 +41,9 @@ func AppendResponse(out ledger.Outcome, expected int64) (*streams.AppendResp, er
 	return &streams.AppendResp{Result: &streams.AppendResp_Success_{Success: success}}, nil
 }
 
-// wireWrongVersion fills the present fields and their older twins, which have
-// no way to expect no stream but the largest revision.
-func wireWrongVersion(current, expected int64) *streams.AppendResp_WrongExpectedVersion {
+// appendWrongVersion sets the current fields and the fields of version 20.6.0, which express
+// NoStream by the largest revision.
+func appendWrongVersion(current, expected int64) *streams.AppendResp_WrongExpectedVersion {
 	w := &streams.AppendResp_WrongExpectedVersion{}
 	if current < 0 {
 		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentNoStream{
@@ -56,7 +56,10 @@ func wireWrongVersion(current, expected int64) *streams.AppendResp_WrongExpected
 		w.CurrentRevisionOption = &streams.AppendResp_WrongExpectedVersion_CurrentRevision{
 			CurrentRevision: uint64(current),
 		}
-		w.CurrentRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{CurrentRevision_20_6_0: uint64(current)}
+		older := &streams.AppendResp_WrongExpectedVersion_CurrentRevision_20_6_0{
+			CurrentRevision_20_6_0: uint64(current),
+		}
+		w.CurrentRevisionOption_20_6_0 = older
 	}
 	switch expected {
 	case revision.Any:
@@ -70,17 +73,26 @@ func wireWrongVersion(current, expected int64) *streams.AppendResp_WrongExpected
 		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedStreamExists{
 			ExpectedStreamExists: &shared.Empty{},
 		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{StreamExists_20_6_0: &shared.Empty{}}
+		older := &streams.AppendResp_WrongExpectedVersion_StreamExists_20_6_0{
+			StreamExists_20_6_0: &shared.Empty{},
+		}
+		w.ExpectedRevisionOption_20_6_0 = older
 	case revision.NoStream:
 		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedNoStream{
 			ExpectedNoStream: &shared.Empty{},
 		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: math.MaxUint64}
+		older := &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
+			ExpectedRevision_20_6_0: math.MaxUint64,
+		}
+		w.ExpectedRevisionOption_20_6_0 = older
 	default:
 		w.ExpectedRevisionOption = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision{
 			ExpectedRevision: uint64(expected),
 		}
-		w.ExpectedRevisionOption_20_6_0 = &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{ExpectedRevision_20_6_0: uint64(expected)}
+		older := &streams.AppendResp_WrongExpectedVersion_ExpectedRevision_20_6_0{
+			ExpectedRevision_20_6_0: uint64(expected),
+		}
+		w.ExpectedRevisionOption_20_6_0 = older
 	}
 	return w
 }

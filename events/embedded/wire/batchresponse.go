@@ -18,8 +18,8 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// BatchResponse answers a batch. Correlation id and stream come back as they
-// came. limit is the largest size of an append.
+// BatchResponse returns the response to a batch. It repeats the correlation id and the stream of
+// the batch. limit is the maximum size of an append.
 func BatchResponse(
 	id *shared.UUID, stream *shared.StreamIdentifier, expected int64, out ledger.Outcome, limit int,
 ) *streams.BatchAppendResp {
@@ -52,7 +52,7 @@ func BatchResponse(
 	return resp
 }
 
-// batchError packs an error with the one detail by which clients tell it.
+// batchError returns the status of an error with the detail by which clients identify the error.
 func batchError(
 	err error, stream *shared.StreamIdentifier, expected int64, limit int,
 ) *rpcstatus.Status {

@@ -8,55 +8,56 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Numbers of fields that the present protocol has and the client's stubs have
-// not: CaughtUp says when and where, and Checkpoint when it was reached.
+// Numbers of fields of the current protocol that the client's stubs lack: the time, revision and
+// position of CaughtUp, and the time of Checkpoint.
 const (
 	fieldCheckpoint = 3 // of ReadResp
 	fieldCaughtUp   = 8
 
-	fieldCaughtUpTime     = 1 // of CaughtUp
-	fieldCaughtUpRevision = 2
-	fieldCaughtUpPosition = 3
-	fieldCheckpointCommit = 1 // of Checkpoint, and of Position
-	fieldCheckpointOther  = 2
-	fieldCheckpointTime   = 3
-	fieldSeconds          = 1 // of Timestamp
-	fieldNanos            = 2
+	fieldCaughtUpTime      = 1 // of CaughtUp
+	fieldCaughtUpRevision  = 2
+	fieldCaughtUpPosition  = 3
+	fieldCheckpointCommit  = 1 // of Checkpoint, and of Position
+	fieldCheckpointPrepare = 2
+	fieldCheckpointTime    = 3
+	fieldSeconds           = 1 // of Timestamp
+	fieldNanos             = 2
 )
 
-// EncodeCaughtUp says that everything up to a place was sent: the revision of a
-// stream, or a position of the log where the revision is NoEvents. A stream
-// without events has no revision; there it is the end of the log, because
-// KurrentDB's Go clients before 1.1.2 crash where neither is given.
+// EncodeCaughtUp encodes a CaughtUp: all events up to the revision of a stream were sent, or up to
+// a position of the log if revision is NoEvents. A stream without events has no revision. Its
+// CaughtUp has the position of the end of the log, because KurrentDB's Go clients before 1.1.2
+// crash if both are missing.
 func EncodeCaughtUp(revision int64, position uint64, now time.Time) Encoded {
 	body := appendTime(nil, fieldCaughtUpTime, now)
 	if revision != record.NoEvents {
 		body = protowire.AppendTag(body, fieldCaughtUpRevision, protowire.VarintType)
-		body = protowire.AppendVarint(body, uint64(revision)) // also zero, which means something
+		// even if it is zero, which is a valid revision
+		body = protowire.AppendVarint(body, uint64(revision))
 	} else {
-		body = appendMessage(body, fieldCaughtUpPosition, appendPlace(nil, position))
+		body = appendMessage(body, fieldCaughtUpPosition, appendPosition(nil, position))
 	}
 	return appendMessage(nil, fieldCaughtUp, body)
 }
 
-// EncodeBareCaughtUp says it as older servers do, without a place.
+// EncodeBareCaughtUp encodes the CaughtUp of older servers, which has no fields.
 func EncodeBareCaughtUp() Encoded { return appendMessage(nil, fieldCaughtUp, nil) }
 
-// EncodeCheckpoint says that everything up to a position was looked at.
+// EncodeCheckpoint encodes a Checkpoint: all events up to a position were examined.
 func EncodeCheckpoint(position uint64, now time.Time) Encoded {
 	return appendMessage(
-		nil, fieldCheckpoint, appendTime(appendPlace(nil, position), fieldCheckpointTime, now),
+		nil, fieldCheckpoint, appendTime(appendPosition(nil, position), fieldCheckpointTime, now),
 	)
 }
 
-// EncodeBareCheckpoint says it as older servers do, without the time.
+// EncodeBareCheckpoint encodes the Checkpoint of older servers, which has no time.
 func EncodeBareCheckpoint(position uint64) Encoded {
-	return appendMessage(nil, fieldCheckpoint, appendPlace(nil, position))
+	return appendMessage(nil, fieldCheckpoint, appendPosition(nil, position))
 }
 
-func appendPlace(b []byte, position uint64) []byte {
+func appendPosition(b []byte, position uint64) []byte {
 	return appendNumber(
-		appendNumber(b, fieldCheckpointCommit, position), fieldCheckpointOther, position,
+		appendNumber(b, fieldCheckpointCommit, position), fieldCheckpointPrepare, position,
 	)
 }
 

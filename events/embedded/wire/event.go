@@ -1,5 +1,4 @@
-// Package wire encodes answers to clients. Events are encoded by hand, because
-// the structs of protobuf cost as much as everything else of a read.
+// Package wire builds and encodes the responses to clients.
 package wire
 
 import (
@@ -14,14 +13,14 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// Encoded is a message that is encoded already. Events go out this way: building
-// and walking protobuf structs costs as much as everything else of a read.
+// Encoded is an encoded message. Events are encoded by hand, because building and encoding protobuf
+// structs costs as much as everything else of a read.
 type Encoded []byte
 
-// codec sends what is encoded as it is, and all else as protobuf does.
+// codec sends an Encoded unchanged and encodes all other messages with protobuf.
 type codec struct{ encoding.CodecV2 }
 
-// NewCodec returns the codec of a server.
+// NewCodec returns a codec that can send an Encoded.
 func NewCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(proto.Name)} }
 
 // Marshal implements encoding.CodecV2.
@@ -56,10 +55,10 @@ const (
 	fieldValue      = 2
 )
 
-// EncodeEvent encodes the ReadResp of an event that was not reached by a link:
-// the same bytes that RecordedEvent's message has, but for the order of the map.
-// scratch is room that is used again; it is returned.
-func EncodeEvent(r *record.Event, stringIDs bool, scratch []byte) (message Encoded, room []byte) {
+// EncodeEvent encodes the ReadResp of an event without a link. The bytes are those of the message
+// of RecordedEvent, except for the order of the map. scratch is a buffer that it uses and returns
+// for the next call.
+func EncodeEvent(r *record.Event, stringIDs bool, scratch []byte) (message Encoded, buf []byte) {
 	body := appendID(scratch[:0], r, stringIDs)
 	body = protowire.AppendTag(body, fieldStream, protowire.BytesType)
 	body = protowire.AppendVarint(body, uint64(1+protowire.SizeBytes(len(r.Stream))))
@@ -83,7 +82,7 @@ func EncodeEvent(r *record.Event, stringIDs bool, scratch []byte) (message Encod
 		body = protowire.AppendBytes(body, r.Data)
 	}
 
-	// of ReadEvent
+	// size is that of the ReadEvent.
 	size := 1 + protowire.SizeBytes(len(body)) + 1 + protowire.SizeVarint(r.Position)
 	out := make([]byte, 0, 1+protowire.SizeBytes(size))
 	out = protowire.AppendTag(out, fieldEvent, protowire.BytesType)
@@ -110,7 +109,7 @@ func appendID(body []byte, r *record.Event, asString bool) []byte {
 	return protowire.AppendBytes(body, bits)
 }
 
-// appendNumber leaves out zero, as protobuf does.
+// appendNumber appends a field unless n is zero, which protobuf leaves out too.
 func appendNumber(b []byte, field protowire.Number, n uint64) []byte {
 	if n == 0 {
 		return b

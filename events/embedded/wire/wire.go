@@ -11,7 +11,7 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// UUID is an id in one of the forms of the protocol.
+// UUID returns the message of an id, in the string form or the structured form.
 func UUID(id uuid.UUID, asString bool) *shared.UUID {
 	if asString {
 		return &shared.UUID{Value: &shared.UUID_String_{String_: id.String()}}
@@ -22,7 +22,7 @@ func UUID(id uuid.UUID, asString bool) *shared.UUID {
 	}}}
 }
 
-// RecordedEvent is an event as the protocol has it.
+// RecordedEvent returns the message of an event.
 func RecordedEvent(r *record.Event, stringIDs bool) *streams.ReadResp_ReadEvent_RecordedEvent {
 	content := record.ContentBinary
 	if r.JSON {
@@ -42,7 +42,7 @@ func RecordedEvent(r *record.Event, stringIDs bool) *streams.ReadResp_ReadEvent_
 	}
 }
 
-// StreamIdentifier is the name of a stream as the protocol has it.
+// StreamIdentifier returns the message of a stream name.
 func StreamIdentifier(name string) *shared.StreamIdentifier {
 	return &shared.StreamIdentifier{StreamName: []byte(name)}
 }

@@ -20,10 +20,10 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// maxDrain bounds what is read of an append that is refused already.
+// maxDrain bounds how many bytes are read of an append that is already refused.
 const maxDrain = 64 << 20
 
-// Service serves the calls that write.
+// Service implements the calls that write.
 type Service struct {
 	Writer        *groupcommit.Writer
 	MaxAppendSize int // in bytes
@@ -32,7 +32,7 @@ type Service struct {
 	Closing       context.Context //nolint:containedctx // done when the store closes
 }
 
-// planOf decides a whole append.
+// planOf returns the plan of an append for the writer.
 func planOf(d *request.Append) func(*ledger.Ledger) ledger.Outcome {
 	return func(l *ledger.Ledger) ledger.Outcome { return l.Append(d.Stream, d.Expected, d.Events) }
 }
@@ -79,8 +79,8 @@ func (s *Service) receiveAppend(call streams.Streams_AppendServer) (*request.App
 	}
 }
 
-// drain discards the rest of a refused append. An answer to a client that is
-// still sending would reach it as a bare EOF, without code and trailers.
+// drain discards the rest of a refused append and returns refusal. If the call ended while the
+// client is still sending, the client would receive a bare EOF without code and trailers.
 func drain(call streams.Streams_AppendServer, refusal error) error {
 	for size := 0; size < maxDrain; {
 		req, err := call.Recv()
@@ -100,7 +100,7 @@ func invalidUnless(err, target error, message string) error {
 	return err
 }
 
-// Delete hides the events of a stream; it can be written to again later.
+// Delete hides the events of a stream. Later writes to the stream are accepted.
 func (s *Service) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.DeleteResp, error) {
 	opts := req.GetOptions()
 	expected, err := request.DeleteExpectation(opts)
@@ -116,7 +116,7 @@ func (s *Service) Delete(ctx context.Context, req *streams.DeleteReq) (*streams.
 	}}, nil
 }
 
-// Tombstone ends a stream for good.
+// Tombstone deletes a stream permanently.
 func (s *Service) Tombstone(
 	ctx context.Context, req *streams.TombstoneReq,
 ) (*streams.TombstoneResp, error) {
@@ -134,8 +134,8 @@ func (s *Service) Tombstone(
 	}}, nil
 }
 
-// remove deletes or tombstones a stream. Metadata streams live and die with the
-// stream that they describe.
+// remove deletes or tombstones a stream. It refuses metadata streams, because they exist as long as
+// the stream that they describe.
 func (s *Service) remove(
 	ctx context.Context, id *shared.StreamIdentifier, expected int64,
 	plan func(*ledger.Ledger, string, int64) ledger.Outcome,

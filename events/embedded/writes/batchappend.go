@@ -21,68 +21,68 @@ import (
 )
 
 const (
-	maxOpenBatches   = 1024     // begun but not final, per call
-	maxBatchAnswers  = 256      // handed to the writer but not answered, per call
-	maxOpenBatchSize = 64 << 20 // bytes of events in all open batches of a call
+	maxOpenBatches    = 1024     // batches without their final frame, per call
+	maxPendingBatches = 256      // batches that the writer has not answered, per call
+	maxOpenBatchSize  = 64 << 20 // bytes of events in all open batches of a call
 )
 
-// batch is one append on a BatchAppend call while its frames arrive.
-type batch struct {
+// batchAppend is one append on a BatchAppend call.
+type batchAppend struct {
 	request.Append
 
 	id       *shared.UUID
 	wireName *shared.StreamIdentifier
-	ctx      context.Context
+	ctx      context.Context //nolint:containedctx // ends at the deadline of the batch
 	cancel   context.CancelFunc
 }
 
-// batchCall serves one BatchAppend call, on which many batches interleave.
+// batchCall serves one BatchAppend call, on which the frames of many batches interleave.
 type batchCall struct {
 	*Service
 
 	call streams.Streams_BatchAppendServer
 
-	open    map[uuid.UUID]*batch
+	open    map[uuid.UUID]*batchAppend
 	size    int
-	refused map[uuid.UUID]struct{} // answered early; the rest of their frames is ignored
+	refused map[uuid.UUID]struct{} // batches refused before their final frame
 
-	expired   chan uuid.UUID // open batches that ran out of time
-	handed    chan handed
-	answering sync.WaitGroup
-	settle    func() // waits until what was handed to the writer is answered
+	expired       chan uuid.UUID // open batches whose deadline has passed
+	pending       chan pendingBatch
+	answering     sync.WaitGroup
+	finishPending func() // returns after all pending batches are answered
 
 	mu  sync.Mutex // serialises Send
-	err error      // of the first Send that failed
+	err error      // of the first failed Send
 }
 
-// handed is a complete batch with what the writer has of it.
-type handed struct {
-	*batch
-	req *groupcommit.Write
-	err error // the writer has not taken it
+// pendingBatch is a complete batch that was submitted to the writer.
+type pendingBatch struct {
+	*batchAppend
+	write *groupcommit.Write
+	err   error // why the writer did not accept the batch, or nil
 }
 
-// BatchAppend serves many appends on one call. Each is answered exactly once,
-// not necessarily in order, and is atomic like an Append of its own.
+// BatchAppend serves many appends on one call. Each append is answered exactly once and is atomic
+// like a call of Append. The answers may come in a different order.
 func (s *Service) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	b := &batchCall{
 		Service: s,
 		call:    call,
-		open:    map[uuid.UUID]*batch{},
+		open:    map[uuid.UUID]*batchAppend{},
 		refused: map[uuid.UUID]struct{}{},
 		expired: make(chan uuid.UUID, maxOpenBatches),
-		handed:  make(chan handed, maxBatchAnswers),
+		pending: make(chan pendingBatch, maxPendingBatches),
 	}
-	b.answering.Go(b.answerAll)
-	b.settle = sync.OnceFunc(func() {
-		close(b.handed)
+	b.answering.Go(b.answerPending)
+	b.finishPending = sync.OnceFunc(func() {
+		close(b.pending)
 		b.answering.Wait()
 	})
 	err := b.run()
 	for _, open := range b.open {
 		open.cancel()
 	}
-	b.settle()
+	b.finishPending()
 	if err == nil {
 		err = b.err
 	}
@@ -92,8 +92,7 @@ func (s *Service) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	return nil
 }
 
-// run handles frames until the client has sent its last and every batch that
-// it began has been answered.
+// run handles frames until the client has sent its last frame and all its batches are answered.
 func (b *batchCall) run() error {
 	ctx, cancel := context.WithCancelCause(b.call.Context())
 	defer cancel(nil)
@@ -105,11 +104,11 @@ func (b *batchCall) run() error {
 		case req, ok := <-frames:
 			if !ok {
 				err := <-done
-				b.abandon()
-				b.settle() // the context of the batches ends with this function
+				b.refuseUnfinished()
+				b.finishPending() // before this function cancels the context of the batches
 				return err
 			}
-			if err := b.frame(ctx, req); err != nil {
+			if err := b.handleFrame(ctx, req); err != nil {
 				return err
 			}
 		case id := <-b.expired:
@@ -120,8 +119,8 @@ func (b *batchCall) run() error {
 	}
 }
 
-// receive reads frames apart from handling them, so that deadlines are met
-// while the client is silent. The goroutine ends with the call.
+// receive reads frames in a goroutine of its own, so that deadlines are met while the client sends
+// nothing. The goroutine ends with the call.
 func (b *batchCall) receive(ctx context.Context) (<-chan *streams.BatchAppendReq, <-chan error) {
 	frames, done := make(chan *streams.BatchAppendReq), make(chan error, 1)
 	go func() {
@@ -145,17 +144,17 @@ func (b *batchCall) receive(ctx context.Context) (<-chan *streams.BatchAppendReq
 	return frames, done
 }
 
-// frame handles one frame. An error ends the call; what is wrong with a batch
-// is answered instead.
-func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) error {
+// handleFrame handles one frame. It answers the errors of a single batch. An error that it returns
+// ends the call.
+func (b *batchCall) handleFrame(ctx context.Context, req *streams.BatchAppendReq) error {
 	id, err := request.ParseUUID(req.GetCorrelationId())
 	if err != nil {
 		opts := req.GetOptions()
-		nameless := &batch{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier()}
+		nameless := &batchAppend{id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier()}
 		b.answer(
 			nameless, ledger.Outcome{Err: dialect.Invalid("a batch has no usable correlation id")},
 		)
-		return nil // the others of the call have one
+		return nil //nolint:nilerr // it is answered; the other batches of the call continue
 	}
 	if _, ok := b.refused[id]; ok {
 		if req.GetIsFinal() {
@@ -189,18 +188,18 @@ func (b *batchCall) frame(ctx context.Context, req *streams.BatchAppendReq) erro
 	if req.GetIsFinal() {
 		delete(b.open, id)
 		b.size -= batch.Size
-		return b.hand(ctx, batch)
+		return b.submit(ctx, batch)
 	}
 	return nil
 }
 
-// begin opens the batch of a first frame. With an error it returns as much of
-// the batch as is needed to answer it.
+// begin opens a batch with its first frame. If it returns an error, the returned batch has what is
+// needed to answer it.
 func (b *batchCall) begin(
 	ctx context.Context, req *streams.BatchAppendReq, id uuid.UUID,
-) (*batch, error) {
+) (*batchAppend, error) {
 	opts := req.GetOptions()
-	batch := &batch{
+	batch := &batchAppend{
 		id: req.GetCorrelationId(), wireName: opts.GetStreamIdentifier(), cancel: func() {},
 	}
 	if opts == nil {
@@ -220,7 +219,7 @@ func (b *batchCall) begin(
 	b.open[id] = batch
 	batch.ctx, batch.cancel = context.WithTimeout(ctx, timeout)
 	if req.GetIsFinal() {
-		return batch, nil // it will not be open when it runs out of time
+		return batch, nil // the only frame: the batch does not stay open
 	}
 	cancel := batch.cancel
 	stop := context.AfterFunc(batch.ctx, func() {
@@ -233,11 +232,11 @@ func (b *batchCall) begin(
 	return batch, nil
 }
 
-// hand gives a complete batch to the writer, in the order of the final frames.
-func (b *batchCall) hand(ctx context.Context, batch *batch) error {
+// submit enqueues a complete batch at the writer, in the order of the final frames.
+func (b *batchCall) submit(ctx context.Context, batch *batchAppend) error {
 	req, err := b.Writer.Enqueue(batch.ctx, batch.Size, planOf(&batch.Append))
 	select {
-	case b.handed <- handed{batch, req, err}:
+	case b.pending <- pendingBatch{batch, req, err}:
 		return nil
 	case <-ctx.Done():
 		batch.cancel()
@@ -245,22 +244,22 @@ func (b *batchCall) hand(ctx context.Context, batch *batch) error {
 	}
 }
 
-// answerAll answers what the writer has, in the order in which it has it: one
-// goroutine for all costs less than one each.
-func (b *batchCall) answerAll() {
-	for h := range b.handed {
+// answerPending answers the pending batches in the order in which they were submitted. One
+// goroutine for all costs less than one for each.
+func (b *batchCall) answerPending() {
+	for h := range b.pending {
 		out := ledger.Outcome{Err: h.err}
 		if h.err == nil {
-			out = b.Writer.Wait(h.ctx, h.req)
+			out = b.Writer.Wait(h.ctx, h.write)
 		}
 		h.cancel()
-		b.answer(h.batch, out)
+		b.answer(h.batchAppend, out)
 	}
 }
 
-// refuse answers a batch early. Unless this was its last frame, those to come
-// are ignored.
-func (b *batchCall) refuse(id uuid.UUID, batch *batch, final bool, err error) {
+// refuse answers a batch with an error. If its final frame has not arrived, its later frames are
+// ignored.
+func (b *batchCall) refuse(id uuid.UUID, batch *batchAppend, final bool, err error) {
 	delete(b.open, id)
 	if !final {
 		b.refused[id] = struct{}{}
@@ -273,21 +272,21 @@ func (b *batchCall) refuse(id uuid.UUID, batch *batch, final bool, err error) {
 func (b *batchCall) expire(id uuid.UUID) {
 	batch, ok := b.open[id]
 	if !ok || batch.ctx.Err() == nil {
-		return // handed over in time, or a later batch under the same id
+		return // submitted in time, or a later batch with the same id
 	}
 	b.size -= batch.Size
 	b.refuse(id, batch, false, context.DeadlineExceeded)
 }
 
-// abandon answers what the client began and never finished.
-func (b *batchCall) abandon() {
+// refuseUnfinished answers the batches whose final frame never came.
+func (b *batchCall) refuseUnfinished() {
 	for id, batch := range b.open {
 		b.size -= batch.Size
 		b.refuse(id, batch, true, dialect.Invalid("the call ended before the final frame"))
 	}
 }
 
-func (b *batchCall) answer(batch *batch, out ledger.Outcome) {
+func (b *batchCall) answer(batch *batchAppend, out ledger.Outcome) {
 	resp := wire.BatchResponse(batch.id, batch.wireName, batch.Expected, out, b.MaxAppendSize)
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -17,19 +17,20 @@ const (
 	cachedStates  = 16 << 10
 )
 
-// Recover finds the end of the log. It returns false where there is no log
-// yet, which is then begun by Begin.
-func (l *Ledger) Recover(log *slog.Logger) (begun bool, err error) {
+// Recover finds the end of the log and loads the ids of its last events. It returns false if there
+// is no log. Then the caller MUST call Bootstrap. If a recent event is corrupt, Recover logs that
+// and returns no error, because all other events can be served.
+func (l *Ledger) Recover(log *slog.Logger) (exists bool, err error) {
 	l.counters, err = record.LoadCounters(l.db)
 	if errors.Is(err, pebble.ErrNotFound) {
-		return false, l.beginLog()
+		return false, l.startEmpty()
 	}
 	if err != nil {
 		return true, err
 	}
-	err = l.recall(rememberedIDs)
+	err = l.loadRecent(rememberedIDs)
 	if errors.Is(err, record.ErrCorrupt) && l.next > 0 {
-		// Whoever reads the record is told; all the others can be served.
+		// A read of this event returns the error.
 		log.LogAttrs(context.Background(), slog.LevelError,
 			"a recent event is unreadable, run check and restore a backup",
 			slog.String("error", err.Error()))
@@ -38,18 +39,18 @@ func (l *Ledger) Recover(log *slog.Logger) (begun bool, err error) {
 	return true, err
 }
 
-// recall finds the end of the log and remembers the ids of its last events, up
-// to one that is corrupt.
-func (l *Ledger) recall(limit int) (err error) {
+// loadRecent finds the end of the log and stores the ids of its last events in l.recent. It reads
+// backwards and stops at a corrupt event.
+func (l *Ledger) loadRecent(limit int) (err error) {
 	iter, err := record.NewIter(l.db, 0)
 	if err != nil {
 		return err
 	}
 	var newest []*record.Event
-	oldest := record.EndOfLog // position of the last one read
+	oldest := record.EndOfLog // position of the last event read
 	defer func() {
 		if failed := iter.Close(); failed != nil {
-			err = record.Unreadable("before", oldest, failed)
+			err = record.ReadError("before", oldest, failed)
 		}
 		for _, rec := range slices.Backward(newest) {
 			l.recent.Add(rec)
@@ -59,7 +60,7 @@ func (l *Ledger) recall(limit int) (err error) {
 		pos := record.PositionOf(iter.Key())
 		value, err := iter.ValueAndErr()
 		if err != nil {
-			return record.Unreadable("at", pos, err)
+			return record.ReadError("at", pos, err)
 		}
 		if len(newest) == 0 {
 			l.head, l.next = pos, pos+uint64(record.EventKeySize+len(value))
@@ -68,7 +69,7 @@ func (l *Ledger) recall(limit int) (err error) {
 		if err != nil {
 			return err
 		}
-		rec.Metadata, rec.Data = nil, nil // they belong to the iterator
+		rec.Metadata, rec.Data = nil, nil // the iterator owns their memory
 		newest, oldest = append(newest, rec), pos
 	}
 	if l.next == 0 && iter.Error() == nil {

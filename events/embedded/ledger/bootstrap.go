@@ -9,9 +9,9 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// systemEvents are what a fresh store of the real server holds, as far as
-// clients can notice: nobody may rely on an empty $all, and tools look for a
-// user in $users.
+// systemEvents are the events of a new store of the real server, as far as clients can notice them.
+// They exist here too, so that no client relies on an empty $all and because tools look for a user
+// in $users.
 var systemEvents = []struct {
 	stream, kind, data string
 	json               bool
@@ -40,9 +40,9 @@ var systemEvents = []struct {
 	{"$users", "$User", "ops", false},
 }
 
-// beginLog prepares the ledger for the first write to a new log, which must be
-// Begin.
-func (l *Ledger) beginLog() error {
+// startEmpty prepares the ledger of a new log. The first write MUST be Bootstrap. startEmpty
+// returns ErrCorrupt if the log has events, because then the counters are missing.
+func (l *Ledger) startEmpty() error {
 	iter, err := record.NewIter(l.db, 0)
 	if err != nil {
 		return err
@@ -58,8 +58,8 @@ func (l *Ledger) beginLog() error {
 	return nil
 }
 
-// Begin writes the beginning of a new log, all of it or nothing.
-func (l *Ledger) Begin() Outcome {
+// Bootstrap writes the first events of a new log to the group.
+func (l *Ledger) Bootstrap() Outcome {
 	for _, e := range systemEvents {
 		p := record.Proposed{ID: uuid.New(), Type: e.kind, JSON: e.json, Data: []byte(e.data)}
 		if out := l.Append(e.stream, revision.Any, []record.Proposed{p}); out.Err != nil {
