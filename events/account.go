@@ -5,10 +5,10 @@ import "time"
 // StreamAccount prefixes the stream of one account: account-<account id>.
 const StreamAccount = "account-"
 
-// StreamUsername prefixes the stream that makes a user name unique: username-<name>.
+// StreamUsername prefixes the stream that keeps a user name unique: username-<name>.
 const StreamUsername = "username-"
 
-// UsernameClaimed gives a user name to an account, for ever.
+// UsernameClaimed assigns a user name to an account permanently.
 type UsernameClaimed struct {
 	Username string    `json:"username"`
 	Account  string    `json:"account"`
@@ -24,7 +24,7 @@ type AccountOpened struct {
 	Username string `json:"username"`
 	Plan     string `json:"plan"`
 	KeyID    string `json:"key_id"`
-	// SHA-256 of the key, hex; the key itself is stored nowhere
+	// KeyHash is the SHA-256 of the key in hex. The key itself is not stored.
 	KeyHash string    `json:"key_hash"`
 	At      time.Time `json:"at"`
 }
@@ -32,7 +32,7 @@ type AccountOpened struct {
 // EventType implements Event.
 func (AccountOpened) EventType() string { return "account.opened.v1" }
 
-// KeyRotated replaces the account's API key; the one before is void.
+// KeyRotated replaces the account's API key. The previous key no longer works.
 type KeyRotated struct {
 	KeyID   string    `json:"key_id"`
 	KeyHash string    `json:"key_hash"` // SHA-256 of the key, hex
@@ -76,9 +76,9 @@ type AccountReactivated struct {
 // EventType implements Event.
 func (AccountReactivated) EventType() string { return "account.reactivated.v1" }
 
-// AccountErased ends an account for ever: its notes can't be read any more, in this and all other
-// events, and nobody uses it again. Its links go on. The key of its notes is deleted after this
-// event.
+// AccountErased permanently ends an account. Its notes become unreadable in this and all other
+// events, and the account cannot be used again. Its links continue to work. The key of its notes is
+// deleted after this event.
 type AccountErased struct {
 	At time.Time `json:"at"`
 }

@@ -2,15 +2,15 @@ package events
 
 import "time"
 
-// StreamAllowance prefixes the streams of links that may be clicked a limited number of times:
-// allowance-<url id>.
+// StreamAllowance prefixes the stream of a link with a click limit: allowance-<url id>.
 const StreamAllowance = "allowance-"
 
-// AllowanceUsed takes clicks from what a link with a limit may have, before their visitors are
-// redirected. Links that never had a limit have no such event.
+// AllowanceUsed consumes clicks of a link's limit before their visitors are redirected. Links that
+// never had a limit have no such event.
 type AllowanceUsed struct {
-	Clicks int64 `json:"clicks"` // taken by this event
-	// of the link's limit, after this event; clicks from before the limit included
+	Clicks int64 `json:"clicks"` // consumed by this event
+	// Used is the number of consumed clicks after this event, including clicks from before the
+	// limit was set.
 	Used int64     `json:"used"`
 	At   time.Time `json:"at"`
 }

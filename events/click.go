@@ -2,11 +2,11 @@ package events
 
 import "time"
 
-// StreamClicks prefixes the streams of clicks: clicks-<day>-<node>. A stream has one writer, the
-// node.
+// StreamClicks prefixes the streams of clicks: clicks-<day>-<node>. Only that node writes to the
+// stream.
 const StreamClicks = "clicks-"
 
-// ClicksRecorded carries the clicks that one node collected into one append, of any links.
+// ClicksRecorded carries the clicks on any links that one node collected for one append.
 type ClicksRecorded struct {
 	Clicks []Click `json:"clicks"`
 }
@@ -18,17 +18,16 @@ func (ClicksRecorded) EventType() string { return "clicks.recorded.v1" }
 type Click struct {
 	URLID   string `json:"url"`
 	Visitor string `json:"visitor"` // keyed hash of address and user agent; neither is stored
-	// Former is that hash under the key before, while the keys are rotated: whoever has either is
-	// the same visitor.
+	// Former is the same hash under the previous key while the visitor keys are rotated. Clicks
+	// that share either hash belong to the same visitor.
 	Former string    `json:"former,omitempty"`
 	At     time.Time `json:"at"`
 
-	// Bot marks visits of crawlers, of previews and of browsers that fetch ahead. They are not
-	// counted.
+	// Bot marks visits by crawlers, link previews and browsers that prefetch. They are not counted.
 	Bot      bool   `json:"bot,omitempty"`
-	Referrer string `json:"referrer,omitempty"` // host of the page with the link
-	Browser  string `json:"browser,omitempty"`  // name without version, of a fixed list
-	OS       string `json:"os,omitempty"`       // name without version, of a fixed list
+	Referrer string `json:"referrer,omitempty"` // host of the referring page
+	Browser  string `json:"browser,omitempty"`  // name without version, from a fixed list
+	OS       string `json:"os,omitempty"`       // name without version, from a fixed list
 	Device   string `json:"device,omitempty"`   // desktop, mobile or tablet
-	Country  string `json:"country,omitempty"`  // ISO 3166-1 code of two letters
+	Country  string `json:"country,omitempty"`  // ISO 3166-1 alpha-2 code
 }

@@ -30,7 +30,7 @@ func drawClick(t *rapid.T) Click {
 	}
 }
 
-// Clicks are written and read as encoding/json does it.
+// TestClicksAreJSON checks that clicks are encoded and decoded as by encoding/json.
 func TestClicksAreJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -47,7 +47,7 @@ func TestClicksAreJSON(t *testing.T) {
 	})
 }
 
-// TestClicksAreReadDirectly has usual clicks read without encoding/json.
+// TestClicksAreReadDirectly checks that usual clicks are decoded without encoding/json.
 func TestClicksAreReadDirectly(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"clicks.recorded.v1", "clicks.recorded.v1+visitor"} {
@@ -65,7 +65,7 @@ func TestClicksAreReadDirectly(t *testing.T) {
 	}
 }
 
-// readAlike demands that a body is read as encoding/json reads it, if at all.
+// readAlike checks that a body is decoded as encoding/json decodes it, if readClicks decodes it at all.
 func readAlike(t interface{ Fatalf(string, ...any) }, body []byte) {
 	e, ok := readClicks(body)
 	if !ok {
@@ -96,7 +96,7 @@ func FuzzClicks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { readAlike(t, body) })
 }
 
-// The control is encoding/json.
+// encoding/json is the control.
 func BenchmarkClicks(b *testing.B) {
 	bare := Click{
 		URLID: "01935f6e-0000-7000-8000-00000000000b", Visitor: "5b41362bc82b7f3d56edc5a306db2210",

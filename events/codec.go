@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// ErrUnknownType means that a stored event has a type this program does not know: it was written by
-// a newer version, or not by Linkledger. Skipping it would silently change the history, so callers
-// stop.
+// ErrUnknownType means that this program does not know the type of a stored event: a newer version
+// or another program wrote it. Callers MUST stop, because skipping the event would silently change
+// the history.
 var ErrUnknownType = errors.New("unknown event type")
 
-// clickSize is about what a click takes in the log, in bytes.
+// clickSize is the approximate encoded size of a click in bytes.
 const clickSize = 256
 
 var decoders = map[string]func([]byte) (Event, error){
@@ -77,9 +77,9 @@ func Encode(e Event) ([]byte, error) {
 	return body, nil
 }
 
-// Decode turns a stored event back into its struct (a value, never a pointer). Its texts may lie in
-// the body, which must not change any more. A type that this program does not know is
-// ErrUnknownType.
+// Decode returns the event of a stored body as a struct value, never a pointer. The strings of the
+// event may share the memory of body, so the caller MUST NOT change body afterwards. It returns
+// ErrUnknownType if this program does not know eventType.
 func Decode(eventType string, body []byte) (Event, error) {
 	dec, ok := decoders[eventType]
 	if !ok {

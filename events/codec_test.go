@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The golden files are the promise that every body ever stored decodes for ever. A file is added
-// with a new event version, or with new fields behind a plus sign, and never edited.
+// The golden files keep every body that was ever stored decodable. A new event version adds a file; new fields of a
+// version add a file with a plus sign in its name. Existing files MUST NOT be edited.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")

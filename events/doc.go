@@ -1,8 +1,8 @@
-// Package events holds the contracts of the log: one struct per event, and the codec that turns
-// them into the stored JSON and back.
+// Package events defines the contracts of the log: one struct per event, and the codec between the
+// structs and their stored JSON.
 //
-// Stored events never change. An event's type is a literal string with a version
-// ("url.created.v1"); a field may be added when its zero value means what its absence meant,
-// anything else is a new version. The golden files in testdata hold one body of every version ever
-// released, and must decode for ever.
+// Stored events never change. The type of an event is a literal string with a version
+// ("url.created.v1"). A field may be added if its zero value means the same as its absence. Any
+// other change needs a new version. The golden files in testdata hold one body of every version
+// that was ever released, and MUST stay decodable.
 package events

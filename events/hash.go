@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// StreamHash prefixes the stream of one hash's life: hash-<hash>. Its first append demands that no
-// such stream exists, so a hash has one owner without asking any read model.
+// StreamHash prefixes the stream of one hash: hash-<hash>. Its first append expects that the stream
+// does not exist, so a hash has one owner without a query to a read model.
 const StreamHash = "hash-"
 
 // HashClaimed reserves a hash for a link that is about to be created or renamed.
@@ -17,7 +17,7 @@ type HashClaimed struct {
 // EventType implements Event.
 func (HashClaimed) EventType() string { return "hash.claimed.v1" }
 
-// HashReleased ends a claim. Only the account that held it may claim the hash again.
+// HashReleased ends a claim. Only the account that held the hash may claim it again.
 type HashReleased struct {
 	Hash    string    `json:"hash"`
 	URLID   string    `json:"url_id"`

@@ -2,12 +2,12 @@ package events
 
 import "time"
 
-// StreamLongURL prefixes the stream that keeps an account from making a second link to a long URL
-// where it asks for one only: longurl-<account id>-<SHA-256 of the long URL, hex>.
+// StreamLongURL prefixes the stream that prevents a second link of an account to the same long URL
+// if the account asks for a unique one: longurl-<account id>-<SHA-256 of the long URL, hex>.
 const StreamLongURL = "longurl-"
 
-// LongURLClaimed says which link is about to be the account's link to a long URL. The claim lasts
-// until that link leads elsewhere or is deleted.
+// LongURLClaimed reserves a long URL for a link that is about to be created. The claim lasts until
+// that link is retargeted or deleted.
 type LongURLClaimed struct {
 	LongURL string    `json:"long_url"`
 	URLID   string    `json:"url_id"`

@@ -6,23 +6,23 @@ import (
 	"fmt"
 )
 
-// Erased stands where a note was whose account has been erased.
+// Erased replaces the note of an erased account.
 const Erased = "erased"
 
-// SealedNote is the note of a link under the key of its account, by AES-256-GCM. The account, the
-// stream that it lies in and that it is a note are bound to it: it can't be read at another place.
-// Without the key nobody reads it ever.
+// SealedNote is the note of a link, encrypted by AES-256-GCM with the key of its account. The
+// account, the stream and the purpose are authenticated with it, so it cannot be decrypted as part
+// of another stream. Without the key it is unreadable.
 type SealedNote struct {
-	Account string `json:"account"` // whose key it is, an id
+	Account string `json:"account"` // id of the account that has the key
 	Box     []byte `json:"box"`     // nonce of 12 bytes, note, tag of 16 bytes
 
-	Erased bool `json:"-"` // the key is no more: see OpenNote
+	Erased bool `json:"-"` // the key was deleted, see OpenNote
 }
 
 // NoteKey is the key of an account. It is safe for concurrent use.
 type NoteKey struct{ aead cipher.AEAD }
 
-// NewNoteKey returns the key that 32 bytes are, which no other account has.
+// NewNoteKey returns a key made of 32 secret bytes. They MUST NOT be used for another account.
 func NewNoteKey(secret []byte) (*NoteKey, error) {
 	if len(secret) != 32 {
 		return nil, fmt.Errorf("the key of an account has 32 bytes, not %d", len(secret))
@@ -31,7 +31,7 @@ func NewNoteKey(secret []byte) (*NoteKey, error) {
 	if err != nil {
 		return nil, err
 	}
-	aead, err := cipher.NewGCMWithRandomNonce(block) // good for 2^32 notes
+	aead, err := cipher.NewGCMWithRandomNonce(block) // safe for 2^32 notes
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +39,15 @@ func NewNoteKey(secret []byte) (*NoteKey, error) {
 }
 
 func (k *NoteKey) seal(note, account, stream string) *SealedNote {
-	//nolint:gosec // it draws the nonce itself
+	//nolint:gosec // the AEAD generates the nonce itself
 	box := k.aead.Seal(nil, nil, []byte(note), boundTo(account, stream))
 	return &SealedNote{Account: account, Box: box}
 }
 
 func boundTo(account, stream string) []byte { return []byte("note\n" + account + "\n" + stream) }
 
-// SealNote returns an event whose note is under the key of an account, to be stored in a stream.
-// Events without a note, or with an empty one, are returned as they are.
+// SealNote returns the event with its note encrypted by key, for storage in stream. An event
+// without a note, or with an empty one, is returned unchanged.
 func SealNote(e Event, key *NoteKey, account, stream string) Event {
 	switch e := e.(type) {
 	case URLCreated:
@@ -64,7 +64,7 @@ func SealNote(e Event, key *NoteKey, account, stream string) Event {
 	return e
 }
 
-// HasNote tells whether an event gives a link a note, other than an empty one.
+// HasNote reports whether an event sets a non-empty note.
 func HasNote(e Event) bool {
 	switch e := e.(type) {
 	case URLCreated:
@@ -75,7 +75,7 @@ func HasNote(e Event) bool {
 	return false
 }
 
-// SealedNoteOf returns the note of an event that lies under a key; nil: it has none.
+// SealedNoteOf returns the encrypted note of an event, or nil if it has none.
 func SealedNoteOf(e Event) *SealedNote {
 	switch e := e.(type) {
 	case URLCreated:
@@ -86,9 +86,10 @@ func SealedNoteOf(e Event) *SealedNote {
 	return nil
 }
 
-// OpenNote returns an event of a stream with its note beside the sealed one, by the key of the
-// sealed note's account. Where there is no key any more, nil, the note is Erased, and the sealed
-// one says so. It fails where the note is not the one that was sealed for this stream.
+// OpenNote returns an event of a stream with its note decrypted, beside the sealed note. The key
+// MUST be that of the account of the sealed note. If key is nil because it was deleted, the note is
+// Erased and the sealed note is marked as erased. OpenNote fails if the note was not sealed for
+// this stream with this key.
 func OpenNote(e Event, key *NoteKey, stream string) (Event, error) {
 	sealed := SealedNoteOf(e)
 	if sealed == nil {
@@ -107,7 +108,7 @@ func OpenNote(e Event, key *NoteKey, stream string) (Event, error) {
 	return withNote(e, string(note), sealed), nil
 }
 
-// EraseNote returns an event with Erased in place of its note, whether that is sealed or not.
+// EraseNote returns an event with Erased in place of its note, whether the note is sealed or not.
 func EraseNote(e Event) Event {
 	if !HasNote(e) {
 		return e

@@ -24,8 +24,7 @@ const (
 	sealedAccount = "01935f6e-0000-7000-8000-00000000000a"
 )
 
-// TestSealedGolden reads notes that were sealed when the golden files were made: under a key of 32
-// times 7.
+// TestSealedGolden opens notes that were sealed when the golden files were made. The key is 32 bytes of value 7.
 func TestSealedGolden(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -61,8 +60,8 @@ func noteOf(e Event) string {
 	return ""
 }
 
-// A note is what it was where it was sealed, by its key, and nothing anywhere else or by another
-// key; nothing of it is in what is stored.
+// A sealed note opens with its key in its stream only. It opens neither in another stream nor with another key, and the
+// stored event does not contain it in plain text.
 func TestSealNote(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

@@ -2,32 +2,31 @@ package events
 
 import "time"
 
-// StreamQuota prefixes the streams of accounts whose links are limited in number: quota-<account
-// id>.
+// StreamQuota prefixes the stream of an account with a limited number of links: quota-<account id>.
 const StreamQuota = "quota-"
 
-// QuotaChanged gives links room within the limits of their account before they are created, or
-// takes back the room of links that never came. Accounts that never had a limit have no such event.
-// Each one tells the whole state.
+// QuotaChanged reserves quota of an account for links before they are created, or returns the quota
+// of links that were never created. Accounts that never had a limit have no such event. Taken,
+// Month, MonthTaken and Pending of each event are the whole state.
 type QuotaChanged struct {
 	Reserved []PendingLink `json:"reserved,omitempty"`
 	Returned []PendingLink `json:"returned,omitempty"`
 
-	// links that have had room so far, also those deleted since
+	// Taken is the number of links that have received quota so far, including those deleted since.
 	Taken      int64  `json:"taken"`
 	Month      string `json:"month"`       // YYYY-MM, UTC
-	MonthTaken int64  `json:"month_taken"` // links that got room in the month
-	// have room, and are not known to be created
+	MonthTaken int64  `json:"month_taken"` // links that received quota in the month
+	// Pending are the links that hold quota and are not known to exist yet.
 	Pending []PendingLink `json:"pending,omitempty"`
 	At      time.Time     `json:"at"`
 }
 
-// PendingLink is a link that is about to be created or restored, at a time that its creation or
-// restoration carries too.
+// PendingLink is a link that is about to be created or restored. At is also the time in its
+// URLCreated or URLRestored.
 type PendingLink struct {
 	URLID string    `json:"url_id"`
 	At    time.Time `json:"at"`
-	// it was created before, and does not count in the month
+	// Restored means that the link existed before and does not count in the month.
 	Restored bool `json:"restored,omitempty"`
 }
 

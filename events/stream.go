@@ -2,20 +2,19 @@ package events
 
 import "strings"
 
-// Revision is the number of an event in its stream, from 0; NoStream stands before the first.
+// Revision is the number of an event in its stream, counted from 0.
 type Revision int64
 
 // NoStream is the revision of a stream that does not exist.
 const NoStream Revision = -1
 
-// streamPrefixes begin the names of all streams that Linkledger writes.
+// streamPrefixes are the prefixes of all streams that Linkledger writes.
 var streamPrefixes = [...]string{
 	StreamURL, StreamHash, StreamClicks, StreamLongURL, StreamTags, StreamAccount, StreamUsername,
-	StreamQuota, StreamAllowance,
-	StreamUsage, StreamCall,
+	StreamQuota, StreamAllowance, StreamUsage, StreamCall,
 }
 
-// IsStream reports whether a stream is one of Linkledger, by its name.
+// IsStream reports whether Linkledger writes a stream of this name.
 func IsStream(name string) bool {
 	for _, prefix := range streamPrefixes {
 		if strings.HasPrefix(name, prefix) {

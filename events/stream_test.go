@@ -12,8 +12,8 @@ import (
 	"linkledger/events"
 )
 
-// TestIsStream knows every stream that this package names, so that the audit looks after all of
-// them.
+// TestIsStream checks that IsStream accepts every stream that this package defines, because the audit checks only
+// those.
 func TestIsStream(t *testing.T) {
 	t.Parallel()
 	prefixes := streamConstants(t)

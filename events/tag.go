@@ -2,8 +2,8 @@ package events
 
 import "time"
 
-// StreamTags prefixes the stream of all tags of one account: tags-<account id>. One stream for all
-// of them makes their labels unique.
+// StreamTags prefixes the stream of all tags of one account: tags-<account id>. Labels are unique
+// because one stream holds all tags of an account.
 const StreamTags = "tags-"
 
 // TagCreated adds a label to an account's tags.

@@ -2,20 +2,20 @@ package events
 
 import "time"
 
-// StreamURL prefixes the stream of one link's whole life, across renames: url-<url id>.
+// StreamURL prefixes the stream of one link, which continues across renames: url-<url id>.
 const StreamURL = "url-"
 
-// URLCreated opens a link's stream. The hash was claimed before, see HashClaimed.
+// URLCreated is the first event of a link. Its hash has been claimed by HashClaimed.
 type URLCreated struct {
 	URLID   string `json:"url_id"`
 	Account string `json:"account"`
 	Hash    string `json:"hash"`
-	// revision of the HashClaimed in the hash's stream
+	// ClaimRevision is the revision of the HashClaimed in the stream of the hash.
 	ClaimRevision  uint64    `json:"claim_revision"`
 	LongURL        string    `json:"long_url"`
 	Note           string    `json:"note,omitempty"`
 	EmailStats     bool      `json:"email_stats,omitempty"`
-	ExpirationDate string    `json:"expiration_date,omitempty"` // YYYY-MM-DD; empty: never
+	ExpirationDate string    `json:"expiration_date,omitempty"` // YYYY-MM-DD, or empty: never
 	MaxClicks      int64     `json:"max_clicks,omitempty"`      // 0: no limit
 	Tags           []string  `json:"tags,omitempty"`            // tag ids
 	At             time.Time `json:"at"`
@@ -26,7 +26,7 @@ type URLCreated struct {
 // EventType implements Event.
 func (URLCreated) EventType() string { return "url.created.v1" }
 
-// URLRetargeted points the link to another destination.
+// URLRetargeted changes the destination of the link.
 type URLRetargeted struct {
 	LongURL string    `json:"long_url"`
 	At      time.Time `json:"at"`
@@ -35,7 +35,7 @@ type URLRetargeted struct {
 // EventType implements Event.
 func (URLRetargeted) EventType() string { return "url.retargeted.v1" }
 
-// URLRenamed gives the link another hash, which was claimed before.
+// URLRenamed gives the link another hash, which has been claimed by HashClaimed.
 type URLRenamed struct {
 	From          string    `json:"from"`
 	To            string    `json:"to"`
@@ -46,7 +46,8 @@ type URLRenamed struct {
 // EventType implements Event.
 func (URLRenamed) EventType() string { return "url.renamed.v1" }
 
-// URLSettingsChanged carries the settings that got another value; nil fields kept theirs.
+// URLSettingsChanged carries the settings that changed. A nil field means that the setting did not
+// change.
 type URLSettingsChanged struct {
 	Note           *string   `json:"note,omitempty"`
 	EmailStats     *bool     `json:"email_stats,omitempty"`
@@ -57,7 +58,7 @@ type URLSettingsChanged struct {
 	MaxClicks      *int64    `json:"max_clicks,omitempty"`
 	At             time.Time `json:"at"`
 
-	// stored in place of Note, but for an empty one
+	// SealedNote is stored in place of Note, except if the note is empty.
 	SealedNote *SealedNote `json:"sealed_note,omitempty"`
 }
 
@@ -82,8 +83,8 @@ type URLUntagged struct {
 // EventType implements Event.
 func (URLUntagged) EventType() string { return "url.untagged.v1" }
 
-// URLStatsReset starts the link's counters from zero again: clicks that precede it in the log no
-// longer count. That the link was visited, and when last, stays known.
+// URLStatsReset resets the counters of the link: clicks before it in the log no longer count. It
+// keeps whether the link was visited and when last.
 type URLStatsReset struct {
 	At time.Time `json:"at"`
 }
@@ -91,7 +92,7 @@ type URLStatsReset struct {
 // EventType implements Event.
 func (URLStatsReset) EventType() string { return "url.stats_reset.v1" }
 
-// URLDeleted ends the link. Its hash stays with the account, see HashReleased.
+// URLDeleted ends the link. Its hash stays reserved for the account, see HashReleased.
 type URLDeleted struct {
 	Account string    `json:"account"`
 	Hash    string    `json:"hash"`
@@ -101,8 +102,8 @@ type URLDeleted struct {
 // EventType implements Event.
 func (URLDeleted) EventType() string { return "url.deleted.v1" }
 
-// URLRestored undoes URLDeleted: the link lives again with all that it had, under a hash that was
-// claimed anew before.
+// URLRestored undoes URLDeleted. The link keeps its settings, tags and clicks, under a hash that
+// has been claimed again.
 type URLRestored struct {
 	Account       string    `json:"account"`
 	Hash          string    `json:"hash"`
@@ -113,8 +114,8 @@ type URLRestored struct {
 // EventType implements Event.
 func (URLRestored) EventType() string { return "url.restored.v1" }
 
-// URLStatsRestored undoes a URLStatsReset, the last one that was not undone: the clicks that it
-// took away count again, beside those that came since.
+// URLStatsRestored undoes the last URLStatsReset that was not undone yet. The clicks that it
+// removed count again, in addition to those since.
 type URLStatsRestored struct {
 	Reset uint64    `json:"reset"` // revision of the URLStatsReset in this stream
 	At    time.Time `json:"at"`
@@ -123,9 +124,9 @@ type URLStatsRestored struct {
 // EventType implements Event.
 func (URLStatsRestored) EventType() string { return "url.stats_restored.v1" }
 
-// ClaimAbandoned is written into a link's stream by whoever takes over a hash that the link claimed
-// and never used: an append that is still on its way to use that claim then meets another revision
-// and fails.
+// ClaimAbandoned is appended to the stream of a link that claimed a hash and never used it, when
+// another link takes over the hash. It advances the revision of the stream, so a pending append
+// that would still use the claim fails.
 type ClaimAbandoned struct {
 	Hash          string    `json:"hash"`
 	ClaimRevision uint64    `json:"claim_revision"`
@@ -135,10 +136,10 @@ type ClaimAbandoned struct {
 // EventType implements Event.
 func (ClaimAbandoned) EventType() string { return "url.claim_abandoned.v1" }
 
-// CreationAbandoned is written into the stream of a link that claimed its long URL or had room and
-// never came, by whoever wants that long URL or room now: the link's creation then fails if it is
-// still on its way, and there will never be a link with this id. In the stream of a deleted link it
-// does the same to the link's restoration.
+// CreationAbandoned is appended to the stream of a link that claimed its long URL or held quota but
+// was not created, when another link needs either. A pending creation of the link then fails, and
+// no link will ever have this id. In the stream of a deleted link it makes a pending restoration
+// fail.
 type CreationAbandoned struct {
 	At time.Time `json:"at"`
 }

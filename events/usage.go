@@ -5,10 +5,10 @@ import "time"
 // StreamUsage prefixes the streams of metered API calls: usage-<account id>-<YYYY-MM>.
 const StreamUsage = "usage-"
 
-// CallsMetered adds the API calls of an account that a node answered in about a second. Calls that
-// are told after those of a later day count in the month alone.
+// CallsMetered adds the API calls of an account that one node answered in about one second. Calls
+// that are recorded after calls of a later day count in the month only.
 type CallsMetered struct {
-	Calls      int64     `json:"calls"`       // told by this event
+	Calls      int64     `json:"calls"`       // added by this event
 	Day        string    `json:"day"`         // YYYY-MM-DD, UTC
 	DayCalls   int64     `json:"day_calls"`   // of the day, after this event
 	MonthCalls int64     `json:"month_calls"` // of the month, after this event

@@ -73,8 +73,8 @@ func write(t *testing.T, store *eventstore.Store, header Header) (string, Manife
 	return out.String(), sum
 }
 
-// everything returns all events of a log.
-func everything(t *testing.T, store *eventstore.Store) []eventstore.Recorded {
+// allEvents returns all events of a log.
+func allEvents(t *testing.T, store *eventstore.Store) []eventstore.Recorded {
 	t.Helper()
 	head, err := store.Head(t.Context())
 	if err != nil {
@@ -94,7 +94,7 @@ func everything(t *testing.T, store *eventstore.Store) []eventstore.Recorded {
 func TestExportHasEveryStoredByte(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
-	all := everything(t, store)
+	all := allEvents(t, store)
 	file, sum := write(t, store, Header{Format: NDJSON})
 	lines := strings.Split(file, "\n")
 	if len(lines) != len(all)+3 || sum.Count != int64(len(all)) || sum.Last != Position(all[len(all)-1].Position) {
@@ -126,12 +126,12 @@ func TestExportHasEveryStoredByte(t *testing.T) {
 func TestExportOfAccountAndTime(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
-	all := everything(t, store)
+	all := allEvents(t, store)
 	file, sum := write(t, store, Header{Format: NDJSON, Account: accountA})
 	if strings.Contains(file, accountB) || strings.Contains(file, `"clicks.recorded.v1"`) {
 		t.Error("an account's file tells of others")
 	}
-	if want := int64(10 * 3); sum.Count != want { // a link, its hash and a tag each
+	if want := int64(10 * 3); sum.Count != want { // each item is a link, its hash and a tag
 		t.Errorf("%d events of the account, want %d", sum.Count, want)
 	}
 	from, to := all[10].Time, all[30].Time
@@ -146,7 +146,7 @@ func TestExportOfAccountAndTime(t *testing.T) {
 	}
 }
 
-// Wherever an export is cut off, resuming it gives the file that it would have been.
+// Resuming an export that was interrupted anywhere yields the same file as an export without interruption.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
@@ -250,8 +250,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-// TestCheckDemandsSpelling spells lines otherwise, so that another reader might see another thing
-// in them, with a manifest that fits.
+// TestCheckDemandsSpelling checks that Check rejects lines that are not written as an export writes them, even with a
+// matching manifest, because another reader might read something else from them.
 func TestCheckDemandsSpelling(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
@@ -290,8 +290,7 @@ func TestCheckDemandsSpelling(t *testing.T) {
 	}
 }
 
-// remanifested gives a file the root hash that its lines have, as somebody does who forges an
-// event.
+// remanifested gives a file the root hash of its lines, as a forger of an event would.
 func remanifested(t *testing.T, format Format, file string) string {
 	t.Helper()
 	lines := strings.Split(file, "\n")
@@ -317,7 +316,7 @@ func remanifested(t *testing.T, format Format, file string) string {
 	return before + `"root":"` + tree.Root().String() + after[strings.IndexByte(after, '"'):]
 }
 
-// Stored bytes that are not JSON of one line survive in both formats, and give the same leaf.
+// Stored bytes that are not JSON on one line are preserved in both formats and give the same leaf.
 func TestLinesKeepStoredBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -339,10 +338,10 @@ func TestLinesKeepStoredBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := content{header: Header{Format: CSV}}
-		if err := c.event(line); err != nil {
+		if err := c.addEvent(line); err != nil {
 			t.Fatal(err)
 		}
-		if want := tlog.RecordHash(leaf); c.summary().Root != want {
+		if want := tlog.RecordHash(leaf); c.computedManifest().Root != want {
 			t.Fatalf("csv %s is another leaf than %s", line, leaf)
 		}
 	})

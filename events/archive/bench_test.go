@@ -17,7 +17,7 @@ import (
 
 const benchEvents = 200_000
 
-// newLargeLog returns an event store on the disk with benchEvents events as links have them.
+// newLargeLog returns an event store on disk with benchEvents events of links.
 func newLargeLog(b *testing.B) *eventstore.Store {
 	b.Helper()
 	store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
@@ -44,8 +44,8 @@ func newLargeLog(b *testing.B) *eventstore.Store {
 	return store
 }
 
-// BenchmarkExport exports a log over gRPC, and checks the file. heap-MB is the heap at its end,
-// whatever the size of the log.
+// BenchmarkExport exports a log over gRPC and checks the file. heap-MB is the heap at the end, which does not depend on
+// the size of the log.
 func BenchmarkExport(b *testing.B) {
 	store := newLargeLog(b)
 	for _, format := range []Format{NDJSON, CSV} {

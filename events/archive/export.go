@@ -13,17 +13,17 @@ import (
 	"linkledger/events/proof"
 )
 
-// Progress is told while an export goes on.
+// Progress is called during an export.
 type Progress func(at, head Position, events int64)
 
-// Export is the writing of one file.
+// Export writes one file.
 type Export struct {
 	store *eventstore.Store
 	out   *bufio.Writer
 	content
 }
 
-// Begin begins a file with its header. The log is exported up to where it ends now.
+// Begin starts a file and writes its header. The export ends where the log ends now.
 func Begin(
 	ctx context.Context, store *eventstore.Store, out io.Writer, header Header,
 ) (*Export, error) {
@@ -42,17 +42,17 @@ func Begin(
 		e.line = append(e.line, columns+"\n"...)
 	}
 	_, err = e.out.Write(e.line)
-	return e, errors.Join(err, e.out.Flush()) // whatever happens from here on can be resumed
+	return e, errors.Join(err, e.out.Flush()) // from here on, the export can be resumed
 }
 
-// File is a file that Resume goes on with.
+// File is an interrupted export that Resume continues.
 type File interface {
 	io.ReadWriteSeeker
 	Truncate(size int64) error
 }
 
-// Resume goes on with a file whose export was interrupted, behind its last whole line. It refuses
-// with ErrComplete and ErrDamaged.
+// Resume continues an interrupted export after its last whole line. It returns ErrComplete or
+// ErrDamaged if it cannot.
 func Resume(store *eventstore.Store, file File) (*Export, error) {
 	e := &Export{store: store, out: bufio.NewWriterSize(file, 1<<20)}
 	if err := e.read(file); err != nil {
@@ -62,7 +62,7 @@ func Resume(store *eventstore.Store, file File) (*Export, error) {
 		return nil, ErrComplete
 	}
 	if e.header.Format == "" {
-		return nil, fmt.Errorf("%w: not even its header was written, begin anew", ErrDamaged)
+		return nil, fmt.Errorf("%w: it has no header, export again", ErrDamaged)
 	}
 	if err := file.Truncate(e.bytes); err != nil {
 		return nil, err
@@ -77,17 +77,16 @@ func Resume(store *eventstore.Store, file File) (*Export, error) {
 	return e, nil
 }
 
-// Run writes the events and then the manifest, which it returns. When it fails, whole lines were
-// written and perhaps a part of one more, and Resume can go on. progress may be nil.
+// Run writes the events and then the manifest, which it returns. If it fails, the file ends with
+// whole lines and perhaps a partial one, and Resume can continue it. progress may be nil.
 func (e *Export) Run(ctx context.Context, progress Progress) (Manifest, error) {
 	wanted := e.selection()
-	behind := e.sum.Last
+	after := e.summary.Last
 	if e.header.Account != "" {
-		behind = Position{} // which links are the account's is told by events from the start on
+		after = Position{} // the account of a link is known from its creation
 	}
-	err := e.store.ReadLog(ctx, eventstore.Position(
-		behind,
-	), eventstore.Position(e.header.Head), func(batch []eventstore.Recorded) error {
+	from, upTo := eventstore.Position(after), eventstore.Position(e.header.Head)
+	err := e.store.ReadLog(ctx, from, upTo, func(batch []eventstore.Recorded) error {
 		for _, r := range batch {
 			ok, err := wanted(r)
 			if err != nil {
@@ -101,30 +100,30 @@ func (e *Export) Run(ctx context.Context, progress Progress) (Manifest, error) {
 			}
 		}
 		if progress != nil {
-			progress(Position(batch[len(batch)-1].Position), e.header.Head, e.sum.Count)
+			progress(Position(batch[len(batch)-1].Position), e.header.Head, e.summary.Count)
 		}
 		return nil
 	})
 	if err != nil {
 		return Manifest{}, errors.Join(err, e.out.Flush())
 	}
-	sum := e.summary()
-	if e.line, err = appendMark(
-		e.line[:0], e.header.Format, manifestLine{Manifest: &sum},
-	); err != nil {
+	sum := e.computedManifest()
+	e.line, err = appendMark(e.line[:0], e.header.Format, manifestLine{Manifest: &sum})
+	if err != nil {
 		return Manifest{}, err
 	}
 	_, err = e.out.Write(e.line)
 	return sum, errors.Join(err, e.out.Flush())
 }
 
-// selection tells which events belong into the file and are not in it yet.
+// selection returns a function that reports whether an event belongs in the file and is not in it
+// yet. The function MUST be called with the events of the log in their order.
 func (e *Export) selection() func(eventstore.Recorded) (bool, error) {
-	of := owner{account: e.header.Account, links: make(map[uuid.UUID]struct{})}
-	written, last := e.sum.Count > 0, e.sum.Last
+	of := accountFilter{account: e.header.Account, links: make(map[uuid.UUID]struct{})}
+	written, last := e.summary.Count > 0, e.summary.Last
 	return func(r eventstore.Recorded) (bool, error) {
 		if of.account != "" {
-			if owned, err := of.owns(r); err != nil || !owned {
+			if owned, err := of.matches(r); err != nil || !owned {
 				return false, err
 			}
 		}

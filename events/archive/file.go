@@ -15,7 +15,7 @@ import (
 	"linkledger/events/proof"
 )
 
-// Format is how events are written.
+// Format is the encoding of events in a file.
 type Format string
 
 // The formats.
@@ -24,31 +24,33 @@ const (
 	CSV    Format = "csv"
 )
 
-// maxLine bounds what is read as one line; the largest event in base64 is well below.
+// maxLine is the maximum length of a line. The largest event in base64 is far below it.
 const maxLine = 64 << 20
 
-// Header says what a file holds.
+// Header describes what a file contains.
 type Header struct {
 	Format Format `json:"format"`
-	// id: the events of its streams, without clicks; empty: all events
+	// Account is an account id that selects the events of its streams without clicks, or empty for
+	// all events.
 	Account string    `json:"account,omitempty"`
-	From    time.Time `json:"from,omitzero"` // events recorded at this time or later
-	To      time.Time `json:"to,omitzero"`   // events recorded before this time
-	// end of the log when the export began: events up to here
+	From    time.Time `json:"from,omitzero"` // selects events recorded at this time or later
+	To      time.Time `json:"to,omitzero"`   // selects events recorded before this time
+	// Head is the end of the log when the export began. Later events are not part of the file.
 	Head Position `json:"head"`
 }
 
-// Manifest sums a file up.
+// Manifest summarises the events of a file.
 type Manifest struct {
 	Count int64     `json:"count"`
-	First Position  `json:"first"` // of the first event; zero without events
-	Last  Position  `json:"last"`
-	Root  tlog.Hash `json:"root"` // base64
+	First Position  `json:"first"` // of the first event, or zero if there is none
+	Last  Position  `json:"last"`  // of the last event, or zero if there is none
+	Root  tlog.Hash `json:"root"`  // root hash of the events, in base64
 }
 
 // Errors of files.
 var (
-	// ErrDamaged means that a file is not as it was written; the error says where and how.
+	// ErrDamaged means that a file is not as it was written. The error names the place and the
+	// difference.
 	ErrDamaged = errors.New("the file is damaged")
 	// ErrIncomplete means that a file has no manifest: its export was interrupted and can be
 	// resumed.
@@ -56,19 +58,20 @@ var (
 	// ErrComplete means that there is nothing to resume.
 	ErrComplete = errors.New("the file is complete")
 
-	errSpelling = errors.New("it is not spelled as an export writes it")
+	errNotCanonical = errors.New("it is not written as an export writes it")
 )
 
-// headerLine and manifestLine are the first and the last line in ndjson.
+// headerLine is the first line of a file in ndjson.
 type headerLine struct {
 	Export *Header `json:"export"`
 }
 
+// manifestLine is the last line of a file in ndjson.
 type manifestLine struct {
 	Manifest *Manifest `json:"manifest"`
 }
 
-// appendMark writes a header or a manifest as a line.
+// appendMark appends a header or a manifest as a line.
 func appendMark(line []byte, format Format, mark any) ([]byte, error) {
 	body, err := json.Marshal(mark)
 	if err != nil {
@@ -80,29 +83,29 @@ func appendMark(line []byte, format Format, mark any) ([]byte, error) {
 	return append(append(line, body...), '\n'), nil
 }
 
-// content is what was read of a file so far.
+// content is the part of a file that was read or written so far.
 type content struct {
 	header   Header
 	manifest *Manifest
-	sum      Manifest // of the events, but for the root
+	summary  Manifest // of the events so far, without the root
 	tree     proof.Tree
-	columns  bool   // were read, in csv
-	bytes    int64  // of the whole lines
-	begun    int    // bytes of a line that was not ended
-	line     []byte // room for one
+	columns  bool   // whether the column names of csv were read
+	bytes    int64  // length of the whole lines
+	partial  int    // length of a last line without a line end
+	line     []byte // buffer of a line
 }
 
-// read reads lines until the file ends. A line that was begun and not ended is left out.
+// read reads lines until the end of the file. It ignores a last line without a line end.
 func (c *content) read(file io.Reader) error {
 	lines := bufio.NewReaderSize(file, 1<<20)
 	for number := 1; ; number++ {
 		line, err := readLine(lines)
 		if errors.Is(err, io.EOF) {
-			c.begun = len(line)
+			c.partial = len(line)
 			return nil
 		}
 		if err == nil {
-			err = c.take(number, line)
+			err = c.addLine(number, line)
 		}
 		if err != nil {
 			return fmt.Errorf("line %d: %w", number, err)
@@ -111,7 +114,7 @@ func (c *content) read(file io.Reader) error {
 	}
 }
 
-// readLine returns the next whole line without its end.
+// readLine returns the next whole line without its line end.
 func readLine(lines *bufio.Reader) ([]byte, error) {
 	line, err := lines.ReadSlice('\n')
 	if !errors.Is(err, bufio.ErrBufferFull) {
@@ -128,13 +131,13 @@ func readLine(lines *bufio.Reader) ([]byte, error) {
 	return bytes.TrimSuffix(long, []byte("\n")), err
 }
 
-func (c *content) take(number int, line []byte) error {
+func (c *content) addLine(number int, line []byte) error {
 	mark, marked := bytes.CutPrefix(line, []byte("# "))
 	switch {
 	case number == 1:
 		return c.readHeader(line, mark, marked)
 	case c.manifest != nil:
-		return fmt.Errorf("%w: it goes on behind the manifest", ErrDamaged)
+		return fmt.Errorf("%w: it continues after the manifest", ErrDamaged)
 	case c.header.Format == CSV && number == 2:
 		if string(line) != columns {
 			return fmt.Errorf("%w: the columns are not %s", ErrDamaged, columns)
@@ -146,19 +149,19 @@ func (c *content) take(number int, line []byte) error {
 		if err := json.Unmarshal(mark, &read); err != nil || read.Manifest == nil {
 			return fmt.Errorf("%w: the manifest cannot be read", ErrDamaged)
 		}
-		if err := c.compareMark(line, read); err != nil {
+		if err := c.checkMark(line, read); err != nil {
 			return err
 		}
 		c.manifest = read.Manifest
 		return nil
 	}
-	return c.event(line)
+	return c.addEvent(line)
 }
 
 func (c *content) readHeader(line, mark []byte, marked bool) error {
 	var read headerLine
 	if err := json.Unmarshal(mark, &read); err != nil || read.Export == nil {
-		return fmt.Errorf("%w: it does not begin like an export", ErrDamaged)
+		return fmt.Errorf("%w: it does not begin with the header of an export", ErrDamaged)
 	}
 	c.header = *read.Export
 	if marked != (c.header.Format == CSV) || c.header.Format != CSV && c.header.Format != NDJSON {
@@ -166,20 +169,20 @@ func (c *content) readHeader(line, mark []byte, marked bool) error {
 			"%w: the format %q is not that of the header", ErrDamaged, c.header.Format,
 		)
 	}
-	return c.compareMark(line, read)
+	return c.checkMark(line, read)
 }
 
-// compareMark refuses a header or a manifest that is spelled otherwise than an export writes it:
-// other readers might read something else.
-func (c *content) compareMark(line []byte, mark any) (err error) {
+// checkMark returns ErrDamaged if a header or a manifest is not byte for byte as an export writes
+// it, because other readers might read something else from it.
+func (c *content) checkMark(line []byte, mark any) (err error) {
 	c.line, err = appendMark(c.line[:0], c.header.Format, mark)
 	if err == nil && !bytes.Equal(bytes.TrimSuffix(c.line, []byte("\n")), line) {
-		err = fmt.Errorf("%w: %w", ErrDamaged, errSpelling)
+		err = fmt.Errorf("%w: %w", ErrDamaged, errNotCanonical)
 	}
 	return err
 }
 
-func (c *content) event(line []byte) error {
+func (c *content) addEvent(line []byte) error {
 	leaf := line
 	if c.header.Format == CSV {
 		reader := csv.NewReader(bytes.NewReader(line))
@@ -192,12 +195,12 @@ func (c *content) event(line []byte) error {
 	}
 	r, err := proof.ParseLine(leaf)
 	if err != nil {
-		return fmt.Errorf("%w: this is no event: %w", ErrDamaged, err)
+		return fmt.Errorf("%w: this is not an event: %w", ErrDamaged, err)
 	}
 	if c.header.Format == CSV {
 		c.line, err = appendCSV(c.line[:0], r)
 		if err == nil && !bytes.Equal(c.line, line) {
-			err = errSpelling
+			err = errNotCanonical
 		}
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrDamaged, err)
@@ -206,42 +209,42 @@ func (c *content) event(line []byte) error {
 	return c.add(Position(r.Position), leaf)
 }
 
-// add takes in the next event.
+// add counts and hashes the next event.
 func (c *content) add(at Position, leaf []byte) error {
-	if c.sum.Count > 0 && !at.after(c.sum.Last) {
+	if c.summary.Count > 0 && !at.after(c.summary.Last) {
 		return fmt.Errorf(
-			"%w: position %d does not follow %d", ErrDamaged, at.Commit, c.sum.Last.Commit,
+			"%w: position %d does not follow %d", ErrDamaged, at.Commit, c.summary.Last.Commit,
 		)
 	}
-	if c.sum.Count == 0 {
-		c.sum.First = at
+	if c.summary.Count == 0 {
+		c.summary.First = at
 	}
-	c.sum.Count++
-	c.sum.Last = at
+	c.summary.Count++
+	c.summary.Last = at
 	c.tree.Add(tlog.RecordHash(leaf))
 	return nil
 }
 
-// summary is the manifest that the events ask for.
-func (c *content) summary() Manifest {
-	sum := c.sum
+// computedManifest returns the manifest that matches the events.
+func (c *content) computedManifest() Manifest {
+	sum := c.summary
 	sum.Root = c.tree.Root()
 	return sum
 }
 
-// Check reads a whole file and compares it with its manifest. Errors: ErrIncomplete, ErrDamaged,
-// and those of the reader.
+// Check reads a whole file and compares it with its manifest. It returns ErrIncomplete, ErrDamaged,
+// or an error of the reader.
 func Check(file io.Reader) (Header, Manifest, error) {
 	var c content
 	if err := c.read(file); err != nil {
 		return Header{}, Manifest{}, err
 	}
-	sum := c.summary()
+	sum := c.computedManifest()
 	switch {
 	case c.manifest == nil:
 		return c.header, sum, ErrIncomplete
-	case c.begun > 0:
-		return c.header, sum, fmt.Errorf("%w: it goes on behind the manifest", ErrDamaged)
+	case c.partial > 0:
+		return c.header, sum, fmt.Errorf("%w: it continues after the manifest", ErrDamaged)
 	case *c.manifest == sum:
 		return c.header, sum, nil
 	case c.manifest.Count != sum.Count:

@@ -34,15 +34,15 @@ func fileOf(f *testing.F, format Format) []byte {
 	if err := c.read(bytes.NewReader(file)); err != nil {
 		f.Fatal(err)
 	}
-	sum := c.summary()
+	sum := c.computedManifest()
 	if file, err = appendMark(file, format, manifestLine{&sum}); err != nil {
 		f.Fatal(err)
 	}
 	return file
 }
 
-// A file that is no export is refused with an error of this package, and one that passes says what
-// it holds.
+// A file that is not an export is rejected with an error of this package. For an accepted file, the manifest matches
+// the content.
 func FuzzCheck(f *testing.F) {
 	for _, format := range []Format{NDJSON, CSV} {
 		file := fileOf(f, format)

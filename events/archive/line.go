@@ -17,18 +17,17 @@ type Position struct {
 	Prepare uint64 `json:"prepare"`
 }
 
-func (p Position) after(
-	q Position,
-) bool {
+func (p Position) after(q Position) bool {
 	return eventstore.Position(p).After(eventstore.Position(q))
 }
 
-// columns are the names of the columns of csv.
-const columns = "commit,prepare,stream,revision,id,type,time,metadata,metadata_base64,data,data_base64"
+// columns are the names of the csv columns.
+const columns = "commit,prepare,stream,revision,id,type,time," +
+	"metadata,metadata_base64,data,data_base64"
 
 const columnCount = 11
 
-// appendCSV writes an event as a line of csv, without the line end.
+// appendCSV appends an event as a line of csv, without the line end.
 func appendCSV(line []byte, r eventstore.Recorded) ([]byte, error) {
 	if strings.ContainsAny(r.Stream+r.Type, "\r\n") {
 		return nil, fmt.Errorf(
@@ -68,19 +67,19 @@ func appendQuoted(line []byte, field string) []byte {
 	return append(line, '"')
 }
 
-// leafOfCSV returns what a line of csv is in ndjson, byte for byte as an export writes it.
+// leafOfCSV returns the ndjson line of a csv line, byte for byte as an export writes it.
 func leafOfCSV(fields []string) []byte {
 	line := append([]byte(`{"position":{"commit":`), fields[0]...)
 	line = append(line, `,"prepare":`...)
 	line = append(line, fields[1]...)
 	line = append(line, `},"stream":`...)
-	line = proof.AppendText(line, fields[2])
+	line = proof.AppendString(line, fields[2])
 	line = append(line, `,"revision":`...)
 	line = append(line, fields[3]...)
 	line = append(line, `,"id":"`...)
 	line = append(line, fields[4]...)
 	line = append(line, `","type":`...)
-	line = proof.AppendText(line, fields[5])
+	line = proof.AppendString(line, fields[5])
 	line = append(line, `,"time":"`...)
 	line = append(line, fields[6]...)
 	line = append(line, '"')

@@ -12,42 +12,42 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// Backlog is what lies in the log behind a checkpoint and is still to be applied.
+// Backlog describes the events of the log that a reader has not applied yet.
 type Backlog struct {
-	Events int       // those that match; an estimate where there were more than were counted
-	Oldest time.Time // when the first of them was recorded; zero if there is none
+	Events int       // matching events; an estimate if there are more than the limit
+	Oldest time.Time // when the first of them was recorded, or zero if there is none
 }
 
-// Backlog counts the events that a filter selects behind a position, as the event store has them:
-// it looks at no more than a number of them, and estimates the rest from the place of the last one.
-// An event that does not match leaves nobody behind.
+// Backlog counts the events that a filter selects after a position. It reads at most limit
+// matching events, and estimates the rest from the position of the last one. Events that do not
+// match do not count.
 func (s *Store) Backlog(
-	ctx context.Context, behind Position, filter Filter, most int,
+	ctx context.Context, behind Position, filter Filter, limit int,
 ) (Backlog, error) {
 	var b Backlog
-	err := s.scan(ctx, behind, filter, func(a wire.Answer, head Position) bool {
+	err := s.scan(ctx, behind, filter, func(a wire.Response, head Position) bool {
 		if b.Events++; b.Events == 1 {
 			b.Oldest = a.Event.Time
 		}
-		if b.Events == most {
+		if b.Events == limit {
 			b.Events = extrapolate(b.Events, behind, a.Event.Position, head)
 			return false
 		}
 		return true
 	})
 	if err != nil {
-		return Backlog{}, fmt.Errorf("count the events behind %s: %w", behind, err)
+		return Backlog{}, fmt.Errorf("count the events after %s: %w", behind, err)
 	}
 	return b, nil
 }
 
-// LogID tells one log from another, also from a copy of it, and a log from itself after it was
-// reset: by the first event of an account, when it was stored and where. It is the zero id while
-// there is none.
+// LogID returns an id that differs between logs, also between a log and its copy, and that changes
+// after a reset. It is derived from the first event of an account, its position and the time when
+// this event store recorded it. It is the zero id while there is no such event.
 func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
 	var id uuid.UUID
 	accounts := Filter{Streams: []string{events.StreamUsername, events.StreamAccount}}
-	err := s.scan(ctx, Position{}, accounts, func(a wire.Answer, _ Position) bool {
+	err := s.scan(ctx, Position{}, accounts, func(a wire.Response, _ Position) bool {
 		id = uuid.NewSHA1(
 			a.Event.ID, fmt.Appendf(nil, "%d %d", a.Event.Position.Commit, a.Stored.UnixNano()),
 		)
@@ -59,11 +59,11 @@ func (s *Store) LogID(ctx context.Context) (uuid.UUID, error) {
 	return id, nil
 }
 
-// scan visits the events that a filter selects behind a position until there are no more or visit
-// has enough.
+// scan calls visit with the events that a filter selects after a position, until there are no more
+// or visit returns false.
 func (s *Store) scan(
 	ctx context.Context, behind Position, filter Filter,
-	visit func(a wire.Answer, head Position) bool,
+	visit func(a wire.Response, head Position) bool,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -87,14 +87,12 @@ func (s *Store) scan(
 	}
 }
 
-// extrapolate estimates how many events lie between two places from how many lie in the first part.
+// extrapolate estimates the number of events from one position to another, given the number in the
+// first part.
 func extrapolate(counted int, from, at, to Position) int {
 	if at.Commit <= from.Commit || to.Commit <= at.Commit {
 		return counted
 	}
-	return int(
-		math.Round(
-			float64(counted) * float64(to.Commit-from.Commit) / float64(at.Commit-from.Commit),
-		),
-	)
+	all, part := float64(to.Commit-from.Commit), float64(at.Commit-from.Commit)
+	return int(math.Round(float64(counted) * all / part))
 }

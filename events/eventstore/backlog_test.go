@@ -14,7 +14,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// Writers go on through restarts of the store, and every command is applied exactly once.
+// Writers continue through restarts of the store, and every command is applied exactly once.
 func TestAppendsOutliveTheStore(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -60,8 +60,7 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 	}
 }
 
-// TestBacklog counts what matches behind a position, and estimates where there is more than it
-// counts.
+// TestBacklog counts matching events after a position, and estimates their number beyond the limit.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)

@@ -42,7 +42,7 @@ func fromCallers(b *testing.B, n int, call func(i int) error) time.Duration {
 	return time.Since(start)
 }
 
-// onDisk starts an embedded store on disk, with sync on.
+// onDisk starts an embedded store on disk with sync.
 func onDisk(b *testing.B) string {
 	b.Helper()
 	server, err := embedded.Open(embedded.Config{Dir: b.TempDir()})
@@ -64,7 +64,7 @@ func onDisk(b *testing.B) string {
 	return "esdb://" + listener.Addr().String() + "?tls=false"
 }
 
-// bothClients connects to an event store with our client and with the official one.
+// bothClients connects this client and the official one to an event store.
 func bothClients(b *testing.B, url string) (*eventstore.Store, *esdb.Client) {
 	b.Helper()
 	store, err := eventstore.Open(eventstore.Config{URL: url})
@@ -85,8 +85,8 @@ func bothClients(b *testing.B, url string) (*eventstore.Store, *esdb.Client) {
 	return store, client
 }
 
-// BenchmarkAppend appends single events of about 300 bytes from 64 callers, and takes turns with
-// the official client's AppendToStream on the same store.
+// BenchmarkAppend appends single events of about 300 bytes from 64 callers. It alternates with AppendToStream of the
+// official client on the same store.
 func BenchmarkAppend(b *testing.B) {
 	const turn = 4096
 	url, ctx := onDisk(b), b.Context()
@@ -120,8 +120,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(official.Seconds()/ours.Seconds(), "ratio")
 }
 
-// BenchmarkCopy copies single events of about 300 bytes, each of another stream, and compares the
-// two logs.
+// BenchmarkCopy copies single events of about 300 bytes, each of another stream, and compares the two logs.
 func BenchmarkCopy(b *testing.B) {
 	open := func() *eventstore.Store {
 		store, err := eventstore.Open(eventstore.Config{URL: onDisk(b)})
@@ -153,8 +152,7 @@ func BenchmarkCopy(b *testing.B) {
 	b.ReportMetric(float64(b.N)/time.Since(began[logcopy.Verifying]).Seconds(), "compared/s")
 }
 
-// BenchmarkLoad loads streams of two events from 64 callers, and takes turns with the official
-// client's ReadStream.
+// BenchmarkLoad loads streams of two events from 64 callers. It alternates with ReadStream of the official client.
 func BenchmarkLoad(b *testing.B) {
 	const turn, links = 4096, 1000
 	url, ctx := onDisk(b), b.Context()

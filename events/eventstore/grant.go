@@ -12,9 +12,10 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// GrantLog lets a user, or a role, read the log of all streams, which EventStoreDB lets its
-// administrators read alone, and keeps the other rights. It is repeated where somebody else changes
-// them at the same time. The rights need an administrator: ErrDenied.
+// GrantLog gives a user or role the right to read the log of all streams, which by default only
+// administrators of EventStoreDB have. It keeps the other rights, and retries if they are changed
+// concurrently. It returns ErrDenied if the credentials of the Store are not those of an
+// administrator.
 func (s *Store) GrantLog(ctx context.Context, reader string) (metadata.LogReaders, error) {
 	for {
 		readers, err := s.tryGrantLog(ctx, reader)

@@ -10,8 +10,7 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// TestGrantLog grants the right to users at the same time: what was set before stays, and each of
-// them has it once.
+// TestGrantLog grants the right to several users concurrently. Earlier rights stay, and each user has the right once.
 func TestGrantLog(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

@@ -9,21 +9,22 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// loadPage is how many events Load asks for at a time.
+// loadPage is how many events Load requests at a time.
 const loadPage = 500
 
-// Load returns all events of a stream, oldest first. A stream that was never written has none; to
-// be sure of that costs a second read. Where events are missing it returns ErrCut.
+// Load returns all events of a stream, oldest first. It returns no events if the stream was never
+// written; to exclude a deleted stream it then reads a second time. It returns ErrCut if events are
+// missing.
 func (s *Store) Load(ctx context.Context, stream string) ([]Recorded, error) {
 	all, err := s.LoadToAppend(ctx, stream)
 	if err == nil && len(all) == 0 {
-		err = s.neverWritten(ctx, stream)
+		err = s.checkNeverWritten(ctx, stream)
 	}
 	return all, err
 }
 
-// LoadToAppend is Load for callers that do nothing with an empty stream but append to it. It saves
-// them the second read, because that append returns ErrCut where the stream was deleted.
+// LoadToAppend is Load for callers that only append to a stream if it is empty. It saves the second
+// read, because that append returns ErrCut if the stream was deleted.
 func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, error) {
 	var all []Recorded
 	for {
@@ -52,7 +53,7 @@ func (s *Store) LoadToAppend(ctx context.Context, stream string) ([]Recorded, er
 	}
 }
 
-// First returns the first event of a stream that can be read, or ErrNotFound where there is none.
+// First returns the first readable event of a stream, or ErrNotFound if there is none.
 func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
 	page, err := s.read(ctx, "read", wire.EventsOf(stream, 0, 1))
 	if err == nil && len(page) == 0 {
@@ -64,12 +65,12 @@ func (s *Store) First(ctx context.Context, stream string) (Recorded, error) {
 	return page[0], nil
 }
 
-// Last returns the last event of a stream, or ErrNotFound where it was never written. Where that
-// event cannot be read it returns ErrCut; it does not notice whether earlier events are missing.
+// Last returns the last event of a stream, or ErrNotFound if the stream was never written. It
+// returns ErrCut if that event cannot be read. It does not detect missing earlier events.
 func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 	page, err := s.read(ctx, "read", wire.LastOf(stream))
 	if errors.Is(err, ErrNotFound) {
-		if cut := s.neverWritten(ctx, stream); cut != nil {
+		if cut := s.checkNeverWritten(ctx, stream); cut != nil {
 			return Recorded{}, cut
 		}
 	}
@@ -82,9 +83,9 @@ func (s *Store) Last(ctx context.Context, stream string) (Recorded, error) {
 	return page[0], nil
 }
 
-// neverWritten returns ErrCut for a stream that is not there because it was deleted. A read does
-// not tell the one from the other, but a deletion leaves metadata.
-func (s *Store) neverWritten(ctx context.Context, stream string) error {
+// checkNeverWritten returns ErrCut if a stream that does not exist was deleted. A read does not
+// distinguish the two, but a deletion leaves metadata.
+func (s *Store) checkNeverWritten(ctx context.Context, stream string) error {
 	page, err := s.read(ctx, "read", wire.LastOf(metadata.StreamOf(stream)))
 	switch {
 	case errors.Is(err, ErrNotFound):
@@ -100,8 +101,9 @@ func (s *Store) neverWritten(ctx context.Context, stream string) error {
 	return nil
 }
 
-// LoadFrom returns the events of a stream from a revision on, oldest first. A stream that does not
-// exist has none. The caller compares the first event with the one that it expects.
+// LoadFrom returns the events of a stream from a revision on, oldest first. It returns none if the
+// stream does not exist. The caller MUST compare the first event with the one that it expects,
+// because LoadFrom does not detect missing events.
 func (s *Store) LoadFrom(ctx context.Context, stream string, from Revision) ([]Recorded, error) {
 	var all []Recorded
 	for {

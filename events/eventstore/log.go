@@ -12,15 +12,14 @@ import (
 )
 
 const (
-	// logBatchEvents and logBatchBytes bound what ReadLog hands on at a time, and with logBatches
-	// what it holds.
+	// logBatchEvents and logBatchBytes bound one batch of ReadLog. logBatches is how many further
+	// batches it buffers.
 	logBatchEvents = 512
 	logBatchBytes  = 1 << 20
 	logBatches     = 2
 )
 
-// ReadLog hands the events of all streams but those of the event store itself to handle, as
-// ReadWholeLog does.
+// ReadLog is ReadWholeLog without the streams of the event store itself.
 func (s *Store) ReadLog(
 	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
 ) error {
@@ -30,11 +29,11 @@ func (s *Store) ReadLog(
 	)
 }
 
-// ReadWholeLog hands the events of all streams behind a position to handle, in batches and in the
-// order of the log, up to and including a position: that of Head, for instance. The zero position
-// is the start of the log. An outage is waited out until the context ends, and no event is handed
-// on twice. Errors: those of handle, ErrPositionInvalid where one of the positions is not in the
-// log, ErrDenied, and ErrUnavailable when the context ended.
+// ReadWholeLog calls handle with the events of all streams after a position, in batches and in the
+// order of the log, up to and including the position upTo, for example that of Head. The zero
+// position is the start of the log. During an outage it retries until the context ends, and it
+// passes no event twice. It returns the error of handle, ErrPositionInvalid if one of the positions
+// is not in the log, ErrDenied, or ErrUnavailable if the context ended.
 func (s *Store) ReadWholeLog(
 	ctx context.Context, behind, upTo Position, handle func([]Recorded) error,
 ) error {
@@ -56,7 +55,7 @@ func (s *Store) readLog(
 			return handling
 		})
 		if handling != nil {
-			return struct{}{}, nil
+			return struct{}{}, nil //nolint:nilerr // an error of handle MUST NOT be retried
 		}
 		return struct{}{}, err
 	})
@@ -64,27 +63,27 @@ func (s *Store) readLog(
 		return handling
 	}
 	if err != nil {
-		return fmt.Errorf("read the log behind %s: %w", behind, err)
+		return fmt.Errorf("read the log after %s: %w", behind, err)
 	}
 	return nil
 }
 
-// readLogOnce reads over a connection of its own until something fails. It receives while handle
-// works.
+// readLogOnce reads over its own connection until something fails. It receives events while handle
+// runs.
 func (s *Store) readLogOnce(
 	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool,
 	handle func([]Recorded) error,
 ) error {
 	ctx, cancel := context.WithCancel(ctx)
 	batches := make(chan []Recorded, logBatches)
-	received := make(chan error, 1)
+	ended := make(chan error, 1)
 	go func() {
 		defer close(batches)
-		received <- s.receiveLog(ctx, behind, upTo, wanted, batches)
+		ended <- s.receiveLog(ctx, behind, upTo, wanted, batches)
 	}()
-	defer func() { // ends what is still under way, and waits for it
+	defer func() { // ends the receiving goroutine and waits for it
 		cancel()
-		for range batches { // nobody wants these
+		for range batches { // discarded
 		}
 	}()
 	stalled := time.NewTimer(s.cfg.AttemptTimeout)
@@ -94,7 +93,7 @@ func (s *Store) readLogOnce(
 		select {
 		case batch, ok := <-batches:
 			if !ok {
-				return <-received
+				return <-ended
 			}
 			if len(batch) == 0 {
 				continue
@@ -110,26 +109,25 @@ func (s *Store) readLogOnce(
 	}
 }
 
-// receiveLog sends what the event store sends, in batches that are bounded in events, bytes and
-// time.
+// receiveLog sends received events to batches. Batches are bounded in events, bytes and time.
 func (s *Store) receiveLog(
 	ctx context.Context, behind, upTo Position, wanted func(Recorded) bool,
 	batches chan<- []Recorded,
 ) error {
-	reading, err := s.openLog(ctx, behind)
+	log, err := s.openLog(ctx, behind)
 	if err != nil {
 		return err
 	}
-	defer reading.Close()
-	gathered := logBatch{begun: time.Now()}
-	var at Position // of the last event
+	defer log.Close()
+	pending := logBatch{begun: time.Now()}
+	var at Position // of the last received event
 	for {
-		received, err := reading.Next()
+		received, err := log.Next()
 		if errors.Is(err, io.EOF) {
-			return errors.Join(gathered.send(ctx, batches), s.endedEarly(ctx, behind, upTo, at))
+			return errors.Join(pending.send(ctx, batches), s.checkReadEnd(ctx, behind, upTo, at))
 		}
 		if err != nil && at == (Position{}) {
-			return s.positionFault(ctx, behind, err)
+			return s.classifyPositionError(ctx, behind, err)
 		}
 		if err != nil {
 			return err
@@ -137,21 +135,22 @@ func (s *Store) receiveLog(
 		if event := received.Event; received.IsEvent {
 			at = event.Position
 			if event.Position.After(upTo) {
-				return gathered.send(ctx, batches)
+				return pending.send(ctx, batches)
 			}
-			if event.Position.After(behind) && wanted(event) { // the position itself is read too
-				gathered.add(event)
+			// The read includes the event at behind.
+			if event.Position.After(behind) && wanted(event) {
+				pending.add(event)
 			}
 		}
-		if gathered.due() {
-			if err := gathered.send(ctx, batches); err != nil {
+		if pending.due() {
+			if err := pending.send(ctx, batches); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// logBatch gathers events.
+// logBatch collects events.
 type logBatch struct {
 	events []Recorded
 	bytes  int
@@ -163,15 +162,14 @@ func (b *logBatch) add(event Recorded) {
 	b.bytes += len(event.Data) + len(event.Metadata)
 }
 
-// due tells whether the batch is to be sent now. A slow one is sent even without events, lest it
-// look like an outage.
+// due reports whether the batch is to be sent now. After a second the batch is sent even if it is
+// empty, so that the reader does not mistake a long search for an outage.
 func (b *logBatch) due() bool {
-	return len(b.events) >= logBatchEvents || b.bytes >= logBatchBytes || time.Since(
-		b.begun,
-	) > time.Second
+	isFull := len(b.events) >= logBatchEvents || b.bytes >= logBatchBytes
+	return isFull || time.Since(b.begun) > time.Second
 }
 
-// send sends what was gathered and begins anew.
+// send sends the batch and starts a new one.
 func (b *logBatch) send(ctx context.Context, batches chan<- []Recorded) error {
 	select {
 	case batches <- b.events:

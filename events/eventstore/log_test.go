@@ -12,7 +12,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// fill appends n labels that count up, 100 to a stream, and returns the positions of all events.
+// fill appends n consecutive labels, 100 to a stream, and returns the positions of all events.
 func fill(t *testing.T, store *eventstore.Store, n int) []eventstore.Position {
 	t.Helper()
 	var positions []eventstore.Position
@@ -38,7 +38,7 @@ func fill(t *testing.T, store *eventstore.Store, n int) []eventstore.Position {
 	return positions
 }
 
-// counted demands that the events are the labels from first to last.
+// counted checks that the events have the labels from first to last.
 func counted(t *testing.T, read []eventstore.Recorded, first, last int) {
 	t.Helper()
 	if len(read) != last-first+1 {

@@ -2,8 +2,7 @@ package eventstore
 
 import "linkledger/events/eventstore/eventlog"
 
-// What the log is made of. It lies in a package of its own, which the packages below the Store know
-// too.
+// These aliases re-export package eventlog, which the packages below the Store also import.
 type (
 	// Position is a place in the log of all streams.
 	Position = eventlog.Position
@@ -18,7 +17,7 @@ type (
 // NoStream is the revision of a stream that does not exist.
 const NoStream = eventlog.NoStream
 
-// The errors of calls; see package eventlog for their meaning.
+// Errors of calls. Package eventlog documents them.
 var (
 	ErrWrongRevision   = eventlog.ErrWrongRevision
 	ErrCut             = eventlog.ErrCut

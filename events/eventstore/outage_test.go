@@ -16,14 +16,14 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// network stands between clients and a server, and can cut connections or swallow what they carry.
+// network is a proxy of a server that can cut connections or drop their data.
 type network struct {
 	listener net.Listener
 	server   string
 	all      sync.WaitGroup
 
 	mu    sync.Mutex
-	conns map[net.Conn]struct{} // that carry
+	conns map[net.Conn]struct{} // open connections
 }
 
 func newNetwork(t *testing.T, server string) *network {
@@ -63,7 +63,7 @@ func (n *network) accept() {
 	}
 }
 
-// carry copies until either side ends. While the network swallows, what was read goes nowhere.
+// carry copies until either side ends. While the network drops data, it discards what it reads.
 func (n *network) carry(to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	buffer := make([]byte, 16<<10)
@@ -94,7 +94,7 @@ func (n *network) cut() {
 	clear(n.conns)
 }
 
-// blackHole lets all present connections stay open and carry nothing more. New ones work.
+// blackHole keeps the present connections open and drops their data. New connections work.
 func (n *network) blackHole() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,8 +111,8 @@ func openThrough(t *testing.T, n *network) *eventstore.Store {
 	return store
 }
 
-// Whatever happens to the connections, every command is applied exactly once and the reader sees
-// each, in order.
+// Every command is applied exactly once and the reader receives each event in order, whatever happens to the
+// connections.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	faults := map[string]func(*network){"cut": (*network).cut, "black hole": (*network).blackHole}
@@ -140,7 +140,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 						t.Fatalf("loaded %d events, %v", len(loaded), err)
 					}
 				}
-				if name == "cut" { // a silent subscription is noticed by keepalive alone, after 20 s
+				if name == "cut" { // only keepalive detects a silent subscription, after 20 s
 					r.Until(t, messages, (round+1)*each)
 				}
 			}
@@ -150,7 +150,7 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	}
 }
 
-// A dead connection is not kept for callers who have no time to wait until it is given up.
+// A dead connection is replaced even if all callers have deadlines shorter than the timeout of an attempt.
 func TestReadsWithLittleTime(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, eventstoretest.Serve(t).Address())
@@ -175,7 +175,7 @@ func TestReadsWithLittleTime(t *testing.T) {
 	}
 }
 
-// No outage leaves anything behind: what did would be found at the end of all tests, see TestMain.
+// An outage leaves no goroutine behind. TestMain would detect it at the end of all tests.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

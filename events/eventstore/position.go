@@ -11,21 +11,20 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// whyInvalid says how a position comes to be in no log, and what to do.
-const whyInvalid = "it is of another log, or the event store was reset or restored from a backup " +
-	"that is older; " +
-	"what was read up to there is to be read anew from the start of the log (projections rebuild " +
-	"NAME for a projection)"
+// invalidPositionHint explains how a position comes to be in no log, and what to do.
+const invalidPositionHint = "it is of another log, or the event store was reset or " +
+	"restored from a backup that is older; what was read up to there must be read again from the " +
+	"start of the log (projections rebuild NAME for a projection)"
 
-// positionFault tells an outage from a position at which no event begins, by what a reading from
-// that position met before its first event.
+// classifyPositionError distinguishes an outage from a position at which no event begins. met is
+// the error that a read from the position returned before its first event.
 //
-// To such a position the servers say different things: INVALID_ARGUMENT, which is clear, or
-// UNKNOWN, which they also say in an outage. Then the end of the log is asked for, and after it the
-// event at the position. It is not an outage that refuses the position, has the end of the log, and
-// refuses the position again.
-func (s *Store) positionFault(ctx context.Context, at Position, met error) error {
-	if at == (Position{}) { // begins every log
+// Servers answer such a read with INVALID_ARGUMENT, which is clear, or with UNKNOWN, which they
+// also return in an outage. After UNKNOWN, it reads the end of the log and then the event at the
+// position. If the server returns the end of the log and rejects the position again, there is no
+// outage.
+func (s *Store) classifyPositionError(ctx context.Context, at Position, met error) error {
+	if at == (Position{}) { // the start of every log
 		return met
 	}
 	if errors.Is(met, ErrInvalid) {
@@ -45,13 +44,13 @@ func (s *Store) positionFault(ctx context.Context, at Position, met error) error
 }
 
 func noEventAt(at Position) error {
-	return fmt.Errorf("%w: no event begins at %s: %s", ErrPositionInvalid, at, whyInvalid)
+	return fmt.Errorf("%w: no event begins at %s: %s", ErrPositionInvalid, at, invalidPositionHint)
 }
 
-// endedEarly tells why a reading of the log came to its end at a position and not at the one up to
-// which it was to go. Where the log itself is shorter, that is ErrPositionInvalid; where it is not,
-// as on a node that has just become the leader, ErrUnavailable: the rest is still to come.
-func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error {
+// checkReadEnd returns an error if a read of the log ended at a position before upTo. If the log
+// itself is shorter, the error is ErrPositionInvalid. Otherwise, for example on a node that has
+// just become the leader, it is ErrUnavailable: the remaining events will still arrive.
+func (s *Store) checkReadEnd(ctx context.Context, behind, upTo, at Position) error {
 	if !upTo.After(at) {
 		return nil
 	}
@@ -68,14 +67,15 @@ func (s *Store) endedEarly(ctx context.Context, behind, upTo, at Position) error
 			return beyondEnd(head, wanted)
 		}
 	}
-	if !upTo.After(behind) { // nothing was to come
+	if !upTo.After(behind) { // nothing was to be read
 		return nil
 	}
-	return fmt.Errorf("%w: it has sent the log up to %s and not to %s", ErrUnavailable, at, upTo)
+	return fmt.Errorf("%w: it has sent the log up to %s and not up to %s", ErrUnavailable, at, upTo)
 }
 
 func beyondEnd(head, wanted Position) error {
 	return fmt.Errorf(
-		"%w: the log ends at %s, before %s: %s", ErrPositionInvalid, head, wanted, whyInvalid,
+		"%w: the log ends at %s, before %s: %s",
+		ErrPositionInvalid, head, wanted, invalidPositionHint,
 	)
 }

@@ -26,16 +26,16 @@ func moved(p eventstore.Position, by uint64) eventstore.Position {
 	return eventstore.Position{Commit: p.Commit + by, Prepare: p.Prepare + by}
 }
 
-// refusesPosition demands that an error names the position and says what to do.
+// refusesPosition checks that an error names the position and a remedy.
 func refusesPosition(t *testing.T, what string, err error) {
 	t.Helper()
 	if !errors.Is(err, eventstore.ErrPositionInvalid) || errors.Is(err, eventstore.ErrUnavailable) ||
-		!strings.Contains(err.Error(), "is to be read anew") {
+		!strings.Contains(err.Error(), "must be read again") {
 		t.Errorf("%s: %v", what, err)
 	}
 }
 
-// whySubscriptionEnds is the first error of a subscription from a checkpoint.
+// whySubscriptionEnds returns the first error of a subscription from a checkpoint.
 func whySubscriptionEnds(
 	t *testing.T, store *eventstore.Store, at eventstore.Position, filter eventstore.Filter,
 ) error {
@@ -55,7 +55,7 @@ func whySubscriptionEnds(
 		t.Fatal(err)
 	}
 	err := <-failed
-	go func() { // it goes on trying
+	go func() { // it retries until the test ends
 		for range failed {
 		}
 	}()
@@ -66,7 +66,7 @@ func whySubscriptionEnds(
 	return err
 }
 
-// TestInvalidPositions goes on from positions that are not in the log, with every server's answers.
+// TestInvalidPositions reads from positions that are not in the log, with the responses of every server.
 func TestInvalidPositions(t *testing.T) {
 	t.Parallel()
 	eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
@@ -91,8 +91,8 @@ func TestInvalidPositions(t *testing.T) {
 	})
 }
 
-// TestUnknownIsAnOutage lets the event store refuse everything, and a position alone for a while:
-// both pass.
+// TestUnknownIsAnOutage checks that UNKNOWN is retried if the event store temporarily rejects everything, or only a
+// position.
 func TestUnknownIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -120,7 +120,7 @@ func TestUnknownIsAnOutage(t *testing.T) {
 	}
 }
 
-// unsure stands before a server and answers UNKNOWN to reads: the first ones, as a list says.
+// unsure is a proxy of a server that responds UNKNOWN to the first reads, as a list says.
 type unsure struct {
 	streams.UnimplementedStreamsServer
 	server  streams.StreamsClient

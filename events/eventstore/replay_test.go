@@ -27,15 +27,15 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// atCheckpoint is where replayed reads of the log go on, and replayedHead where that log ends. The
-// events of a recorded answer lie in between.
+// atCheckpoint is where replayed reads of the log begin, and replayedHead is where that log ends. The events of a
+// recorded response lie between them.
 var (
 	atCheckpoint = eventstore.Position{Commit: 500, Prepare: 500}
 	replayedHead = eventstore.Position{Commit: 10_000, Prepare: 10_000}
 )
 
-// replay is a server that answers what a real one answered once: to any append and to reads, but
-// for the end of the log, and what it has at the checkpoint.
+// replay is a server that returns the recorded response of a real server to any append and to most reads. Reads of the
+// end of the log and of the checkpoint have responses of their own.
 type replay struct {
 	streams.UnimplementedStreamsServer
 	t      *testing.T
@@ -133,7 +133,7 @@ func (r *replay) response(m recorded.Message, position uint64) *streams.ReadResp
 	return answer
 }
 
-// fill makes a message of what was recorded of one.
+// fill decodes a recorded message.
 func (r *replay) fill(m recorded.Message, into proto.Message, position uint64) {
 	text, err := json.Marshal(restored(m, position))
 	if err == nil {
@@ -144,7 +144,7 @@ func (r *replay) fill(m recorded.Message, into proto.Message, position uint64) {
 	}
 }
 
-// restored puts values in the place of what was left out.
+// restored replaces omitted parts by values.
 func restored(m map[string]any, position uint64) map[string]any {
 	whole := make(map[string]any, len(m))
 	for name, value := range m {
@@ -179,7 +179,7 @@ func refusedWith(t *testing.T, name, details string) error {
 	return status.Error(code, details)
 }
 
-// countOf is how many messages of a kind an answer has.
+// countOf returns how many messages of a kind a response has.
 func countOf(c recorded.Case, kind string) (n int) {
 	for _, m := range c.Messages {
 		if _, ok := m[kind]; ok {
@@ -189,7 +189,7 @@ func countOf(c recorded.Case, kind string) (n int) {
 	return n
 }
 
-// TestRecordedAnswers has real servers' recorded answers come to the calls that Linkledger makes.
+// TestRecordedAnswers replays the recorded responses of real servers to the calls that Linkledger makes.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	for _, version := range recorded.Versions {
@@ -207,7 +207,7 @@ func TestRecordedAnswers(t *testing.T) {
 				call = readOnce
 			case number >= 102 && number <= 117:
 				call = func(ctx context.Context, store *eventstore.Store) error { return readOn(ctx, store, c) }
-				if c.Status == "" && countOf(c, "event") == 0 { // the checkpoint is behind the end
+				if c.Status == "" && countOf(c, "event") == 0 { // the checkpoint is after the end
 					r.head, want = eventstore.Position{Commit: 400, Prepare: 400}, eventstore.ErrPositionInvalid
 				}
 				if c.Status == "UNKNOWN" || c.Status == "INVALID_ARGUMENT" {
@@ -232,7 +232,7 @@ func TestRecordedAnswers(t *testing.T) {
 				t.Parallel()
 				r.t = t
 				ctx := t.Context()
-				if errors.Is(want, eventstore.ErrUnavailable) { // which is waited out
+				if errors.Is(want, eventstore.ErrUnavailable) { // which is retried
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond)
 					defer cancel()
@@ -250,7 +250,7 @@ func TestRecordedAnswers(t *testing.T) {
 	}
 }
 
-// expected is what an answer means where the position in the log plays no part.
+// expected returns the error of a response, apart from errors of the position in the log.
 func expected(c recorded.Case) error {
 	switch c.Status {
 	case "":
@@ -269,7 +269,7 @@ func expected(c recorded.Case) error {
 		return nil
 	}
 	if c.Messages[0]["correlation_id"] == nil {
-		return eventstore.ErrUnavailable // whose answer it is remains unknown
+		return eventstore.ErrUnavailable // the response has no known request
 	}
 	switch failed["message"] {
 	case "WrongExpectedVersion":
@@ -287,7 +287,7 @@ func readOnce(ctx context.Context, store *eventstore.Store) error {
 	return err
 }
 
-// readOn reads the log behind the checkpoint, as far as the answer has events.
+// readOn reads the log after the checkpoint, as far as the response has events.
 func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
 	want, read := countOf(c, "event"), 0
 	end := eventstore.Position{
@@ -303,7 +303,7 @@ func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error
 	return err
 }
 
-// followOn subscribes behind the checkpoint until it has caught up.
+// followOn subscribes after the checkpoint until it has caught up.
 func followOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
 	b, err := store.Backlog(ctx, atCheckpoint, eventstore.Filter{Streams: []string{"s"}}, 1000)
 	if want := countOf(c, "event"); err == nil && b.Events != want {

@@ -5,12 +5,13 @@ import (
 	"fmt"
 )
 
-// MaxAttempts bounds how often a command decides again. Every lost attempt is another command's
-// success, so it is the number of concurrent writers of one stream that are served before one of
-// them is told to come back.
+// MaxAttempts is how often a command decides. Every lost attempt is the success of another command,
+// so this is the number of concurrent writers of one stream that succeed before one of them fails
+// with ErrBusy.
 const MaxAttempts = 100
 
-// Retry repeats an attempt that lost against another writer.
+// Retry repeats an attempt while it returns ErrWrongRevision, at most MaxAttempts times. It returns
+// ErrBusy if all attempts fail.
 func Retry[T any](attempt func() (T, error)) (T, error) {
 	for range MaxAttempts {
 		value, err := attempt()
@@ -22,5 +23,6 @@ func Retry[T any](attempt func() (T, error)) (T, error) {
 	return none, fmt.Errorf("%w (%d attempts)", ErrBusy, MaxAttempts)
 }
 
-// ErrBusy means that other writers were faster in every attempt. Nothing was written; try again.
+// ErrBusy means that other writers were faster in every attempt. Nothing was written. The caller
+// may try again.
 var ErrBusy = errors.New("too many concurrent changes of the same thing, try again")

@@ -21,44 +21,46 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// MaxAppendSize is the most bytes (bodies, metadata and types) that one append may carry. It leaves
-// room below the server's default limit of 1 MiB.
+// MaxAppendSize is the maximum size of one append in bytes: bodies, metadata and types. It leaves a
+// margin below the default limit of the server, 1 MiB.
 const MaxAppendSize = 1000 << 10
 
-// Write is what one command appends to one stream, whole or not at all.
+// Write is what one command appends to one stream, atomically.
 type Write struct {
 	Stream   string
-	Expected Revision  // the revision the decision was made at
-	Command  uuid.UUID // event ids derive from it, so a repeated append is recognised
+	Expected Revision  // the revision at which the command decided
+	Command  uuid.UUID // event ids derive from it, which makes a repeated append idempotent
 	Metadata events.Metadata
 	Events   []events.Event
 }
 
-// EventID is the id of the event with that index in what the command appends to the stream.
+// EventID returns the id of the event with that index among those that the command appends to the
+// stream.
 func EventID(command uuid.UUID, stream string, index int) uuid.UUID {
 	return uuid.NewSHA1(command, []byte(stream+"/"+strconv.Itoa(index)))
 }
 
-// Appended tells where the last event of an append lies.
+// Appended is the revision and position of the last event of an append.
 type Appended struct {
 	Revision Revision
 	Position Position
 }
 
-// Config of a Store.
+// Config configures a Store.
 type Config struct {
-	URL string // esdb://host:2113?tls=false, or a cluster's
-	// Dial connects to the one node that URL names without the network; nil: over the network.
+	URL string // such as esdb://host:2113?tls=false; may name a cluster
+	// Dial connects to the only node of URL in place of the network. If nil, the Store uses the
+	// network.
 	Dial func(context.Context) (net.Conn, error)
-	// AttemptTimeout bounds one try of a call; 0 means 5 s. A try that takes longer has met a dead
-	// connection (a firewall that swallows packets, a stopped process), and the call goes on over a
+	// AttemptTimeout bounds one attempt of a call; 0 means 5 s. A longer attempt indicates a dead
+	// connection (a firewall that drops packets, a stopped process), so the call is retried over a
 	// new one.
 	AttemptTimeout time.Duration
-	// OnCall learns of each append ("append") and each read of a stream ("read") or of the end of
-	// the log ("head"): how long it took with all its tries, and its error. It must not block; may
-	// be nil.
+	// OnCall is called after each append ("append"), each read of a stream ("read") and each read
+	// of the end of the log ("head"), with the duration of all attempts and the error. It MUST NOT
+	// block. It may be nil.
 	OnCall func(call string, took time.Duration, err error)
-	Tracer trace.Tracer // of appends; nil: they are not traced
+	Tracer trace.Tracer // traces appends; nil: they are not traced
 	Logger *slog.Logger // nil discards
 }
 
@@ -66,13 +68,13 @@ type Config struct {
 type Store struct {
 	node     node.Node
 	appender *pipeline.Pipeline
-	bulk     *pipeline.Pipeline // of AppendJoined, over a connection of its own
+	bulk     *pipeline.Pipeline // of AppendJoined, over its own connection
 	reads    *pages.Pages
 	cfg      Config
 }
 
-// Open checks the connection string. It does not connect: calls do, and wait for the event store
-// within their contexts.
+// Open parses the connection string. It does not connect: calls do, and retry until the event store
+// is available or their contexts end.
 func Open(cfg Config) (*Store, error) {
 	config, err := node.ParseURL(cfg.URL)
 	if err != nil {
@@ -87,27 +89,27 @@ func Open(cfg Config) (*Store, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	node := node.New(config, cfg.Dial)
+	leader := node.New(config, cfg.Dial)
 	return &Store{
-		node: node, cfg: cfg,
-		appender: pipeline.New(node, cfg.AttemptTimeout, cfg.Logger),
-		bulk:     pipeline.New(node, cfg.AttemptTimeout, cfg.Logger),
-		reads:    pages.New(node, cfg.AttemptTimeout, cfg.Logger),
+		node: leader, cfg: cfg,
+		appender: pipeline.New(leader, cfg.AttemptTimeout, cfg.Logger),
+		bulk:     pipeline.New(leader, cfg.AttemptTimeout, cfg.Logger),
+		reads:    pages.New(leader, cfg.AttemptTimeout, cfg.Logger),
 	}, nil
 }
 
-// Close ends all calls, waits for them, and closes the connections. End subscriptions first, by
-// their contexts.
+// Close ends all calls, waits for them, and closes the connections. Callers MUST end subscriptions
+// first, by cancelling their contexts.
 func (s *Store) Close() {
 	s.appender.Close()
 	s.bulk.Close()
 	s.reads.Close()
 }
 
-// Append stores the events of one write and returns when they are durable. Errors:
-// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, and ErrUnavailable when the context ended before
-// the outcome was known. ErrCut means that the stream had been deleted with events that the caller
-// does not know of; the new events are stored behind them.
+// Append stores the events of one write and returns after they are durable. It returns
+// ErrWrongRevision, ErrStreamDeleted, ErrTooLarge, or ErrUnavailable if the context ended before
+// the outcome was known. It returns ErrCut if the stream had been deleted with events that the
+// caller does not know; the new events are then stored after those.
 func (s *Store) Append(ctx context.Context, w Write) (Appended, error) {
 	if s.cfg.Tracer != nil {
 		return s.appendTraced(ctx, w)
@@ -123,10 +125,11 @@ func (s *Store) append(ctx context.Context, w Write) (Appended, error) {
 	return s.send(ctx, s.appender, w, proposed)
 }
 
-// AppendJoined stores writes of one stream, each of which expects the revision behind the one
-// before, as one append: whole or not at all. It uses a connection of its own, so much of it does
-// not hold up Append. Errors are those of Append; the stream may have some of the writes already
-// where it is ErrWrongRevision, and repeating them one by one, or in parts, is recognised.
+// AppendJoined stores several writes of one stream as one atomic append. Each write MUST expect the
+// revision after the previous one. It uses its own connection, so that bulk appends do not delay
+// Append. It returns the errors of Append. If it returns ErrWrongRevision, the stream may already
+// have some of the writes. The caller may then repeat them one by one or in parts, because repeated
+// appends are idempotent.
 func (s *Store) AppendJoined(ctx context.Context, writes []Write) (Appended, error) {
 	var joined []*streams.BatchAppendReq_ProposedMessage
 	for _, w := range writes {
@@ -139,7 +142,7 @@ func (s *Store) AppendJoined(ctx context.Context, writes []Write) (Appended, err
 	return s.send(ctx, s.bulk, writes[0], joined)
 }
 
-// send appends what is proposed to the stream of a write, at the revision that it expects.
+// send appends proposed events to the stream of a write at its expected revision.
 func (s *Store) send(
 	ctx context.Context, over *pipeline.Pipeline, w Write,
 	proposed []*streams.BatchAppendReq_ProposedMessage,
@@ -163,16 +166,14 @@ func (s *Store) send(
 		Revision: w.Expected + Revision(len(proposed)),
 		Position: Position{Commit: at.GetCommitPosition(), Prepare: at.GetPreparePosition()},
 	}
-	// only after a deletion
-	if stored := Revision(
-		min(success.GetCurrentRevision(), math.MaxInt64),
-	); stored != appended.Revision {
+	stored := Revision(min(success.GetCurrentRevision(), math.MaxInt64))
+	if stored != appended.Revision { // happens only after a deletion
 		return Appended{}, fmt.Errorf(
 			"append to %s: %w: the last event is number %d and not %d", w.Stream, ErrCut, stored,
 			appended.Revision,
 		)
 	}
-	if appended.Position.Commit == 0 { // a repeated append may be answered without its position
+	if appended.Position.Commit == 0 { // a repeated append may return no position
 		if appended.Position, err = s.positionOf(ctx, w.Stream, appended.Revision); err != nil {
 			return Appended{}, err
 		}
@@ -180,8 +181,8 @@ func (s *Store) send(
 	return appended, nil
 }
 
-// AppendInOrder stores appends that are sent one after the other without waiting, and goes on with
-// them after an outage. It returns how many of them, from the first one on, are stored.
+// AppendInOrder sends appends without waiting for the previous ones, and resumes after an outage.
+// It returns how many of them, counted from the first, are stored.
 func (s *Store) AppendInOrder(
 	ctx context.Context, requests []*wire.BatchAppend,
 ) (stored int, err error) {
@@ -193,7 +194,7 @@ func (s *Store) AppendInOrder(
 	return stored, err
 }
 
-// propose returns the events of a write as the protocol has them.
+// propose returns the events of a write in the form of the protocol.
 func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	if w.Command == uuid.Nil {
 		return nil, fmt.Errorf("append to %s: no command id", w.Stream)
@@ -215,7 +216,7 @@ func propose(w Write) ([]*streams.BatchAppendReq_ProposedMessage, error) {
 	return proposed, nil
 }
 
-// appendSize is what the event store counts of an append.
+// appendSize returns the size of an append as the event store counts it.
 func appendSize(proposed []*streams.BatchAppendReq_ProposedMessage) (bytes int) {
 	for _, p := range proposed {
 		bytes += len(p.GetData()) + len(p.GetCustomMetadata()) + 2*len(p.GetMetadata()["type"])
@@ -250,7 +251,7 @@ func (s *Store) Head(ctx context.Context) (Position, error) {
 	return last[0].Position, nil
 }
 
-// read reads one page, and tells Config.OnCall under a name.
+// read reads one page and reports the call to Config.OnCall under a name.
 func (s *Store) read(
 	ctx context.Context, name string, wanted *streams.ReadReq_Options,
 ) ([]Recorded, error) {

@@ -10,14 +10,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// maxLinks bounds the traces that the trace of a batch of events links to.
+// maxLinks is the maximum number of traces that the span of a batch of events links to.
 const maxLinks = 64
 
-// appendTraced appends within a span, whose context goes along in the metadata of the events.
+// appendTraced appends within a span, whose context it stores in the metadata of the events.
 func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
-	ctx, span := s.cfg.Tracer.Start(ctx, "append", trace.WithSpanKind(
-		trace.SpanKindClient,
-	), trace.WithAttributes(
+	kind := trace.WithSpanKind(trace.SpanKindClient)
+	ctx, span := s.cfg.Tracer.Start(ctx, "append", kind, trace.WithAttributes(
 		attribute.String("linkledger.stream", w.Stream),
 		attribute.Int("linkledger.events", len(w.Events)),
 		attribute.String("linkledger.correlation_id", w.Metadata.CorrelationID),
@@ -29,7 +28,7 @@ func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
 	}
 	appended, err := s.append(ctx, w)
 	switch {
-	case errors.Is(err, ErrWrongRevision): // which is decided again
+	case errors.Is(err, ErrWrongRevision): // the caller retries, so this is no failure
 		span.SetAttributes(attribute.Bool("linkledger.conflict", true))
 	case err != nil:
 		span.SetStatus(codes.Error, err.Error())
@@ -40,7 +39,7 @@ func (s *Store) appendTraced(ctx context.Context, w Write) (Appended, error) {
 	return appended, err
 }
 
-// traceParent is the form of https://www.w3.org/TR/trace-context/.
+// traceParent returns the form of https://www.w3.org/TR/trace-context/.
 func traceParent(span trace.SpanContext) string {
 	return "00-" + span.TraceID().String() + "-" + span.SpanID().String() + "-" +
 		span.TraceFlags().String()
@@ -48,11 +47,11 @@ func traceParent(span trace.SpanContext) string {
 
 const (
 	traceKey    = `"traceparent":"00-`
-	traceLength = 32 + 1 + 16 // ids of trace and span in hex
+	traceLength = 32 + 1 + 16 // trace id, hyphen and span id in hex
 )
 
-// TraceLinks returns links to the traces that events were appended in, each once, and not to more
-// than some.
+// TraceLinks returns links to the traces in which the events were appended, each once and at most
+// maxLinks.
 func TraceLinks(recorded []Recorded) []trace.Link {
 	var links []trace.Link
 	seen := make(map[trace.SpanID]bool)
@@ -69,7 +68,7 @@ func TraceLinks(recorded []Recorded) []trace.Link {
 	return links
 }
 
-// traceOf returns the span that metadata tell of, or an invalid one.
+// traceOf returns the span in the metadata of an event, or an invalid span if there is none.
 func traceOf(metadata []byte) trace.SpanContext {
 	_, after, found := bytes.Cut(metadata, []byte(traceKey))
 	if !found || len(after) < traceLength {

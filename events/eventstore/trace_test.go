@@ -13,7 +13,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// The events of a traced append tell its span, those of one that is not sampled tell nothing.
+// The events of a traced append carry its span. Those of an append that is not sampled carry none.
 func TestTracedAppend(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

@@ -11,119 +11,123 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Kept is the tree that the projection keeps. It may have been altered like the log, so it is
-// evidence and no proof.
+// Kept is the tree that a projection stores. It may have been altered together with the log, so it
+// is evidence and not proof.
 type Kept struct {
 	Size int64               // leaves
-	UpTo eventstore.Position // it has all events up to here
-	// Leaves returns the hashes of leaves, one after the other, from the one with that index on:
-	// some of them, none where they are missing.
+	UpTo eventstore.Position // the tree contains all events up to here
+	// Leaves returns the concatenated hashes of some consecutive leaves, the first of which has the
+	// index from. It returns none if they are missing.
 	Leaves func(ctx context.Context, from int64) ([]byte, error)
 }
 
 // Place is an event of the log.
 type Place struct {
-	Index    int64 // from 0
+	Index    int64 // counted from 0
 	Position eventstore.Position
 	Stream   string
 	Revision eventstore.Revision
 	Type     string
-	End      bool // the log ends where there should be an event; the place is that of its last one
+	End      bool // the log ends before Index; the other fields are those of its last event
 }
 
-// Suspect is what was altered.
+// Suspect names what was altered.
 type Suspect string
 
 // The suspects.
 const (
 	Log      Suspect = "log"
-	KeptTree Suspect = "tree"        // in PostgreSQL: a signed head vouches for the log
-	Either   Suspect = "log or tree" // no head goes as far as to tell which
+	KeptTree Suspect = "tree"        // in PostgreSQL; a signed head confirms the log
+	Either   Suspect = "log or tree" // no signed head covers the place
 )
 
-// Alteration is where the log is not what it was.
+// Alteration describes where the log or the stored tree was altered.
 type Alteration struct {
 	Of Suspect
-	// the first event that does not fit, or where it can't be told the first of those that one is
-	// among
+	// First and Last bound the first event that does not match. They are equal if that event is
+	// known exactly.
 	First Place
-	Last  Place // the last of these
-	Head  *Head // that does not fit; nil: none
-	// DeniedBy is a head of as many events or more that fits: the log was altered before that one
-	// was signed, or one of the two is of another log. Nil: none.
+	Last  Place
+	// Head is the first head that does not match, or nil if all match.
+	Head *Head
+	// DeniedBy is a head of at least as many events that does match, or nil if there is none. If
+	// it is set, the log was altered before that head was signed, or one of the two heads belongs
+	// to another log.
 	DeniedBy *Head
 }
 
-// Findings are what an Audit has found.
+// Findings are the result of an Audit.
 type Findings struct {
-	Tree       tlog.Tree           // over all events of the log
-	Last       eventstore.Position // of the last of them
-	Fitting    []Head              // that the log fits
-	Alteration *Alteration         // nil: none
+	Tree       tlog.Tree           // of all events of the log
+	Last       eventstore.Position // position of the last event
+	Fitting    []Head              // the heads that match the log
+	Alteration *Alteration         // nil if there is none
 }
 
-// Audit holds the log against signed heads and the kept tree, event by event. It believes heads
-// alone. Where the kept tree gives one that the log does not, its leaves tell the very event; where
-// it was altered together with the log, the event is known to lie between two heads.
+// Audit compares the log with signed heads and the stored tree, event by event. It trusts only the
+// heads. If the stored tree produces a head that the log does not, the leaves of the tree identify
+// the altered event. If the tree was altered together with the log, the altered event lies between
+// two heads.
 type Audit struct {
-	kept   Kept
-	hasher Hasher
-	log    course
-	last   Place           // the last event so far
-	behind map[int64]Place // the events right behind heads, and the first one, by index
-	ends   map[int64]Place // the last events of heads, by their sizes
+	kept       Kept
+	hasher     Hasher
+	log        treeCheck
+	last       Place           // the last event so far
+	afterHeads map[int64]Place // the first event, and the first event after each head, by index
+	headEnds   map[int64]Place // the last event of each head, by the size of the head
 
-	chunk    []byte // leaves of the kept tree
-	chunkAt  int64  // index of its first
-	departed *Place // the first event that the kept tree has not; nil: none yet
-	other    course // the kept tree, where the log departed from it
+	chunk      []byte    // leaves of the stored tree
+	chunkAt    int64     // index of the first leaf in chunk
+	divergence *Place    // the first event that differs from the stored tree; nil: none yet
+	stored     treeCheck // the stored tree from divergence on
 }
 
-// course is a tree as it grows, and which heads it gives on its way.
-type course struct {
+// treeCheck grows a tree and compares its root with the heads of the same size.
+type treeCheck struct {
 	Tree
 
-	heads []Head // smallest first
-	next  int    // the first one that is to come
-	fits  []bool
+	heads   []Head // sorted by size
+	next    int    // index of the first head that is larger than the tree
+	matches []bool // whether each head before next matched
 }
 
-// NewAudit begins an audit. Heads may come in any order.
+// NewAudit returns an Audit. The heads may have any order.
 func NewAudit(kept Kept, heads []Head) *Audit {
 	heads = slices.SortedStableFunc(
 		slices.Values(heads), func(a, b Head) int { return cmp.Compare(a.N, b.N) },
 	)
-	a := &Audit{kept: kept, behind: make(map[int64]Place), ends: make(map[int64]Place)}
-	a.log = course{heads: heads, fits: make([]bool, len(heads))}
-	a.log.meet()
+	a := &Audit{kept: kept, afterHeads: make(map[int64]Place), headEnds: make(map[int64]Place)}
+	a.log = treeCheck{heads: heads, matches: make([]bool, len(heads))}
+	a.log.checkHeads()
 	return a
 }
 
-// add adds a leaf, and tells whether there are heads of trees of that size.
-func (c *course) add(leaf tlog.Hash) bool {
+// add adds a leaf and reports whether there are heads of the new size.
+func (c *treeCheck) add(leaf tlog.Hash) bool {
 	c.Add(leaf)
-	return c.meet()
+	return c.checkHeads()
 }
 
-func (c *course) meet() (met bool) {
+func (c *treeCheck) checkHeads() (met bool) {
 	for ; c.next < len(c.heads) && c.heads[c.next].N == c.leaves; c.next++ {
-		c.fits[c.next], met = c.Root() == c.heads[c.next].Hash, true
+		c.matches[c.next], met = c.Root() == c.heads[c.next].Hash, true
 	}
 	return met
 }
 
-// fork returns the same course, to go on otherwise.
-func (c *course) fork() course {
+// clone returns an independent copy.
+func (c *treeCheck) clone() treeCheck {
 	other := *c
-	other.peaks, other.fits = slices.Clone(c.peaks), slices.Clone(c.fits)
+	other.peaks, other.matches = slices.Clone(c.peaks), slices.Clone(c.matches)
 	return other
 }
 
-// Take takes in the next events of the log.
+// Take compares the next events of the log. Callers MUST pass all events in the order of the log,
+// without those of the event store itself.
 func (a *Audit) Take(ctx context.Context, batch []eventstore.Recorded) error {
 	for _, r := range batch {
 		leaf, index := a.hasher.Leaf(r), a.log.leaves
-		kept, ok, err := a.keptLeaf(ctx, index)
+		kept, ok, err := a.storedLeaf(ctx, index)
 		if err != nil {
 			return err
 		}
@@ -132,51 +136,51 @@ func (a *Audit) Take(ctx context.Context, batch []eventstore.Recorded) error {
 			Type: r.Type,
 		}
 		if index == 0 || a.log.next > 0 && a.log.heads[a.log.next-1].N == index {
-			a.behind[index] = a.last
+			a.afterHeads[index] = a.last
 		}
-		if a.departed == nil && (ok && kept != leaf || !ok && !r.Position.After(a.kept.UpTo)) {
-			a.depart(a.last)
+		if a.divergence == nil && (ok && kept != leaf || !ok && !r.Position.After(a.kept.UpTo)) {
+			a.diverge(a.last)
 		}
 		if a.log.add(leaf) {
-			a.ends[a.log.leaves] = a.last
+			a.headEnds[a.log.leaves] = a.last
 		}
-		if a.departed != nil && ok && a.other.leaves == index {
-			a.other.add(kept)
+		if a.divergence != nil && ok && a.stored.leaves == index {
+			a.stored.add(kept)
 		}
 	}
 	return nil
 }
 
-func (a *Audit) depart(from Place) { a.departed, a.other = &from, a.log.fork() }
+func (a *Audit) diverge(from Place) { a.divergence, a.stored = &from, a.log.clone() }
 
-// Conclude tells what was found, when the whole log was taken in.
+// Conclude returns the findings after the whole log was passed to Take.
 func (a *Audit) Conclude(ctx context.Context) (Findings, error) {
-	if a.departed == nil && a.log.leaves < a.kept.Size {
-		a.depart(a.end())
+	if a.divergence == nil && a.log.leaves < a.kept.Size {
+		a.diverge(a.end())
 	}
-	for a.departed != nil {
-		kept, ok, err := a.keptLeaf(ctx, a.other.leaves)
+	for a.divergence != nil {
+		kept, ok, err := a.storedLeaf(ctx, a.stored.leaves)
 		if err != nil {
 			return Findings{}, err
 		}
 		if !ok {
 			break
 		}
-		a.other.add(kept)
+		a.stored.add(kept)
 	}
 	found := Findings{
 		Tree: tlog.Tree{N: a.log.leaves, Hash: a.log.Root()}, Last: a.last.Position,
 		Alteration: a.alteration(),
 	}
 	for i, head := range a.log.heads {
-		if a.log.fits[i] {
+		if a.log.matches[i] {
 			found.Fitting = append(found.Fitting, head)
 		}
 	}
 	return found, nil
 }
 
-// end is the place where the log ends.
+// end returns the place after the last event of the log.
 func (a *Audit) end() Place {
 	end := a.last
 	end.Index, end.End = a.log.leaves, true
@@ -184,13 +188,13 @@ func (a *Audit) end() Place {
 }
 
 func (a *Audit) alteration() *Alteration {
-	unfit := slices.Index(a.log.fits, false)
+	unfit := slices.Index(a.log.matches, false)
 	if unfit < 0 {
-		return a.departure()
+		return a.treeAlteration()
 	}
 	found := a.alterationBefore(unfit)
 	for i := range a.log.heads {
-		if a.log.fits[i] && a.log.heads[i].N >= found.Head.N {
+		if a.log.matches[i] && a.log.heads[i].N >= found.Head.N {
 			found.DeniedBy = &a.log.heads[i]
 			break
 		}
@@ -198,41 +202,42 @@ func (a *Audit) alteration() *Alteration {
 	return found
 }
 
-// alterationBefore tells what was altered before the first head that does not fit.
+// alterationBefore returns the alteration that explains the first head that does not match.
 func (a *Audit) alterationBefore(unfit int) *Alteration {
 	head := &a.log.heads[unfit]
-	sound := int64(0) // so many events are as they were
+	sound := int64(0) // number of events that the previous head confirms
 	if unfit > 0 {
 		sound = a.log.heads[unfit-1].N
 	}
-	if a.departed != nil && a.other.fits[unfit] {
-		return &Alteration{Of: Log, First: *a.departed, Last: *a.departed, Head: head}
+	if a.divergence != nil && a.stored.matches[unfit] {
+		return &Alteration{Of: Log, First: *a.divergence, Last: *a.divergence, Head: head}
 	}
-	first, ok := a.behind[sound]
+	first, ok := a.afterHeads[sound]
 	if !ok {
 		first = a.end()
 	}
-	last, ok := a.ends[head.N]
+	last, ok := a.headEnds[head.N]
 	if !ok {
 		last = a.end()
 	}
 	return &Alteration{Of: Log, First: first, Last: last, Head: head}
 }
 
-// departure tells of a kept tree that is another one than that of a log which fits all heads.
-func (a *Audit) departure() *Alteration {
-	if a.departed == nil {
+// treeAlteration returns the difference between the stored tree and a log that matches all heads,
+// or nil if they are equal.
+func (a *Audit) treeAlteration() *Alteration {
+	if a.divergence == nil {
 		return nil
 	}
 	of := Either
-	if n := len(a.log.heads); n > 0 && a.log.heads[n-1].N > a.departed.Index {
+	if n := len(a.log.heads); n > 0 && a.log.heads[n-1].N > a.divergence.Index {
 		of = KeptTree
 	}
-	return &Alteration{Of: of, First: *a.departed, Last: *a.departed}
+	return &Alteration{Of: of, First: *a.divergence, Last: *a.divergence}
 }
 
-// keptLeaf returns a leaf of the kept tree; false where it has none.
-func (a *Audit) keptLeaf(ctx context.Context, index int64) (leaf tlog.Hash, ok bool, err error) {
+// storedLeaf returns a leaf of the stored tree. It returns false if the tree has no such leaf.
+func (a *Audit) storedLeaf(ctx context.Context, index int64) (leaf tlog.Hash, ok bool, err error) {
 	if index >= a.kept.Size {
 		return leaf, false, nil
 	}

@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// newLog makes a log of n events, with room for others between any two of them.
+// newLog returns a log of n events, with space for others between any two positions.
 func newLog(n int) []eventstore.Recorded {
 	log := make([]eventstore.Recorded, n)
 	for i := range log {
@@ -32,7 +32,7 @@ func newLog(n int) []eventstore.Recorded {
 	return log
 }
 
-// treeOf returns the tree over a log, and its leaves one after the other.
+// treeOf returns the tree of a log and its concatenated leaves.
 func treeOf(log []eventstore.Recorded) (tlog.Tree, []byte) {
 	var (
 		tree   Tree
@@ -47,7 +47,7 @@ func treeOf(log []eventstore.Recorded) (tlog.Tree, []byte) {
 	return tlog.Tree{N: tree.Size(), Hash: tree.Root()}, leaves
 }
 
-// keptOf is the tree that the projection has of a log, read in chunks.
+// keptOf returns the stored tree of a log, which is read in chunks.
 func keptOf(log []eventstore.Recorded) Kept {
 	tree, leaves := treeOf(log)
 	kept := Kept{Size: tree.N, Leaves: func(_ context.Context, from int64) ([]byte, error) {
@@ -56,7 +56,7 @@ func keptOf(log []eventstore.Recorded) Kept {
 	}}
 	if len(log) > 0 {
 		kept.UpTo = log[len(log)-1].Position
-		kept.UpTo.Commit += 50 // it may stand behind its last event
+		kept.UpTo.Commit += 50 // it may be after its last event
 	}
 	return kept
 }
@@ -84,8 +84,7 @@ func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, kept Kept,
 	return found
 }
 
-// tampering alters a log at an event, and returns the index of the first event that is not as it
-// was.
+// tampering alters a log at an event. It returns the index of the first altered event.
 type tampering func(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int)
 
 func changing(change func(*eventstore.Recorded)) tampering {
@@ -122,15 +121,15 @@ var tamperings = map[string]tampering{
 	},
 }
 
-// insert adds an event before that with the index, at the end of the log behind its last one.
+// insert adds an event before the one with the index. At the end of the log it adds the event after the last one.
 func insert(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
 	extra := log[min(at, len(log)-1)]
 	extra.ID, extra.Position.Commit = uuid.New(), uint64(100*at+1)
 	return slices.Insert(log, at, extra), at
 }
 
-// Whatever is altered, wherever, is found: by the tree alone, by it and a head, and by a head alone
-// where the tree was altered too.
+// Every alteration is found at every place: by the tree alone, by the tree and a head, and by a head alone if the tree
+// was altered too.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	for name, tamper := range tamperings {
@@ -142,7 +141,7 @@ func TestAudit(t *testing.T) {
 				altered, first := tamper(slices.Clone(log), at)
 				before := headsOf(log, rapid.SliceOfN(rapid.IntRange(0, first), 0, 3).Draw(t, "heads before")...)
 				after := headsOf(log, len(log))
-				if name == "appended" { // no head knows of it: a later one might have been signed over it
+				if name == "appended" { // no head covers it, and a later head might have been signed over it
 					after = nil
 				}
 				holdAgainstTree(t, log, altered, first, before, after)
@@ -154,7 +153,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// holdAgainstTree audits beside the tree of the log as it was.
+// holdAgainstTree audits with the tree of the original log.
 func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, before, after []Head) {
 	end := first == len(altered)
 	a := audited(t, altered, keptOf(log), before).Alteration
@@ -180,8 +179,7 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	}
 }
 
-// holdAgainstHead audits where the tree was built anew over the altered log. The event lies between
-// two heads.
+// holdAgainstHead audits with a tree that was rebuilt over the altered log. The altered event lies between two heads.
 func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, before, after []Head) {
 	a := audited(t, altered, keptOf(altered), append(after, before...)).Alteration
 	sound := int64(0)
@@ -194,7 +192,7 @@ func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, befor
 	}
 }
 
-// A log that was not altered fits every head of it and the tree, also one that lags.
+// An unaltered log matches all its heads and the stored tree, also a tree that lags.
 func TestAuditOfASoundLog(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,8 +207,8 @@ func TestAuditOfASoundLog(t *testing.T) {
 	})
 }
 
-// Two heads that deny each other do not tell which of them is of the log as it was: one may be of
-// another log, or signed again when the log had been altered.
+// Two heads that contradict each other do not show which one is right. One may belong to another log, or may have been
+// signed after the log was altered.
 func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)
@@ -223,7 +221,7 @@ func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 		len(found.Fitting) != 2 {
 		t.Errorf("found %+v", a)
 	}
-	a = audited(t, log, keptOf(other), heads).Alteration // the tree is a witness
+	a = audited(t, log, keptOf(other), heads).Alteration // the tree shows the place
 	if a == nil || a.Of != Log || a.First.Index != 17 || a.Last.Index != 17 || a.DeniedBy == nil {
 		t.Errorf("beside the other tree: found %+v", a)
 	}
@@ -232,7 +230,7 @@ func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	}
 }
 
-// A tree that was altered too, and in another way, is no witness of where.
+// A tree that was altered differently from the log does not show the place.
 func TestAuditBesideAnotherLog(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)
@@ -244,7 +242,7 @@ func TestAuditBesideAnotherLog(t *testing.T) {
 	}
 }
 
-// Tiles that are gone are an altered tree.
+// Missing tiles count as an altered tree.
 func TestAuditBesideHalfATree(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)

@@ -19,7 +19,7 @@ import (
 
 var auditEvents = flag.Int("audit-events", 1_000_000, "events of the log that BenchmarkAudit reads")
 
-// fillLog appends n events of about 400 bytes, as edits by the API are.
+// fillLog appends n events of about 400 bytes, the size of edits by the API.
 func fillLog(b *testing.B, store *eventstore.Store, n int) (head eventstore.Position) {
 	b.Helper()
 	note := "a note that somebody has written about the link"
@@ -42,9 +42,9 @@ func fillLog(b *testing.B, store *eventstore.Store, n int) (head eventstore.Posi
 	return head
 }
 
-// BenchmarkAudit holds a log against its tree and a head, and takes turns with the bare reading of
-// the same events and with a bare subscription to them. The memory is what is used beyond that of
-// the event store before, whose reading is in it.
+// BenchmarkAudit audits a log with its tree and a head. It alternates with plain reads of the same events and with a
+// plain subscription to them. The reported memory excludes what the event store used before, and includes that of
+// reading.
 func BenchmarkAudit(b *testing.B) {
 	store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
 	end, n := fillLog(b, store, *auditEvents), *auditEvents
@@ -95,7 +95,7 @@ func BenchmarkAudit(b *testing.B) {
 	b.ReportMetric(float64(memory)/1e6, "MB")
 }
 
-// follow receives the events over a subscription and does nothing with them.
+// follow receives the events over a subscription and discards them.
 func follow(b *testing.B, store *eventstore.Store, last eventstore.Position) time.Duration {
 	b.Helper()
 	subscriber := subscription.New(store, subscription.Config{
@@ -118,7 +118,7 @@ func follow(b *testing.B, store *eventstore.Store, last eventstore.Position) tim
 	return 0
 }
 
-// memoryInUse returns the bytes that the Go runtime has from the system.
+// memoryInUse returns the bytes that the Go runtime has obtained from the system.
 func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

@@ -1,25 +1,27 @@
-// Package proof shows that nobody has altered the log: it is the RFC 6962 Merkle tree over the
-// events, the signed heads of that tree, and proofs that rest on a head.
+// Package proof makes alterations of the log detectable. It defines the RFC 6962 Merkle tree over
+// the events, the signed heads of that tree, and proofs that are verified with a head.
 //
 // # Leaves
 //
-// The tree has a leaf for each event of the log, in the order of the log; streams of the event
-// store itself, whose names begin with $, are left out. A leaf is the event's line in an export in
-// the format ndjson, without the line end (see AppendLine): position, stream, revision, id, type,
-// time and the stored bytes of metadata and data. So an export of the whole log holds all leaves,
-// and the root hash in its manifest is that of the tree over as many events. Linkledger deletes no
-// stream and takes no event out of the log; where the event store is told to, the tree tells.
+// The tree has one leaf per event of the log, in the order of the log. It leaves out streams of the
+// event store itself, whose names begin with $. A leaf is the line of the event in an ndjson
+// export, without the line end (see AppendLine): position, stream, revision, id, type, time and the
+// stored bytes of metadata and data. An export of the whole log therefore contains all leaves, and
+// the root hash in its manifest is that of the tree over the same number of events. Linkledger
+// deletes no stream and removes no event from the log. If the event store is made to do so, the
+// tree shows it.
 //
 // # Heads
 //
-// A head is a tlog-checkpoint (c2sp.org/tlog-checkpoint), a note (c2sp.org/signed-note) that is
-// signed with Ed25519: the name of the key, how many events the tree has, and its root hash in
-// base64, a line each. Whoever keeps a head elsewhere holds a commitment to every event up to
-// there. A head says nothing about what its signer was deceived about: it is worth what the signing
-// key is worth, and what was altered before the first head was signed nobody can tell.
+// A head is a tlog-checkpoint (c2sp.org/tlog-checkpoint), which is a note (c2sp.org/signed-note)
+// signed with Ed25519. It has three lines: the name of the key, the number of events in the tree,
+// and its root hash in base64. A head that is stored elsewhere commits the log to every event up to
+// there. A head is only as trustworthy as the signing key, and it does not reveal what was altered
+// before the first head was signed.
 //
 // # Proofs
 //
-// A file of proofs is lines of JSON. The first has the signed head, the last field of each other
-// line is an event, as it is hashed. They are verified with the public key alone.
+// A file of proofs consists of lines of JSON. The first line has the signed head. The last field of
+// every line of an event is the event, byte for byte as it is hashed. A file is verified with the
+// public key alone.
 package proof

@@ -13,14 +13,15 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// maxLine bounds what is read as one line of a file of proofs; the largest event in base64 is well
-// below.
+// maxLine is the maximum length of a line of a file of proofs. The largest event in base64 is far
+// below it.
 const maxLine = 64 << 20
 
-// ErrUnproven means that a file does not prove what it says; the error says where and why.
+// ErrUnproven means that a file does not prove what it claims. The error names the place and the
+// reason.
 var ErrUnproven = errors.New("the proof does not hold")
 
-// Writer writes a file of proofs that rest on one head.
+// Writer writes a file of proofs that are verified with one head.
 type Writer struct {
 	out  *bufio.Writer
 	head Head
@@ -28,24 +29,26 @@ type Writer struct {
 	line []byte
 }
 
-// headLine and sinceLine are lines of a file.
+// headLine is the first line of a file.
 type headLine struct {
 	Checkpoint string `json:"checkpoint"` // the signed head
 }
 
+// sinceLine proves that the tree extends the tree of an earlier head.
 type sinceLine struct {
 	Since string         `json:"since"` // the signed head of an earlier tree
-	Proof tlog.TreeProof `json:"proof"` // that the tree is that one with events behind it
+	Proof tlog.TreeProof `json:"proof"` // consistency proof from Since to the head
 }
 
+// eventLine proves that the tree contains an event.
 type eventLine struct {
 	Index int64            `json:"index"`
 	Proof tlog.RecordProof `json:"proof"`
 	Event json.RawMessage  `json:"event"` // the leaf, byte for byte
 }
 
-// NewWriter begins a file with its head. The hashes of the tree may come from anywhere: each proof
-// is checked against the head before it is written.
+// NewWriter starts a file with its head. The hashes of the tree need not be trusted: each proof is
+// checked against the head before it is written.
 func NewWriter(out io.Writer, head Head, tree tlog.HashReader) (*Writer, error) {
 	w := &Writer{out: bufio.NewWriter(out), head: head, tree: tree}
 	return w, w.write(headLine{head.Signed})
@@ -60,11 +63,11 @@ func (w *Writer) write(line any) error {
 	return err
 }
 
-// Close writes what is still to be written.
+// Close writes the buffered lines. It does not close the underlying writer.
 func (w *Writer) Close() error { return w.out.Flush() }
 
-// Since proves that the head's tree goes on from the tree of an older head: nothing up to there was
-// altered in between. It fails with ErrUnproven where it does not.
+// Since writes a proof that the tree of the head extends the tree of an older head, so no event up
+// to there was altered in between. It returns ErrUnproven if that is not so.
 func (w *Writer) Since(older Head) error {
 	if older.N > w.head.N {
 		return fmt.Errorf(
@@ -72,7 +75,7 @@ func (w *Writer) Since(older Head) error {
 		)
 	}
 	line := sinceLine{Since: older.Signed, Proof: tlog.TreeProof{}}
-	if older.N > 0 { // every tree goes on from the empty one
+	if older.N > 0 { // every tree extends the empty tree
 		var err error
 		if line.Proof, err = tlog.ProveTree(w.head.N, older.N, w.tree); err != nil {
 			return fmt.Errorf("%w: %w", ErrUnproven, err)
@@ -87,7 +90,7 @@ func (w *Writer) Since(older Head) error {
 func (l sinceLine) check(head, older Head) error {
 	if older.N == 0 {
 		if l.Proof == nil || len(l.Proof) > 0 {
-			return fmt.Errorf("%w: %w", ErrUnproven, errSpelling)
+			return fmt.Errorf("%w: %w", ErrUnproven, errNotCanonical)
 		}
 		return nil
 	}
@@ -100,8 +103,8 @@ func (l sinceLine) check(head, older Head) error {
 	return nil
 }
 
-// Event proves that the tree has an event as the leaf with that index, from 0. It fails with
-// ErrUnproven where it has not.
+// Event writes a proof that r is the leaf with that index, counted from 0. It returns ErrUnproven
+// if it is not.
 func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	w.line = AppendLine(w.line[:0], r)
 	found, err := tlog.ProveRecord(w.head.N, index, w.tree)
@@ -119,8 +122,8 @@ func (w *Writer) Event(r eventstore.Recorded, index int64) error {
 	return err
 }
 
-// append writes the line without its end. The event stays byte for byte what is hashed, which
-// json.Marshal does not promise.
+// append appends the line without its end. It writes the event byte for byte as it is hashed, which
+// json.Marshal does not guarantee.
 func (l eventLine) append(line []byte) ([]byte, error) {
 	proof, err := json.Marshal(l.Proof)
 	return fmt.Appendf(line, `{"index":%d,"proof":%s,"event":%s}`, l.Index, proof, l.Event), err
@@ -129,24 +132,24 @@ func (l eventLine) append(line []byte) ([]byte, error) {
 // Proven is what a file proves.
 type Proven struct {
 	Head   Head
-	Since  []Head // older ones that the head's tree goes on from
+	Since  []Head // older heads whose trees the tree of Head extends
 	Events []Event
 }
 
-// Event is an event of a file, as it was stored.
+// Event is an event of a file of proofs, as it was stored.
 type Event struct {
 	eventstore.Recorded
 
-	Index int64 // in the log, from 0
+	Index int64 // in the log, counted from 0
 }
 
-// Check reads a file of proofs and verifies all of it with the public key. It accepts exactly what
-// a Writer writes: other readers of the file cannot see anything that was not verified. Errors:
-// ErrUnsigned, ErrUnproven, and those of the reader.
+// Check reads a file of proofs and verifies all of it with the public key. It accepts only what a
+// Writer writes, byte for byte, so that no other reader of the file can find something in it that
+// was not verified. It returns ErrUnsigned, ErrUnproven, or an error of the reader.
 func Check(file io.Reader, public string) (Proven, error) {
 	var proven Proven
-	read, err := lines(
-		file, func(number int, line []byte) error { return proven.line(number, line, public) },
+	read, err := readLines(
+		file, func(number int, line []byte) error { return proven.addLine(number, line, public) },
 	)
 	if err != nil {
 		return Proven{}, err
@@ -157,34 +160,34 @@ func Check(file io.Reader, public string) (Proven, error) {
 	return proven, nil
 }
 
-func (p *Proven) line(number int, line []byte, public string) error {
+func (p *Proven) addLine(number int, line []byte, public string) error {
 	switch {
 	case number == 1:
-		return p.head(line, public)
+		return p.addHead(line, public)
 	case bytes.HasPrefix(line, []byte(`{"since":`)):
-		return p.since(line, public)
+		return p.addSince(line, public)
 	}
-	return p.event(line)
+	return p.addEvent(line)
 }
 
-func (p *Proven) head(line []byte, public string) (err error) {
+func (p *Proven) addHead(line []byte, public string) (err error) {
 	var read headLine
-	if err := readExactly(line, &read); err != nil {
+	if err := unmarshalCanonical(line, &read); err != nil {
 		return fmt.Errorf("%w: this is no head: %w", ErrUnproven, err)
 	}
-	p.Head, err = onlyHead(read.Checkpoint, public)
+	p.Head, err = singleHead(read.Checkpoint, public)
 	return err
 }
 
-func (p *Proven) since(line []byte, public string) error {
+func (p *Proven) addSince(line []byte, public string) error {
 	var read sinceLine
-	if err := readExactly(line, &read); err != nil {
+	if err := unmarshalCanonical(line, &read); err != nil {
 		return fmt.Errorf("%w: this is no older head: %w", ErrUnproven, err)
 	}
 	if len(p.Events) > 0 {
 		return fmt.Errorf("%w: older heads come before the events", ErrUnproven)
 	}
-	older, err := onlyHead(read.Since, public)
+	older, err := singleHead(read.Since, public)
 	if err != nil {
 		return err
 	}
@@ -192,28 +195,28 @@ func (p *Proven) since(line []byte, public string) error {
 	return read.check(p.Head, older)
 }
 
-// onlyHead reads the one head that a text is.
-func onlyHead(text, public string) (Head, error) {
+// singleHead parses a text that is exactly one head.
+func singleHead(text, public string) (Head, error) {
 	heads, err := Heads([]byte(text), public)
 	if err != nil {
 		return Head{}, err
 	}
 	if len(heads) != 1 || heads[0].Signed != text {
 		return Head{}, fmt.Errorf(
-			"%w: the head has more than the signature of the key: %w", ErrUnproven, errSpelling,
+			"%w: the head has more than the signature of the key: %w", ErrUnproven, errNotCanonical,
 		)
 	}
 	return heads[0], nil
 }
 
-func (p *Proven) event(line []byte) error {
+func (p *Proven) addEvent(line []byte) error {
 	var read eventLine
 	if err := json.Unmarshal(line, &read); err != nil {
 		return fmt.Errorf("%w: this is no line of proofs: %w", ErrUnproven, err)
 	}
 	written, err := read.append(nil)
 	if err == nil && (read.Proof == nil || !bytes.Equal(written, line)) {
-		err = errSpelling
+		err = errNotCanonical
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnproven, err)

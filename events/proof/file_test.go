@@ -31,7 +31,7 @@ func signed(t interface{ Fatal(...any) }, log []eventstore.Recorded, private str
 	return head
 }
 
-// hashesOf reads hashes of the tree over a log.
+// hashesOf returns a reader of the hashes of the tree of a log.
 func hashesOf(log []eventstore.Recorded) tlog.HashReader {
 	var stored []tlog.Hash
 	reader := tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
@@ -98,7 +98,7 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// Proofs hold for every event of a log of any size, and from every older head.
+// Proofs are valid for every event of a log of any size, and for every older head.
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	private, public := newKey(t)
@@ -136,7 +136,7 @@ func TestProofs(t *testing.T) {
 	})
 }
 
-// What the tree does not say is never written.
+// A Writer never writes what the tree does not prove.
 func TestNoProofs(t *testing.T) {
 	t.Parallel()
 	private, _ := newKey(t)

@@ -31,8 +31,8 @@ func proofFile(t *testing.T) (file, private, public string) {
 	return written.String(), private, public
 }
 
-// TestForgedSpelling forges files so that some reader of JSON sees another thing than what is
-// proven, or sees it otherwise.
+// TestForgedSpelling checks that Check rejects files from which another reader of JSON would read something other than
+// what is proven.
 func TestForgedSpelling(t *testing.T) {
 	t.Parallel()
 	file, private, public := proofFile(t)
@@ -104,13 +104,13 @@ func TestForgedSpelling(t *testing.T) {
 	}
 }
 
-// headOf returns the head in a line as it stands there.
+// headOf returns the head in a line, byte for byte.
 func headOf(t *testing.T, line string) string {
 	t.Helper()
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), `{"checkpoint":"`), `"}`)
 }
 
-// relined writes a line of a head anew.
+// relined applies change to the head in a line.
 func relined(t *testing.T, line string, change func(signed string) string) string {
 	t.Helper()
 	var read headLine
@@ -149,7 +149,7 @@ func cosign(t *testing.T, line, private string) string {
 	})
 }
 
-// respelled writes the last bits of a signature otherwise, which base64 leaves open.
+// respelled changes the unused last bits of a base64 signature.
 func respelled(t *testing.T, line string) string {
 	t.Helper()
 	return relined(t, line, func(signed string) string {
@@ -160,13 +160,13 @@ func respelled(t *testing.T, line string) string {
 	})
 }
 
-// TestAnyByteCounts changes, removes and adds bytes of a file anywhere: it proves nothing then, or
-// the same as one that is a beginning of it.
+// TestAnyByteCounts changes, removes and adds bytes anywhere in a file. The result either proves nothing, or proves the
+// same as a prefix of the file.
 func TestAnyByteCounts(t *testing.T) {
 	t.Parallel()
 	whole, _, public := proofFile(t)
 	lines := strings.SplitAfter(whole, "\n")
-	file := lines[0] + lines[2] + lines[len(lines)-2] // a line of each kind
+	file := lines[0] + lines[2] + lines[len(lines)-2] // one line of each kind
 	if _, err := Check(strings.NewReader(file), public); err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestAnyByteCounts(t *testing.T) {
 	})
 }
 
-// FuzzParseLine sees lines read as they are written, or not at all.
+// FuzzParseLine checks that ParseLine accepts a line only if AppendLine writes the same line.
 func FuzzParseLine(f *testing.F) {
 	for _, r := range newLog(4) {
 		f.Add(AppendLine(nil, r))

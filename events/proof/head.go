@@ -12,21 +12,21 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// ErrNoKey means that what is given as a key is none that NewKey could have made.
+// ErrNoKey means that a string is not a key of the form that NewKey returns.
 var ErrNoKey = errors.New("no key for heads")
 
-// ErrUnsigned means that a head is not signed with the key, or that it is none.
+// ErrUnsigned means that a text is not a head that is signed with the key.
 var ErrUnsigned = errors.New("no head that is signed with the key")
 
-// Head commits to the first N events of the log, by their root hash.
+// Head commits to the first N events of the log by their root hash.
 type Head struct {
 	tlog.Tree
 
-	Signed string // the note, with the signature of the key alone
+	Signed string // the note with the signature of this key only
 }
 
-// NewKey makes a pair of keys. Names have neither spaces nor plus signs; that of an installation's
-// host is a good one. Heads carry it.
+// NewKey generates a key pair. The name MUST contain neither spaces nor plus signs; the host name
+// of the installation is a good choice. Heads contain the name.
 func NewKey(name string) (private, public string, err error) {
 	if name == "" || strings.ContainsAny(name, "+\r\n\t ") {
 		return "", "", fmt.Errorf("%q is no name of a key: leave out spaces and plus signs", name)
@@ -34,7 +34,8 @@ func NewKey(name string) (private, public string, err error) {
 	return note.GenerateKey(rand.Reader, name)
 }
 
-// Sign signs a head with a private key. Errors: ErrNoKey.
+// Sign returns the head of a tree, signed with a private key. It returns ErrNoKey if private is not
+// a signing key.
 func Sign(tree tlog.Tree, private string) (Head, error) {
 	signer, err := note.NewSigner(private)
 	if err != nil {
@@ -51,9 +52,9 @@ func headText(origin string, tree tlog.Tree) string {
 	return fmt.Sprintf("%s\n%d\n%s\n", origin, tree.N, tree.Hash)
 }
 
-// Heads reads the heads of a text, one after the other, as they were appended to a file. Each must
-// be signed with the key; lines that other formats of heads add, and signatures of others, are
-// passed over. Errors: ErrUnsigned and ErrNoKey.
+// Heads parses concatenated heads, as they are appended to a file. Each MUST be signed with the
+// key. Heads ignores extension lines of other formats and the signatures of other keys. It returns
+// ErrUnsigned or ErrNoKey.
 func Heads(text []byte, public string) ([]Head, error) {
 	verifier, err := note.NewVerifier(public)
 	if err != nil {
@@ -77,11 +78,11 @@ func Heads(text []byte, public string) ([]Head, error) {
 	return heads, nil
 }
 
-// signature begins each line that ends a note.
-var signature = []byte("— ")
+// signaturePrefix begins each signature line at the end of a note.
+var signaturePrefix = []byte("— ")
 
-// cutNote returns the first note, which ends with its last signature, and what follows; nil where
-// there is nothing.
+// cutNote returns the first note, which ends with its last signature line, and the remaining text.
+// It returns nil if there is no note.
 func cutNote(text []byte) (first, rest []byte) {
 	text = bytes.TrimLeft(text, "\r\n")
 	if len(text) == 0 {
@@ -89,10 +90,10 @@ func cutNote(text []byte) (first, rest []byte) {
 	}
 	end, signed := 0, false
 	for line := range bytes.Lines(text) {
-		if signed && !bytes.HasPrefix(line, signature) {
+		if signed && !bytes.HasPrefix(line, signaturePrefix) {
 			break
 		}
-		signed = bytes.HasPrefix(line, signature)
+		signed = bytes.HasPrefix(line, signaturePrefix)
 		end += len(line)
 	}
 	return text[:end], text[end:]
@@ -105,14 +106,14 @@ func openHead(signed []byte, verifier note.Verifier) (Head, error) {
 	}
 	lines := strings.SplitN(opened.Text, "\n", 4)
 	if len(lines) < 4 || lines[0] != verifier.Name() {
-		return Head{}, fmt.Errorf("it is none of %s", verifier.Name())
+		return Head{}, fmt.Errorf("it is not a head of %s", verifier.Name())
 	}
 	var tree tlog.Tree
 	if tree.N, err = strconv.ParseInt(lines[1], 10, 64); err != nil || tree.N < 0 {
-		return Head{}, fmt.Errorf("%q is no number of events", lines[1])
+		return Head{}, fmt.Errorf("%q is not a number of events", lines[1])
 	}
 	if tree.Hash, err = tlog.ParseHash(lines[2]); err != nil {
-		return Head{}, fmt.Errorf("%q is no hash", lines[2])
+		return Head{}, fmt.Errorf("%q is not a hash", lines[2])
 	}
 	kept, err := canonical(opened)
 	return Head{tree, kept}, err

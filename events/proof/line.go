@@ -15,20 +15,21 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// AppendLine writes an event as a line of ndjson, without the line end. It is the leaf of the tree.
+// AppendLine appends an event as a line of ndjson, without the line end. The line is the leaf of
+// the tree.
 func AppendLine(line []byte, r eventstore.Recorded) []byte {
 	line = append(line, `{"position":{"commit":`...)
 	line = strconv.AppendUint(line, r.Position.Commit, 10)
 	line = append(line, `,"prepare":`...)
 	line = strconv.AppendUint(line, r.Position.Prepare, 10)
 	line = append(line, `},"stream":`...)
-	line = AppendText(line, r.Stream)
+	line = AppendString(line, r.Stream)
 	line = append(line, `,"revision":`...)
 	line = strconv.AppendInt(line, int64(r.Revision), 10)
 	line = append(line, `,"id":"`...)
 	line = append(line, r.ID.String()...)
 	line = append(line, `","type":`...)
-	line = AppendText(line, r.Type)
+	line = AppendString(line, r.Type)
 	line = append(line, `,"time":"`...)
 	line = r.Time.UTC().AppendFormat(line, time.RFC3339Nano)
 	line = append(line, '"')
@@ -37,11 +38,11 @@ func AppendLine(line []byte, r eventstore.Recorded) []byte {
 	return append(line, '}')
 }
 
-// AppendText writes a text as JSON.
-func AppendText(line []byte, text string) []byte {
+// AppendString appends a JSON string.
+func AppendString(line []byte, text string) []byte {
 	odd := func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
 	if strings.ContainsFunc(text, odd) {
-		quoted, _ := json.Marshal(text) // a string can be encoded
+		quoted, _ := json.Marshal(text) // a string can always be encoded
 		return append(line, quoted...)
 	}
 	line = append(line, '"')
@@ -49,7 +50,7 @@ func AppendText(line []byte, text string) []byte {
 	return append(line, '"')
 }
 
-// appendStored writes stored bytes under a name, or nothing where there are none.
+// appendStored appends stored bytes as a field, or nothing if there are none.
 func appendStored(line []byte, name string, stored []byte) []byte {
 	if len(stored) == 0 {
 		return line
@@ -65,30 +66,33 @@ func appendStored(line []byte, name string, stored []byte) []byte {
 	return append(line, '"')
 }
 
-// Verbatim tells whether stored bytes can lie in a line as they are, and be read from it exactly.
+// Verbatim reports whether stored bytes can be part of a line unchanged and be read from it
+// exactly.
 func Verbatim(stored []byte) bool {
-	return isPlain(stored) ||
-		!bytes.ContainsAny(stored, "\r\n") && json.Valid(stored) && !isTooDeep(stored) && len(
-			bytes.TrimSpace(stored),
-		) == len(stored)
+	if isPlain(stored) {
+		return true
+	}
+	trimmed := len(bytes.TrimSpace(stored)) == len(stored)
+	oneLine := !bytes.ContainsAny(stored, "\r\n")
+	return oneLine && trimmed && json.Valid(stored) && !isTooDeep(stored)
 }
 
-// mostNested is how many objects and arrays may lie in each other where a line is to be read:
-// encoding/json reads 10,000, the line is one, and the line of a proof around it is another.
-const mostNested = 10_000 - 2
+// maxNesting is how deep the objects and arrays of stored bytes may be nested. encoding/json reads
+// 10,000 levels; the line is one, and the line of a proof around it is another.
+const maxNesting = 10_000 - 2
 
-// isTooDeep tells of JSON whether more objects and arrays lie in each other than mostNested.
+// isTooDeep reports whether the objects and arrays of valid JSON are nested deeper than maxNesting.
 func isTooDeep(stored []byte) bool {
-	if len(stored) <= 2*mostNested { // each has a beginning and an end
+	if len(stored) <= 2*maxNesting { // each level has an opening and a closing byte
 		return false
 	}
 	depth, inText := 0, false
-	for i := 0; i < len(stored) && depth <= mostNested; i++ {
+	for i := 0; i < len(stored) && depth <= maxNesting; i++ {
 		switch c := stored[i]; {
 		case c == '"':
 			inText = !inText
 		case inText && c == '\\':
-			i++ // what follows is escaped
+			i++ // the next byte is escaped
 		case inText:
 		case c == '[' || c == '{':
 			depth++
@@ -96,24 +100,24 @@ func isTooDeep(stored []byte) bool {
 			depth--
 		}
 	}
-	return depth > mostNested
+	return depth > maxNesting
 }
 
-// isPlain tells of most events that they are verbatim in a fraction of the time: an object of texts
-// without escapes, whole numbers, truths, and of such objects and arrays, without spaces between
-// them.
+// isPlain reports whether stored bytes are an object of strings without escapes, non-negative
+// integers, booleans, and such objects and arrays, without spaces between them. It is a fast test:
+// most events are plain, and checking them takes a fraction of the time of json.Valid.
 func isPlain(stored []byte) bool {
 	if len(stored) == 0 || stored[0] != '{' || !isUnescaped(stored) {
 		return false
 	}
-	rest, ok := behindValue(stored, deepest)
+	rest, ok := skipValue(stored, maxPlainNesting)
 	return ok && len(rest) == 0
 }
 
-// deepest is how many plain objects and arrays may lie in each other.
-const deepest = 4
+// maxPlainNesting is how deep plain objects and arrays may be nested.
+const maxPlainNesting = 4
 
-// isUnescaped tells that there is neither a control character nor the beginning of an escape.
+// isUnescaped reports whether there is neither a control character nor a backslash.
 func isUnescaped(stored []byte) bool {
 	const ones, size = 0x0101010101010101, 8
 	rest := stored
@@ -131,18 +135,18 @@ func isUnescaped(stored []byte) bool {
 	return bytes.IndexByte(stored, '\\') < 0
 }
 
-// behindValue returns what follows a value. Texts are known to be without escapes.
-func behindValue(line []byte, depth int) (rest []byte, ok bool) {
+// skipValue returns what follows a value. The caller has checked that strings have no escapes.
+func skipValue(line []byte, depth int) (rest []byte, ok bool) {
 	if len(line) == 0 {
 		return nil, false
 	}
 	switch line[0] {
 	case '"':
-		return behindText(line)
+		return skipString(line)
 	case '{':
-		return behindMembers(line[1:], true, '}', depth-1)
+		return skipMembers(line[1:], true, '}', depth-1)
 	case '[':
-		return behindMembers(line[1:], false, ']', depth-1)
+		return skipMembers(line[1:], false, ']', depth-1)
 	case 't':
 		return bytes.CutPrefix(line, []byte("true"))
 	case 'f':
@@ -155,17 +159,17 @@ func behindValue(line []byte, depth int) (rest []byte, ok bool) {
 	return line[digits:], digits == 1 || digits > 1 && line[0] != '0'
 }
 
-// behindMembers returns what follows the members of an object, which are named, or of an array.
-// There is one at least.
-func behindMembers(line []byte, named bool, end byte, depth int) (rest []byte, ok bool) {
+// skipMembers returns what follows the members of an object, which have names, or of an array. It
+// returns false if there is no member.
+func skipMembers(line []byte, named bool, end byte, depth int) (rest []byte, ok bool) {
 	for depth >= 0 {
 		if named {
-			if line, ok = behindText(line); !ok || len(line) == 0 || line[0] != ':' {
+			if line, ok = skipString(line); !ok || len(line) == 0 || line[0] != ':' {
 				return nil, false
 			}
 			line = line[1:]
 		}
-		if line, ok = behindValue(line, depth); !ok || len(line) == 0 ||
+		if line, ok = skipValue(line, depth); !ok || len(line) == 0 ||
 			line[0] != ',' && line[0] != end {
 			return nil, false
 		}
@@ -177,7 +181,7 @@ func behindMembers(line []byte, named bool, end byte, depth int) (rest []byte, o
 	return nil, false
 }
 
-func behindText(line []byte) (rest []byte, ok bool) {
+func skipString(line []byte) (rest []byte, ok bool) {
 	if len(line) == 0 || line[0] != '"' {
 		return nil, false
 	}
@@ -188,12 +192,12 @@ func behindText(line []byte) (rest []byte, ok bool) {
 	return line[1+length+1:], true
 }
 
-// Hasher hashes events. It keeps the room for a line from one event to the next.
+// Hasher hashes events. It reuses the buffer of a line for the next event.
 type Hasher struct{ line []byte }
 
-// Leaf returns the hash of an event's leaf: the tlog.RecordHash of its line, without the room that
-// this takes.
+// Leaf returns the hash of the event's leaf: the tlog.RecordHash of its line. The tlog function
+// would allocate for each line.
 func (h *Hasher) Leaf(r eventstore.Recorded) tlog.Hash {
-	h.line = AppendLine(append(h.line[:0], 0), r) // RFC 6962 has a zero before a leaf
+	h.line = AppendLine(append(h.line[:0], 0), r) // RFC 6962 hashes a zero byte before a leaf
 	return sha256.Sum256(h.line)
 }

@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// TestDeepEvents reads lines of events whose objects and arrays lie in each other as deep as JSON
-// may be, and deeper. Both the line and the line of a proof around it can be read.
+// TestDeepEvents parses lines of events that are nested as deep as JSON allows, and deeper. Both the line and the line
+// of a proof around it must be readable.
 func TestDeepEvents(t *testing.T) {
 	t.Parallel()
-	for _, depth := range []int{1, mostNested - 1, mostNested, mostNested + 1, mostNested + 2, mostNested + 3} {
+	for _, depth := range []int{1, maxNesting - 1, maxNesting, maxNesting + 1, maxNesting + 2, maxNesting + 3} {
 		nested := strings.Repeat("[", depth-1) + strings.Repeat("]", depth-1)
 		if depth == 1 {
 			nested = "1"
 		}
 		data := []byte(`{"a":"\"[[[\\","b":` + nested + `}`)
-		if Verbatim(data) != (depth <= mostNested) {
+		if Verbatim(data) != (depth <= maxNesting) {
 			t.Errorf("depth %d: verbatim %v", depth, Verbatim(data))
 		}
 		line := AppendLine(nil, logged(1, "url-deep", 0, "url.created.v1", string(data)))
@@ -32,8 +32,8 @@ func TestDeepEvents(t *testing.T) {
 	}
 }
 
-// FuzzIsPlain holds the quick answer against encoding/json, whose answers are in every tree: it may
-// leave JSON out, and must let nothing else in.
+// FuzzIsPlain compares isPlain with encoding/json, whose result determines the leaves of every tree. isPlain may reject
+// valid JSON and must accept nothing else.
 func FuzzIsPlain(f *testing.F) {
 	for _, plain := range []string{
 		`{"a":"b"}`, `{"":"ü","n":0,"m":10,"t":true,"f":false}`, `{"note":"a note","at":"2026-11-21T10:20:30.123456Z"}`,

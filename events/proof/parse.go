@@ -17,13 +17,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// errSpelling means that a line says something and is not written as Linkledger writes it: with
-// other keys, keys twice, in another order or case, with spaces, or with numbers or texts in
-// another form. Other readers might read something else from it.
-var errSpelling = errors.New("it is not spelled as Linkledger writes it")
+// errNotCanonical means that a line is valid JSON but not byte for byte as Linkledger writes it:
+// with other or repeated keys, in another order or case, with spaces, or with other forms of
+// numbers or strings. Other readers might read something else from such a line.
+var errNotCanonical = errors.New("it is not written as Linkledger writes it")
 
-// ParseLine reads a line of AppendLine. It accepts exactly what AppendLine writes. The stored bytes
-// lie in the line.
+// ParseLine parses a line of AppendLine. It accepts exactly what AppendLine writes. The stored
+// bytes of the event share the memory of line.
 func ParseLine(line []byte) (eventstore.Recorded, error) {
 	var read struct {
 		Position       eventstore.Position `json:"position"`
@@ -52,12 +52,12 @@ func ParseLine(line []byte) (eventstore.Recorded, error) {
 		return r, err
 	}
 	if !bytes.Equal(AppendLine(make([]byte, 0, len(line)), r), line) {
-		return r, errSpelling
+		return r, errNotCanonical
 	}
 	return r, nil
 }
 
-// storedBytes returns what appendStored has written.
+// storedBytes returns the bytes that appendStored wrote.
 func storedBytes(verbatim json.RawMessage, encoded string) ([]byte, error) {
 	if encoded == "" {
 		return verbatim, nil
@@ -65,20 +65,22 @@ func storedBytes(verbatim json.RawMessage, encoded string) ([]byte, error) {
 	return base64.StdEncoding.DecodeString(encoded)
 }
 
-// readExactly reads a line that json.Marshal has written of a value like v.
-func readExactly(line []byte, v any) error {
+// unmarshalCanonical decodes a line into v. The line MUST be what json.Marshal writes of the
+// result.
+func unmarshalCanonical(line []byte, v any) error {
 	if err := json.Unmarshal(line, v); err != nil {
 		return err
 	}
 	written, err := json.Marshal(v)
 	if err == nil && !bytes.Equal(written, line) {
-		err = errSpelling
+		err = errNotCanonical
 	}
 	return err
 }
 
-// lines calls visit with each line of a file, without its end. Each MUST have one.
-func lines(file io.Reader, visit func(number int, line []byte) error) (read int, err error) {
+// readLines calls visit with each line of a file, without its line end. Each line MUST have a line
+// end.
+func readLines(file io.Reader, visit func(number int, line []byte) error) (read int, err error) {
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, maxLine)
 	scanner.Split(func(data []byte, atEOF bool) (int, []byte, error) {
@@ -86,7 +88,7 @@ func lines(file io.Reader, visit func(number int, line []byte) error) (read int,
 			return end + 1, data[:end], nil
 		}
 		if atEOF && len(data) > 0 {
-			return 0, nil, fmt.Errorf("%w: it has no end", ErrUnproven)
+			return 0, nil, fmt.Errorf("%w: it has no line end", ErrUnproven)
 		}
 		return 0, nil, nil
 	})
@@ -102,17 +104,16 @@ func lines(file io.Reader, visit func(number int, line []byte) error) (read int,
 	return read, nil
 }
 
-// canonical writes an opened note with the signatures that were verified, in one spelling.
+// canonical returns an opened note with its verified signatures, in canonical form.
 func canonical(opened *note.Note) (string, error) {
-	text := opened.Text + "\n"
-	var textSb107 strings.Builder
+	var text strings.Builder
+	text.WriteString(opened.Text + "\n")
 	for _, s := range opened.Sigs {
 		signature, err := base64.StdEncoding.DecodeString(s.Base64)
 		if err != nil {
 			return "", err
 		}
-		textSb107.WriteString(fmt.Sprintf("— %s %s\n", s.Name, base64.StdEncoding.EncodeToString(signature)))
+		fmt.Fprintf(&text, "— %s %s\n", s.Name, base64.StdEncoding.EncodeToString(signature))
 	}
-	text += textSb107.String()
-	return text, nil
+	return text.String(), nil
 }

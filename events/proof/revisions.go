@@ -7,25 +7,25 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// revisions remember the last revision of each stream in 12 bytes, by a hash of its name. The seed
-// keeps anybody from choosing two names with the same hash; that two streams of ten million have
-// one by chance is less likely than one in 100,000.
+// revisions stores the last revision of each stream in 12 bytes, keyed by a hash of its name. The
+// random seed prevents an attacker from choosing two names with the same hash. The chance that two
+// of ten million streams collide is below one in 100,000.
 type revisions struct {
 	seed   maphash.Seed
-	shards [64]shard // each grows by itself, so that little is copied at a time
+	shards [64]shard // shards grow separately, so that each copy is small
 }
 
 // shard is a hash table with open addressing.
 type shard struct {
 	keys  []uint64
-	next  []uint32 // the revision behind the last one; 0: the place is free
+	next  []uint32 // the next revision; 0: the slot is free
 	count int
 }
 
 func newRevisions() *revisions { return &revisions{seed: maphash.MakeSeed()} }
 
-// set makes a revision the last one of a stream. It returns the one behind the last one so far, 0
-// for a stream that was never met.
+// set stores the last revision of a stream. It returns the revision that was expected next: 0 for a
+// new stream.
 func (r *revisions) set(
 	stream string, revision eventstore.Revision,
 ) (expected eventstore.Revision) {
@@ -44,7 +44,7 @@ func (r *revisions) set(
 	return eventstore.Revision(before)
 }
 
-// last returns the last revision of a stream; NoStream: it was never met.
+// last returns the last revision of a stream, or NoStream if it is unknown.
 func (r *revisions) last(stream string) eventstore.Revision {
 	key := maphash.String(r.seed, stream)
 	s := &r.shards[key>>58]
@@ -54,7 +54,7 @@ func (r *revisions) last(stream string) eventstore.Revision {
 	return eventstore.Revision(s.next[s.find(key)]) - 1
 }
 
-// find returns the index of a key, or of the free place that it would take.
+// find returns the slot of a key, or the free slot where it belongs.
 func (s *shard) find(key uint64) uint64 {
 	mask := uint64(len(s.keys) - 1) //nolint:gosec // a length
 	at := key & mask

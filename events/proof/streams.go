@@ -13,16 +13,17 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// mostCuts bounds how many findings Streams keeps. What is beyond is counted.
-const mostCuts = 1000
+// maxCuts is how many findings Streams keeps. It only counts further ones.
+const maxCuts = 1000
 
-// Cut is what keeps readers of a stream from its events, or what does not belong in it.
+// Cut is a finding that keeps readers of a stream from its events, or an event that does not belong
+// in the stream.
 type Cut struct {
 	Kind     CutKind
 	Stream   string
-	Position eventstore.Position // of the event that shows it
+	Position eventstore.Position // of the event that shows the cut
 	Revision eventstore.Revision // of that event
-	Details  string              // for people
+	Details  string              // human-readable
 }
 
 // CutKind is a kind of Cut.
@@ -30,31 +31,32 @@ type CutKind string
 
 // The kinds of Cut.
 const (
-	// Missing is an event that does not have the next revision of its stream: others are missing
-	// before it.
+	// Missing marks an event that does not have the next revision of its stream: events before it
+	// are missing.
 	Missing CutKind = "missing"
-	// Hidden is metadata of a stream by which the event store hides events from its readers.
+	// Hidden marks metadata by which the event store hides events of a stream from readers.
 	Hidden CutKind = "hidden"
-	// Tombstoned is a stream that nobody can read any more.
+	// Tombstoned marks a stream that can no longer be read.
 	Tombstoned CutKind = "tombstoned"
-	// Foreign is an event of the event store itself in a stream of Linkledger.
+	// Foreign marks an event of the event store itself in a stream of Linkledger.
 	Foreign CutKind = "foreign"
 )
 
-// Streams checks that the events of each stream of Linkledger are in the log from the first one on
-// and without gaps, and finds what hides them from readers of the stream. It takes 16 to 32 bytes
-// of memory for each stream.
+// Streams checks that the log contains the events of each stream of Linkledger from the first on
+// and without gaps. It also finds metadata that hides events from readers of a stream. It uses 16
+// to 32 bytes of memory per stream.
 type Streams struct {
 	last *revisions
 
-	hidden map[string]Cut // by what metadata says now, by stream
-	cuts   []Cut          // the others
-	more   int64
-	// streams that set the rights of readers in general, and their last event
+	hidden  map[string]Cut // by stream, according to its latest metadata
+	cuts    []Cut          // all other findings
+	omitted int64          // number of findings beyond maxCuts
+	// notices are the streams that set access rights for all streams, with the position of their
+	// last event.
 	notices map[string]eventstore.Position
 }
 
-// NewStreams begins a check.
+// NewStreams returns an empty check.
 func NewStreams() *Streams {
 	return &Streams{
 		last: newRevisions(), hidden: make(map[string]Cut),
@@ -62,29 +64,30 @@ func NewStreams() *Streams {
 	}
 }
 
-// Take takes in the next events of the log, with those of the event store itself.
+// Take checks the next events of the log. Callers MUST pass all events in the order of the log,
+// including those of the event store itself.
 func (s *Streams) Take(batch []eventstore.Recorded) {
 	for _, r := range batch {
 		of, isMetadata := metadata.Of(r.Stream)
 		switch {
 		case isMetadata && events.IsStream(of):
-			s.metadata(of, r)
+			s.addMetadata(of, r)
 		case r.Stream == "$settings" || of == "$all":
 			s.notices[r.Stream] = r.Position
 		case events.IsStream(r.Stream):
-			s.event(r)
+			s.addEvent(r)
 		}
 	}
 }
 
-func (s *Streams) metadata(of string, r eventstore.Recorded) {
+func (s *Streams) addMetadata(of string, r eventstore.Recorded) {
 	delete(s.hidden, of)
 	by := metadata.HiddenBy(r.Data)
 	if len(by) == 0 {
 		return
 	}
-	if len(s.hidden) == mostCuts {
-		s.more++
+	if len(s.hidden) == maxCuts {
+		s.omitted++
 		return
 	}
 	s.hidden[of] = Cut{
@@ -93,25 +96,25 @@ func (s *Streams) metadata(of string, r eventstore.Recorded) {
 	}
 }
 
-func (s *Streams) event(r eventstore.Recorded) {
+func (s *Streams) addEvent(r eventstore.Recorded) {
 	if r.Type == metadata.TypeTombstone && r.Revision == math.MaxInt64 {
-		s.found(Tombstoned, r, "the stream has a tombstone")
+		s.report(Tombstoned, r, "the stream has a tombstone")
 		return
 	}
 	if expected := s.last.set(r.Stream, r.Revision); expected != r.Revision {
-		s.found(
+		s.report(
 			Missing, r,
 			fmt.Sprintf("event %d comes where event %d should be", r.Revision, expected),
 		)
 	}
 	if r.IsSystem() {
-		s.found(Foreign, r, fmt.Sprintf("an event of type %q", r.Type))
+		s.report(Foreign, r, fmt.Sprintf("an event of type %q", r.Type))
 	}
 }
 
-func (s *Streams) found(kind CutKind, r eventstore.Recorded, details string) {
-	if len(s.cuts) == mostCuts {
-		s.more++
+func (s *Streams) report(kind CutKind, r eventstore.Recorded, details string) {
+	if len(s.cuts) == maxCuts {
+		s.omitted++
 		return
 	}
 	s.cuts = append(
@@ -123,10 +126,10 @@ func (s *Streams) found(kind CutKind, r eventstore.Recorded, details string) {
 	)
 }
 
-// Last returns the revision of the last event that the log has of a stream; NoStream: it has none.
+// Last returns the revision of the last event of a stream in the log, or NoStream if there is none.
 func (s *Streams) Last(stream string) eventstore.Revision { return s.last.last(stream) }
 
-// Cuts returns what was found, in the order of the log, and how many more there are.
+// Cuts returns the findings in the order of the log, and how many more there are.
 func (s *Streams) Cuts() (cuts []Cut, more int64) {
 	cuts = slices.Concat(s.cuts, slices.Collect(maps.Values(s.hidden)))
 	slices.SortFunc(cuts, func(a, b Cut) int {
@@ -134,9 +137,9 @@ func (s *Streams) Cuts() (cuts []Cut, more int64) {
 			cmp.Compare(a.Position.Commit, b.Position.Commit), cmp.Compare(a.Kind, b.Kind),
 		)
 	})
-	return cuts, s.more
+	return cuts, s.omitted
 }
 
-// Notices are the streams that set the rights of readers in general. They are no damage, and a
-// reader that they keep from a stream is refused; yet an auditor may want to know.
+// Notices returns the streams that set access rights for all streams. They are no damage: a reader
+// that lacks a right is refused and not misled. An auditor may still want to know them.
 func (s *Streams) Notices() []string { return slices.Sorted(maps.Keys(s.notices)) }

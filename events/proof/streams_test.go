@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// logged makes an event of a log.
+// logged returns an event of a log.
 func logged(position uint64, stream string, revision eventstore.Revision, eventType, data string) eventstore.Recorded {
 	return eventstore.Recorded{
 		Stream: stream, Revision: revision, Type: eventType, Data: []byte(data),
@@ -19,8 +19,8 @@ func logged(position uint64, stream string, revision eventstore.Revision, eventT
 	}
 }
 
-// TestStreams finds gaps, also such as scavenging leaves, metadata as it is in the end, tombstones
-// and events of the event store.
+// TestStreams checks that Streams finds gaps, also those that scavenging leaves, the latest metadata of a stream,
+// tombstones and events of the event store.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	const event = "url.created.v1"
@@ -38,13 +38,12 @@ func TestStreams(t *testing.T) {
 		logged(14, "$settings", 0, "update-default-acl", "{}"), logged(15, "$$$all", 0, metadata.TypeMetadata, "{}"),
 		logged(16, "$$quota-x", 0, metadata.TypeTombstone, ""),
 	})
-	var got string
+	var listed strings.Builder
 	cuts, more := s.Cuts()
-	var gotSb42 strings.Builder
 	for _, c := range cuts {
-		gotSb42.WriteString(fmt.Sprintf("%d %s %s: %s\n", c.Position.Commit, c.Kind, c.Stream, c.Details))
+		fmt.Fprintf(&listed, "%d %s %s: %s\n", c.Position.Commit, c.Kind, c.Stream, c.Details)
 	}
-	got += gotSb42.String()
+	got := listed.String()
 	const want = `3 missing url-late: event 4 comes where event 0 should be
 6 missing tags-gap: event 2 comes where event 1 should be
 9 hidden hash-cut: $maxCount 1, $maxAge 60, $acl
@@ -66,22 +65,22 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestStreamsAreBounded cuts more streams than are listed: the others are counted.
+// TestStreamsAreBounded checks that findings beyond the limit are counted only.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := NewStreams()
-	for i := range 2 * mostCuts {
+	for i := range 2 * maxCuts {
 		s.Take([]eventstore.Recorded{
 			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),
 			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, metadata.TypeMetadata, `{"$tb":1}`),
 		})
 	}
-	if cuts, more := s.Cuts(); len(cuts) != 2*mostCuts || more != 2*mostCuts {
+	if cuts, more := s.Cuts(); len(cuts) != 2*maxCuts || more != 2*maxCuts {
 		t.Errorf("%d cuts and %d more", len(cuts), more)
 	}
 }
 
-// BenchmarkStreams takes in the events of streams of two events each.
+// BenchmarkStreams checks events of streams with two events each.
 func BenchmarkStreams(b *testing.B) {
 	s := NewStreams()
 	names := make([]string, b.N/2+1)

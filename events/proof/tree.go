@@ -6,14 +6,14 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 )
 
-// Tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It holds the roots of the
-// complete subtrees alone, one for each bit of the number of leaves. The zero Tree is empty.
+// Tree computes the root of an RFC 6962 Merkle tree leaf by leaf. It stores only the roots of the
+// complete subtrees: one per set bit of the number of leaves. The zero Tree is empty.
 type Tree struct {
 	leaves int64
-	peaks  []tlog.Hash // the largest subtree first
+	peaks  []tlog.Hash // roots of complete subtrees, the largest first
 }
 
-// Add adds the next leaf, by its tlog.RecordHash.
+// Add appends a leaf. Its hash is the tlog.RecordHash of the leaf.
 func (t *Tree) Add(hash tlog.Hash) {
 	for n := t.leaves; n&1 == 1; n >>= 1 {
 		last := len(t.peaks) - 1
@@ -24,10 +24,10 @@ func (t *Tree) Add(hash tlog.Hash) {
 	t.leaves++
 }
 
-// Size is the number of leaves.
+// Size returns the number of leaves.
 func (t *Tree) Size() int64 { return t.leaves }
 
-// Root is the root over the leaves so far.
+// Root returns the root hash of the leaves so far.
 func (t *Tree) Root() tlog.Hash {
 	if t.leaves == 0 {
 		return sha256.Sum256(nil)

@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// The root is that of the reference implementation.
+// The root equals that of the reference implementation.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	var (
@@ -40,8 +40,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The leaf of an event never changes: auditors compute it from an export, and heads that were
-// signed rest on it.
+// The leaf of an event must never change: auditors compute it from an export, and signed heads depend on it.
 func TestLeaf(t *testing.T) {
 	t.Parallel()
 	r := eventstore.Recorded{
@@ -55,9 +54,9 @@ func TestLeaf(t *testing.T) {
 	if got := string(AppendLine(nil, r)); got != line {
 		t.Errorf("line %s, want %s", got, line)
 	}
-	const hash = "NgxIpOjJv1WtX3lSKC6lClYDQgnQMVd0vppjSkUAt5w=" // by another program
+	const hash = "NgxIpOjJv1WtX3lSKC6lClYDQgnQMVd0vppjSkUAt5w=" // computed by another program
 	var h Hasher
-	for range 2 { // the second time in the same room
+	for range 2 { // the second time with the same buffer
 		if got := h.Leaf(r); got.String() != hash {
 			t.Errorf("leaf %s, want %s", got, hash)
 		}

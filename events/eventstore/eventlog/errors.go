@@ -12,46 +12,47 @@ import (
 )
 
 var (
-	// ErrWrongRevision means that the stream is not at the expected revision: load it and decide
-	// again.
+	// ErrWrongRevision means that the stream is not at the expected revision. The caller loads it
+	// and decides again.
 	ErrWrongRevision = errors.New("stream is at another revision")
 	// ErrCut means that events of a stream cannot be read although they were written: the metadata
 	// of the stream hides them ($tb, $maxCount, $maxAge), or the stream was deleted or tombstoned.
-	// Linkledger does none of this, so somebody else who can write to the event store has. What the
-	// remaining events say is not the state of the stream.
+	// Linkledger does none of this, so another program or person with write access has. The state
+	// of the stream MUST NOT be computed from the remaining events.
 	ErrCut = errors.New("the history of the stream was cut in the event store")
-	// ErrStreamDeleted means that the stream was tombstoned in the event store itself; nothing can
-	// be read from it or appended to it. It is an ErrCut.
+	// ErrStreamDeleted means that the stream has a tombstone: it can be neither read nor appended
+	// to. It is an ErrCut.
 	ErrStreamDeleted = fmt.Errorf("%w: it has a tombstone", ErrCut)
-	// ErrNotFound means that there is no such stream or event.
+	// ErrNotFound means that the stream or event does not exist.
 	ErrNotFound = errors.New("stream not found")
-	// ErrUnavailable means that the event store could not be reached in time. The outcome of an
-	// append is unknown: repeat it with the same command id.
+	// ErrUnavailable means that the event store did not respond in time. The outcome of an append
+	// is unknown; the caller may repeat it with the same command id.
 	ErrUnavailable = errors.New("event store unavailable")
-	// ErrTooLarge means that the events of one append exceed MaxAppendSize: split them.
+	// ErrTooLarge means that the events of one append exceed MaxAppendSize. The caller splits them.
 	ErrTooLarge = errors.New("append too large")
-	// ErrDenied means that the credentials of the connection string do not suffice.
+	// ErrDenied means that the credentials of the connection string are missing, wrong or
+	// insufficient.
 	ErrDenied = errors.New("access to the event store denied")
-	// ErrForbidden means that the user is known and lacks a right. It is an ErrDenied.
+	// ErrForbidden means that the user is authenticated but lacks a right. It is an ErrDenied.
 	ErrForbidden = fmt.Errorf("%w: the user lacks a right", ErrDenied)
-	// ErrInvalid means that the event store found the request malformed.
+	// ErrInvalid means that the event store rejected the request as malformed.
 	ErrInvalid = errors.New("event store refused the request as malformed")
-	// ErrPositionInvalid means that a position is not one of this log: it is of another log, or the
-	// log was reset, or restored from a backup that is older than the position. What was read up to
-	// there is to be read anew.
+	// ErrPositionInvalid means that a position is not in this log: it belongs to another log, or
+	// the log was reset or restored from a backup that is older than the position. Everything that
+	// was read up to the position must be read again.
 	ErrPositionInvalid = errors.New("position is not in this log")
-	// ErrForeign means that an event was not written by Linkledger and can't be copied.
+	// ErrForeign means that Linkledger did not write an event, so it cannot be copied.
 	ErrForeign = errors.New("event of another program")
-	// ErrOtherLog means that two logs differ where they should be the same.
+	// ErrOtherLog means that two logs that should be equal differ.
 	ErrOtherLog = errors.New("the logs differ")
 	// ErrClosed means that the Store was closed.
 	ErrClosed = errors.New("event store client is closed")
 )
 
-// Classify maps an error of a reading to one of this package, by its gRPC status and the exception
-// that its trailer names. What says nothing (Unknown, Internal) counts as unavailable: reading
-// again is safe. For a reading from a position, positionFault has the last word. The end of a
-// reading stays io.EOF.
+// Classify maps an error of a read to an error of this package, by its gRPC status and the
+// exception in its trailer. Unspecific errors (Unknown, Internal) become ErrUnavailable, because
+// repeating a read is safe. For a read from a position, package eventstore refines the result (see
+// its classifyPositionError). Classify returns io.EOF unchanged.
 func Classify(err error, trailer metadata.MD) error {
 	if errors.Is(err, io.EOF) {
 		return err
@@ -68,20 +69,20 @@ func Classify(err error, trailer metadata.MD) error {
 	return fmt.Errorf("%w: %w", sentinel, err)
 }
 
-// HasCode tells whether an answer of gRPC with this status is what went wrong.
+// HasCode reports whether err is or wraps a gRPC status with this code.
 func HasCode(err error, code codes.Code) bool {
 	answered, ok := status.FromError(err)
 	return ok && err != nil && answered.Code() == code
 }
 
-// IsDenied tells of an error of gRPC that the credentials do not suffice, which no repetition will
-// mend.
+// IsDenied reports whether err means that the credentials do not suffice. A retry does not help
+// then.
 func IsDenied(err error) bool {
 	code := status.Code(err)
 	return code == codes.PermissionDenied || code == codes.Unauthenticated
 }
 
-// Denial is the error of a code of IsDenied.
+// Denial returns the error for a code that IsDenied accepts.
 func Denial(code codes.Code) error {
 	if code == codes.PermissionDenied {
 		return ErrForbidden
@@ -89,6 +90,6 @@ func Denial(code codes.Code) error {
 	return ErrDenied
 }
 
-// ErrNoAnswer is the cause of an ErrUnavailable where the event store has not answered within the
-// time of an attempt.
+// ErrNoAnswer is the cause of an ErrUnavailable if the event store did not respond within the time
+// of one attempt.
 var ErrNoAnswer = errors.New("no answer in time")

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Filter selects events of the log, by the beginnings of the names of their streams or by those of
-// their types. The zero value selects all events but those of the event store itself.
+// Filter selects events of the log by prefixes of stream names or of event types. The zero value
+// selects all events except those of the event store itself.
 type Filter struct {
 	Streams []string
-	Types   []string // where there are some, they alone count
+	Types   []string // if not empty, Streams is ignored
 }
 
-// Matches tells whether an event is selected.
+// Matches reports whether the filter selects an event.
 func (f Filter) Matches(r Recorded) bool {
 	subject, prefixes := r.Stream, f.Streams
 	if len(f.Types) > 0 {

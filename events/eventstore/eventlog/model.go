@@ -1,5 +1,5 @@
-// Package eventlog defines what a log of events is made of: positions, revisions, recorded events
-// and filters, and the errors of those who read it or write to it.
+// Package eventlog defines positions, revisions, recorded events and filters of a log, and the
+// errors of reading and writing it. It MUST NOT depend on the protocol of the event store.
 package eventlog
 
 import (
@@ -13,23 +13,23 @@ import (
 	"linkledger/events"
 )
 
-// Revision is the number of an event in its stream, from 0; NoStream stands before the first.
+// Revision is the number of an event in its stream, counted from 0.
 type Revision = events.Revision
 
 // NoStream is the revision of a stream that does not exist.
 const NoStream = events.NoStream
 
-// Position is a place in the log of all streams. Positions grow, with gaps.
+// Position is a place in the log of all streams. Positions increase, with gaps.
 type Position struct {
 	Commit, Prepare uint64
 }
 
-// After tells whether p lies behind q in the log.
+// After reports whether p comes after q in the log.
 func (p Position) After(q Position) bool {
 	return p.Commit > q.Commit || p.Commit == q.Commit && p.Prepare > q.Prepare
 }
 
-// String is the form of the X-Event-Position header.
+// String returns the form of the X-Event-Position header.
 func (p Position) String() string { return strconv.FormatUint(p.Commit, 10) }
 
 // Recorded is a stored event.
@@ -39,15 +39,15 @@ type Recorded struct {
 	Revision Revision
 	Position Position
 	Type     string
-	Time     time.Time // when an event store recorded it first
+	Time     time.Time // when the first event store recorded it
 	Data     []byte
 	Metadata []byte
-	Origin   Position // in the log that it was copied from first; zero: it was not copied
+	Origin   Position // position in the first log; zero if the event is not a copy
 
-	body events.Event // of Data, where it was decoded on the way; else nil
+	body events.Event // decoded Data, or nil before Predecode
 }
 
-// Event decodes the body; see events.Decode for its errors.
+// Event returns the decoded body. It returns the errors of events.Decode.
 func (r Recorded) Event() (events.Event, error) {
 	if r.body != nil {
 		return r.body, nil
@@ -61,11 +61,13 @@ func (r Recorded) Event() (events.Event, error) {
 	return e, nil
 }
 
-// IsSystem reports whether an event is one of the event store itself, by the name of its stream or
-// by its type. In a stream of Linkledger that is a tombstone, or what somebody else has put there.
+// IsSystem reports whether the event store itself wrote the event, according to the name of its
+// stream or its type. In a stream of Linkledger, such an event is a tombstone or was written by
+// another program.
 func (r Recorded) IsSystem() bool {
 	return strings.HasPrefix(r.Stream, "$") || strings.HasPrefix(r.Type, "$")
 }
 
-// Predecode decodes the body for Event, which tells of an error.
+// Predecode decodes the body for later calls of Event. It ignores errors, because Event decodes
+// again and returns them.
 func (r *Recorded) Predecode() { r.body, _ = events.Decode(r.Type, r.Data) }

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// origin is where and when an event was recorded first, before it was copied into another event
-// store, which gives it a position and a time of its own. It stands in the event's metadata, as the
-// last field.
+// origin is the position and time of an event in the event store that recorded it first. A copy of
+// the event has a new position and time, so the origin is kept as the last field of its metadata.
 type origin struct {
 	Time    time.Time `json:"time"`
 	Commit  uint64    `json:"commit"`
@@ -19,7 +18,8 @@ type origin struct {
 // originKey begins the field of the metadata.
 const originKey = `"$copied":`
 
-// withOrigin adds the field to metadata, whose bytes it leaves as they are.
+// withOrigin appends the field to metadata and leaves the other bytes unchanged, so that cutOrigin
+// can restore them exactly.
 func withOrigin(metadata []byte, from origin) ([]byte, error) {
 	object := bytes.TrimSpace(metadata)
 	if len(object) != len(metadata) || !json.Valid(metadata) || object[0] != '{' {
@@ -38,7 +38,8 @@ func withOrigin(metadata []byte, from origin) ([]byte, error) {
 	return append(added, '}'), nil
 }
 
-// RestoreOrigin makes of a copied event what it was, but for its position.
+// RestoreOrigin sets the metadata and time of a copied event to those of the original, and Origin
+// to its first position.
 func (r *Recorded) RestoreOrigin() {
 	if metadata, from, copied := cutOrigin(r.Metadata); copied {
 		r.Metadata, r.Time, r.Origin = metadata, from.Time, Position{
@@ -47,9 +48,10 @@ func (r *Recorded) RestoreOrigin() {
 	}
 }
 
-// cutOrigin returns metadata as it was before withOrigin; false: it is as it was written.
+// cutOrigin returns metadata as it was before withOrigin. It returns false if metadata has no
+// origin.
 func cutOrigin(metadata []byte) ([]byte, origin, bool) {
-	if !bytes.HasSuffix(metadata, []byte("}}")) { // as most
+	if !bytes.HasSuffix(metadata, []byte("}}")) { // true of most events, and cheap to test
 		return metadata, origin{}, false
 	}
 	at := bytes.LastIndex(metadata, []byte(originKey))
@@ -64,7 +66,7 @@ func cutOrigin(metadata []byte) ([]byte, origin, bool) {
 	return append(bytes.Clone(before), '}'), from, true
 }
 
-// FirstPosition is where the event was recorded first.
+// FirstPosition returns the position in the log that recorded the event first.
 func (r Recorded) FirstPosition() Position {
 	if r.Origin != (Position{}) {
 		return r.Origin
@@ -72,8 +74,8 @@ func (r Recorded) FirstPosition() Position {
 	return r.Position
 }
 
-// MetadataOfCopy is the metadata that a copy of the event has, which tells where it was recorded
-// first. It is ErrForeign where Linkledger has not written the event.
+// MetadataOfCopy returns the metadata for a copy of the event, which includes its origin. It
+// returns ErrForeign if Linkledger did not write the event.
 func (r Recorded) MetadataOfCopy() ([]byte, error) {
 	at := r.FirstPosition()
 	return withOrigin(

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Ports that systems give out by themselves start at 32768 (Linux) or 49152. One of those may
-// become the other end of any connection while the server that a test had there is stopped, or not
-// started yet.
+// Operating systems assign ports from 32768 (Linux) or 49152 on. Such a port may become the local
+// end of any connection while the server of a test is stopped or not started yet, so tests use
+// lower ports.
 const (
 	firstPort = 10240
 	endPort   = 32768
@@ -21,8 +21,8 @@ const (
 
 var lastPort atomic.Int64
 
-// slot listens on the first of the ports that are this process's own as long as it lives: tests of
-// several packages run at the same time.
+// slot reserves a range of ports for this process by listening on the first one, because the tests
+// of several packages run at the same time.
 var slot = sync.OnceValues(func() (listener net.Listener, err error) {
 	for i := range slots {
 		if listener, err = listen(firstPort + (os.Getpid()+i)%slots*slotPorts); err == nil {
@@ -36,16 +36,20 @@ func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// Listen opens a port of this machine that nobody gets by chance once it is closed: a server may be
-// stopped and started there again, or be told of it before it starts.
+// Listen opens a local port that no other process takes by chance after it is closed. A server may
+// be stopped and restarted there, or the port may be announced before the server starts.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	first, err := slot()
 	if err != nil {
 		t.Fatal(err)
 	}
+	address, ok := first.Addr().(*net.TCPAddr)
+	if !ok {
+		t.Fatalf("%v is not an address of TCP", first.Addr())
+	}
 	for range slotPorts {
-		port := first.Addr().(*net.TCPAddr).Port + 1 + int(lastPort.Add(1)%(slotPorts-1))
+		port := address.Port + 1 + int(lastPort.Add(1)%(slotPorts-1))
 		if listener, err := listen(port); err == nil {
 			return listener
 		}

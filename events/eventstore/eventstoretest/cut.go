@@ -13,12 +13,12 @@ import (
 // Cut is a way to hide events of a stream from its readers.
 type Cut struct {
 	Name string
-	// Hides reports whether a reader sees no event at all afterwards, or is refused.
+	// Hides means that readers then see no event at all, or are refused.
 	Hides bool
 	cut   func(ctx context.Context, c *esdb.Client, stream string) error
 }
 
-// Cuts returns all ways that the protocol has.
+// Cuts returns all ways that the protocol offers.
 func Cuts() []Cut {
 	limits := func(
 		set func(*esdb.StreamMetadata),
@@ -58,15 +58,15 @@ func Cuts() []Cut {
 	}
 }
 
-// Apply cuts a stream, through the official client, and returns when readers no longer see its
-// first event, or any.
+// Apply cuts a stream through the official client. It returns when readers no longer see its first
+// event, or see no event if the cut hides all.
 func (k Cut) Apply(t testing.TB, url, stream string) {
 	t.Helper()
 	c := Client(t, url)
 	if err := k.cut(t.Context(), c, stream); err != nil {
 		t.Fatalf("%s of %s: %v", k.Name, stream, err)
 	}
-	for { // only a maximal age takes its time
+	for { // only a maximum age takes effect later
 		if err := t.Context().Err(); err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func (k Cut) Apply(t testing.TB, url, stream string) {
 	}
 }
 
-// firstOf returns the number of the first event that can be read; false: none can.
+// firstOf returns the number of the first readable event. It returns false if there is none.
 func firstOf(t testing.TB, c *esdb.Client, stream string) (uint64, bool) {
 	t.Helper()
 	read, err := c.ReadStream(t.Context(), stream, esdb.ReadStreamOptions{From: esdb.Start{}}, 1)
@@ -88,16 +88,16 @@ func firstOf(t testing.TB, c *esdb.Client, stream string) (uint64, bool) {
 	if err == nil {
 		return first.Event.EventNumber, true
 	}
-	if refused, ok := errors.AsType[*esdb.Error](err); !errors.Is(err, io.EOF) &&
-		(!ok ||
-			refused.Code() != esdb.ErrorCodeResourceNotFound &&
-				refused.Code() != esdb.ErrorCodeStreamDeleted) {
+	refused, ok := errors.AsType[*esdb.Error](err)
+	isMissing := ok && (refused.Code() == esdb.ErrorCodeResourceNotFound ||
+		refused.Code() == esdb.ErrorCodeStreamDeleted)
+	if !errors.Is(err, io.EOF) && !isMissing {
 		t.Fatalf("read %s: %v", stream, err)
 	}
 	return 0, false
 }
 
-// Append appends an event of any type and body to a stream, as another program would.
+// Append appends an event of any type and body to a stream, as another program can.
 func Append(t testing.TB, url, stream, eventType string, body []byte) {
 	t.Helper()
 	_, err := Client(t, url).AppendToStream(t.Context(), stream, esdb.AppendToStreamOptions{
@@ -109,7 +109,7 @@ func Append(t testing.TB, url, stream, eventType string, body []byte) {
 	}
 }
 
-// Client connects the official client for the length of the test.
+// Client connects the official client until the test ends.
 func Client(t testing.TB, url string) *esdb.Client {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(url)

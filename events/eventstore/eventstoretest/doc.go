@@ -1,3 +1,2 @@
-// Package eventstoretest gives tests an event store of their own: the embedded one, spoken to over
-// gRPC.
+// Package eventstoretest gives tests their own event store: the embedded one, over gRPC.
 package eventstoretest

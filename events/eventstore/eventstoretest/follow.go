@@ -8,7 +8,8 @@ import (
 )
 
 // Follow receives the events of streams with the prefixes, from the start of the log to a commit
-// position, by a bare subscription of the official client, and does nothing with them: a control.
+// position, over a bare subscription of the official client. It discards them. It is the control of
+// benchmarks.
 func Follow(t testing.TB, url string, prefixes []string, last uint64) {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(url)

@@ -12,14 +12,14 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Proxy is a network between a client and a server, which can be slow, stand still or be cut.
+// Proxy is a network between a client and a server. It can be slow, stall or be cut.
 type Proxy struct {
 	t     testing.TB
 	proxy *toxiproxy.Proxy
 }
 
-// Between starts a proxy in front of a server for the length of the test. It passes everything on
-// at once.
+// Between starts a proxy in front of a server until the test ends. At first it forwards everything
+// without delay.
 func Between(t testing.TB, server string) *Proxy {
 	t.Helper()
 	listener := Listen(t)
@@ -36,16 +36,16 @@ func Between(t testing.TB, server string) *Proxy {
 	return p
 }
 
-// Address is where clients connect, host:port.
+// Address returns the address of the proxy, host:port.
 func (p *Proxy) Address() string { return p.proxy.Listen }
 
-// URL is the connection string of an event store behind the proxy.
+// URL returns the connection string of an event store behind the proxy.
 func (p *Proxy) URL() string { return "esdb://" + p.Address() + "?tls=false" }
 
 // Cut ends all connections and refuses new ones until Mend.
 func (p *Proxy) Cut() { p.proxy.Stop() }
 
-// Mend takes connections again after Cut.
+// Mend accepts connections again after Cut.
 func (p *Proxy) Mend() {
 	p.t.Helper()
 	if err := p.proxy.Start(); err != nil {
@@ -53,17 +53,17 @@ func (p *Proxy) Mend() {
 	}
 }
 
-// Delay delays what is sent in each direction. A call takes twice as long.
+// Delay delays the data in each direction, so a call takes twice as long.
 func (p *Proxy) Delay(each time.Duration) { p.add("latency", "latency", each.Milliseconds()) }
 
-// Throttle lets so many kB a second through in each direction.
+// Throttle limits each direction to rate kB per second.
 func (p *Proxy) Throttle(rate int64) { p.add("bandwidth", "rate", rate) }
 
-// Stall swallows what is sent, and keeps the connections.
+// Stall drops all data and keeps the connections open.
 func (p *Proxy) Stall() { p.add("timeout", "timeout", 0) }
 
-// Clear ends Delay, Throttle and Stall. What Stall has swallowed is lost: connections from before
-// may be of no use.
+// Clear ends Delay, Throttle and Stall. Data that Stall dropped stays lost, so older connections
+// may be unusable.
 func (p *Proxy) Clear() { p.proxy.Toxics.ResetToxics(context.WithoutCancel(p.t.Context())) }
 
 func (p *Proxy) add(kind, attribute string, value int64) {

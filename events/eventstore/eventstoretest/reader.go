@@ -13,12 +13,12 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// Reader applies batches as a projection does: events and position together.
+// Reader applies batches as a projection does: events and checkpoint together.
 type Reader struct {
 	mu         sync.Mutex
 	Checkpoint eventstore.Position
-	Labels     []string // of the tags, in the order of their events
-	Errors     []error  // that ended subscriptions
+	Labels     []string // labels of the tags, in the order of their events
+	Errors     []error  // errors that ended subscriptions
 }
 
 // Read returns the checkpoint.
@@ -28,7 +28,7 @@ func (r *Reader) Read(context.Context) (eventstore.Position, error) {
 	return r.Checkpoint, nil
 }
 
-// Apply takes in a batch, and checks its positions.
+// Apply applies a batch and checks its positions.
 func (r *Reader) Apply(t testing.TB, batch subscription.Batch) {
 	t.Helper()
 	r.mu.Lock()
@@ -52,7 +52,7 @@ func (r *Reader) Apply(t testing.TB, batch subscription.Batch) {
 	r.Checkpoint = batch.Position
 }
 
-// Subscribe follows tags in batches of a size.
+// Subscribe follows tags in batches of at most size events.
 func (r *Reader) Subscribe(
 	t testing.TB, store *eventstore.Store, size int,
 ) <-chan *message.Message {
@@ -60,7 +60,7 @@ func (r *Reader) Subscribe(
 	return r.Follow(t, store, subscription.Config{BatchSize: size})
 }
 
-// Follow follows tags as configured, for the length of the test.
+// Follow follows tags with a configuration until the test ends.
 func (r *Reader) Follow(
 	t testing.TB, store *eventstore.Store, cfg subscription.Config,
 ) <-chan *message.Message {
@@ -87,7 +87,7 @@ func (r *Reader) Follow(
 	return messages
 }
 
-// Until applies batches until n events have arrived, and checks that they are those, in order.
+// Until applies batches until n events have arrived, and checks that they are the first n in order.
 func (r *Reader) Until(t testing.TB, messages <-chan *message.Message, n int) {
 	t.Helper()
 	for len(r.Labels) < n {

@@ -13,40 +13,39 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Server is an event store that a test may stop and start again.
+// Server is an event store that a test may stop and restart.
 type Server struct {
 	t       testing.TB
 	config  embedded.Config
 	address string
-	network *Proxy // in front of the server; nil: there is none
+	network *Proxy // in front of the server, or nil
 	store   *embedded.Store
 	served  chan error
 }
 
-// delayVariable names the environment variable that puts a network in front of each event store,
-// which delays by so much in each direction: 5ms, for instance.
+// delayVariable names the environment variable that puts a proxy in front of each event store. Its
+// value is the delay in each direction, for example 5ms.
 const delayVariable = "LINKLEDGER_TEST_DELAY"
 
-// Serve starts an event store in memory for the length of the test.
+// Serve starts an event store in memory until the test ends.
 func Serve(t testing.TB) *Server {
 	t.Helper()
 	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem()})
 }
 
-// ServeFolder starts an event store on a folder of the disk, with real syncs, for the length of the
-// test.
+// ServeFolder starts an event store in a folder of the disk, with real syncs, until the test ends.
 func ServeFolder(t testing.TB, folder string) *Server {
 	t.Helper()
 	return ServeConfig(t, embedded.Config{Dir: folder})
 }
 
-// ServeAnswers starts an event store in memory that answers as another server does.
+// ServeAnswers starts an event store in memory that responds in the dialect of another server.
 func ServeAnswers(t testing.TB, answers dialect.Dialect) *Server {
 	t.Helper()
 	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem(), Answers: answers})
 }
 
-// ServeConfig starts an event store of a certain configuration for the length of the test.
+// ServeConfig starts an event store with a configuration until the test ends.
 func ServeConfig(t testing.TB, config embedded.Config) *Server {
 	t.Helper()
 	listener := Listen(t)
@@ -64,10 +63,10 @@ func ServeConfig(t testing.TB, config embedded.Config) *Server {
 	return s
 }
 
-// Address is where the server listens, host:port.
+// Address returns the address of the server, host:port.
 func (s *Server) Address() string { return s.address }
 
-// URL is the connection string.
+// URL returns the connection string.
 func (s *Server) URL() string {
 	if s.network != nil {
 		return s.network.URL()
@@ -75,7 +74,7 @@ func (s *Server) URL() string {
 	return "esdb://" + s.address + "?tls=false"
 }
 
-// Start starts a stopped server at its address, with the data it had.
+// Start restarts a stopped server at its address with its data.
 func (s *Server) Start() {
 	s.t.Helper()
 	listener, err := net.Listen("tcp", s.address)
@@ -111,14 +110,13 @@ func (s *Server) Stop() {
 	s.store = nil
 }
 
-// New returns a connection to an event store of the test's own.
+// New returns a connection to a new event store.
 func New(t testing.TB) *eventstore.Store {
 	t.Helper()
 	return Open(t, Serve(t).URL())
 }
 
-// Each runs a test with an event store of its own for each server whose answers the embedded one
-// knows.
+// Each runs a test once per dialect of the embedded event store, each time with a new event store.
 func Each(t *testing.T, test func(*testing.T, *Server)) {
 	t.Helper()
 	for name, answers := range map[string]dialect.Dialect{
@@ -131,7 +129,7 @@ func Each(t *testing.T, test func(*testing.T, *Server)) {
 	}
 }
 
-// Open connects to an event store for the length of the test.
+// Open connects to an event store until the test ends.
 func Open(t testing.TB, url string) *eventstore.Store {
 	t.Helper()
 	store, err := eventstore.Open(eventstore.Config{URL: url})

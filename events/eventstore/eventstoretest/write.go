@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TagWrite creates tags in a stream.
+// TagWrite returns a write that creates tags in a stream.
 func TagWrite(
 	stream string, expected eventstore.Revision, command uuid.UUID, labels ...string,
 ) eventstore.Write {
@@ -22,8 +22,8 @@ func TagWrite(
 	return w
 }
 
-// AppendNumbers appends events that are numbered from..to-1, each to a stream of its own, among
-// others that do not match.
+// AppendNumbers appends events that are numbered from..to-1, each to its own stream, interleaved
+// with as many events that do not match.
 func AppendNumbers(t *testing.T, store *eventstore.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {

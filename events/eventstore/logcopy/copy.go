@@ -1,5 +1,5 @@
-// Package logcopy copies the log of one event store into another one, and proves that they are the
-// same.
+// Package logcopy copies the log of one event store into another one and verifies that they are
+// equal.
 package logcopy
 
 import (
@@ -20,60 +20,59 @@ import (
 )
 
 const (
-	// copyWindow is how many appends of a copy are on their way at a time.
+	// copyWindow is how many appends are sent without waiting for their responses.
 	copyWindow = 128
-	// copyAppendEvents and copyAppendBytes bound the events that one append carries, all of one
-	// stream.
+	// copyAppendEvents and copyAppendBytes bound one append, whose events belong to one stream.
 	copyAppendEvents = 100
 	copyAppendBytes  = 256 << 10
-	// tellEvery is how many events lie between two reports of the progress.
-	tellEvery = 512
+	// reportEvery is the number of events between two progress reports.
+	reportEvery = 512
 )
 
-// Stage is what a copy does at the moment.
+// Stage is a stage of a copy.
 type Stage string
 
 // The stages, in their order.
 const (
-	Comparing Stage = "comparing" // what an earlier run has copied
+	Comparing Stage = "comparing" // with what an earlier run has copied
 	Copying   Stage = "copying"
 	Verifying Stage = "verifying" // what this run has copied
 )
 
-// Progress tells how far a copy is.
+// Progress describes how far a copy is.
 type Progress struct {
 	Stage    Stage
-	Events   int64               // that this stage has done
-	At, Head eventstore.Position // in the log that is copied
+	Events   int64               // processed by this stage
+	At, Head eventstore.Position // in the source log
 }
 
-// Result sums up two logs that are the same.
+// Result summarises two logs that are equal.
 type Result struct {
-	Events int64  // of each
-	New    int64  // of them, that this run has copied
-	Chain  string // hash over all events in their order, hex
+	Events int64  // in each log
+	New    int64  // copied by this run
+	Chain  string // hash chain over all events in their order, hex
 }
 
-// Copy appends to a store what another one has behind it, up to where that one ends now, in the
-// order of the log. The events keep streams, revisions, ids, types and bodies; position and time,
-// which a store gives by itself, go along in the metadata, and Recorded tells the first time.
-// Streams whose names begin with $ are left out.
+// Copy appends the events of a source store to a target store in the order of the log, up to where
+// the source ends now. Streams, revisions, ids, types and bodies stay the same. A store assigns
+// positions and times itself, so a copied event has the original ones in its metadata, and Recorded
+// returns the first time. Copy leaves out streams whose names begin with $.
 //
-// What was copied before is compared first, event by event, and what was copied now is read back
-// and compared after, so an interrupted copy is gone on with by another one. Errors: ErrOtherLog
-// where the target has an event that the source has not at that place, ErrWrongRevision where
-// somebody else writes to the target, ErrForeign, and those of ReadLog.
+// Copy first compares the events of earlier runs, and finally reads back and compares the new ones,
+// so another run can continue an interrupted copy. It returns ErrOtherLog if the target has an
+// event that the source does not have at that place, ErrWrongRevision if another program writes to
+// the target, ErrForeign, or an error of ReadLog.
 //
-// Several appends are on their way at a time, over one call. The embedded event store carries them
-// out in the order in which they were sent; should another one not, as when its leader changes, the
-// comparison after tells.
+// Copy sends several appends over one call without waiting. The embedded event store executes them
+// in the order in which they were sent. If another store does not, for example when its leader
+// changes, the final comparison detects it.
 func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) (Result, error) {
 	head, err := from.Head(ctx)
 	if err != nil {
 		return Result{}, err
 	}
-	c := &copying{
-		from: from, to: to, head: head, tell: tell, source: newChain(), target: newChain(),
+	c := &copier{
+		from: from, to: to, head: head, report: tell, source: newChain(), target: newChain(),
 	}
 	if err := c.compare(ctx, Comparing); err != nil {
 		return Result{}, err
@@ -93,17 +92,18 @@ func Copy(ctx context.Context, from, to *eventstore.Store, tell func(Progress)) 
 	return Result{Events: c.source.events, New: c.copied, Chain: c.source.String()}, nil
 }
 
-type copying struct {
+// copier is the state of one Copy.
+type copier struct {
 	from, to *eventstore.Store
-	head     eventstore.Position // of the log that is copied
-	tell     func(Progress)
-	source   chain // of what was compared
+	head     eventstore.Position // where the copy ends in the source
+	report   func(Progress)
+	source   chain // over the compared events
 	target   chain
 	copied   int64
 }
 
-// compare reads both logs behind what was compared so far, up to the end of the target.
-func (c *copying) compare(ctx context.Context, stage Stage) error {
+// compare reads both logs after the events that were compared before, up to the end of the target.
+func (c *copier) compare(ctx context.Context, stage Stage) error {
 	end, err := c.to.Head(ctx)
 	if err != nil {
 		return err
@@ -132,22 +132,19 @@ func (c *copying) compare(ctx context.Context, stage Stage) error {
 				eventstore.ErrOtherLog, copied.Revision, copied.Stream, copied.Position,
 				original.Revision, original.Stream, original.Position)
 		}
-		if c.source.events%tellEvery == 0 {
-			c.tell(
-				Progress{
-					Stage: stage, Events: c.source.events - began, At: original.Position,
-					Head: c.head,
-				},
-			)
+		if c.source.events%reportEvery == 0 {
+			c.report(Progress{
+				Stage: stage, Events: c.source.events - began, At: original.Position, Head: c.head,
+			})
 		}
 	}
 	return nil
 }
 
-// copy appends what the source has behind what was compared.
-func (c *copying) copy(ctx context.Context) error {
+// copy appends the events of the source that follow the compared ones.
+func (c *copier) copy(ctx context.Context) error {
 	var window []*wire.BatchAppend
-	var last appending
+	var last pendingAppend
 	for r, err := range eventsOfLog(ctx, c.from, c.source.at, c.head) {
 		if err != nil {
 			return fmt.Errorf("source: %w", err)
@@ -158,7 +155,7 @@ func (c *copying) copy(ctx context.Context) error {
 				"event %d of %s at position %s: %w", r.Revision, r.Stream, r.Position, err,
 			)
 		}
-		if last.takes(r, proposed) {
+		if last.accepts(r, proposed) {
 			last.add(proposed)
 		} else {
 			if len(window) == copyWindow {
@@ -167,26 +164,27 @@ func (c *copying) copy(ctx context.Context) error {
 				}
 				window = window[:0]
 			}
-			last = appending{
+			last = pendingAppend{
 				request: wire.NewBatchAppend(r.Stream, r.Revision-1, nil), stream: r.Stream,
 				next: r.Revision,
 			}
 			last.add(proposed)
 			window = append(window, last.request)
 		}
-		if c.copied++; c.copied%tellEvery == 0 {
-			c.tell(Progress{Stage: Copying, Events: c.copied, At: r.Position, Head: c.head})
+		if c.copied++; c.copied%reportEvery == 0 {
+			c.report(Progress{Stage: Copying, Events: c.copied, At: r.Position, Head: c.head})
 		}
 	}
 	return c.store(ctx, window)
 }
 
-// store waits until appends are stored, and goes on with them after an outage.
-func (c *copying) store(ctx context.Context, window []*wire.BatchAppend) error {
+// store waits until appends are stored. It resumes them after an outage.
+func (c *copier) store(ctx context.Context, window []*wire.BatchAppend) error {
 	stored, err := c.to.AppendInOrder(ctx, window)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
 		return fmt.Errorf(
-			"stream %s of the target: %w: somebody else writes to it", window[stored].Stream(), err,
+			"stream %s of the target: %w: another program writes to it",
+			window[stored].Stream(), err,
 		)
 	}
 	if err != nil {
@@ -195,24 +193,23 @@ func (c *copying) store(ctx context.Context, window []*wire.BatchAppend) error {
 	return nil
 }
 
-// appending is an append that further events of its stream may join.
-type appending struct {
-	request *wire.BatchAppend // nil: none was begun
+// pendingAppend is an append that can take further events of its stream.
+type pendingAppend struct {
+	request *wire.BatchAppend // nil: there is none yet
 	stream  string
 	next    eventstore.Revision
 	bytes   int
 }
 
-func (a *appending) takes(
+func (a *pendingAppend) accepts(
 	r eventstore.Recorded, proposed *streams.BatchAppendReq_ProposedMessage,
 ) bool {
-	return a.request != nil && a.stream == r.Stream && a.next == r.Revision && len(
-		a.request.Proposed,
-	) < copyAppendEvents &&
+	continues := a.request != nil && a.stream == r.Stream && a.next == r.Revision
+	return continues && len(a.request.Proposed) < copyAppendEvents &&
 		a.bytes+proposedSize(proposed) <= copyAppendBytes
 }
 
-func (a *appending) add(proposed *streams.BatchAppendReq_ProposedMessage) {
+func (a *pendingAppend) add(proposed *streams.BatchAppendReq_ProposedMessage) {
 	a.request.Proposed = append(a.request.Proposed, proposed)
 	a.next++
 	a.bytes += proposedSize(proposed)
@@ -230,10 +227,11 @@ func proposeCopy(r eventstore.Recorded) (*streams.BatchAppendReq_ProposedMessage
 	return wire.ProposedMessage(r.ID, r.Type, r.Data, metadata), nil
 }
 
-// chain is a hash over the events of a log in their order, with all that a copy keeps of them.
+// chain is a hash chain over the events of a log in their order. It covers everything that a copy
+// preserves of them.
 type chain struct {
 	events int64
-	at     eventstore.Position // of the last one
+	at     eventstore.Position // of the last event
 	sum    [sha256.Size]byte
 	hash   hash.Hash
 	text   []byte
@@ -261,12 +259,12 @@ func (c *chain) add(r eventstore.Recorded) {
 	c.at = r.Position
 }
 
-// String is the hash in hex.
+// String returns the hash in hex.
 func (c *chain) String() string { return hex.EncodeToString(c.sum[:]) }
 
-var errEnough = errors.New("no more events are wanted")
+var errEnough = errors.New("the caller wants no more events")
 
-// eventsOfLog returns what ReadLog hands on, one by one.
+// eventsOfLog returns the events of ReadLog one by one.
 func eventsOfLog(
 	ctx context.Context, s *eventstore.Store, behind, upTo eventstore.Position,
 ) iter.Seq2[eventstore.Recorded, error] {

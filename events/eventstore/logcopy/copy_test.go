@@ -18,7 +18,7 @@ import (
 	"linkledger/events/eventstore/logcopy"
 )
 
-// interleave appends n times to ten streams in turn by chance, each time some events.
+// interleave appends n times to ten streams in random order, each time several events.
 func interleave(t *testing.T, store *eventstore.Store, n int) {
 	t.Helper()
 	revisions := make(map[string]eventstore.Revision)
@@ -63,7 +63,7 @@ func readAll(t *testing.T, store *eventstore.Store) []eventstore.Recorded {
 	return all
 }
 
-// wantCopy demands that the target says what the source says, but for the positions.
+// wantCopy checks that the target equals the source except for positions.
 func wantCopy(t *testing.T, source, target *eventstore.Store) {
 	t.Helper()
 	originals, copies := readAll(t, source), readAll(t, target)
@@ -95,8 +95,7 @@ func mustCopy(t *testing.T, from, to *eventstore.Store) logcopy.Result {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A copy has all that the original has, in its order; so has what is copied later, and the copy of
-// a copy.
+// A copy equals the original in content and order. So do what is copied later and the copy of a copy.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	source, target, third := eventstoretest.New(t), eventstoretest.New(t), eventstoretest.New(t)
@@ -120,10 +119,10 @@ func TestCopy(t *testing.T) {
 		t.Errorf("the copy of a copy: %+v, want the chain of %+v", copied, second)
 	}
 	wantCopy(t, source, third)
-	interleave(t, target, 10) // the copy is gone on with
+	interleave(t, target, 10) // the copy is continued
 }
 
-// Wherever a copy is cut off, the next one ends in the same.
+// The result is the same if a copy is interrupted anywhere and continued by another one.
 func TestCopyIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	source, whole := eventstoretest.New(t), eventstoretest.New(t)

@@ -7,20 +7,22 @@ import (
 )
 
 const (
-	// AllStreams is the name under which EventStoreDB has the rights on the log of all streams.
+	// AllStreams is the name of the log of all streams, under which EventStoreDB stores its access
+	// rights.
 	AllStreams = "$all"
-	// adminsRole may read the log of all streams where nothing else is set.
+	// adminsRole may read the log of all streams by default.
 	adminsRole = "$admins"
 	aclField   = "$acl"
 	readField  = "$r"
 )
 
-// LogReaders are the users and roles that may read the log of all streams.
+// LogReaders are the users and roles that may read the log of all streams, before and after a
+// change.
 type LogReaders struct {
 	Before, After []string
 }
 
-// WithReader adds a reader to the rights in the metadata of a stream.
+// WithReader returns the metadata of a stream with reader added to its access rights.
 func WithReader(stored []byte, reader string) (metadata []byte, readers LogReaders, err error) {
 	fields, acl := make(map[string]json.RawMessage), make(map[string]json.RawMessage)
 	if len(stored) > 0 {
@@ -31,7 +33,7 @@ func WithReader(stored []byte, reader string) (metadata []byte, readers LogReade
 	}
 	if err != nil {
 		return nil, LogReaders{}, fmt.Errorf(
-			"the metadata of %s is not what EventStoreDB writes, mend it first: %w", AllStreams,
+			"the metadata of %s is not what EventStoreDB writes, repair it first: %w", AllStreams,
 			err,
 		)
 	}
@@ -55,7 +57,7 @@ func WithReader(stored []byte, reader string) (metadata []byte, readers LogReade
 	return metadata, readers, err
 }
 
-// roles reads who has a right: one name, or several.
+// roles decodes the holders of a right, which are one name or a list of names.
 func roles(set json.RawMessage) ([]string, error) {
 	var one string
 	if json.Unmarshal(set, &one) == nil {
@@ -64,7 +66,7 @@ func roles(set json.RawMessage) ([]string, error) {
 	var several []string
 	if err := json.Unmarshal(set, &several); err != nil {
 		return nil, fmt.Errorf(
-			"the readers of %s are not what EventStoreDB writes, mend them first: %w", AllStreams,
+			"the readers of %s are not what EventStoreDB writes, repair them first: %w", AllStreams,
 			err,
 		)
 	}

@@ -1,5 +1,5 @@
-// Package metadata reads and writes what EventStoreDB keeps in the metadata of a stream: what hides
-// its events, and who may read it.
+// Package metadata reads and writes the JSON that EventStoreDB keeps in the metadata of a stream:
+// what hides its events, and who may read it. It MUST NOT import other packages of Linkledger.
 package metadata
 
 import (
@@ -14,28 +14,29 @@ const (
 	TypeTombstone = "$streamDeleted"
 )
 
-// metadataPrefix begins the name of the stream that has the metadata of another one.
+// metadataPrefix begins the name of a stream that has the metadata of another stream.
 const metadataPrefix = "$$"
 
-// StreamOf is the name of the stream that has the metadata of a stream.
+// StreamOf returns the name of the stream that has the metadata of stream.
 func StreamOf(stream string) string { return metadataPrefix + stream }
 
-// Of returns the name of the stream whose metadata a stream has; false: it is no such stream.
+// Of returns the name of the stream whose metadata stream has. It returns false if stream has no
+// metadata of another.
 func Of(stream string) (string, bool) { return strings.CutPrefix(stream, metadataPrefix) }
 
-// hiding are the keys of metadata by which the event store hides events from readers.
-var hiding = []string{"$tb", "$maxCount", "$maxAge", "$acl"}
+// hidingKeys are the metadata keys by which the event store hides events from readers.
+var hidingKeys = []string{"$tb", "$maxCount", "$maxAge", "$acl"}
 
-// HiddenBy returns what the metadata of a stream hides events by, for people to read; nothing where
-// it hides none. Metadata that is no JSON object counts as hiding, because event stores differ in
-// what they make of it.
+// HiddenBy returns human-readable descriptions of what in the metadata of a stream hides its
+// events, or nothing if nothing does. Metadata that is not a JSON object counts as hiding, because
+// event stores treat it differently.
 func HiddenBy(metadata []byte) []string {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(metadata, &fields); err != nil || fields == nil {
 		return []string{"metadata that cannot be read"}
 	}
 	var hidden []string
-	for _, key := range hiding {
+	for _, key := range hidingKeys {
 		value, ok := fields[key]
 		switch {
 		case !ok:

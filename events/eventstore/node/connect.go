@@ -1,5 +1,5 @@
-// Package node connects to the node of an event store that takes writes, and repeats what an outage
-// has kept from it.
+// Package node connects to the node of an event store that accepts writes, and repeats operations
+// during an outage.
 package node
 
 import (
@@ -26,18 +26,20 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-var errURL = errors.New("it is not valid, and not shown, for it may hold a password: write it as " +
-	"esdb://USER:PASSWORD@HOST:2113?tls=true, in the password as %XX what is neither a letter nor " +
-	"a digit")
+var errURL = errors.New("it is not valid, and not shown because it may contain a password: " +
+	"write it as esdb://USER:PASSWORD@HOST:2113?tls=true, with every character of the password " +
+	"that is neither a letter nor a digit as %XX")
 
-// ParseURL reads a connection string. What the client says of one that it can't read quotes parts
-// of it, which may be of the password. So only what names a setting or a file is passed on.
+// ParseURL parses a connection string. The errors of the official parser may quote parts of the
+// string, and so of the password. ParseURL therefore returns only those errors that name a setting
+// or a file.
 func ParseURL(text string) (*esdb.Configuration, error) {
 	config, err := esdb.ParseConnectionString(text)
 	if file, ok := errors.AsType[*fs.PathError](err); ok {
 		return nil, file
 	}
-	if err != nil && strings.HasPrefix(err.Error(), "Setting '") { // of a key that it knows
+	// Such an error names a setting and not its value.
+	if err != nil && strings.HasPrefix(err.Error(), "Setting '") {
 		return nil, err
 	}
 	if err != nil {
@@ -46,24 +48,24 @@ func ParseURL(text string) (*esdb.Configuration, error) {
 	return config, nil
 }
 
-// maxMessage is the largest answer that is taken, that of the official client.
+// maxMessage is the largest accepted message, as in the official client.
 const maxMessage = 17 << 20 // bytes
 
-// Node is the one that takes writes: that which inside reaches or the connection string names, or
-// the leader that a cluster's gossip names.
+// Node is the node that accepts writes: the one that inside connects to, the one that the
+// connection string names, or the leader that the gossip of a cluster names.
 type Node struct {
 	config *esdb.Configuration
-	inside func(context.Context) (net.Conn, error) // nil: over the network
+	inside func(context.Context) (net.Conn, error) // dials the node without the network, or nil
 }
 
-// New returns the node of a connection string, or the one that inside reaches; nil: over the
-// network.
+// New returns the node of a connection string. If inside is not nil, it connects to the node in
+// place of the network.
 func New(config *esdb.Configuration, inside func(context.Context) (net.Conn, error)) Node {
 	return Node{config: config, inside: inside}
 }
 
-// Connect returns a connection, or ErrUnavailable or ErrDenied. It is established by its first
-// call.
+// Connect returns a connection, ErrUnavailable or ErrDenied. The first call over the connection
+// establishes it.
 func (n Node) Connect(ctx context.Context) (*grpc.ClientConn, error) {
 	conn, err := n.open(ctx)
 	if err != nil {
@@ -88,7 +90,8 @@ func (n Node) open(ctx context.Context) (*grpc.ClientConn, error) {
 			seeds = append(seeds, seed.String())
 		}
 	}
-	// One that swallows what it gets would else keep all others from being asked, each time.
+	// The order is random: a seed that accepts connections and never answers would otherwise always
+	// come first and prevent all others from being asked.
 	//nolint:gosec // needs no secrecy
 	rand.Shuffle(len(seeds), func(i, j int) { seeds[i], seeds[j] = seeds[j], seeds[i] })
 	var failures []error
@@ -102,9 +105,9 @@ func (n Node) open(ctx context.Context) (*grpc.ClientConn, error) {
 	return nil, errors.Join(failures...)
 }
 
-var errNoLeader = errors.New("the cluster has no leader at the moment")
+var errNoLeader = errors.New("the cluster currently has no leader")
 
-// askForLeader reads the gossip of one node.
+// askForLeader returns the address of the leader according to the gossip of one node.
 func askForLeader(
 	ctx context.Context, config *esdb.Configuration, seed string,
 ) (leader string, err error) {
@@ -151,7 +154,7 @@ func dial(
 		options = append(options, grpc.WithTransportCredentials(credentials.NewTLS(secure)))
 		if config.Username != "" {
 			options = append(
-				options, grpc.WithPerRPCCredentials(basic(config.Username+":"+config.Password)),
+				options, grpc.WithPerRPCCredentials(basicAuth(config.Username+":"+config.Password)),
 			)
 		}
 	}
@@ -175,15 +178,15 @@ func tlsConfig(config *esdb.Configuration) (*tls.Config, error) {
 	return secure, nil
 }
 
-// basic are credentials of the form user:password. They are sent over TLS alone.
-type basic string
+// basicAuth is a user and password of the form user:password. gRPC sends them over TLS only.
+type basicAuth string
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
-func (b basic) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+func (b basicAuth) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
 	return map[string]string{
 		"authorization": "Basic " + base64.StdEncoding.EncodeToString([]byte(b)),
 	}, nil
 }
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials.
-func (basic) RequireTransportSecurity() bool { return true }
+func (basicAuth) RequireTransportSecurity() bool { return true }

@@ -11,7 +11,8 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// Retry repeats an operation while the event store is unavailable, until ctx ends.
+// Retry repeats an operation until it returns something other than ErrUnavailable, or until ctx
+// ends.
 func Retry[T any](ctx context.Context, logger *slog.Logger, op func() (T, error)) (T, error) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 5*time.Millisecond, 250*time.Millisecond

@@ -9,135 +9,148 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// batcher gathers arrivals into batches.
+// batcher collects arrivals into batches. It delays batches as Config says: Patient, Rests and
+// InParts.
 type batcher struct {
 	Config
 
-	room     *semaphore.Weighted // that arrivals take while they wait
+	memory   *semaphore.Weighted // bytes that waiting arrivals hold
 	position eventstore.Position // of the last arrival
-	sent     time.Time           // when a batch was last sent whole
-	applied  time.Time           // when it had been applied
-	live     bool                // caught up, once
-	holding  bool                // a part of the next batch was sent
-	// when events that nobody waits for are to be sent; nil: somebody waits
-	patience <-chan time.Time
-	ending   bool // that time has come: what has arrived by now goes along
+	sent     time.Time           // when the last whole batch was sent
+	applied  time.Time           // when that batch had been applied
+	live     bool                // the subscription has caught up once
+	partSent bool                // a part of the current batch was sent
+	// delay fires when the delay of the current batch ends. It is nil if the batch has no delay.
+	delay <-chan time.Time
+	// delayEnded means that the delay has ended. The batch takes what has arrived by now.
+	delayEnded bool
 }
 
-// next waits for the next batch, or a part of it; false when the arrivals have ended or ctx has.
+// next waits for the next batch or a part of it. It returns false if the arrivals or ctx have
+// ended.
 func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, bool) {
-	if !b.holding {
+	if !b.partSent {
 		b.applied = time.Now()
 	}
 	var batch Batch
-	var due <-chan time.Time // when a position without events is to be sent
-	size := 0                // of the bodies
-	for len(batch.Events) == 0 && !b.ending || !b.isFull(batch, size) && (len(arrivals) > 0 ||
-		b.patience != nil) {
+	var due <-chan time.Time // fires when a position without events is to be sent
+	size := 0                // of the bodies in bytes
+	for b.isIncomplete(batch, size, len(arrivals)) {
 		select {
 		case <-ctx.Done():
 			return Batch{}, false
 		case <-due:
 			return b.finish(batch), true
-		case <-b.patience:
-			b.patience, b.ending = nil, true
+		case <-b.delay:
+			b.delay, b.delayEnded = nil, true
 		case <-b.Demand.raised:
-			b.hurry()
+			b.shortenDelay()
 		case a, ok := <-arrivals:
 			if !ok {
 				return Batch{}, false
 			}
-			b.room.Release(a.size())
+			b.memory.Release(a.size())
 			if a.position.After(b.position) {
 				b.position = a.position
 			}
-			if a.event != nil {
+			switch {
+			case a.event != nil:
 				if batch.Events == nil {
 					batch.Events = make([]eventstore.Recorded, 0, min(b.BatchSize, 1+len(arrivals)))
 				}
-				b.holdFor(len(batch.Events) == 0 && !b.holding, *a.event)
+				b.updateDelay(len(batch.Events) == 0 && !b.partSent, *a.event)
 				batch.Events = append(batch.Events, *a.event)
 				size += len(a.event.Data)
-			} else if a.caughtUp {
+			case a.caughtUp:
 				b.live, batch.CaughtUp = true, true
 				return b.finish(batch), true
-			} else if due == nil && b.patience == nil {
+			case due == nil && b.delay == nil:
 				due = time.After(time.Until(b.sent.Add(positionInterval)))
 			}
 		}
 	}
-	if b.InParts && b.patience != nil {
-		b.holding, batch.Held, batch.Position = true, true, b.position
+	if b.InParts && b.delay != nil {
+		b.partSent, batch.Held, batch.Position = true, true, b.position
 		return batch, true
 	}
 	return b.finish(batch), true
 }
 
-func (b *batcher) isFull(batch Batch, size int) bool {
-	most := maxBatchBytes
-	if b.InParts && b.patience != nil {
-		most = partBytes
+// isIncomplete reports whether a batch is to receive further arrivals: it is empty, or it is not
+// full and either arrivals wait or the delay has not ended.
+func (b *batcher) isIncomplete(batch Batch, size, waiting int) bool {
+	if len(batch.Events) == 0 && !b.delayEnded {
+		return true
 	}
-	return len(batch.Events) >= b.BatchSize || size >= most
+	return !b.isFull(batch, size) && (waiting > 0 || b.delay != nil)
 }
 
-// holdFor tells how long the batch is held that an event is added to, as its first one or not: as
-// long as before, but not at all if somebody waits for it.
-func (b *batcher) holdFor(first bool, added eventstore.Recorded) {
+func (b *batcher) isFull(batch Batch, size int) bool {
+	limit := maxBatchBytes
+	if b.InParts && b.delay != nil {
+		limit = partBytes
+	}
+	return len(batch.Events) >= b.BatchSize || size >= limit
+}
+
+// updateDelay sets the delay of the current batch when an event is added. The first event starts
+// the delay. An event that must not be delayed ends it.
+func (b *batcher) updateDelay(first bool, added eventstore.Recorded) {
 	switch {
 	case b.InParts && b.Rests && !b.live:
 		if first {
-			b.catchUp(added)
+			b.delayCatchUp(added)
 		}
 	case b.Patient == nil || !b.Patient(added):
-		b.patience = nil
+		b.delay = nil
 	case first && b.Demand.includes(added.Position):
-		b.hold(b.demandedDue(b.applied))
+		b.delayUntil(b.demandedDue(b.applied))
 	case first:
-		b.hold(b.due(b.applied))
+		b.delayUntil(b.due(b.applied))
 	}
 }
 
-// catchUp holds the first batch of a subscription that rests until it has caught up. Not every
-// server says so.
-func (b *batcher) catchUp(first eventstore.Recorded) {
+// delayCatchUp delays the first batch of a subscription that rests until it has caught up. The
+// delay is limited, because not every server reports that.
+func (b *batcher) delayCatchUp(first eventstore.Recorded) {
 	if b.Demand.includes(first.Position) {
-		b.hold(b.demandedDue(b.applied))
+		b.delayUntil(b.demandedDue(b.applied))
 	} else {
-		b.hold(time.Now().Add(catchUpInterval))
+		b.delayUntil(time.Now().Add(catchUpInterval))
 	}
 }
 
-// hurry shortens the time for which a batch is held.
-func (b *batcher) hurry() {
-	if b.patience != nil {
-		b.hold(b.demandedDue(b.applied))
+// shortenDelay shortens the delay of the current batch.
+func (b *batcher) shortenDelay() {
+	if b.delay != nil {
+		b.delayUntil(b.demandedDue(b.applied))
 	}
 }
 
-// hold has the batch sent when it is due: if that is past, with what has arrived by now.
-func (b *batcher) hold(due time.Time) {
+// delayUntil sets the time when the current batch is sent. If that time is past, the batch is sent
+// with what has arrived by now.
+func (b *batcher) delayUntil(due time.Time) {
 	wait := time.Until(due)
-	if b.ending = wait <= 0; b.ending {
-		b.patience = nil
+	if b.delayEnded = wait <= 0; b.delayEnded {
+		b.delay = nil
 	} else {
-		b.patience = time.After(wait)
+		b.delay = time.After(wait)
 	}
 }
 
-// due is when a batch is to be sent that nobody waits for, where the one before was applied then.
+// due returns when a delayed batch is to be sent, given when the previous batch had been applied.
 func (b *batcher) due(applied time.Time) time.Time {
-	return b.sent.Add(min(max(patientShare*applied.Sub(b.sent), b.MinPatience), b.MaxPatience))
+	return b.sent.Add(min(max(delayShare*applied.Sub(b.sent), b.MinPatience), b.MaxPatience))
 }
 
-// demandedDue is when it is to be sent if somebody waits after all.
+// demandedDue returns the same for demanded events.
 func (b *batcher) demandedDue(applied time.Time) time.Time {
-	return b.sent.Add(min(demandedShare*applied.Sub(b.sent), b.MaxPatience, maxDemanded))
+	return b.sent.Add(min(demandedDelayShare*applied.Sub(b.sent), b.MaxPatience, maxDemandedDelay))
 }
 
-// finish ends a batch.
+// finish completes a batch and resets the delay.
 func (b *batcher) finish(batch Batch) Batch {
 	batch.Position = b.position
-	b.sent, b.holding, b.patience, b.ending = time.Now(), false, nil, false
+	b.sent, b.partSent, b.delay, b.delayEnded = time.Now(), false, nil, false
 	return batch
 }

@@ -10,13 +10,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Events that nobody waits for are held, the longer the longer it took to apply the batch before;
-// one that somebody waits for takes them along at once.
+// Delayable events are delayed, the longer the application of the previous batch took. An event that must not be
+// delayed ends the delay for all.
 func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
-		b := batcher{room: semaphore.NewWeighted(1), Config: Config{
+		b := batcher{memory: semaphore.NewWeighted(1), Config: Config{
 			Demand: NewDemand(), BatchSize: 5, MinPatience: DefaultMinPatience, MaxPatience: DefaultMaxPatience,
 			Patient: func(r eventstore.Recorded) bool { return r.Type == "patient" },
 		}}
@@ -59,15 +59,15 @@ func TestPatientEvents(t *testing.T) {
 		time.Sleep(took) // the batch is applied
 		sent := time.Since(start) - took
 		arrive("patient")
-		takes(1, sent+patientShare*took) // so that a tenth of the time goes into batches
+		takes(1, sent+delayShare*took) // so that a tenth of the time is spent on batches
 		time.Sleep(DefaultMaxPatience / 2)
-		sent += patientShare * took
+		sent += delayShare * took
 		arrive("patient")
 		takes(1, sent+DefaultMaxPatience)
 	})
 }
 
-// workbench is a batcher in a bubble of synctest, and what arrives at it.
+// workbench is a batcher in a synctest bubble, with its arrivals.
 type workbench struct {
 	*testing.T
 
@@ -82,7 +82,7 @@ func newWorkbench(t *testing.T, cfg Config) *workbench {
 	cfg.Demand, cfg.MinPatience, cfg.MaxPatience, cfg.InParts = NewDemand(), time.Second, time.Minute, true
 	cfg.Patient = func(r eventstore.Recorded) bool { return r.Type == "patient" }
 	return &workbench{
-		T: t, batcher: batcher{Config: cfg, room: semaphore.NewWeighted(maxBatchBytes)},
+		T: t, batcher: batcher{Config: cfg, memory: semaphore.NewWeighted(maxBatchBytes)},
 		arrivals: make(chan arrival, 100), start: time.Now(),
 	}
 }
@@ -91,7 +91,7 @@ func (w *workbench) arrive(eventType string, size int) {
 	w.position++
 	at := eventstore.Position{Commit: w.position}
 	a := arrival{event: &eventstore.Recorded{Type: eventType, Data: make([]byte, size), Position: at}, position: at}
-	if err := w.batcher.room.Acquire(w.Context(), a.size()); err != nil {
+	if err := w.batcher.memory.Acquire(w.Context(), a.size()); err != nil {
 		w.Fatal(err)
 	}
 	w.arrivals <- a
@@ -110,8 +110,8 @@ func (w *workbench) takes(events int, held bool, at time.Duration) {
 	}
 }
 
-// What is held back comes in parts, and ends as a whole batch would: in time, or with an event that
-// somebody waits for.
+// A delayed batch is sent in parts. It ends as a whole batch would: after its delay, or with an event that must not be
+// delayed.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -138,12 +138,11 @@ func TestParts(t *testing.T) {
 		for range 2 {
 			w.arrive("patient", partBytes)
 		}
-		w.takes(2, false, time.Hour+2*time.Second) // overdue: all that waits goes along
+		w.takes(2, false, time.Hour+2*time.Second) // overdue: the batch takes all that waits
 	})
 }
 
-// A subscription that rests has nothing to send in whole before it has caught up, but for a demand
-// and once in a while.
+// A subscription that rests sends no whole batch before it has caught up, except on demand and after catchUpInterval.
 func TestPartsOfACatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -174,14 +173,13 @@ func TestPartsOfACatchUp(t *testing.T) {
 	})
 }
 
-// Events that are demanded are held for a shorter time, whether they arrive before the demand or
-// after it.
+// Demanded events are delayed for a shorter time, whether they arrive before or after the demand.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		const took = maxDemanded / demandedShare
+		const took = maxDemandedDelay / demandedDelayShare
 		w := newWorkbench(t, Config{BatchSize: 10})
-		patience := max(patientShare*took, w.batcher.MinPatience) - took
+		patience := max(delayShare*took, w.batcher.MinPatience) - took
 		at := time.Duration(0)
 		batch := func(waits time.Duration) {
 			t.Helper()
@@ -198,10 +196,10 @@ func TestDemand(t *testing.T) {
 			time.Sleep(took / 2)
 			w.batcher.Demand.Raise(next)
 		}()
-		batch((demandedShare - 1) * took)
+		batch((demandedDelayShare - 1) * took)
 		w.batcher.Demand.Raise(w.position + 1)
-		batch((demandedShare - 1) * took)
-		w.batcher.Demand.Raise(1) // long met
+		batch((demandedDelayShare - 1) * took)
+		w.batcher.Demand.Raise(1) // reached before
 		batch(patience)
 	})
 }

@@ -6,17 +6,17 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Demand tells a Subscriber that somebody waits for events after all. It has one Subscriber, and is
-// safe for concurrent use.
+// Demand makes a Subscriber deliver delayed events early because a caller waits for them. It
+// belongs to one Subscriber and is safe for concurrent use.
 type Demand struct {
 	position atomic.Uint64
-	raised   chan struct{} // holds one token while the Subscriber has not noticed
+	raised   chan struct{} // holds one token until the Subscriber has received it
 }
 
-// NewDemand returns a Demand for nothing.
+// NewDemand returns a Demand for no events.
 func NewDemand() *Demand { return &Demand{raised: make(chan struct{}, 1)} }
 
-// Raise demands what the log has up to a commit position.
+// Raise demands all events up to a commit position.
 func (d *Demand) Raise(position uint64) {
 	for {
 		before := d.position.Load()
@@ -33,4 +33,5 @@ func (d *Demand) Raise(position uint64) {
 	}
 }
 
+// includes reports whether the event at a position is demanded.
 func (d *Demand) includes(p eventstore.Position) bool { return p.Commit <= d.position.Load() }

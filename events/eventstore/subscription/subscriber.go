@@ -1,5 +1,5 @@
 // Package subscription follows the log of an event store as a watermill Subscriber, in batches of
-// events.
+// events. It is the only package of the event store client that uses watermill.
 package subscription
 
 import (
@@ -20,97 +20,101 @@ import (
 )
 
 const (
-	// positionInterval bounds how often a batch without events is sent, only to move the checkpoint
-	// past events that do not match.
+	// positionInterval is the minimum time between two batches without events, which only move the
+	// checkpoint past events that do not match.
 	positionInterval = time.Second
-	// catchUpInterval is after how long a subscription that rests sends a whole batch while it
-	// catches up.
+	// catchUpInterval is the maximum time between two whole batches of a subscription that rests
+	// while it catches up.
 	catchUpInterval = time.Second
-	// patientShare bounds the part of the time that goes into batches of patient events to one in
-	// so many: the longer the last batch took, the longer the next one gathers.
-	patientShare = 10
-	// demandedShare is the same of such events that somebody demands.
-	demandedShare = 2
-	// maxDemanded is the most time between two such batches, however long they take.
-	maxDemanded = 100 * time.Millisecond
-	// DefaultMinPatience is the least time between two batches of patient events where the
-	// configuration does not say.
+	// delayShare sets the share of time that is spent on batches of delayed events, to one part
+	// in this many. The longer the last batch took, the longer the next one is delayed.
+	delayShare = 10
+	// demandedDelayShare is the same for demanded events.
+	demandedDelayShare = 2
+	// maxDemandedDelay is the maximum time between two batches of demanded events, regardless of
+	// their duration.
+	maxDemandedDelay = 100 * time.Millisecond
+	// DefaultMinPatience is the default of Config.MinPatience.
 	DefaultMinPatience = 10 * time.Millisecond
-	// DefaultMaxPatience is the most of that time where the configuration does not say.
+	// DefaultMaxPatience is the default of Config.MaxPatience.
 	DefaultMaxPatience = 500 * time.Millisecond
-	// maxBatchBytes bounds the bodies of one batch, beside the number of its events: one that is
-	// reached ends the batch.
+	// maxBatchBytes is the size of the bodies that ends a batch, in addition to the number of its
+	// events.
 	maxBatchBytes = 8 << 20
-	// partBytes bounds those of a part.
+	// partBytes is the same for a part of a batch.
 	partBytes = 256 << 10
-	// maxArrivals bounds the events that wait while a batch is applied, beside the bytes of their
-	// bodies.
+	// maxArrivals limits the events that wait while a batch is applied, in addition to the bytes of
+	// their bodies.
 	maxArrivals = 2000
-	// DefaultBatchSize is the most events of one batch where the configuration does not say.
+	// DefaultBatchSize is the default of Config.BatchSize.
 	DefaultBatchSize = 1000
 )
 
-// Batch is what one watermill message of a Subscriber carries. A batch without events moves the
-// checkpoint only.
+// Batch is the content of one watermill message of a Subscriber. A batch without events only moves
+// the checkpoint.
 type Batch struct {
 	Events []eventstore.Recorded
-	// the place in the log up to which everything that matches is in this batch or an earlier one
+	// Position is the position up to which all matching events are in this batch or an earlier one.
 	Position eventstore.Position
-	// with this batch, everything was delivered that was in the log when the subscription began
+	// CaughtUp means that this batch completes everything that was in the log when the subscription
+	// began.
 	CaughtUp bool
-	// Held means that this is a part of a batch, of events that nobody waits for, and another part
-	// follows soon. They need not be committed before the rest of it is.
+	// Held means that this is a part of a delayed batch and that another part follows soon. The
+	// events need not be committed before the rest of the batch is.
 	Held bool
 }
 
 type batchKey struct{}
 
-// BatchOf returns the batch that a message of a Subscriber carries.
+// BatchOf returns the batch of a message from a Subscriber.
 func BatchOf(m *message.Message) Batch {
 	batch, _ := m.Context().Value(batchKey{}).(Batch)
 	return batch
 }
 
-// Config of a Subscriber.
+// Config configures a Subscriber.
 type Config struct {
 	// Filter selects the events to follow.
 	Filter eventstore.Filter
-	// Checkpoint returns the position behind which to go on; the zero position is the start of the
-	// log. It is asked again after every drop and every nack, because only the read model's
-	// database knows what was committed.
+	// Checkpoint returns the position after which to continue. The zero position is the start of
+	// the log. It is called again after every drop and every nack, because only the database of the
+	// read model knows what was committed.
 	Checkpoint func(context.Context) (eventstore.Position, error)
-	// BatchSize is the most events of one batch; 0 means DefaultBatchSize.
+	// BatchSize is the maximum number of events in a batch; 0 means DefaultBatchSize.
 	BatchSize int
-	// Decode has events decoded as they arrive, beside the work on the batch before.
+	// Decode decodes events as they arrive, concurrently with the processing of the previous batch.
 	Decode bool
-	// Patient tells of an event that nobody waits for; nil: somebody waits for each. Batches of
-	// nothing else are held back, so that many small ones become few large ones: so long that a
-	// tenth of the time goes into them, but at least MinPatience and at most MaxPatience.
+	// Patient reports whether an event may be delayed. If nil, no event may. Batches of only such
+	// events are delayed, so that many small batches become few large ones. The delay is chosen so
+	// that a tenth of the time is spent on them, but is at least MinPatience and at most
+	// MaxPatience.
 	Patient func(eventstore.Recorded) bool
-	// Rests means that nobody waits for any event. A subscription that has caught up and is needed
-	// again too soon ends, and is taken up again when that time is over: the event store then sends
-	// at one go what it would have sent one by one.
+	// Rests means that all events may be delayed. A subscription that has caught up ends if an
+	// event arrives before the delay is over, and is opened again after it. The event store then
+	// sends at once what it would otherwise send event by event.
 	Rests bool
-	// Demand has those events come sooner that somebody waits for after all; nil: nobody ever does.
+	// Demand delivers delayed events early. If nil, none are demanded.
 	Demand *Demand
-	// InParts has batches that are held back sent on in parts as they gather, so that they need not
-	// be kept as they are. So are those of a subscription that rests while it catches up.
+	// InParts sends delayed batches on in parts while they are collected, so that the Subscriber
+	// need not keep whole batches. The same applies to a subscription that rests while it catches
+	// up.
 	InParts bool
-	// MinPatience and MaxPatience bound the time between two batches of either; 0 means
-	// DefaultMinPatience and DefaultMaxPatience.
+	// MinPatience and MaxPatience bound the delay between two batches for Patient and Rests; 0
+	// means DefaultMinPatience and DefaultMaxPatience.
 	MinPatience, MaxPatience time.Duration
-	// OnError learns why a subscription ended, before it is taken up again; may be nil.
+	// OnError is called with the reason why a subscription ended, before it is opened again. It may
+	// be nil.
 	OnError func(error)
 	Logger  *slog.Logger // nil discards
 }
 
 // Subscriber follows the log as a watermill Subscriber: one message per batch of events, one
-// message in flight. A batch ends when it is full or when nothing more is waiting, so a live event
-// waits for nobody.
+// message in flight. A batch ends when it is full or when no more events are waiting, so a live
+// event is delivered at once.
 //
-// Ack means that the batch is committed together with its position, unless it is Held. After a
-// nack, or when the event store drops the subscription, the Subscriber waits a moment, asks for the
-// checkpoint and subscribes again from there; it never gives up.
+// An ack means that the batch is committed together with its position, unless it is Held. After a
+// nack, or after the event store drops the subscription, the Subscriber waits briefly, calls
+// Config.Checkpoint and subscribes again from there. It never gives up.
 type Subscriber struct {
 	store  *eventstore.Store
 	cfg    Config
@@ -147,8 +151,8 @@ func New(store *eventstore.Store, cfg Config) *Subscriber {
 }
 
 // Subscribe implements message.Subscriber. The topic names the subscription in logs. The channel is
-// closed when ctx ends or the Subscriber is closed, never by an outage: watermill's Router ends
-// with its last subscription.
+// closed when ctx ends or the Subscriber is closed, but not by an outage, because the Router of
+// watermill ends with its last subscription.
 func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *message.Message, error) {
 	if s.ctx.Err() != nil {
 		return nil, eventstore.ErrClosed
@@ -172,7 +176,7 @@ func (s *Subscriber) Close() error {
 	return nil
 }
 
-// follow takes the subscription up again and again until ctx ends.
+// follow opens the subscription repeatedly until ctx ends.
 func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *message.Message) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 5*time.Second
@@ -184,13 +188,13 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 		if progressed {
 			wait.Reset()
 		}
-		if rest, ok := errors.AsType[resting](err); ok {
+		if rest, ok := errors.AsType[restError](err); ok {
 			s.rest(ctx, rest)
 			continue
 		}
 		delay := wait.NextBackOff()
 		s.cfg.OnError(err)
-		s.cfg.Logger.WarnContext(ctx, "subscription ended, taking it up again",
+		s.cfg.Logger.WarnContext(ctx, "subscription ended, subscribing again",
 			slog.String("topic", topic), slog.Any("error", err), slog.Duration("in", delay))
 		select {
 		case <-ctx.Done():
@@ -199,8 +203,8 @@ func (s *Subscriber) follow(ctx context.Context, topic string, out chan<- *messa
 	}
 }
 
-// rest waits while nobody needs the subscription.
-func (s *Subscriber) rest(ctx context.Context, rest resting) {
+// rest waits until the rest ends or events are demanded.
+func (s *Subscriber) rest(ctx context.Context, rest restError) {
 	timer := time.NewTimer(time.Until(rest.until))
 	defer timer.Stop()
 	for {
@@ -215,20 +219,20 @@ func (s *Subscriber) rest(ctx context.Context, rest resting) {
 	}
 }
 
-// errNacked ends a subscription whose batch was refused: what was committed of it only the
-// checkpoint tells.
+// errNacked ends a subscription whose batch was nacked. Only the checkpoint shows what was
+// committed of it.
 var errNacked = errors.New("batch was not applied")
 
-// resting ends a subscription that nobody waits for.
-type resting struct {
+// restError ends a subscription until its next batch is due.
+type restError struct {
 	until    time.Time
-	demanded time.Time // until when, if somebody waits after all
+	demanded time.Time // the earlier end if events are demanded
 }
 
-func (resting) Error() string { return "the subscription rests" }
+func (restError) Error() string { return "the subscription rests" }
 
-// subscribeOnce follows the log from the checkpoint until something fails. It tells whether a batch
-// was applied.
+// subscribeOnce follows the log from the checkpoint until something fails. It reports whether a
+// batch was applied.
 func (s *Subscriber) subscribeOnce(
 	ctx context.Context, out chan<- *message.Message,
 ) (progressed bool, err error) {
@@ -255,16 +259,17 @@ func (s *Subscriber) subscribeOnce(
 	return progressed, err
 }
 
-// deliverAll gathers arrivals into batches and delivers them, until a batch is refused or the
-// arrivals end, which is no error here.
+// deliverAll collects arrivals into batches and delivers them until a batch is nacked, the
+// subscription is to rest or the arrivals end. It returns no error if the arrivals end, because
+// receive returns the reason.
 func (s *Subscriber) deliverAll(
 	ctx context.Context, from eventstore.Position, arrivals <-chan arrival,
 	room *semaphore.Weighted, out chan<- *message.Message,
 ) (progressed bool, err error) {
-	batches := batcher{Config: s.cfg, room: room, position: from}
-	var rest resting // in which the next event ends the subscription
+	batches := batcher{Config: s.cfg, memory: room, position: from}
+	var rest restError // an event before its end ends the subscription
 	for {
-		live := batches.live // before this batch
+		live := batches.live // as it was before this batch
 		batch, ok := batches.next(ctx, arrivals)
 		if !ok {
 			return progressed, nil
@@ -285,8 +290,8 @@ func (s *Subscriber) deliverAll(
 	}
 }
 
-// deliver sends one batch and waits until it was applied. The message's context ends with that, as
-// watermill demands.
+// deliver sends one batch and waits until it was applied. The context of the message ends then, as
+// watermill requires.
 func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) error {
 	ctx, applied := context.WithCancel(ctx)
 	defer applied()
@@ -307,15 +312,15 @@ func deliver(ctx context.Context, out chan<- *message.Message, batch Batch) erro
 	}
 }
 
-// arrival is an event, or a position that was reached without one, or the news that nothing more is
-// waiting.
+// arrival is an event, a position that was reached without one, or the report that the subscription
+// has caught up.
 type arrival struct {
 	event    *eventstore.Recorded
 	position eventstore.Position
 	caughtUp bool
 }
 
-// size is the room that an arrival takes while it waits.
+// size returns the bytes that an arrival holds of the semaphore while it waits.
 func (a arrival) size() int64 {
 	if a.event == nil {
 		return 0
@@ -323,8 +328,8 @@ func (a arrival) size() int64 {
 	return int64(min(len(a.event.Data), maxBatchBytes))
 }
 
-// receive hands on what the subscription sends, as far as there is room, until it drops; then it
-// closes arrivals.
+// receive sends what the subscription delivers to arrivals, as far as the semaphore permits. It
+// closes arrivals when the subscription drops.
 func (s *Subscriber) receive(
 	ctx context.Context, subscription *eventstore.Subscription, arrivals chan<- arrival,
 	room *semaphore.Weighted,
@@ -344,13 +349,13 @@ func (s *Subscriber) receive(
 				a.event.Predecode()
 			}
 		case a.caughtUp:
-			// Not every server sends a checkpoint where a search for events that do not match has
-			// come to its end.
+			// Not every server sends a checkpoint when a search for matching events reaches the end
+			// of the log.
 			a.position = subscription.Head
-		case a.position == eventstore.Position{} || a.position.Commit == math.MaxUint64:
-			// It says that it fell behind, which the batcher sees by itself. Or the checkpoint of
-			// an empty search is the end of the log, MaxUint64, as some servers have it; going on
-			// from there would skip events.
+		case a.position == eventstore.Position{}, a.position.Commit == math.MaxUint64:
+			// A response without a position says that the subscription fell behind, which the
+			// batcher detects itself. Some servers send MaxUint64 as the checkpoint of an empty
+			// search at the end of the log; a subscription from there would skip events.
 			continue
 		}
 		if err := room.Acquire(ctx, a.size()); err != nil {

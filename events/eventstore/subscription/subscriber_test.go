@@ -25,7 +25,7 @@ func TestSubscriberCatchesUpAndGoesOnLive(t *testing.T) {
 	r.Until(t, messages, 120)
 }
 
-// What comes soon after a batch that nobody waits for comes later and together, whole and in order.
+// Events that arrive soon after a delayable batch are delivered later and together, completely and in order.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -55,7 +55,7 @@ func TestRest(t *testing.T) {
 	}
 }
 
-// A rest ends for who waits, whether that was known before the event came or after it.
+// A demand ends a rest, whether it is raised before or after the event arrives.
 func TestDemandEndsARest(t *testing.T) {
 	t.Parallel()
 	for _, before := range []bool{false, true} {
@@ -97,8 +97,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// A log without anything that matches is caught up with too, or its reader would look behind for
-// ever.
+// A subscription also catches up with a log that has no matching events. Otherwise its reader would appear to lag
+// forever.
 func TestPositionMovesWithoutEvents(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -118,8 +118,7 @@ func TestPositionMovesWithoutEvents(t *testing.T) {
 	}
 }
 
-// A refused batch was perhaps committed and perhaps not: the next one begins behind the checkpoint,
-// whatever it says.
+// A nacked batch may or may not have been committed. The next batch begins after the checkpoint in either case.
 func TestNackGoesOnFromTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)

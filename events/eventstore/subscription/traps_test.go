@@ -16,8 +16,8 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// watermill's Router starts a goroutine per message, so only a Subscriber that waits for each ack
-// keeps the order.
+// The Router of watermill starts a goroutine per message, so only a Subscriber that waits for each ack preserves the
+// order.
 func TestOneBatchAtATime(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -55,8 +55,8 @@ func TestOneBatchAtATime(t *testing.T) {
 	r.Until(t, nil, n)
 }
 
-// A Subscriber that redelivers at once keeps a processor busy with what can't succeed yet: this one
-// waits longer and longer.
+// A Subscriber that redelivers at once keeps a processor busy with messages that cannot succeed yet. This one waits
+// increasingly long.
 func TestRedeliveryWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

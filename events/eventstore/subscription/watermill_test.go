@@ -16,9 +16,9 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// TestWatermill runs watermill's own suite for Pub/Subs. A topic is a stream, a consumer group is a
-// read model: both have one checkpoint per topic. Batches have one event, because the suite's
-// messages stand for one each.
+// TestWatermill runs the test suite of watermill for Pub/Subs. A topic is a stream and a consumer group is a read
+// model; both have one checkpoint per topic. Batches have one event, because each message of the suite stands for one
+// event.
 func TestWatermill(t *testing.T) {
 	t.Parallel()
 	store, client := connectTwice(t)
@@ -27,17 +27,16 @@ func TestWatermill(t *testing.T) {
 		ConsumerGroups:  true,
 		GuaranteedOrder: true,
 		Persistent:      true,
-		// A batch that was applied and not acknowledged in time comes again; the checkpoint in the
-		// read model's transaction is what makes it count once.
+		// A batch that was applied but not acknowledged in time is delivered again. The checkpoint in the transaction
+		// of the read model makes it count once.
 		ExactlyOnceDelivery: false,
-		// A subscriber begins behind its checkpoint; TestWatermillOldMessages gives each its own.
+		// A subscriber begins after its checkpoint; TestWatermillOldMessages gives each one its own.
 		NewSubscriberReceivesOldMessages: false,
 		// The suite restarts a server by a command; the tests of outages do it here.
 		RestartServiceCommand: nil,
-		// Subscribers do not compete: each gets all events, so one is what a read model has.
+		// Subscribers do not compete: each receives all events, so a read model has one.
 		RequireSingleInstance: true,
-		// The long form nacks a message a hundred times in a row; each nack waits longer than the
-		// one before.
+		// The long form nacks a message a hundred times in a row, and each nack increases the delay.
 		ForceShort: true,
 	}
 	tests.TestPubSub(t, features,
@@ -51,7 +50,7 @@ func TestWatermill(t *testing.T) {
 		})
 }
 
-// A read model that is new gets everything from the start.
+// A new read model receives everything from the start.
 func TestWatermillOldMessages(t *testing.T) {
 	t.Parallel()
 	store, client := connectTwice(t)
@@ -81,8 +80,7 @@ func connectTwice(t *testing.T) (*eventstore.Store, *esdb.Client) {
 	return eventstoretest.Open(t, server.URL()), client
 }
 
-// broker publishes the suite's messages as events, and keeps the checkpoints that read models would
-// keep.
+// broker publishes the messages of the suite as events, and stores the checkpoints of the read models.
 type broker struct {
 	t      *testing.T
 	store  *eventstore.Store
@@ -112,13 +110,13 @@ func (b *broker) Publish(topic string, messages ...*message.Message) error {
 // Close implements message.Publisher. The client serves other publishers too.
 func (b *broker) Close() error { return nil }
 
-// stream ends the topic, so that it is no prefix of another one.
+// stream returns the topic with a terminator, so that it is not a prefix of another topic.
 func stream(topic string) string { return topic + "/" }
 
 func (b *broker) subscriber(t *testing.T, group string) *groupSubscriber {
 	t.Helper()
 	s := &groupSubscriber{broker: b, group: group}
-	t.Cleanup(func() { // the suite leaves some open
+	t.Cleanup(func() { // the suite does not close all
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -164,8 +162,7 @@ func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *
 	return out, nil
 }
 
-// forward hands a batch of one event on as the message that was published, and keeps its position
-// once it is acked.
+// forward sends a batch of one event on as the message that was published. It stores its position after the ack.
 func (s *groupSubscriber) forward(m *message.Message, out chan<- *message.Message, key string) {
 	batch := subscription.BatchOf(m)
 	ended := m.Context().Done()

@@ -13,17 +13,17 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// serverTimeout is how long the event store may take over one append; real servers allow no more.
+// serverTimeout is the deadline of one append at the event store. Real servers allow no longer one.
 const serverTimeout = 2 * time.Second
 
-// BatchAppend is what one write asks for. It may be sent several times, each time under another
+// BatchAppend is the request of one append. It may be sent several times, each time with another
 // correlation id.
 type BatchAppend struct {
 	options  *streams.BatchAppendReq_Options
 	Proposed []*streams.BatchAppendReq_ProposedMessage
 }
 
-// NewBatchAppend returns an append of events to a stream that is at a revision.
+// NewBatchAppend returns the request to append events to a stream at an expected revision.
 func NewBatchAppend(
 	stream string, expected eventlog.Revision, proposed []*streams.BatchAppendReq_ProposedMessage,
 ) *BatchAppend {
@@ -44,10 +44,10 @@ func NewBatchAppend(
 	return &BatchAppend{options: options, Proposed: proposed}
 }
 
-// Stream is the name of the stream.
+// Stream returns the name of the stream.
 func (b *BatchAppend) Stream() []byte { return b.options.GetStreamIdentifier().GetStreamName() }
 
-// Message is the request under a correlation id.
+// Message returns the request with a correlation id.
 func (b *BatchAppend) Message(correlation uuid.UUID) *streams.BatchAppendReq {
 	return &streams.BatchAppendReq{
 		CorrelationId: wireID(correlation), Options: b.options, ProposedMessages: b.Proposed,
@@ -64,17 +64,17 @@ func wireID(id uuid.UUID) *shared.UUID {
 	}}}
 }
 
-// IDOf reads an id in its structured form.
+// IDOf returns the UUID of its structured form.
 func IDOf(wire *shared.UUID) uuid.UUID {
 	var id uuid.UUID
-	//nolint:gosec // as wireID
+	//nolint:gosec // the same bits
 	binary.BigEndian.PutUint64(id[:8], uint64(wire.GetStructured().GetMostSignificantBits()))
-	//nolint:gosec // as wireID
+	//nolint:gosec // the same bits
 	binary.BigEndian.PutUint64(id[8:], uint64(wire.GetStructured().GetLeastSignificantBits()))
 	return id
 }
 
-// ProposedMessage is an event with a body in JSON, as the protocol has it.
+// ProposedMessage returns an event with a JSON body in the form of the protocol.
 func ProposedMessage(
 	id uuid.UUID, eventType string, body, metadata []byte,
 ) *streams.BatchAppendReq_ProposedMessage {

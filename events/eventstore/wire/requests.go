@@ -7,31 +7,36 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// EventsOf asks for so many events of a stream from a revision on.
+// EventsOf requests up to count events of a stream from a revision on.
 func EventsOf(stream string, from eventlog.Revision, count uint64) *streams.ReadReq_Options {
 	return &streams.ReadReq_Options{
-		StreamOption: &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
-			StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)},
+		StreamOption: streamOption(stream, &streams.ReadReq_Options_StreamOptions{
 			//nolint:gosec // not negative
 			RevisionOption: &streams.ReadReq_Options_StreamOptions_Revision{Revision: uint64(from)},
-		}},
+		}),
 		CountOption: &streams.ReadReq_Options_Count{Count: count},
 	}
 }
 
-// LastOf asks for the last event of a stream.
+// LastOf requests the last event of a stream.
 func LastOf(stream string) *streams.ReadReq_Options {
 	return &streams.ReadReq_Options{
-		StreamOption: &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
-			StreamIdentifier: &shared.StreamIdentifier{StreamName: []byte(stream)},
-			RevisionOption:   &streams.ReadReq_Options_StreamOptions_End{End: &shared.Empty{}},
-		}},
+		StreamOption: streamOption(stream, &streams.ReadReq_Options_StreamOptions{
+			RevisionOption: &streams.ReadReq_Options_StreamOptions_End{End: &shared.Empty{}},
+		}),
 		ReadDirection: streams.ReadReq_Options_Backwards,
 		CountOption:   &streams.ReadReq_Options_Count{Count: 1},
 	}
 }
 
-// LastOfLog asks for the last event of all streams.
+func streamOption(
+	stream string, options *streams.ReadReq_Options_StreamOptions,
+) *streams.ReadReq_Options_Stream {
+	options.StreamIdentifier = &shared.StreamIdentifier{StreamName: []byte(stream)}
+	return &streams.ReadReq_Options_Stream{Stream: options}
+}
+
+// LastOfLog requests the last event of all streams.
 func LastOfLog() *streams.ReadReq_Options {
 	return &streams.ReadReq_Options{
 		StreamOption: &streams.ReadReq_Options_All{All: &streams.ReadReq_Options_AllOptions{
@@ -42,7 +47,7 @@ func LastOfLog() *streams.ReadReq_Options {
 	}
 }
 
-// EventAt asks for the event at a position.
+// EventAt requests the event at a position.
 func EventAt(position eventlog.Position) *streams.ReadReq_Options {
 	return &streams.ReadReq_Options{
 		StreamOption: FromPosition(position),
@@ -50,27 +55,29 @@ func EventAt(position eventlog.Position) *streams.ReadReq_Options {
 	}
 }
 
-// searchWindow is how many events the server looks at between two pages of a filtered subscription.
-// The official client's default of 32 would cost a round of paging for every 32 events that do not
-// match.
+// searchWindow is how many events the server examines between two pages of a filtered subscription.
+// The default of the official client, 32, would cost a round of paging for every 32 events that do
+// not match.
 const searchWindow = 4096
 
-// FromPosition begins at a position, whose event belongs to a read and not to a subscription. The
-// zero position is the start of the log.
+// FromPosition starts at a position. A read includes the event at the position, a subscription does
+// not. The zero position is the start of the log.
 func FromPosition(position eventlog.Position) *streams.ReadReq_Options_All {
 	from := &streams.ReadReq_Options_AllOptions{
 		AllOption: &streams.ReadReq_Options_AllOptions_Start{Start: &shared.Empty{}},
 	}
 	if position != (eventlog.Position{}) {
-		from.AllOption = &streams.ReadReq_Options_AllOptions_Position{Position: &streams.ReadReq_Options_Position{
-			CommitPosition: position.Commit, PreparePosition: position.Prepare,
-		}}
+		from.AllOption = &streams.ReadReq_Options_AllOptions_Position{
+			Position: &streams.ReadReq_Options_Position{
+				CommitPosition: position.Commit, PreparePosition: position.Prepare,
+			},
+		}
 	}
 	return &streams.ReadReq_Options_All{All: from}
 }
 
-// ApplyFilter has a subscription give the selected events. Without a filter it gives those of the
-// event store too.
+// ApplyFilter makes a subscription deliver only the selected events. With the zero Filter it also
+// delivers those of the event store itself.
 func ApplyFilter(f eventlog.Filter, to *streams.ReadReq_Options) {
 	if len(f.Streams)+len(f.Types) == 0 {
 		to.FilterOption = &streams.ReadReq_Options_NoFilter{NoFilter: &shared.Empty{}}

@@ -1,6 +1,5 @@
-// Package wire forms the requests of the EventStoreDB protocol and decodes its answers. Events are
-// decoded by hand: the structs that protobuf makes of them cost more than all that is done with an
-// event.
+// Package wire builds the requests of the EventStoreDB protocol and decodes its responses. It
+// decodes events without protobuf structs, which would cost more than all other work on an event.
 package wire
 
 import (
@@ -18,10 +17,10 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// wireBytes is an answer as it came over the wire.
+// wireBytes is a response as received.
 type wireBytes []byte
 
-// codec hands answers on as they came, and sends requests as protobuf does.
+// codec returns responses undecoded and encodes requests by protobuf.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
@@ -29,37 +28,36 @@ func newCodec() codec { return codec{encoding.GetCodecV2(proto.Name)} }
 // Unmarshal implements encoding.CodecV2.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if answer, ok := v.(*wireBytes); ok {
-		*answer = data.Materialize() // a copy, which the event keeps
+		*answer = data.Materialize() // a copy, which the event refers to
 		return nil
 	}
 	return c.CodecV2.Unmarshal(data, v)
 }
 
-// mostTypes bounds the types of events that a decoder remembers.
-const mostTypes = 1000
+// maxTypes is how many event types a decoder remembers.
+const maxTypes = 1000
 
-// decoder reads events from the answers of a read. The structs that protobuf makes of them would
-// cost more than all else that is done with an event.
+// decoder decodes the responses of a read.
 type decoder struct {
-	types  map[string]string // so that each is there once
-	stream string            // of the last event: often the next one has the same
+	types  map[string]string // shares one string per event type
+	stream string            // of the last event, shared if the next one has the same
 }
 
 func newDecoder() decoder { return decoder{types: make(map[string]string)} }
 
-// errWire means that an answer is not what the protocol says.
-type errWire struct{ cause error }
+// wireError means that a response violates the protocol.
+type wireError struct{ cause error }
 
-func (e errWire) Error() string { return "malformed answer: " + e.cause.Error() }
+func (e wireError) Error() string { return "malformed answer: " + e.cause.Error() }
 
-func (e errWire) Unwrap() error { return e.cause }
+func (e wireError) Unwrap() error { return e.cause }
 
-// fields calls visit with each field of a message: its number, and either its bytes or its number.
+// fields calls visit with each field of a message: the field number, and its bytes or its varint.
 func fields(message []byte, visit func(field int, value []byte, number uint64) error) error {
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)
 		if n < 0 {
-			return errWire{protowire.ParseError(n)}
+			return wireError{protowire.ParseError(n)}
 		}
 		message = message[n:]
 		var value []byte
@@ -73,7 +71,7 @@ func fields(message []byte, visit func(field int, value []byte, number uint64) e
 			n = protowire.ConsumeFieldValue(field, kind, message)
 		}
 		if n < 0 {
-			return errWire{protowire.ParseError(n)}
+			return wireError{protowire.ParseError(n)}
 		}
 		message = message[n:]
 		if err := visit(int(field), value, number); err != nil {
@@ -83,18 +81,18 @@ func fields(message []byte, visit func(field int, value []byte, number uint64) e
 	return nil
 }
 
-// Answer is what a ReadResp says. All else that it may say is of no interest here.
-type Answer struct {
+// Response is a decoded ReadResp. Fields that this program does not use are left out.
+type Response struct {
 	IsEvent    bool
 	Event      eventlog.Recorded
 	Stored     time.Time         // when this event store recorded it
-	Checkpoint eventlog.Position // was reached without an event that matches; zero: none
+	Checkpoint eventlog.Position // reached without a matching event; zero: none
 	CaughtUp   bool
-	Missing    bool // there is no such stream
+	Missing    bool // the stream does not exist
 }
 
-// decode reads a ReadResp. The event keeps parts of it.
-func (d *decoder) decode(received wireBytes) (a Answer, err error) {
+// decode decodes a ReadResp. The event refers to parts of received.
+func (d *decoder) decode(received wireBytes) (a Response, err error) {
 	err = fields(received, func(field int, value []byte, _ uint64) error {
 		switch field {
 		case 1: // event
@@ -119,8 +117,8 @@ func (d *decoder) decode(received wireBytes) (a Answer, err error) {
 	return a, err
 }
 
-// event reads a ReadEvent that no link led to.
-func (d *decoder) event(a *Answer, read []byte) error {
+// event decodes a ReadEvent that was not reached through a link.
+func (d *decoder) event(a *Response, read []byte) error {
 	return fields(read, func(field int, recorded []byte, _ uint64) error {
 		if field != 1 { // event
 			return nil
@@ -135,7 +133,7 @@ func (d *decoder) event(a *Answer, read []byte) error {
 	})
 }
 
-// field takes in a field of a RecordedEvent.
+// field decodes a field of a RecordedEvent.
 func (d *decoder) field(r *eventlog.Recorded, field int, value []byte, number uint64) error {
 	switch field {
 	case 1: // id
@@ -164,7 +162,7 @@ func (d *decoder) field(r *eventlog.Recorded, field int, value []byte, number ui
 	return nil
 }
 
-// readID reads a UUID in its structured form, which was asked for.
+// readID decodes a UUID in its structured form, which Open requests.
 func readID(id *uuid.UUID, value []byte) error {
 	return fields(value, func(field int, bits []byte, _ uint64) error {
 		if field != 1 { // structured
@@ -182,7 +180,7 @@ func readID(id *uuid.UUID, value []byte) error {
 	})
 }
 
-// system takes in an entry of the event store's own metadata.
+// system decodes an entry of the metadata that the event store itself adds.
 func (d *decoder) system(r *eventlog.Recorded, entry []byte) error {
 	var key, value []byte
 	err := fields(entry, func(field int, text []byte, _ uint64) error {
@@ -201,9 +199,9 @@ func (d *decoder) system(r *eventlog.Recorded, entry []byte) error {
 	case "type":
 		r.Type = d.typeOf(value)
 	case "created":
-		ticks, err := strconv.ParseInt(string(value), 10, 64) // of 100 ns since 1970
+		ticks, err := strconv.ParseInt(string(value), 10, 64) // in units of 100 ns since 1970
 		if err != nil {
-			return errWire{err}
+			return wireError{err}
 		}
 		r.Time = time.Unix(ticks/1e7, ticks%1e7*100).UTC()
 	}
@@ -215,7 +213,7 @@ func (d *decoder) typeOf(text []byte) string {
 		return known
 	}
 	name := string(text)
-	if len(d.types) < mostTypes {
+	if len(d.types) < maxTypes {
 		d.types[name] = name
 	}
 	return name

@@ -1,4 +1,4 @@
-// Package pages reads pages of streams for all callers over one connection.
+// Package pages reads pages of events for all callers over one connection.
 package pages
 
 import (
@@ -21,51 +21,51 @@ import (
 	"linkledger/events/eventstore/wire"
 )
 
-// maxReads bounds the reads that are under way at a time. EventStoreDB takes 100 calls over one
+// maxReads is the maximum number of concurrent reads. EventStoreDB accepts 100 calls per
 // connection.
 const maxReads = 64
 
-// Pages reads pages of streams for all callers over one connection, which is replaced after the
+// Pages reads pages of events for all callers over one connection, which it replaces after the
 // first sign of an outage.
 type Pages struct {
 	node    node.Node
-	timeout time.Duration // of an attempt
+	timeout time.Duration // of one attempt
 	logger  *slog.Logger
-	ctx     context.Context //nolint:containedctx // ends with close
+	ctx     context.Context //nolint:containedctx // ends with Close
 	cancel  context.CancelFunc
 
-	closing    sync.Once
-	underWay   chan struct{}                   // holds a token per read
-	connecting chan struct{}                   // holds one while somebody connects
+	closeOnce  sync.Once
+	slots      chan struct{}                   // holds a token per read
+	connecting chan struct{}                   // holds one while a read connects
 	conn       atomic.Pointer[grpc.ClientConn] // nil: none yet, or lost
-	// when a read was answered last, in nanoseconds since 1970
+	// answered is when a read last succeeded, in nanoseconds since 1970.
 	answered atomic.Int64
 }
 
-// New returns reads from a node, each of whose attempts may take so long.
+// New returns Pages of a node. timeout bounds each attempt of a read.
 func New(node node.Node, timeout time.Duration, logger *slog.Logger) *Pages {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Pages{
 		node: node, timeout: timeout, logger: logger, ctx: ctx, cancel: cancel,
-		underWay: make(chan struct{}, maxReads), connecting: make(chan struct{}, 1),
+		slots: make(chan struct{}, maxReads), connecting: make(chan struct{}, 1),
 	}
 }
 
 // Close ends all reads and waits for them.
 func (r *Pages) Close() {
-	r.closing.Do(func() {
+	r.closeOnce.Do(func() {
 		r.cancel()
 		for range maxReads {
-			r.underWay <- struct{}{} // never taken back: nothing is read after this
+			r.slots <- struct{}{} // never released, so no read starts after this
 		}
-		r.lose(r.conn.Load())
+		r.discard(r.conn.Load())
 	})
 }
 
-// Closed is done when close was called.
+// Closed returns a context that ends when Close is called.
 func (r *Pages) Closed() context.Context { return r.ctx }
 
-// Read reads one page, and again while the event store is unavailable, until ctx ends.
+// Read returns one page. While the event store is unavailable, it retries until ctx ends.
 func (r *Pages) Read(
 	ctx context.Context, wanted *streams.ReadReq_Options,
 ) ([]eventlog.Recorded, error) {
@@ -77,14 +77,14 @@ func (r *Pages) Read(
 	)
 }
 
-// Try reads a page once. A read that is not answered in its time, while no other is answered
-// either, has met a dead connection.
+// Try makes one attempt to read a page. If the attempt times out and no read has succeeded since it
+// began, the connection is dead, and Try discards it.
 func (r *Pages) Try(
 	ctx context.Context, wanted *streams.ReadReq_Options,
 ) ([]eventlog.Recorded, error) {
 	select {
-	case r.underWay <- struct{}{}:
-		defer func() { <-r.underWay }()
+	case r.slots <- struct{}{}:
+		defer func() { <-r.slots }()
 	case <-ctx.Done():
 		return nil, r.ended(ctx)
 	}
@@ -101,17 +101,17 @@ func (r *Pages) Try(
 		r.answered.Store(time.Now().UnixNano())
 	case attempt.Err() != nil:
 		if errors.Is(attempt.Err(), context.DeadlineExceeded) && r.answered.Load() < began {
-			r.lose(conn)
+			r.discard(conn)
 		}
 		err = r.ended(attempt)
 	case code == codes.Unavailable, code == codes.NotFound:
-		// the latter is a node that leads no more
-		r.lose(conn)
+		// NotFound means that the node is no longer the leader.
+		r.discard(conn)
 	}
 	return page, err
 }
 
-// ended says that a context has ended.
+// ended returns the error for a context that has ended.
 func (r *Pages) ended(ctx context.Context) error {
 	if r.ctx.Err() != nil {
 		return eventlog.ErrClosed
@@ -130,7 +130,7 @@ func (r *Pages) connection(ctx context.Context) (*grpc.ClientConn, error) {
 	case <-ctx.Done():
 		return nil, r.ended(ctx)
 	}
-	if conn := r.conn.Load(); conn != nil { // somebody else was faster
+	if conn := r.conn.Load(); conn != nil { // another read has connected in the meantime
 		return conn, nil
 	}
 	conn, err := r.node.Connect(ctx)
@@ -140,25 +140,26 @@ func (r *Pages) connection(ctx context.Context) (*grpc.ClientConn, error) {
 	return conn, err
 }
 
-// lose closes a connection, and with it the reads that wait for it. Nil and a lost one are fine.
-func (r *Pages) lose(conn *grpc.ClientConn) {
+// discard closes a connection, which ends the reads that use it. It does nothing if conn is nil or
+// was discarded before.
+func (r *Pages) discard(conn *grpc.ClientConn) {
 	if conn != nil && r.conn.CompareAndSwap(conn, nil) {
-		_ = conn.Close() // it is open
+		_ = conn.Close() // fails only if closed before
 	}
 }
 
-// readPage reads to the end. A stream that there is not is ErrNotFound.
+// readPage reads to the end. It returns ErrNotFound if the stream does not exist.
 func readPage(
 	ctx context.Context, conn *grpc.ClientConn, wanted *streams.ReadReq_Options,
 ) ([]eventlog.Recorded, error) {
-	reading, err := wire.Open(ctx, conn, wanted)
+	stream, err := wire.Open(ctx, conn, wanted)
 	if err != nil {
 		return nil, err
 	}
 	var page []eventlog.Recorded
 	missing := false
 	for {
-		received, err := reading.Next()
+		received, err := stream.Next()
 		switch {
 		case errors.Is(err, io.EOF) && missing:
 			return nil, eventlog.ErrNotFound

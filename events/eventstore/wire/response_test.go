@@ -50,7 +50,7 @@ func onWire(r eventlog.Recorded) []byte {
 	return answer
 }
 
-// Events are read as protobuf wrote them, whatever came before them.
+// Events are decoded as protobuf encoded them, regardless of the previous events.
 func TestDecodeEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -58,7 +58,7 @@ func TestDecodeEvent(t *testing.T) {
 		for range 3 {
 			want := drawn(t)
 			if got, err := d.decode(onWire(want)); err != nil ||
-				!reflect.DeepEqual(got, Answer{IsEvent: true, Event: want, Stored: want.Time}) {
+				!reflect.DeepEqual(got, Response{IsEvent: true, Event: want, Stored: want.Time}) {
 				t.Fatalf("got %+v, %v, want %+v", got, err, want)
 			}
 		}
@@ -70,24 +70,24 @@ func TestDecodeOther(t *testing.T) {
 	d := newDecoder()
 	for _, c := range []struct {
 		wire *streams.ReadResp
-		want Answer
+		want Response
 	}{
-		{&streams.ReadResp{Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: 7}}, Answer{}},
+		{&streams.ReadResp{Content: &streams.ReadResp_LastStreamPosition{LastStreamPosition: 7}}, Response{}},
 		{
 			&streams.ReadResp{
 				Content: &streams.ReadResp_Confirmation{
 					Confirmation: &streams.ReadResp_SubscriptionConfirmation{SubscriptionId: "x"},
 				},
 			},
-			Answer{},
+			Response{},
 		},
 		{
 			&streams.ReadResp{Content: &streams.ReadResp_FellBehind_{FellBehind: &streams.ReadResp_FellBehind{}}},
-			Answer{},
+			Response{},
 		},
 		{
 			&streams.ReadResp{Content: &streams.ReadResp_CaughtUp_{CaughtUp: &streams.ReadResp_CaughtUp{}}},
-			Answer{CaughtUp: true},
+			Response{CaughtUp: true},
 		},
 		{
 			&streams.ReadResp{
@@ -95,7 +95,7 @@ func TestDecodeOther(t *testing.T) {
 					Checkpoint: &streams.ReadResp_Checkpoint{CommitPosition: 7, PreparePosition: 6},
 				},
 			},
-			Answer{Checkpoint: eventlog.Position{Commit: 7, Prepare: 6}},
+			Response{Checkpoint: eventlog.Position{Commit: 7, Prepare: 6}},
 		},
 	} {
 		wire, err := proto.Marshal(c.wire)
@@ -106,14 +106,14 @@ func TestDecodeOther(t *testing.T) {
 			t.Errorf("%v is %+v, %v", c.wire, got, err)
 		}
 	}
-	for i := range 2 * mostTypes {
-		if d.typeOf([]byte(strconv.Itoa(i))) != strconv.Itoa(i) || len(d.types) > mostTypes {
+	for i := range 2 * maxTypes {
+		if d.typeOf([]byte(strconv.Itoa(i))) != strconv.Itoa(i) || len(d.types) > maxTypes {
 			t.Fatalf("%d types are remembered", len(d.types))
 		}
 	}
 }
 
-// What is cut short or altered is an error or another event, never a panic.
+// A truncated or altered response yields an error or another event, and never a panic.
 func FuzzDecodeEvent(f *testing.F) {
 	f.Add(
 		onWire(

@@ -10,17 +10,17 @@ import (
 	"linkledger/events/eventstore/eventlog"
 )
 
-// Reading is a read of events, or a subscription to them. It ends with the context that it was
+// ReadStream is a read of events, or a subscription to them. It ends with the context that it was
 // opened with.
-type Reading struct {
+type ReadStream struct {
 	call streams.Streams_ReadClient
 	decoder
 }
 
-// Open asks for events. The first answer shows whether the event store gives them.
+// Open starts a read. Errors of the event store are returned by the first Next.
 func Open(
 	ctx context.Context, conn *grpc.ClientConn, options *streams.ReadReq_Options,
-) (*Reading, error) {
+) (*ReadStream, error) {
 	options.UuidOption = &streams.ReadReq_Options_UUIDOption{
 		Content: &streams.ReadReq_Options_UUIDOption_Structured{Structured: &shared.Empty{}},
 	}
@@ -33,14 +33,14 @@ func Open(
 	if err != nil {
 		return nil, eventlog.Classify(err, nil)
 	}
-	return &Reading{call: call, decoder: newDecoder()}, nil
+	return &ReadStream{call: call, decoder: newDecoder()}, nil
 }
 
-// Next waits for the next answer. At the end of a read it returns io.EOF.
-func (r *Reading) Next() (Answer, error) {
+// Next waits for the next response. It returns io.EOF at the end of a read.
+func (r *ReadStream) Next() (Response, error) {
 	var received wireBytes
 	if err := r.call.RecvMsg(&received); err != nil {
-		return Answer{}, eventlog.Classify(err, r.call.Trailer())
+		return Response{}, eventlog.Classify(err, r.call.Trailer())
 	}
 	return r.decode(received)
 }

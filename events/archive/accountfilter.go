@@ -10,17 +10,18 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// owner knows which events are those of one account, when it sees the log from its start: those of
-// the account, its tags, its links and their hashes, and what it used of its limits. Clicks of many
-// accounts lie together in one event, which is nobody's alone.
-type owner struct {
+// accountFilter selects the events of one account: those of the account itself, its tags, its links
+// and their hashes, and its use of limits. It MUST be given the log from its start, because only
+// the creation of a link names the account. Clicks are not selected, because one event has clicks
+// of many accounts.
+type accountFilter struct {
 	account string
 	links   map[uuid.UUID]struct{}
 }
 
-func (o *owner) owns(r eventstore.Recorded) (bool, error) {
+func (o *accountFilter) matches(r eventstore.Recorded) (bool, error) {
 	if id, ok := strings.CutPrefix(r.Stream, events.StreamURL); ok {
-		return o.ownsLink(id, r)
+		return o.matchesLink(id, r)
 	}
 	for _, prefix := range []string{
 		events.StreamAccount, events.StreamTags, events.StreamLongURL, events.StreamQuota,
@@ -37,11 +38,12 @@ func (o *owner) owns(r eventstore.Recorded) (bool, error) {
 	return false, nil
 }
 
-// ownsLink goes by the creation, which alone names the account.
-func (o *owner) ownsLink(id string, r eventstore.Recorded) (bool, error) {
+// matchesLink reports whether an event belongs to a link of the account. Only the creation of a
+// link names the account.
+func (o *accountFilter) matchesLink(id string, r eventstore.Recorded) (bool, error) {
 	link, err := uuid.Parse(id)
 	if err != nil {
-		return false, nil //nolint:nilerr // no stream of a link
+		return false, nil //nolint:nilerr // not the stream of a link
 	}
 	if r.Type == (events.URLCreated{}).EventType() {
 		if accountIn(r) != o.account {
@@ -53,7 +55,7 @@ func (o *owner) ownsLink(id string, r eventstore.Recorded) (bool, error) {
 	return known, nil
 }
 
-// accountIn returns the account that an event names; empty: none, or the event is not one of
+// accountIn returns the account that an event names, or "" if it names none or is not an event of
 // Linkledger.
 func accountIn(r eventstore.Recorded) string {
 	var body struct {
