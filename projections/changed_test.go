@@ -15,7 +15,7 @@ import (
 // Redirects look up again what an event has changed for them, and nothing else.
 func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	var told []string
 	w.startOver(ctx, t)

@@ -102,7 +102,7 @@ func TestImpossibleEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := withPatience(t)
+			ctx := withTimeout(t)
 			w := newWorkshop(t, tc.projection)
 			p := w.projector(ctx, t)
 			log := record(nil, tc.stream, 0, tc.sound...)

@@ -86,7 +86,7 @@ func TestDimensionsAreBounded(t *testing.T) {
 // stay, the others come in the order of their names.
 func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Dimensions)
 	w.projection = dimensions.Bounded(3)
 	link := uuid.NewString()
@@ -116,7 +116,7 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 // TestDimensionsOfSpam has more referrers than there is room for.
 func TestDimensionsOfSpam(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Dimensions)
 	link := uuid.NewString()
 	var spam events.ClicksRecorded

@@ -45,7 +45,7 @@ func (w *workshop) elect(
 // present holds the presence lock of a process until the test ends or leave is called.
 func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
 	t.Helper()
-	left, err := db.Present(withPatience(t), process)
+	left, err := db.Present(withTimeout(t), process)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func (w *workshop) expire(ctx context.Context, t fatalf) {
 // does gets through.
 func TestOwnerOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	present(t, w.db, "zombie")
 	h := record(
@@ -111,7 +111,7 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 // TestOneIsElected has many processes stand for election at once.
 func TestOneIsElected(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	found, err := generation.Candidates(ctx, w.db)
 	if err != nil {
@@ -211,7 +211,7 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress, board := newWriter(t, store), newProgressLog(), &status.Registry{}
 	kill := present(t, db, "killed")
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '1h'`).Exec(ctx); err != nil {
 		t.Fatal(err)
@@ -246,7 +246,7 @@ func TestTakeOver(t *testing.T) {
 	present(t, db, "suspended")
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(
-		withPatience(t),
+		withTimeout(t),
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -257,7 +257,7 @@ func TestTakeOver(t *testing.T) {
 	// again.
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'usurper', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`).Exec(
-		withPatience(t),
+		withTimeout(t),
 	); err != nil {
 		t.Fatal(err)
 	}

@@ -218,7 +218,7 @@ func (w *workshop) notedLink(
 // gives the right ones: nothing is taken for erased.
 func TestMissingKeysStopAProjection(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w, ctx := newWorkshop(t, Links), withTimeout(t)
 	w.db.MasterKey = masterKey(t)
 	link := uuid.New()
 	log := w.notedLink(ctx, t, link, events.StreamURL+link.String())
@@ -254,7 +254,7 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 // A note that was moved to another link can't be applied, which names the event.
 func TestMovedNoteIsPoison(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w, ctx := newWorkshop(t, Links), withTimeout(t)
 	w.db.MasterKey = masterKey(t)
 	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
 	err := w.projector(ctx, t).Apply(ctx, batchOf(log))

@@ -57,7 +57,7 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 		}
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
-			ctx, dsn := withPatience(t), postgrestest.NewDatabase(t)
+			ctx, dsn := withTimeout(t), postgrestest.NewDatabase(t)
 			super := reopen(t, dsn)
 			db := reopen(t, unprivileged(ctx, t, super, dsn))
 			if err := Prepare(ctx, db); err != nil {

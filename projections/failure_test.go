@@ -90,7 +90,7 @@ func TestBisection(t *testing.T) {
 // undisturbed run once the letters were applied after all.
 func TestParking(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	one, other := uuid.New().String(), uuid.New().String()
 	created := func(id string) events.Event {
@@ -140,7 +140,7 @@ func TestParking(t *testing.T) {
 
 func TestDiscardedLettersAndRefusals(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	stream := events.StreamTags + uuid.New().String()
 	log := record(nil, stream, 0, events.TagRenamed{TagID: uuid.New().String(), At: noon})
@@ -166,7 +166,7 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 // TestPauseAndOverview pauses and resumes a running projection, and sees what operators see.
 func TestPauseAndOverview(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &status.Registry{}
@@ -201,7 +201,7 @@ func TestPauseAndOverview(t *testing.T) {
 // nothing stands still any more, and operators see that.
 func TestNextOwnerHasNotStopped(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	account, board := w.account(), &status.Registry{}

@@ -330,7 +330,7 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 // the same time.
 func TestOneOfTwoProjectorsApplies(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	w.empty(ctx, t)
 	link := uuid.New().String()

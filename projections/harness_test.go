@@ -29,12 +29,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(postgrestest.Main{M: m}, proxy)
 }
 
-// patience bounds everything that a test waits for.
-const patience = time.Minute
+// testTimeout bounds everything that a test waits for.
+const testTimeout = time.Minute
 
-func withPatience(t testing.TB) context.Context {
+func withTimeout(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -43,7 +43,7 @@ func withPatience(t testing.TB) context.Context {
 func openDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
 	db := reopen(t, postgrestest.NewDatabase(t))
-	if err := Prepare(withPatience(t), db); err != nil {
+	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	return db
@@ -51,7 +51,7 @@ func openDatabase(t testing.TB) *readmodel.DB {
 
 func reopen(t testing.TB, dsn string) *readmodel.DB {
 	t.Helper()
-	db, err := readmodel.Open(withPatience(t), dsn, 8)
+	db, err := readmodel.Open(withTimeout(t), dsn, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +290,7 @@ func (l *progressLog) advance(projection string, position uint64, _ []string) {
 
 func (l *progressLog) wait(t testing.TB, position uint64, projections ...string) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for {
 		l.mu.Lock()
 		behind, changed := "", l.changed

@@ -183,7 +183,7 @@ const mostHeldRows = 50_000
 // drops what was held by then.
 func TestHeldIsBounded(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for _, name := range []string{Links, Dimensions} {
 		w := newWorkshop(t, name)
 		held := new(heldFold)

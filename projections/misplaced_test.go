@@ -21,7 +21,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 			t.Parallel()
 			eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
 				t.Helper()
-				ctx := withPatience(t)
+				ctx := withTimeout(t)
 				db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
 				w, progress := newWriter(t, store), newProgressLog()
 				stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})

@@ -81,7 +81,7 @@ func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 			0, 0, 1, 100, time.Microsecond, time.Second, 20 * time.Hour, -2 * time.Second,
 		}).Draw(t, "later"))
 		if rapid.IntRange(0, 3).Draw(t, "turn") == 0 {
-			for !history.TurnsPage(clock.UnixNano()) {
+			for !history.StartsPage(clock.UnixNano()) {
 				clock = clock.Add(1)
 			}
 		}

@@ -16,7 +16,7 @@ import (
 // is undone.
 func TestRotationAcrossAReset(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	former, both, present := events.Click{
 		Visitor: "old",

@@ -73,7 +73,7 @@ func (w *writer) append(stream string, es ...events.Event) uint64 {
 	if !ok {
 		expected = eventstore.NoStream
 	}
-	appended, err := w.store.Append(withPatience(w.t), eventstore.Write{
+	appended, err := w.store.Append(withTimeout(w.t), eventstore.Write{
 		Stream: stream, Expected: expected, Command: uuid.New(), Events: es,
 	})
 	if err != nil {
@@ -107,7 +107,7 @@ func (w *writer) click(stream string, link uuid.UUID, visitor string) uint64 {
 func count(t testing.TB, db *readmodel.DB, query string, args ...any) int64 {
 	t.Helper()
 	var n int64
-	if err := db.NewRaw(query, args...).Scan(withPatience(t), &n); err != nil {
+	if err := db.NewRaw(query, args...).Scan(withTimeout(t), &n); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return n
@@ -188,7 +188,7 @@ func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
 	db, admin := reopen(t, dsn), reopen(t, dsn)
-	if err := Prepare(withPatience(t), db); err != nil {
+	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	store := eventstoretest.New(t)
@@ -229,7 +229,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	db, store := reopen(t, postgrestest.NewDatabase(t)), eventstoretest.New(t)
-	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
 		t.Fatal(err)
 	}
 	w, progress := newWriter(t, store), newProgressLog()
@@ -241,7 +241,7 @@ func TestInterruption(t *testing.T) {
 		},
 	)
 	awaitStatus(t, board, func(s status.Status) bool { return errors.Is(s.Err, generation.ErrNotPrepared) })
-	if err := Prepare(withPatience(t), db); err != nil {
+	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	_, last := w.link(w.account(), "h")
@@ -256,7 +256,7 @@ func TestInterruption(t *testing.T) {
 // awaitStatus waits until the board says something of each projection.
 func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) bool) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for {
 		statuses := board.All()
 		if len(statuses) >= len(all()) &&

@@ -59,7 +59,7 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 // aside.
 func TestClicksBeforeTheirLink(t *testing.T) {
 	t.Parallel()
-	ctx, w := withPatience(t), newWorkshop(t, Links)
+	ctx, w := withTimeout(t), newWorkshop(t, Links)
 	p, id := w.empty(ctx, t), uuid.NewString()
 	log := record(
 		nil, events.StreamClicks+"x", 0,
@@ -84,7 +84,7 @@ const manyCreated = 32
 // those before; their notes have letters that PostgreSQL may write otherwise in lower case.
 func TestManyNewLinks(t *testing.T) {
 	t.Parallel()
-	ctx, w := withPatience(t), newWorkshop(t, Links)
+	ctx, w := withTimeout(t), newWorkshop(t, Links)
 	p, account := w.empty(ctx, t), uuid.NewString()
 	var log []eventstore.Recorded
 	var urls []string

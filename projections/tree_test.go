@@ -61,7 +61,7 @@ func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Reco
 // TestTreeOfManyTiles has full tiles on two levels, from batches of any size.
 func TestTreeOfManyTiles(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tree)
 	var log []eventstore.Recorded
 	for i := range 1<<(2*readmodel.TreeHeight) + 300 {

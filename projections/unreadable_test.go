@@ -110,7 +110,7 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 		t.Errorf("building %v: letters %+v, %v", building, letters, err)
 	}
 	for _, projection := range Names() {
-		found, err := Verify(withPatience(t), db, store, projection, func([]status.Progress) {})
+		found, err := Verify(withTimeout(t), db, store, projection, func([]status.Progress) {})
 		if err != nil || found.Different != 0 {
 			t.Errorf("building %v: verify %s: %+v, %v", building, projection, found, err)
 		}

@@ -129,7 +129,7 @@ func TestVerifyFinds(t *testing.T) {
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := withPatience(t)
+			ctx := withTimeout(t)
 			w := newWorkshop(t, name)
 			tables := make(map[string][]column)
 			for _, c := range w.columns(ctx, t) {
@@ -217,7 +217,7 @@ const mostDifferences = 20
 
 func TestVerifyTellsHowMany(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	var log []eventstore.Recorded
 	account := uuid.New()
@@ -240,7 +240,7 @@ func TestVerifyTellsHowMany(t *testing.T) {
 // behind.
 func TestVerifyWhileServing(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
 	run(t, engine.Config{DB: db, Store: store, BatchSize: 5})
@@ -281,7 +281,7 @@ func TestVerifyWhileServing(t *testing.T) {
 // ended.
 func noTemporaryTables(t *testing.T, db *readmodel.DB) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for count(t, db, "SELECT count(*) FROM pg_class WHERE relpersistence = 't'") > 0 {
 		select {
 		case <-ctx.Done():
@@ -299,7 +299,7 @@ func TestVerifyInterrupted(t *testing.T) {
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links)
-	ctx, cancel := context.WithCancel(withPatience(t))
+	ctx, cancel := context.WithCancel(withTimeout(t))
 	if _, err := Verify(
 		ctx, db, store, Links, func([]status.Progress) { cancel() },
 	); !errors.Is(err, context.Canceled) {
@@ -325,7 +325,7 @@ func (l disturbedLog) ReadLog(
 // meanwhile.
 func TestVerifyWithDeadLetters(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	account := uuid.New()
 	created := tagCreated(account)
@@ -358,7 +358,7 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 // of the log.
 func TestRetriedReset(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	link := uuid.New().String()
 	click := events.ClicksRecorded{Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}}}
@@ -391,7 +391,7 @@ func TestRetriedReset(t *testing.T) {
 
 func TestVerifyRefusals(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	tell := func([]status.Progress) {}
 	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, projection.ErrUnknown) {

@@ -28,7 +28,7 @@ type Account struct {
 }
 
 // Expired tells whether the last day of the account is over.
-func (a Account) Expired(now time.Time) bool { return over(a.ExpirationDate, now) }
+func (a Account) Expired(now time.Time) bool { return dayIsOver(a.ExpirationDate, now) }
 
 // AccountByUsername returns the account of that user name, which is compared exactly; else
 // ErrNotFound.
@@ -90,7 +90,7 @@ func (q *DB) AccountAt(ctx context.Context, id uuid.UUID, at time.Time) (Account
 	created := linkset.Union(q.db, id, then, "name > ? AND name < ?", month, month+"~")
 	var counters Counters
 	for _, counted := range []struct {
-		set  *linkset.Question
+		set  *linkset.Query
 		into *int64
 	}{{live, &counters.URLs}, {created, &counters.MonthURLs}} {
 		set, err := counted.set.All(ctx)

@@ -22,7 +22,7 @@ func (q *DB) AccountCounters(
 	ctx context.Context, account uuid.UUID, now time.Time,
 ) (Counters, error) {
 	var counters Counters
-	err := q.tallies(now).ColumnExpr(
+	err := q.accountCounts(now).ColumnExpr(
 		"coalesce(tally.created + tally.restorations - tally.deletions, 0) AS urls",
 	).
 		Where("account.id = ?", account).Scan(ctx, &counters)
@@ -44,7 +44,7 @@ type Existing struct {
 // Existing counts the links of an account; else ErrNotFound.
 func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Existing, error) {
 	var existing Existing
-	err := q.tallies(now).
+	err := q.accountCounts(now).
 		ColumnExpr(
 			"coalesce(tally.created + tally.restorations, 0) AS created, "+
 				"coalesce(tally.deletions, 0) AS deleted",
@@ -58,9 +58,9 @@ func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Exist
 	return existing, nil
 }
 
-// tallies returns the question for accounts with their tallies, and how many links they have
+// accountCounts returns the question for accounts with their tallies, and how many links they have
 // created in the month of now: those in the sets of its days.
-func (q *DB) tallies(now time.Time) *bun.SelectQuery {
+func (q *DB) accountCounts(now time.Time) *bun.SelectQuery {
 	month := readmodel.BeforeDays + now.UTC().Format("2006-01")
 	return q.db.NewSelect().TableExpr("linkledger.accounts AS account").
 		Join("LEFT JOIN linkledger.link_tallies AS tally ON tally.account_id = account.id").

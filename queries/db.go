@@ -34,7 +34,7 @@ func failed(question string, err error) error {
 // and what is not UTF-8, and a caller who sends that has asked for something that does not exist.
 func Storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
 
-// over tells whether a day, YYYY-MM-DD, is over, UTC. The empty one never is.
-func over(day string, now time.Time) bool {
+// dayIsOver tells whether a day, YYYY-MM-DD, is over, UTC. The empty one never is.
+func dayIsOver(day string, now time.Time) bool {
 	return day != "" && now.UTC().Format(time.DateOnly) > day
 }

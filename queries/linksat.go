@@ -14,13 +14,13 @@ import (
 func (q *DB) LinkNumbers(
 	ctx context.Context, account uuid.UUID, hashes []string, at asof.Time,
 ) (numbers []int, err error) {
-	links := at.Standing(q.db)
-	for _, some := range links {
-		some.ColumnExpr("link.number").Where("account_id = ?", account).Where(
+	links := at.ByHash(q.db)
+	for _, query := range links {
+		query.ColumnExpr("link.number").Where("account_id = ?", account).Where(
 			"hash = ANY(?::text[])", pgdialect.Array(hashes),
 		)
 	}
-	err = asof.Joined(q.db, links).Scan(ctx, &numbers)
+	err = asof.UnionAll(q.db, links).Scan(ctx, &numbers)
 	return numbers, err
 }
 
@@ -33,7 +33,7 @@ func (q *DB) LinksByNumber(
 		return []Link{}, nil
 	}
 	if at.Past() {
-		return q.linksByNumberThen(ctx, account, numbers, at)
+		return q.pastLinksByNumber(ctx, account, numbers, at)
 	}
 	links := []Link{}
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
@@ -61,7 +61,7 @@ func (q *DB) LinkAt(
 	if err != nil {
 		return Link{}, failed("link at", err)
 	}
-	links, err := q.linksByNumberThen(ctx, account, numbers, then)
+	links, err := q.pastLinksByNumber(ctx, account, numbers, then)
 	if err == nil && len(links) == 0 {
 		err = ErrNotFound
 	}
@@ -71,10 +71,10 @@ func (q *DB) LinkAt(
 	return links[0], nil
 }
 
-// linksByNumberThen returns the links of those numbers that lived at a past moment, in the order of
+// pastLinksByNumber returns the links of those numbers that lived at a past moment, in the order of
 // the numbers. Clicks are those of whole days, up to the end of the moment's day. Resets count from
 // their moment on; one that was undone since is as if it had never been.
-func (q *DB) linksByNumberThen(
+func (q *DB) pastLinksByNumber(
 	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
 ) ([]Link, error) {
 	links := []Link{}

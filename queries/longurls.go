@@ -7,8 +7,8 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// maxEqual bounds the links that are returned per long URL.
-const maxEqual = 5
+// maxPerLongURL bounds the links that are returned per long URL.
+const maxPerLongURL = 5
 
 // LinksByLongURL returns the ids of the account's live links to each of the long URLs, byte for
 // byte, the oldest first, five at most.
@@ -37,7 +37,7 @@ func (q *DB) LinksByLongURL(
 				AND hashtextextended(long_url, 0) = hashtextextended(wanted.long_url, 0) AND long_url = wanted.long_url
 			ORDER BY position, id LIMIT ?2) AS link
 		ORDER BY link.position, link.id`, pgdialect.Array(wanted), account,
-		maxEqual).Scan(ctx, &rows)
+		maxPerLongURL).Scan(ctx, &rows)
 	if err != nil {
 		return nil, failed("links by long URL", err)
 	}

@@ -22,10 +22,10 @@ type Redirect struct {
 }
 
 // Expired tells whether the last day of the link is over.
-func (r Redirect) Expired(now time.Time) bool { return over(r.ExpirationDate, now) }
+func (r Redirect) Expired(now time.Time) bool { return dayIsOver(r.ExpirationDate, now) }
 
 // OwnerExpired tells whether the last day of the owner's account is over.
-func (r Redirect) OwnerExpired(now time.Time) bool { return over(r.OwnerExpires, now) }
+func (r Redirect) OwnerExpired(now time.Time) bool { return dayIsOver(r.OwnerExpires, now) }
 
 // Redirect returns the live link that has the hash, of whatever account, or else the one of that
 // hash that was deleted last; else ErrNotFound. An owner whose account is not in the read model yet

@@ -48,8 +48,8 @@ func (t Time) Moment() time.Time { return time.Unix(0, t.at).UTC() }
 // Day is the last one whose clicks count.
 func (t Time) Day() time.Time { return t.Moment().Add(-time.Nanosecond).Truncate(24 * time.Hour) }
 
-// lasting is the condition of what began by then and went on; now it is met by all that there is.
-func (t Time) lasting() string {
+// validAt is the condition of what began by then and went on; now it is met by all that there is.
+func (t Time) validAt() string {
 	if !t.past {
 		return "true"
 	}
@@ -79,41 +79,41 @@ func (t Time) Links() string {
 	if !t.past {
 		return "linkledger.links"
 	}
-	return "(SELECT * FROM linkledger.link_versions WHERE " + t.lasting() + ")"
+	return "(SELECT * FROM linkledger.link_versions WHERE " + t.validAt() + ")"
 }
 
-// Texts returns the table of what a search looks at, for one that looks at all of an account or at
+// SearchTexts returns the table of what a search looks at, for one that looks at all of an account or at
 // some. Of links that do not live it may have something too: the last face of one that lives lasts
 // since it began.
-func (t Time) Texts(all bool) string {
+func (t Time) SearchTexts(all bool) string {
 	if !t.past {
 		return "linkledger.link_texts AS link"
 	}
-	before := t.lasting()
+	condition := t.validAt()
 	// which keeps the index of their times out: its pages would be read as a whole for a few rows
 	if !all {
-		before = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", t.at)
+		condition = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", t.at)
 	}
 	return fmt.Sprintf(`(
 		SELECT account_id, number, text FROM linkledger.link_faces WHERE since <= %d UNION ALL
 		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, t.at,
-		before)
+		condition)
 }
 
-// Standing returns the questions for the live links by their hashes, of which each link answers
+// ByHash returns the questions for the live links by their hashes, of which each link answers
 // one.
-func (t Time) Standing(db *readmodel.DB) []*bun.SelectQuery {
+func (t Time) ByHash(db *readmodel.DB) []*bun.SelectQuery {
 	if !t.past {
 		return []*bun.SelectQuery{live(db)}
 	}
 	return []*bun.SelectQuery{
-		db.NewSelect().TableExpr("linkledger.link_faces AS link").Where(t.lasting()),
-		db.NewSelect().TableExpr("linkledger.former_faces AS link").Where(t.lasting()),
+		db.NewSelect().TableExpr("linkledger.link_faces AS link").Where(t.validAt()),
+		db.NewSelect().TableExpr("linkledger.former_faces AS link").Where(t.validAt()),
 	}
 }
 
-// Modified returns the question for the live links by their modifications.
-func (t Time) Modified(
+// ByModified returns the question for the live links by their modifications.
+func (t Time) ByModified(
 	ctx context.Context, db *readmodel.DB, account uuid.UUID,
 ) (*bun.SelectQuery, error) {
 	if !t.past {
@@ -131,17 +131,17 @@ func (t Time) Modified(
 	// microseconds.
 	return db.NewSelect().TableExpr("linkledger.link_versions AS link").Where(
 		"link.deleted_at IS NULL",
-	).Where(t.lasting()).
+	).Where(t.validAt()).
 		Where("link.modified_at <= ?", t.Moment().Add(lead+time.Second)), nil
 }
 
-// Joined returns one question for several, which all ask for the number of a link.
-func Joined(db *readmodel.DB, questions []*bun.SelectQuery) *bun.SelectQuery {
-	if len(questions) == 1 {
-		return questions[0]
+// UnionAll returns one question for several, which all ask for the number of a link.
+func UnionAll(db *readmodel.DB, queries []*bun.SelectQuery) *bun.SelectQuery {
+	if len(queries) == 1 {
+		return queries[0]
 	}
 	return db.NewSelect().ColumnExpr("link.number").TableExpr(
-		"((?) UNION ALL (?)) AS link", questions[0], questions[1],
+		"((?) UNION ALL (?)) AS link", queries[0], queries[1],
 	)
 }
 

@@ -19,13 +19,13 @@ const maxAccounts = 10_000
 type Accounts struct {
 	lookups *lookups
 
-	mu      sync.RWMutex
-	known   map[string]knownAccount // by user name
-	heard   bool                    // of changes; else what is remembered counts for StaleBound
-	changes uint64                  // counts the reasons to forget
+	mu        sync.RWMutex
+	entries   map[string]cachedAccount // by user name
+	connected bool                     // of changes; else what is remembered counts for StaleBound
+	changes   uint64                   // counts the reasons to forget
 }
 
-type knownAccount struct {
+type cachedAccount struct {
 	queries.Account
 
 	at time.Time // when the look-up began
@@ -36,15 +36,15 @@ type knownAccount struct {
 func NewAccounts(db *queries.DB) *Accounts { return newAccounts(db.AccountsByUsername) }
 
 func newAccounts(find func(context.Context, []string) ([]queries.Account, error)) *Accounts {
-	return &Accounts{lookups: &lookups{find: find}, known: make(map[string]knownAccount)}
+	return &Accounts{lookups: &lookups{find: find}, entries: make(map[string]cachedAccount)}
 }
 
 // Remembered returns the account of a user name where it is in memory.
 func (a *Accounts) Remembered(username string) (queries.Account, bool) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
-	known, ok := a.known[username]
-	return known.Account, ok && (a.heard || time.Since(known.at) < StaleBound)
+	entry, ok := a.entries[username]
+	return entry.Account, ok && (a.connected || time.Since(entry.at) < StaleBound)
 }
 
 // LookUp asks the database, and fails as DB.AccountByUsername does. All callers together take one
@@ -55,17 +55,17 @@ func (a *Accounts) LookUp(ctx context.Context, username string) (queries.Account
 	changes := a.changes
 	a.mu.RUnlock()
 	at := time.Now()
-	account, err := a.lookups.ask(ctx, username)
+	account, err := a.lookups.lookUp(ctx, username)
 	if err != nil {
 		return queries.Account{}, err
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.changes == changes { // or else it may have changed since it was read
-		if len(a.known) >= maxAccounts {
-			clear(a.known)
+		if len(a.entries) >= maxAccounts {
+			clear(a.entries)
 		}
-		a.known[account.Username] = knownAccount{account, at}
+		a.entries[account.Username] = cachedAccount{account, at}
 	}
 	return account, nil
 }
@@ -85,13 +85,13 @@ func (a *Accounts) forget() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.changes++
-	clear(a.known)
+	clear(a.entries)
 }
 
-// Heard notes whether changes are heard of from now on.
-func (a *Accounts) Heard(heard bool) {
+// SetConnected notes whether changes are heard of from now on.
+func (a *Accounts) SetConnected(connected bool) {
 	a.forget()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.heard = heard
+	a.connected = connected
 }

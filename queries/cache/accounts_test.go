@@ -48,7 +48,7 @@ func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account,
 // accountsOf returns accounts that hear of changes.
 func accountsOf(l *ledger) *Accounts {
 	a := newAccounts(l.find)
-	a.Heard(true)
+	a.SetConnected(true)
 	return a
 }
 
@@ -82,7 +82,7 @@ func TestAccountsAreRemembered(t *testing.T) {
 			t.Errorf("nobody: %v after %d questions, want %d", err, l.asked, asked)
 		}
 	}
-	if n := len(a.known); n != 1 {
+	if n := len(a.entries); n != 1 {
 		t.Errorf("%d accounts are remembered, want 1", n)
 	}
 	if account, err := a.LookUp(t.Context(), "demo"); err != nil || account.Plan != "new" || l.asked != 5 {
@@ -122,7 +122,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 			synctest.Wait()
 		}
 		ask(t.Context(), "first", nil)
-		for i := range maxTogether + 1 {
+		for i := range maxBatch + 1 {
 			ask(t.Context(), strconv.Itoa(i), nil)
 		}
 		ask(t.Context(), "0", nil)
@@ -131,7 +131,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		leave()
 		close(release)
 		callers.Wait()
-		if synctest.Wait(); !slices.Equal(sizes, []int{1, maxTogether, 3}) {
+		if synctest.Wait(); !slices.Equal(sizes, []int{1, maxBatch, 3}) {
 			t.Errorf("asked for %v user names at a time", sizes)
 		}
 	})
@@ -144,12 +144,12 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	for _, name := range []string{
 		"", "\x00", "\xff", strings.Repeat("a", maxUsername+1), "{demo}", `demo"`, "demo,demo", "NULL",
 	} {
-		if account, err := a.LookUp(queriestest.WithPatience(t), name); !errors.Is(err, queries.ErrNotFound) {
+		if account, err := a.LookUp(queriestest.WithTimeout(t), name); !errors.Is(err, queries.ErrNotFound) {
 			t.Errorf("%.20q: %+v, %v", name, account, err)
 		}
 	}
-	want, err := w.q.AccountByUsername(queriestest.WithPatience(t), "demo")
-	if got, err2 := a.LookUp(queriestest.WithPatience(t), "demo"); err != nil || err2 != nil || got != want {
+	want, err := w.q.AccountByUsername(queriestest.WithTimeout(t), "demo")
+	if got, err2 := a.LookUp(queriestest.WithTimeout(t), "demo"); err != nil || err2 != nil || got != want {
 		t.Errorf("looked up %+v, %v; want %+v, %v", got, err2, want, err)
 	}
 }
@@ -171,14 +171,14 @@ func TestAccountsWithoutNotifications(t *testing.T) {
 		l := &ledger{plan: "old"}
 		a := accountsOf(l)
 		hasPlan(t, a, l, "old", 1)
-		a.Heard(false)
+		a.SetConnected(false)
 		hasPlan(t, a, l, "old", 2)
 		time.Sleep(StaleBound - time.Millisecond)
 		hasPlan(t, a, l, "old", 2)
 		time.Sleep(time.Millisecond)
 		l.plan = "new"
 		hasPlan(t, a, l, "new", 3)
-		a.Heard(true)
+		a.SetConnected(true)
 		hasPlan(t, a, l, "new", 4)
 	})
 }
@@ -191,7 +191,7 @@ func TestAccountsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(a.known); n > maxAccounts {
+	if n := len(a.entries); n > maxAccounts {
 		t.Errorf("%d accounts are remembered", n)
 	}
 }
@@ -207,17 +207,17 @@ func TestWaiterTellsAccounts(t *testing.T) {
 	queriestest.Commit(t, w.DB, "accounts", 1, true)
 	mustWait(t, f, "accounts", 1)
 	for i := range uint64(20) {
-		if _, err := accounts.byUsername(queriestest.WithPatience(t), "demo"); err != nil {
+		if _, err := accounts.byUsername(queriestest.WithTimeout(t), "demo"); err != nil {
 			t.Fatal(err)
 		}
 		key := fmt.Sprint("key ", i)
 		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.accounts SET key_hash = ?0 WHERE username = 'demo';
 			SELECT pg_notify(?1, 'accounts changed someone '); SELECT pg_notify(?1, ?2); COMMIT`,
-			key, readmodel.Channel, fmt.Sprint("accounts ", i+2)).Exec(queriestest.WithPatience(t)); err != nil {
+			key, readmodel.Channel, fmt.Sprint("accounts ", i+2)).Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 		mustWait(t, f, "accounts", i+2)
-		if after, err := accounts.byUsername(queriestest.WithPatience(t), "demo"); err != nil || after.KeyHash != key {
+		if after, err := accounts.byUsername(queriestest.WithTimeout(t), "demo"); err != nil || after.KeyHash != key {
 			t.Errorf("%s, %v; want %s", after.KeyHash, err, key)
 		}
 	}

@@ -41,7 +41,7 @@ const (
 // change, and not kept. It is safe for concurrent use.
 type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
-	cache *otter.Cache[string, *knownRedirect]
+	cache *otter.Cache[string, *cachedRedirect]
 
 	// epoch is even while changes are heard of, and is another one whenever some may have been
 	// missed.
@@ -56,8 +56,8 @@ type Redirects struct {
 	hits, misses atomic.Uint64
 }
 
-// knownRedirect is an entry of the cache.
-type knownRedirect struct {
+// cachedRedirect is an entry of the cache.
+type cachedRedirect struct {
 	redirect queries.Redirect
 	err      error     // nil or about queries.ErrNotFound
 	epoch    uint64    // in which the look-up began
@@ -66,9 +66,9 @@ type knownRedirect struct {
 
 // lookup is a question to the database that many may wait for.
 type lookup struct {
-	done  chan struct{}  // closed when the rest is valid
-	known *knownRedirect // nil: the database gave no answer
-	err   error          // why
+	done  chan struct{}   // closed when the rest is valid
+	entry *cachedRedirect // nil: the database gave no answer
+	err   error           // why
 }
 
 // NewRedirects returns the redirects of a database, which take up to size bytes of memory. Until a
@@ -80,11 +80,11 @@ func NewRedirects(db *queries.DB, size uint64) (*Redirects, error) {
 func newRedirects(
 	find func(context.Context, string) (queries.Redirect, error), size uint64,
 ) (*Redirects, error) {
-	cache, err := otter.New(&otter.Options[string, *knownRedirect]{
+	cache, err := otter.New(&otter.Options[string, *cachedRedirect]{
 		MaximumWeight: size,
-		Weigher: func(hash string, known *knownRedirect) uint32 {
+		Weigher: func(hash string, entry *cachedRedirect) uint32 {
 			//nolint:gosec // both are short
-			return uint32(redirectOverhead + len(hash) + len(known.redirect.LongURL))
+			return uint32(redirectOverhead + len(hash) + len(entry.redirect.LongURL))
 		},
 	})
 	if err != nil {
@@ -97,55 +97,55 @@ func newRedirects(
 
 // Find returns what DB.Redirect returns, and fails as it does.
 func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, error) {
-	known, ok := r.cache.GetIfPresent(hash)
-	if ok && r.current(known) {
+	entry, ok := r.cache.GetIfPresent(hash)
+	if ok && r.current(entry) {
 		r.hits.Add(1)
-		return known.redirect, known.err
+		return entry.redirect, entry.err
 	}
 	r.misses.Add(1)
 	if !ok {
-		return r.ask(ctx, hash)
+		return r.lookUp(ctx, hash)
 	}
-	return r.renew(ctx, hash, known)
+	return r.renew(ctx, hash, entry)
 }
 
 // current tells whether an entry needs no new look-up.
-func (r *Redirects) current(known *knownRedirect) bool {
+func (r *Redirects) current(entry *cachedRedirect) bool {
 	epoch := r.epoch.Load()
-	return known.epoch == epoch && (epoch%2 == 0 || time.Since(known.at) < StaleBound)
+	return entry.epoch == epoch && (epoch%2 == 0 || time.Since(entry.at) < StaleBound)
 }
 
 // renew looks up an entry that may be stale. It stands as long as the database gives no answer; in
 // that time one visitor tries again every StaleBound.
 func (r *Redirects) renew(
-	ctx context.Context, hash string, known *knownRedirect,
+	ctx context.Context, hash string, entry *cachedRedirect,
 ) (queries.Redirect, error) {
 	if at := r.retryAt.Load(); at != 0 {
 		now := time.Now()
 		if now.UnixNano() < at || !r.retryAt.CompareAndSwap(at, now.Add(StaleBound).UnixNano()) {
-			return known.redirect, known.err
+			return entry.redirect, entry.err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	redirect, err := r.ask(ctx, hash)
+	redirect, err := r.lookUp(ctx, hash)
 	if err == nil || errors.Is(err, queries.ErrNotFound) {
 		return redirect, err
 	}
-	r.gaveNoAnswer()
-	return known.redirect, known.err
+	r.noteFailure()
+	return entry.redirect, entry.err
 }
 
-// ask waits for the look-up of a hash, or begins it. It goes on when the caller leaves: others may
+// lookUp waits for the look-up of a hash, or begins it. It goes on when the caller leaves: others may
 // be waiting.
-func (r *Redirects) ask(ctx context.Context, hash string) (queries.Redirect, error) {
+func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, error) {
 	r.mu.Lock()
 	l, ok := r.lookups[hash]
 	if !ok {
 		hash = strings.Clone(hash) // often part of a whole request, which would be kept with it
 		l = &lookup{done: make(chan struct{})}
 		r.lookups[hash] = l
-		go r.look(context.WithoutCancel(ctx), hash, l)
+		go r.load(context.WithoutCancel(ctx), hash, l)
 	}
 	r.mu.Unlock()
 	select {
@@ -153,26 +153,26 @@ func (r *Redirects) ask(ctx context.Context, hash string) (queries.Redirect, err
 	case <-ctx.Done():
 		return queries.Redirect{}, fmt.Errorf("redirect: %w", ctx.Err())
 	}
-	if l.known == nil {
+	if l.entry == nil {
 		return queries.Redirect{}, l.err
 	}
-	return l.known.redirect, l.known.err
+	return l.entry.redirect, l.entry.err
 }
 
-// look asks the database. The answer is kept unless the hash has changed since the question: then
+// load asks the database. The answer is kept unless the hash has changed since the question: then
 // the look-up is no longer the one under way.
-func (r *Redirects) look(ctx context.Context, hash string, l *lookup) {
+func (r *Redirects) load(ctx context.Context, hash string, l *lookup) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	defer close(l.done)
-	known := &knownRedirect{epoch: r.epoch.Load(), at: time.Now()}
-	known.redirect, known.err = r.find(ctx, hash)
-	if known.err == nil || errors.Is(known.err, queries.ErrNotFound) {
-		l.known = known
+	entry := &cachedRedirect{epoch: r.epoch.Load(), at: time.Now()}
+	entry.redirect, entry.err = r.find(ctx, hash)
+	if entry.err == nil || errors.Is(entry.err, queries.ErrNotFound) {
+		l.entry = entry
 		r.retryAt.Store(0)
 	} else {
-		l.err = known.err
-		r.gaveNoAnswer()
+		l.err = entry.err
+		r.noteFailure()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,12 +180,12 @@ func (r *Redirects) look(ctx context.Context, hash string, l *lookup) {
 		return
 	}
 	delete(r.lookups, hash)
-	if l.known != nil {
-		r.cache.Set(hash, known)
+	if l.entry != nil {
+		r.cache.Set(hash, entry)
 	}
 }
 
-func (r *Redirects) gaveNoAnswer() { r.retryAt.Store(time.Now().Add(StaleBound).UnixNano()) }
+func (r *Redirects) noteFailure() { r.retryAt.Store(time.Now().Add(StaleBound).UnixNano()) }
 
 // Changed forgets the redirects that depend on what has changed in a projection.
 func (r *Redirects) Changed(projection string, keys []string) {
@@ -203,21 +203,21 @@ func (r *Redirects) Changed(projection string, keys []string) {
 		}
 	case "accounts":
 		clear(r.lookups) // whose they are is not known yet
-		for hash, known := range r.cache.All() {
-			if slices.Contains(keys, known.redirect.Owner.String()) {
+		for hash, entry := range r.cache.All() {
+			if slices.Contains(keys, entry.redirect.Owner.String()) {
 				r.cache.Invalidate(hash)
 			}
 		}
 	}
 }
 
-// Heard notes whether changes are heard of from now on. What is in memory may have missed some: it
+// SetConnected notes whether changes are heard of from now on. What is in memory may have missed some: it
 // is looked up again when it is next asked for.
-func (r *Redirects) Heard(are bool) {
+func (r *Redirects) SetConnected(connected bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.epoch.Load() + 1
-	if (next%2 == 0) != are {
+	if (next%2 == 0) != connected {
 		next++
 	}
 	r.epoch.Store(next)

@@ -70,7 +70,7 @@ func over(t testing.TB, b *book) *Redirects {
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets.Heard(true)
+	targets.SetConnected(true)
 	return targets
 }
 
@@ -78,7 +78,7 @@ func over(t testing.TB, b *book) *Redirects {
 func finds(t *testing.T, targets *Redirects, b *book, hash string, version, asked int64) {
 	t.Helper()
 	before := b.asked.Load()
-	target, err := targets.Find(queriestest.WithPatience(t), hash)
+	target, err := targets.Find(queriestest.WithTimeout(t), hash)
 	if (version == 0) != errors.Is(err, queries.ErrNotFound) || target.TotalClicks != version {
 		t.Errorf("%s is at version %d, %v; want %d", hash, target.TotalClicks, err, version)
 	}
@@ -168,8 +168,8 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	for name, change := range map[string]func(*Redirects){
 		"link":         func(targets *Redirects) { targets.Changed("links", []string{"a"}) },
 		"account":      func(targets *Redirects) { targets.Changed("accounts", []string{uuid.NewString()}) },
-		"interruption": func(targets *Redirects) { targets.Heard(false) },
-		"resumption":   func(targets *Redirects) { targets.Heard(true) },
+		"interruption": func(targets *Redirects) { targets.SetConnected(false) },
+		"resumption":   func(targets *Redirects) { targets.SetConnected(true) },
 		"missed":       func(targets *Redirects) { targets.Missed() },
 		"everything":   func(targets *Redirects) { targets.Changed("links", []string{readmodel.Everything}) },
 	} {
@@ -213,7 +213,7 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 		targets := over(t, b)
 		b.write("a")
 		finds(t, targets, b, "a", 1, 1)
-		targets.Heard(false)
+		targets.SetConnected(false)
 		b.write("a")
 		finds(t, targets, b, "a", 2, 1)
 		b.write("a")
@@ -222,7 +222,7 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		finds(t, targets, b, "a", 3, 1)
 		b.write("a")
-		targets.Heard(true)
+		targets.SetConnected(true)
 		finds(t, targets, b, "a", 4, 1)
 		time.Sleep(time.Hour)
 		finds(t, targets, b, "a", 4, 0)
@@ -238,7 +238,7 @@ func TestRedirectsWithoutDatabase(t *testing.T) {
 		b.write("a")
 		finds(t, targets, b, "a", 1, 1)
 		finds(t, targets, b, "none", 0, 1)
-		targets.Heard(false)
+		targets.SetConnected(false)
 		b.away.Store(true)
 		b.write("a")
 		for range 10 {
@@ -315,18 +315,18 @@ func TestWaiterTellsRedirects(t *testing.T) {
 	queriestest.Commit(t, w.DB, "links", 1, true)
 	mustWait(t, f, "links", 1)
 	for i := range uint64(20) {
-		before, err := targets.Find(queriestest.WithPatience(t), "bare")
+		before, err := targets.Find(queriestest.WithTimeout(t), "bare")
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("https://example.com/%d", i)
 		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.links SET long_url = ?0 WHERE hash = 'bare';
 			SELECT pg_notify(?1, 'links changed other bare '); SELECT pg_notify(?1, ?2); COMMIT`,
-			want, readmodel.Channel, fmt.Sprint("links ", i+2)).Exec(queriestest.WithPatience(t)); err != nil {
+			want, readmodel.Channel, fmt.Sprint("links ", i+2)).Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 		mustWait(t, f, "links", i+2)
-		if after, err := targets.Find(queriestest.WithPatience(t), "bare"); err != nil || after.LongURL != want {
+		if after, err := targets.Find(queriestest.WithTimeout(t), "bare"); err != nil || after.LongURL != want {
 			t.Errorf("%s, %v; want %s, before it was %s", after.LongURL, err, want, before.LongURL)
 		}
 	}

@@ -24,7 +24,7 @@ func (e *UnknownTagError) Error() string { return fmt.Sprintf("There is no tag %
 // expression. A tag that the account does not have then is an *UnknownTagError.
 func (r *Reader) tagged(
 	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
-) (*linkset.Question, error) {
+) (*linkset.Query, error) {
 	bits, rows := linkset.Clause{
 		SQL: "bit_or(bits) FILTER (WHERE name = 'live')",
 	}, linkset.Clause{SQL: "name = 'live'"}
@@ -33,15 +33,15 @@ func (r *Reader) tagged(
 		if err != nil {
 			return nil, err
 		}
-		met, bitsArgs, read, rowsArgs := expr.SQL(tagID)
-		bits = linkset.Clause{SQL: bits.SQL + " & (" + met + ")", Args: bitsArgs}
+		matching, bitsArgs, read, rowsArgs := expr.SQL(tagID)
+		bits = linkset.Clause{SQL: bits.SQL + " & (" + matching + ")", Args: bitsArgs}
 		rows = linkset.Clause{SQL: rows.SQL + " OR " + read, Args: rowsArgs}
 	}
-	return linkset.NewQuestion(r.db, account, at, bits, rows), nil
+	return linkset.NewQuery(r.db, account, at, bits, rows), nil
 }
 
 // clicked returns the question for the account's links with clicks since their last reset.
-func (r *Reader) clicked(account uuid.UUID) *linkset.Question {
+func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 	return linkset.Union(r.db, account, asof.Now, "name = 'clicked'")
 }
 

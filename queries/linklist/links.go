@@ -76,22 +76,22 @@ func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	if err != nil {
 		return Page{}, err
 	}
-	met, err := tagged.All(ctx)
+	selected, err := tagged.All(ctx)
 	if err == nil && list.Hashes != nil {
-		met, err = r.hashed(ctx, list, met)
+		selected, err = r.withHashes(ctx, list, selected)
 	}
 	if err == nil && list.Search != "" {
-		met, err = r.found(ctx, list, met)
+		selected, err = r.search(ctx, list, selected)
 	}
 	if err != nil {
 		return Page{}, fmt.Errorf("links: %w", err)
 	}
-	c := cut{Query: list, met: met, total: met.Count()}
+	c := pageQuery{Query: list, selected: selected, total: selected.Count()}
 	page.Total = int64(c.total)
 	if list.Limit <= 0 || list.Offset >= c.total {
 		return page, nil
 	}
-	numbers, err := r.cut(ctx, c)
+	numbers, err := r.pageNumbers(ctx, c)
 	if err != nil {
 		return Page{}, fmt.Errorf("links: %w", err)
 	}
@@ -101,8 +101,8 @@ func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	return page, nil
 }
 
-// hashed keeps the links that live under the hashes of a list.
-func (r *Reader) hashed(ctx context.Context, list Query, met linkset.Set) (linkset.Set, error) {
+// withHashes keeps the links that live under the hashes of a list.
+func (r *Reader) withHashes(ctx context.Context, list Query, selected linkset.Set) (linkset.Set, error) {
 	numbers, err := r.queries.LinkNumbers(ctx, list.Account, list.Hashes, asof.At(list.At))
-	return linkset.Of(slices.DeleteFunc(numbers, func(n int) bool { return !met.Has(n) })), err
+	return linkset.Of(slices.DeleteFunc(numbers, func(n int) bool { return !selected.Has(n) })), err
 }

@@ -22,7 +22,7 @@ import (
 func (w *world) hashesOf(t testing.TB, list Query, total int64) string {
 	t.Helper()
 	list.Account, list.Limit = w.Account, cmp.Or(list.Limit, 100)
-	page, err := w.lists.Links(queriestest.WithPatience(t), list)
+	page, err := w.lists.Links(queriestest.WithTimeout(t), list)
 	if err != nil {
 		t.Fatalf("%+v: %v", list, err)
 	}
@@ -270,8 +270,8 @@ func TestUnknownTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, listed := w.lists.Links(queriestest.WithPatience(t), Query{Account: w.Account, Tags: expr, Limit: 1})
-		_, selected := w.lists.Select(queriestest.WithPatience(t), w.Account, expr)
+		_, listed := w.lists.Links(queriestest.WithTimeout(t), Query{Account: w.Account, Tags: expr, Limit: 1})
+		_, selected := w.lists.Select(queriestest.WithTimeout(t), w.Account, expr)
 		for _, err := range []error{listed, selected} {
 			if unknown, ok := errors.AsType[*UnknownTagError](err); !ok || unknown.Label != label {
 				t.Errorf("%s: %v, want the label %s", text, err, label)
@@ -291,7 +291,7 @@ func TestSelection(t *testing.T) {
 	for i := range 5 {
 		want = append(want, w.addLink(t, fmt.Sprint("l", i), int64(30+i), func(*readmodel.Link) {}).ID)
 	}
-	selected, err := w.lists.Select(queriestest.WithPatience(t), w.Account, expr)
+	selected, err := w.lists.Select(queriestest.WithTimeout(t), w.Account, expr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestSelection(t *testing.T) {
 	want = want[:len(want)-1]
 	var got []uuid.UUID
 	for {
-		ids, err := selected.Next(queriestest.WithPatience(t), 2)
+		ids, err := selected.Next(queriestest.WithTimeout(t), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +312,7 @@ func TestSelection(t *testing.T) {
 		if _, err := w.DB.NewRaw(
 			"UPDATE linkledger.links SET archived = true WHERE id IN (?, ?, ?)", ids[0], ids[len(ids)-1], changed,
 		).
-			Exec(queriestest.WithPatience(t)); err != nil {
+			Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 		queriestest.Derive(t, w.DB)
@@ -323,11 +323,11 @@ func TestSelection(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("selected %v, want %v", got, want)
 	}
-	none, err := w.lists.Select(queriestest.WithPatience(t), uuid.New(), expr)
+	none, err := w.lists.Select(queriestest.WithTimeout(t), uuid.New(), expr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids, err := none.Next(queriestest.WithPatience(t), 2); len(ids) > 0 || err != nil {
+	if ids, err := none.Next(queriestest.WithTimeout(t), 2); len(ids) > 0 || err != nil {
 		t.Errorf("an account without links: %v, %v", ids, err)
 	}
 }

@@ -16,11 +16,11 @@ import (
 // Selection is the links of an account that met an expression when it was made, read in portions.
 // It holds one bit for each link of the account; no lock, no connection.
 type Selection struct {
-	reader  *Reader
-	account uuid.UUID
-	tagged  *linkset.Question
-	met     linkset.Set
-	read    int // links of met that the portions so far have passed
+	reader   *Reader
+	account  uuid.UUID
+	tagged   *linkset.Query
+	selected linkset.Set
+	read     int // links of met that the portions so far have passed
 }
 
 // Select starts a selection of the account's live links. Links that are created afterwards are not
@@ -33,18 +33,18 @@ func (r *Reader) Select(
 	if err != nil {
 		return nil, err
 	}
-	met, err := tagged.All(ctx)
+	selected, err := tagged.All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("selection: %w", err)
 	}
-	return &Selection{reader: r, account: account, tagged: tagged, met: met}, nil
+	return &Selection{reader: r, account: account, tagged: tagged, selected: selected}, nil
 }
 
 // Next returns the ids of the next portion, at most limit, the oldest first. After the last one
 // there are none.
 func (s *Selection) Next(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	for {
-		numbers := s.met.Numbers(s.read, limit, true)
+		numbers := s.selected.Numbers(s.read, limit, true)
 		if len(numbers) == 0 {
 			return nil, nil
 		}

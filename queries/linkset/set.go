@@ -92,8 +92,8 @@ func (s Set) Sample(n int) []int {
 	return chosen
 }
 
-// Keep keeps the links of the set, which a few are looked up by, and many are met on the way.
-func (s Set) Keep(links *bun.SelectQuery, few bool) *bun.SelectQuery {
+// Restrict keeps the links of the set, which a few are looked up by, and many are met on the way.
+func (s Set) Restrict(links *bun.SelectQuery, few bool) *bun.SelectQuery {
 	if few {
 		return links.Where(
 			"link.number = ANY(?::integer[])", pgdialect.Array(s.Numbers(0, math.MaxInt, true)),

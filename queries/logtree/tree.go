@@ -107,7 +107,7 @@ func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 		for i, index := range indexes {
 			tile := tlog.TileForIndex(readmodel.TreeHeight, index)
 			if hashes[i], err = tlog.HashFromTile(
-				tile, tiles[place{tile.L, tile.N}], index,
+				tile, tiles[tileID{tile.L, tile.N}], index,
 			); err != nil {
 				return nil, fmt.Errorf("tree: %w", err)
 			}
@@ -116,15 +116,15 @@ func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	})
 }
 
-// place is where a tile lies.
-type place struct {
+// tileID is where a tile lies.
+type tileID struct {
 	level  int
 	number int64
 }
 
 // tiles returns the hashes of the tiles that hashes lie in.
-func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[place][]byte, error) {
-	found := make(map[place][]byte)
+func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[tileID][]byte, error) {
+	found := make(map[tileID][]byte)
 	if len(indexes) == 0 {
 		return found, nil
 	}
@@ -139,7 +139,7 @@ func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[place][]byte, 
 		return nil, failed("tiles of the tree", err)
 	}
 	for _, tile := range tiles {
-		found[place{tile.Level, tile.Number}] = tile.Hashes
+		found[tileID{tile.Level, tile.Number}] = tile.Hashes
 	}
 	return found, nil
 }

@@ -15,7 +15,7 @@ import (
 // Those who come meanwhile are told of too, and nobody is told of what is there already.
 func TestDemand(t *testing.T) {
 	t.Parallel()
-	db, ctx := queriestest.OpenDatabase(t), queriestest.WithPatience(t)
+	db, ctx := queriestest.OpenDatabase(t), queriestest.WithTimeout(t)
 	projector, err := db.Listen(ctx, readmodel.ControlChannel)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ type Cache interface {
 	// Changed learns which keys of a projection have changed: hashes of links, ids of accounts, or
 	// readmodel.Everything.
 	Changed(projection string, keys []string)
-	// Heard learns whether Changed is told of changes from now on.
-	Heard(heard bool)
+	// SetConnected learns whether Changed is told of changes from now on.
+	SetConnected(connected bool)
 	// Missed learns that Changed was not told of some.
 	Missed()
 }
@@ -55,12 +55,12 @@ type Waiter struct {
 
 // state is how far one projection is known to have got, and who waits for more.
 type state struct {
-	position uint64
-	told     uint64 // up to here those who keep copies know what has changed
-	changed  uint64 // here or before lies the last change of a key
-	demanded demanded
-	owner    ownership
-	waiters  pendingHeap
+	position   uint64
+	cachesUpTo uint64 // up to here those who keep copies know what has changed
+	lastChange uint64 // here or before lies the last change of a key
+	demand     demandState
+	owner      ownership
+	waiters    pendingHeap
 }
 
 // NewWaiter returns a Waiter of a prepared database. It knows of nothing before Run or Committed.
@@ -74,17 +74,17 @@ func NewWaiter(db *readmodel.DB) *Waiter {
 // forgets anything twice for that. It does not block.
 func (w *Waiter) Committed(projection string, position uint64, changed []string) {
 	w.mu.Lock()
-	told := position <= w.state(projection).told
+	updated := position <= w.state(projection).cachesUpTo
 	w.mu.Unlock()
-	if !told || slices.Contains(changed, readmodel.Everything) {
-		w.changed(projection, changed)
+	if !updated || slices.Contains(changed, readmodel.Everything) {
+		w.notifyChanged(projection, changed)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
-	p.told = max(p.told, position)
+	p.cachesUpTo = max(p.cachesUpTo, position)
 	if len(changed) > 0 {
-		p.changed = max(p.changed, position)
+		p.lastChange = max(p.lastChange, position)
 	}
 	p.advance(position)
 }
@@ -96,7 +96,7 @@ func (w *Waiter) advance(projection string, position uint64) {
 	defer w.mu.Unlock()
 	p := w.state(projection)
 	if position > p.position {
-		p.changed = position
+		p.lastChange = position
 	}
 	p.advance(position)
 }
@@ -114,7 +114,7 @@ func (p *state) advance(position uint64) {
 // Wait returns nil as soon as the projection has committed everything up to the commit position, or
 // the error of ctx when that ends first.
 func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) error {
-	wait := w.enlist(projection, position)
+	wait := w.enqueue(projection, position)
 	if wait == nil {
 		return nil
 	}
@@ -122,7 +122,7 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	case <-wait.reached:
 		return nil
 	case <-ctx.Done():
-		return w.leave(wait, projection, ctx.Err())
+		return w.remove(wait, projection, ctx.Err())
 	}
 }
 
@@ -131,14 +131,14 @@ func (w *Waiter) Overtake(ctx context.Context, projection string, others ...stri
 	var position uint64
 	w.mu.Lock()
 	for _, other := range others {
-		position = max(position, w.state(other).changed)
+		position = max(position, w.state(other).lastChange)
 	}
 	w.mu.Unlock()
 	return w.WaitOwned(ctx, projection, position)
 }
 
-// enlist returns nil when the position is reached already.
-func (w *Waiter) enlist(projection string, position uint64) *pending {
+// enqueue returns nil when the position is reached already.
+func (w *Waiter) enqueue(projection string, position uint64) *pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
@@ -160,7 +160,7 @@ func (w *Waiter) state(projection string) *state {
 	return p
 }
 
-func (w *Waiter) awaited() bool {
+func (w *Waiter) hasWaiters() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.projections {
@@ -207,9 +207,9 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	}()
 	// Only after LISTEN has taken effect: what commits from then on is notified, what committed
 	// before is read here.
-	w.hears(true)
-	defer w.hears(false)
-	if err := w.read(ctx); err != nil {
+	w.setConnected(true)
+	defer w.setConnected(false)
+	if err := w.readCheckpoints(ctx); err != nil {
 		return err
 	}
 	connected()
@@ -219,15 +219,15 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 		if err != nil {
 			return fmt.Errorf("wait for notifications: %w", err)
 		}
-		if err := w.hear(notification, changed); err != nil {
+		if err := w.handle(notification, changed); err != nil {
 			return fmt.Errorf("notification %q: %w", notification, err)
 		}
 	}
 }
 
-// hear takes in a notification: of keys that changed, which it gathers by their projection, or of
+// handle takes in a notification: of keys that changed, which it gathers by their projection, or of
 // the position that was reached with them; readmodel.Channel has the form.
-func (w *Waiter) hear(notification string, changed map[string][]string) error {
+func (w *Waiter) handle(notification string, changed map[string][]string) error {
 	projection, rest, _ := strings.Cut(notification, " ")
 	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
 		changed[projection] = append(changed[projection], strings.Fields(keys)...)
@@ -242,8 +242,8 @@ func (w *Waiter) hear(notification string, changed map[string][]string) error {
 	return nil
 }
 
-// changed tells those who keep copies which keys of a projection have changed.
-func (w *Waiter) changed(projection string, keys []string) {
+// notifyChanged tells those who keep copies which keys of a projection have changed.
+func (w *Waiter) notifyChanged(projection string, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
@@ -252,22 +252,22 @@ func (w *Waiter) changed(projection string, keys []string) {
 	}
 }
 
-// hears tells those who keep copies whether changes are heard of.
-func (w *Waiter) hears(heard bool) {
+// setConnected tells those who keep copies whether changes are heard of.
+func (w *Waiter) setConnected(connected bool) {
 	for _, cache := range w.Caches {
-		cache.Heard(heard)
+		cache.SetConnected(connected)
 	}
 }
 
-// lost tells them that changes have been missed.
-func (w *Waiter) lost() {
+// notifyMissed tells them that changes have been missed.
+func (w *Waiter) notifyMissed() {
 	for _, cache := range w.Caches {
 		cache.Missed()
 	}
 }
 
-// read takes over all checkpoints from the database.
-func (w *Waiter) read(ctx context.Context) error {
+// readCheckpoints takes over all checkpoints from the database.
+func (w *Waiter) readCheckpoints(ctx context.Context) error {
 	reached, err := w.checkpoints(ctx)
 	if err != nil {
 		return err
@@ -306,12 +306,12 @@ func (w *Waiter) poll(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if w.missed(before) {
-			w.lost()
+		if w.behind(before) {
+			w.notifyMissed()
 			w.advanceAll(before)
 		}
 		before = nil
-		if !w.awaited() {
+		if !w.hasWaiters() {
 			continue
 		}
 		var err error
@@ -321,8 +321,8 @@ func (w *Waiter) poll(ctx context.Context) {
 	}
 }
 
-// missed tells whether a position is not known to be reached.
-func (w *Waiter) missed(reached map[string]uint64) bool {
+// behind tells whether a position is not known to be reached.
+func (w *Waiter) behind(reached map[string]uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for projection, position := range reached {
@@ -343,7 +343,7 @@ func (w *Waiter) report(err error) {
 type pending struct {
 	position uint64
 	reached  chan struct{} // closed when the position is
-	place    int           // in the heap; -1 when no longer in it
+	index    int           // in the heap; -1 when no longer in it
 }
 
 // pendingHeap is a heap, the lowest position first.
@@ -356,13 +356,13 @@ func (h pendingHeap) Less(i, j int) bool { return h[i].position < h[j].position 
 
 func (h pendingHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 
 // Push implements heap.Interface.
 func (h *pendingHeap) Push(x any) {
 	added := x.(*pending) //nolint:forcetypeassert // nothing else is pushed
-	added.place = len(*h)
+	added.index = len(*h)
 	*h = append(*h, added)
 }
 
@@ -372,6 +372,6 @@ func (h *pendingHeap) Pop() any {
 	removed := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	removed.place = -1
+	removed.index = -1
 	return removed
 }

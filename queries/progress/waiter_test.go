@@ -33,7 +33,7 @@ func follow(t *testing.T, f *Waiter) {
 
 func mustWait(t *testing.T, f *Waiter, projection string, position uint64) {
 	t.Helper()
-	if err := f.Wait(queriestest.WithPatience(t), projection, position); err != nil {
+	if err := f.Wait(queriestest.WithTimeout(t), projection, position); err != nil {
 		t.Fatalf("wait for %s at %d: %v", projection, position, err)
 	}
 }
@@ -72,7 +72,7 @@ func TestWaiterReconnects(t *testing.T) {
 		mustWait(t, f, "links", position)
 		if _, err := db.NewRaw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND query LIKE 'LISTEN%'`).Exec(
-			queriestest.WithPatience(t),
+			queriestest.WithTimeout(t),
 		); err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func TestWaiterLosesNoWakeUp(t *testing.T) {
 	t.Parallel()
 	const last, waiting, sources = 2000, 400, 4
 	f := NewWaiter(nil)
-	ctx := queriestest.WithPatience(t)
+	ctx := queriestest.WithTimeout(t)
 	givingUp, giveUp := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for i := range waiting {
@@ -133,7 +133,7 @@ func TestWaiterLosesNoWakeUp(t *testing.T) {
 	}
 	all.Wait()
 	giveUp()
-	if f.awaited() {
+	if f.hasWaiters() {
 		t.Error("those who gave up are still listed")
 	}
 	f.advance("links", 3)
@@ -179,14 +179,14 @@ func FuzzNotification(f *testing.F) {
 		}
 		fresh := NewWaiter(nil)
 		fresh.Caches = []Cache{redirects}
-		_ = fresh.hear(notification, make(map[string][]string))
+		_ = fresh.handle(notification, make(map[string][]string))
 	})
 }
 
 func TestOvertake(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))
-	ctx := queriestest.WithPatience(t)
+	ctx := queriestest.WithTimeout(t)
 	if err := f.Overtake(ctx, "history", "links", "tags"); err != nil {
 		t.Errorf("nothing is known: %v", err)
 	}
@@ -197,7 +197,7 @@ func TestOvertake(t *testing.T) {
 	f.advance("history", 6)
 	overtaken := make(chan error, 1)
 	go func() { overtaken <- f.Overtake(ctx, "history", "links", "tags") }()
-	for !f.awaited() {
+	for !f.hasWaiters() {
 		runtime.Gosched()
 	}
 	f.advance("history", 7)
@@ -214,8 +214,8 @@ func (c *copies) Changed(projection string, keys []string) {
 		c.heard = append(c.heard, keys...)
 	}
 }
-func (*copies) Heard(bool) {}
-func (*copies) Missed()    {}
+func (*copies) SetConnected(bool) {}
+func (*copies) Missed()           {}
 
 // What a projector of this process tells and PostgreSQL tells again is forgotten once, in whatever
 // order they do.
@@ -225,7 +225,7 @@ func TestCachesForgetOnce(t *testing.T) {
 		t.Helper()
 		changed := make(map[string][]string)
 		for _, notification := range notifications {
-			if err := w.hear(notification, changed); err != nil {
+			if err := w.handle(notification, changed); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// WithPatience returns a context that bounds what a test waits for.
-func WithPatience(t testing.TB) context.Context {
+// WithTimeout returns a context that bounds what a test waits for.
+func WithTimeout(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -25,7 +25,7 @@ func WithPatience(t testing.TB) context.Context {
 // OpenDatabase returns a database with the empty tables of all projections.
 func OpenDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
-	ctx := WithPatience(t)
+	ctx := WithTimeout(t)
 	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +69,7 @@ func Insert(t testing.TB, db *readmodel.DB, rows ...any) {
 					"last_visit = EXCLUDED.last_visit, visited = EXCLUDED.visited",
 			)
 		}
-		if _, err := insert.Exec(WithPatience(t)); err != nil {
+		if _, err := insert.Exec(WithTimeout(t)); err != nil {
 			t.Fatalf("insert %+v: %v", row, err)
 		}
 	}
@@ -169,7 +169,7 @@ func NewWorld(t testing.TB) *World {
 	)
 	if _, err := db.NewRaw("INSERT INTO linkledger.link_tallies (account_id, created, "+
 		"restorations, deletions) VALUES (?, 3, 1, 2)",
-		w.Account).Exec(WithPatience(t)); err != nil {
+		w.Account).Exec(WithTimeout(t)); err != nil {
 		t.Fatalf("tallies: %v", err)
 	}
 	return w
@@ -185,7 +185,7 @@ func Commit(t *testing.T, db *readmodel.DB, projection string, position uint64, 
 	if _, err := db.NewRaw(
 		statement, position, projection, readmodel.Channel, fmt.Sprint(projection, " ", position),
 	).
-		Exec(WithPatience(t)); err != nil {
+		Exec(WithTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -107,8 +107,8 @@ func (p *parser) unary() (*node, error) {
 		return p.unary()
 	case '~', '-':
 		p.at++
-		operand, err := p.unary()
-		return &node{operation: not, left: operand}, err
+		negated, err := p.unary()
+		return &node{operation: not, left: negated}, err
 	case '(':
 		p.at++
 		inner, err := p.binary(loosest)
@@ -135,7 +135,7 @@ func (p *parser) unary() (*node, error) {
 	return p.label()
 }
 
-func (p *parser) date(operation operation) (*node, error) {
+func (p *parser) date(op operation) (*node, error) {
 	p.at++
 	p.next()
 	word := p.word()
@@ -144,7 +144,7 @@ func (p *parser) date(operation operation) (*node, error) {
 		return nil, p.fail("a calendar date in the form YYYY-MM-DD was expected")
 	}
 	p.at += len(word)
-	return &node{operation: operation, day: day}, nil
+	return &node{operation: op, day: day}, nil
 }
 
 func (p *parser) quoted() (*node, error) {

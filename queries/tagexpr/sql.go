@@ -35,7 +35,7 @@ type compiler struct {
 	days  bool     // all sets of days are read too
 }
 
-var joints = map[operation]string{and: " & ", or: " | ", xor: " # "}
+var sqlOperators = map[operation]string{and: " & ", or: " | ", xor: " # "}
 
 func (c *compiler) add(n *node) {
 	switch n.operation {
@@ -52,7 +52,7 @@ func (c *compiler) add(n *node) {
 		c.group(n.left)
 	case and, or, xor:
 		c.group(n.left)
-		c.sql.WriteString(joints[n.operation])
+		c.sql.WriteString(sqlOperators[n.operation])
 		c.group(n.right)
 	}
 }

@@ -17,18 +17,18 @@ type Clause struct {
 	Args []any
 }
 
-// Question asks for a set of an account's links.
-type Question struct {
+// Query asks for a set of an account's links.
+type Query struct {
 	db   *readmodel.DB
 	sql  string
 	args []any
 }
 
-// NewQuestion asks for bits that are computed for each block, from the sets at a time that are
+// NewQuery asks for bits that are computed for each block, from the sets at a time that are
 // chosen by a condition.
-func NewQuestion(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clause) *Question {
+func NewQuery(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clause) *Query {
 	args := append(bits.Args[:len(bits.Args):len(bits.Args)], account)
-	return &Question{db: db, args: append(
+	return &Query{db: db, args: append(
 		args, rows.Args...,
 	), sql: `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
 			SELECT block, ` + bits.SQL + ` AS met FROM ` + at.Sets(
@@ -41,8 +41,8 @@ func NewQuestion(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows C
 // Union asks for the links of all sets at a time that are chosen by a condition.
 func Union(
 	db *readmodel.DB, account uuid.UUID, at asof.Time, condition string, args ...any,
-) *Question {
-	return NewQuestion(
+) *Query {
+	return NewQuery(
 		db, account, at, Clause{SQL: "bit_or(bits)"}, Clause{SQL: condition, Args: args},
 	)
 }
@@ -51,10 +51,10 @@ func Union(
 const maxNumber = 1<<31 - 1
 
 // All returns the links of the set.
-func (q *Question) All(ctx context.Context) (Set, error) { return q.Between(ctx, 0, maxNumber) }
+func (q *Query) All(ctx context.Context) (Set, error) { return q.Between(ctx, 0, maxNumber) }
 
 // Between returns only those of the blocks from one number to another.
-func (q *Question) Between(ctx context.Context, from, to int) (Set, error) {
+func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	var rows []struct {
 		Block int    `bun:"block"`
 		Bits  []byte `bun:"bits"`
@@ -71,9 +71,9 @@ func (q *Question) Between(ctx context.Context, from, to int) (Set, error) {
 	return set, nil
 }
 
-// Chosen returns the links of the set that a question is for. They come as one value: thousands of
+// Matching returns the links of the set that a question is for. They come as one value: thousands of
 // rows take longer to read than to find.
-func (s Set) Chosen(ctx context.Context, links *bun.SelectQuery) (Set, error) {
+func (s Set) Matching(ctx context.Context, links *bun.SelectQuery) (Set, error) {
 	// bytes of an array of integers as PostgreSQL sends it; the last 4 of an element are the
 	// integer
 	const header, element = 20, 8
@@ -81,11 +81,11 @@ func (s Set) Chosen(ctx context.Context, links *bun.SelectQuery) (Set, error) {
 	err := links.ColumnExpr("array_send(linkledger.parallel_array_agg(link.number))").Scan(
 		ctx, &array,
 	)
-	chosen := make(Set, len(s))
+	matching := make(Set, len(s))
 	for at := header; at < len(array); at += element {
 		if n := int(binary.BigEndian.Uint32(array[at+element-4:])); s.Has(n) {
-			chosen[n/8] |= 0x80 >> (n % 8)
+			matching[n/8] |= 0x80 >> (n % 8)
 		}
 	}
-	return chosen, err
+	return matching, err
 }
