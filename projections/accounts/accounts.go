@@ -57,8 +57,10 @@ func (a *accountFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 		FROM ?schema.accounts WHERE id = ANY($1::uuid[])`, ids).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row readmodel.Account
-			if err := rows.Scan(&row.ID, &row.Username, &row.Plan, &row.KeyID, &row.KeyHash, &row.Active,
-				&row.ExpirationDate, &row.Erased, &row.CreatedAt); err != nil {
+			if err := rows.Scan(
+				&row.ID, &row.Username, &row.Plan, &row.KeyID, &row.KeyHash, &row.Active,
+				&row.ExpirationDate, &row.Erased, &row.CreatedAt,
+			); err != nil {
 				return err
 			}
 			a.rows[row.ID] = &row

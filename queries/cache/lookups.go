@@ -12,31 +12,31 @@ import (
 )
 
 const (
-	// maxUsername is more than any user name has, in bytes.
+	// maxUsername bounds the length of a user name, in bytes. All accounts have shorter names.
 	maxUsername = 255
-	// maxBatch is how many user names one question has at most.
+	// maxBatch bounds the user names of one query.
 	maxBatch = 500
 )
 
-// lookups asks for accounts, one question at a time. It is safe for concurrent use.
+// lookups reads accounts by user name, with one query at a time. It is safe for concurrent use.
 type lookups struct {
-	// those that there are
+	// find returns the accounts that exist.
 	find func(ctx context.Context, usernames []string) ([]queries.Account, error)
 
 	mu      sync.Mutex
 	running bool
-	queue   []*lookupBatch // that nobody has asked yet, each full but the last
+	queue   []*lookupBatch // of queries not sent yet; all but the last are full
 }
 
-// lookupBatch is about the user names that came while the one before was under way.
+// lookupBatch is one query for the user names that arrived while the previous query ran.
 type lookupBatch struct {
-	names map[string]queries.Account // by user name; without id: unknown
+	names map[string]queries.Account // by user name; without an id if unknown
 	done  chan struct{}              // closed when the accounts or err are valid
 	err   error
 }
 
-// lookUp returns the account of a user name, or queries.ErrNotFound. A question goes on when the
-// caller leaves: others may wait for it.
+// lookUp returns the account of a user name, or queries.ErrNotFound. The query goes on after ctx
+// ends, because other callers may wait for it.
 func (l *lookups) lookUp(ctx context.Context, username string) (queries.Account, error) {
 	if len(username) > maxUsername || !queries.Storable(username) {
 		return queries.Account{}, fmt.Errorf("account by user name: %w", queries.ErrNotFound)
@@ -57,15 +57,16 @@ func (l *lookups) lookUp(ctx context.Context, username string) (queries.Account,
 	return account, nil
 }
 
-// enqueue adds a user name to the last question of the queue, and has the queue asked.
+// enqueue adds a user name to the last batch of the queue, and starts to send the queue.
 func (l *lookups) enqueue(ctx context.Context, username string) *lookupBatch {
-	username = strings.Clone(username) // often part of a whole header, which would be kept with it
+	username = strings.Clone(username) // it is often a part of a header, which would stay in memory
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.queue); n == 0 || len(l.queue[n-1].names) == maxBatch {
-		l.queue = append(
-			l.queue, &lookupBatch{names: make(map[string]queries.Account), done: make(chan struct{})},
-		)
+		next := &lookupBatch{
+			names: make(map[string]queries.Account), done: make(chan struct{}),
+		}
+		l.queue = append(l.queue, next)
 	}
 	q := l.queue[len(l.queue)-1]
 	q.names[username] = queries.Account{}
@@ -76,7 +77,7 @@ func (l *lookups) enqueue(ctx context.Context, username string) *lookupBatch {
 	return q
 }
 
-// drain asks the queue until it is empty.
+// drain sends the batches of the queue until it is empty.
 func (l *lookups) drain(ctx context.Context) {
 	for {
 		l.mu.Lock()

@@ -1,5 +1,5 @@
-// Package cache answers from memory the questions that most requests ask: where a short link leads,
-// and whose account a user name is.
+// Package cache answers from memory the queries that most requests need: the redirect of a short
+// link, and the account of a user name.
 package cache
 
 import (
@@ -19,35 +19,34 @@ import (
 )
 
 const (
-	// StaleBound is the most that a redirect from memory lags behind while the notifications are
-	// interrupted and the database answers. Without an answer the redirect in memory stands until
-	// there is one.
+	// StaleBound is how stale a cached redirect may be while the notifications are interrupted and
+	// the database answers. If the database does not answer, the cached redirect stays valid until
+	// it does.
 	StaleBound = time.Second
-	// loadTimeout bounds one look-up of a target.
+	// loadTimeout bounds one look-up of a redirect.
 	loadTimeout = 5 * time.Second
-	// renewTimeout is the most that a visitor waits for a look-up when an older redirect is in
-	// memory.
+	// renewTimeout bounds how long a visitor waits for a look-up if a stale redirect is in the
+	// cache.
 	renewTimeout = 250 * time.Millisecond
-	// redirectOverhead is about what a redirect takes in memory beside its texts, in bytes.
+	// redirectOverhead is about how many bytes a cached redirect takes in addition to its texts.
 	redirectOverhead = 320
 )
 
-// Redirects answers DB.Redirect from memory. It holds what was asked for most within a number of
-// bytes, unknown hashes too, and asks the database once per missing hash however many visitors
-// wait. A progress.Waiter tells it what has changed, before it tells that a write has reached the
-// read models: who has seen the answer to a write sees its effect here.
+// Redirects is a cache of DB.Redirect. It keeps the most requested hashes within a number of bytes,
+// unknown hashes too. It reads a missing hash from the database once, however many visitors wait
+// for it. A progress.Waiter reports changes to it before it reports that a write has reached the
+// read models. So callers that have seen the answer to a write see its effect here.
 //
-// A redirect that is looked up while its hash changes is given to those who asked before the
-// change, and not kept. It is safe for concurrent use.
+// If a hash changes during its look-up, the result goes only to those that asked before the change,
+// and is not cached. Redirects is safe for concurrent use.
 type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
 	cache *otter.Cache[string, *cachedRedirect]
 
-	// epoch is even while changes are heard of, and is another one whenever some may have been
-	// missed.
+	// epoch is even while changes are reported. It changes whenever changes may have been missed.
 	epoch atomic.Uint64
-	// retryAt is when the database is to be tried again after it gave no answer, in Unix
-	// nanoseconds; 0: it answers.
+	// retryAt is when to query the database again after it gave no answer, in Unix nanoseconds; 0:
+	// it answers.
 	retryAt atomic.Int64
 
 	mu      sync.Mutex
@@ -59,20 +58,21 @@ type Redirects struct {
 // cachedRedirect is an entry of the cache.
 type cachedRedirect struct {
 	redirect queries.Redirect
-	err      error     // nil or about queries.ErrNotFound
-	epoch    uint64    // in which the look-up began
-	at       time.Time // when it began
+	err      error     // nil, or wraps queries.ErrNotFound
+	epoch    uint64    // at the start of the look-up
+	at       time.Time // start of the look-up
 }
 
-// lookup is a question to the database that many may wait for.
+// lookup is a query of the database that many callers may wait for.
 type lookup struct {
 	done  chan struct{}   // closed when the rest is valid
 	entry *cachedRedirect // nil: the database gave no answer
 	err   error           // why
 }
 
-// NewRedirects returns the redirects of a database, which take up to size bytes of memory. Until a
-// progress.Waiter that runs is told of them, they are at most StaleBound old.
+// NewRedirects returns a cache of the redirects of a database that takes up to size bytes of
+// memory. Until a running progress.Waiter reports changes to it, its entries are at most StaleBound
+// old.
 func NewRedirects(db *queries.DB, size uint64) (*Redirects, error) {
 	return newRedirects(db.Redirect, size)
 }
@@ -95,7 +95,7 @@ func newRedirects(
 	return r, nil
 }
 
-// Find returns what DB.Redirect returns, and fails as it does.
+// Find returns the redirect of a hash. Its errors are those of DB.Redirect.
 func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, error) {
 	entry, ok := r.cache.GetIfPresent(hash)
 	if ok && r.current(entry) {
@@ -109,14 +109,14 @@ func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, er
 	return r.renew(ctx, hash, entry)
 }
 
-// current tells whether an entry needs no new look-up.
+// current reports whether an entry needs no new look-up.
 func (r *Redirects) current(entry *cachedRedirect) bool {
 	epoch := r.epoch.Load()
 	return entry.epoch == epoch && (epoch%2 == 0 || time.Since(entry.at) < StaleBound)
 }
 
-// renew looks up an entry that may be stale. It stands as long as the database gives no answer; in
-// that time one visitor tries again every StaleBound.
+// renew looks up an entry that may be stale. The entry stays valid as long as the database gives no
+// answer. During that time one visitor in each StaleBound queries the database again.
 func (r *Redirects) renew(
 	ctx context.Context, hash string, entry *cachedRedirect,
 ) (queries.Redirect, error) {
@@ -136,13 +136,13 @@ func (r *Redirects) renew(
 	return entry.redirect, entry.err
 }
 
-// lookUp waits for the look-up of a hash, or begins it. It goes on when the caller leaves: others may
-// be waiting.
+// lookUp waits for the look-up of a hash, or begins it. The look-up goes on after ctx ends, because
+// other callers may wait for it.
 func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, error) {
 	r.mu.Lock()
 	l, ok := r.lookups[hash]
 	if !ok {
-		hash = strings.Clone(hash) // often part of a whole request, which would be kept with it
+		hash = strings.Clone(hash) // it is often a part of a request, which would stay in memory
 		l = &lookup{done: make(chan struct{})}
 		r.lookups[hash] = l
 		go r.load(context.WithoutCancel(ctx), hash, l)
@@ -159,8 +159,8 @@ func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, 
 	return l.entry.redirect, l.entry.err
 }
 
-// load asks the database. The answer is kept unless the hash has changed since the question: then
-// the look-up is no longer the one under way.
+// load queries the database. It caches the result unless the hash has changed since the query
+// began; such a look-up is no longer the one in lookups.
 func (r *Redirects) load(ctx context.Context, hash string, l *lookup) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
@@ -187,7 +187,7 @@ func (r *Redirects) load(ctx context.Context, hash string, l *lookup) {
 
 func (r *Redirects) noteFailure() { r.retryAt.Store(time.Now().Add(StaleBound).UnixNano()) }
 
-// Changed forgets the redirects that depend on what has changed in a projection.
+// Changed removes the redirects that depend on keys of a projection that have changed.
 func (r *Redirects) Changed(projection string, keys []string) {
 	if slices.Contains(keys, readmodel.Everything) {
 		r.Missed()
@@ -202,7 +202,7 @@ func (r *Redirects) Changed(projection string, keys []string) {
 			r.cache.Invalidate(hash)
 		}
 	case "accounts":
-		clear(r.lookups) // whose they are is not known yet
+		clear(r.lookups) // their owners are not known yet
 		for hash, entry := range r.cache.All() {
 			if slices.Contains(keys, entry.redirect.Owner.String()) {
 				r.cache.Invalidate(hash)
@@ -211,8 +211,8 @@ func (r *Redirects) Changed(projection string, keys []string) {
 	}
 }
 
-// SetConnected notes whether changes are heard of from now on. What is in memory may have missed some: it
-// is looked up again when it is next asked for.
+// SetConnected records whether changes are reported from now on. Some may have been missed before,
+// so each entry is looked up again when it is next requested.
 func (r *Redirects) SetConnected(connected bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,10 +221,10 @@ func (r *Redirects) SetConnected(connected bool) {
 		next++
 	}
 	r.epoch.Store(next)
-	clear(r.lookups) // they began before
+	clear(r.lookups) // they began before the change
 }
 
-// Missed notes that changes have been missed.
+// Missed records that changes have been missed: each entry is looked up again.
 func (r *Redirects) Missed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,14 +232,14 @@ func (r *Redirects) Missed() {
 	clear(r.lookups)
 }
 
-// RedirectsStats tells how the memory of redirects is used.
+// RedirectsStats describes how the cache of redirects is used.
 type RedirectsStats struct {
 	Bytes        uint64
 	Entries      int
 	Hits, Misses uint64 // since the start
 }
 
-// Stats returns the use of the memory so far.
+// Stats returns the use of the cache so far.
 func (r *Redirects) Stats() RedirectsStats {
 	return RedirectsStats{
 		Bytes: r.cache.WeightedSize(), Entries: r.cache.EstimatedSize(), Hits: r.hits.Load(),

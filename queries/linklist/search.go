@@ -14,38 +14,41 @@ import (
 )
 
 const (
-	// maxSearchedByNumber is how many links at most are searched one by one.
+	// maxSearchedByNumber bounds the links that are searched one by one.
 	maxSearchedByNumber = 20_000
-	// sampleSize is how many of more links tell how many have a text.
+	// sampleSize is how many of a larger number of links are searched to estimate how many match.
 	sampleSize = 128
-	// maxRareHits is how many of those may have a text that an index is asked for. When more have it, it
-	// takes less to read all texts.
+	// maxRareHits is up to how many matches in the sample the search uses an index. If more match,
+	// reading all texts takes less time.
 	maxRareHits = sampleSize / 64
-	// minIndexedLength is the length of the shortest text that an index finds.
+	// minIndexedLength is the length of the shortest text that an index can find, in code points.
 	minIndexedLength = 3
 )
 
 // The conditions of a search.
 const (
-	contains   = "position(?::bytea IN text) > 0" // which takes two thirds of the time of LIKE
+	contains   = "position(?::bytea IN text) > 0" // takes two thirds of the time of LIKE
 	lacks      = "position(?::bytea IN text) = 0"
-	mayContain = "linkledger.utf8(text) LIKE ?" // asks the index for candidates
+	mayContain = "linkledger.utf8(text) LIKE ?" // uses the index to find candidates
 )
 
-// search keeps the links that a search finds.
-func (r *Reader) search(ctx context.Context, list Query, selected linkset.Set) (linkset.Set, error) {
+// search returns the selected links that match the search of a list. If they are many, it searches
+// a sample first to choose the cheapest way: if most links match, it reads those that do not.
+func (r *Reader) search(
+	ctx context.Context, list Query, selected linkset.Set,
+) (linkset.Set, error) {
 	at, text := asof.At(list.At), readmodel.SearchText(list.Search)
 	texts := func(all bool) *bun.SelectQuery {
 		return r.db.NewSelect().TableExpr(at.SearchTexts(all)).Where("account_id = ?", list.Account)
 	}
 	few := selected.Count() < maxSearchedByNumber
-	// which only notes have; or else it could lie across two fields
+	// Only notes have line breaks. In a search text, line breaks separate the fields, so a match
+	// could cross two fields, and the notes themselves are searched too.
 	inNotes := strings.Contains(text, "\n")
 	hits := 0
 	if !few && !inNotes {
-		err := texts(false).ColumnExpr("count(*)").Where(
-			"number = ANY(?::integer[])", pgdialect.Array(selected.Sample(sampleSize)),
-		).
+		err := texts(false).ColumnExpr("count(*)").
+			Where("number = ANY(?::integer[])", pgdialect.Array(selected.Sample(sampleSize))).
 			Where(contains, []byte(text)).Scan(ctx, &hits)
 		if err != nil {
 			return nil, err
@@ -71,7 +74,7 @@ func (r *Reader) search(ctx context.Context, list Query, selected linkset.Set) (
 	return selected.Matching(ctx, search)
 }
 
-// containing returns the pattern of texts with this in them.
+// containing returns the LIKE pattern of the texts that contain a text.
 func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }

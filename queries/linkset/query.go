@@ -3,6 +3,7 @@ package linkset
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -11,34 +12,34 @@ import (
 	"linkledger/queries/asof"
 )
 
-// Clause is a part of a statement with its arguments.
+// Clause is a part of an SQL statement with its arguments.
 type Clause struct {
 	SQL  string
 	Args []any
 }
 
-// Query asks for a set of an account's links.
+// Query reads a set of an account's links from the read models.
 type Query struct {
 	db   *readmodel.DB
 	sql  string
 	args []any
 }
 
-// NewQuery asks for bits that are computed for each block, from the sets at a time that are
-// chosen by a condition.
+// NewQuery returns a query that computes bits for each block from the sets, as of a time, that a
+// condition selects. The expression bits aggregates the rows of one block.
 func NewQuery(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clause) *Query {
-	args := append(bits.Args[:len(bits.Args):len(bits.Args)], account)
-	return &Query{db: db, args: append(
-		args, rows.Args...,
-	), sql: `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
-			SELECT block, ` + bits.SQL + ` AS met FROM ` + at.Sets(
-		`account_id = ? AND (`+rows.SQL+`) AND block BETWEEN ? AND ?`,
-	) + `
+	sets := at.Sets("account_id = ? AND (" + rows.SQL + ") AND block BETWEEN ? AND ?")
+	return &Query{
+		db:   db,
+		args: slices.Concat(bits.Args, []any{account}, rows.Args),
+		sql: `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
+			SELECT block, ` + bits.SQL + ` AS met FROM ` + sets + `
 			GROUP BY block) AS blocks
-		WHERE met IS NOT NULL ORDER BY block`}
+		WHERE met IS NOT NULL ORDER BY block`,
+	}
 }
 
-// Union asks for the links of all sets at a time that are chosen by a condition.
+// Union returns the query for the links of all sets, as of a time, that a condition selects.
 func Union(
 	db *readmodel.DB, account uuid.UUID, at asof.Time, condition string, args ...any,
 ) *Query {
@@ -47,20 +48,20 @@ func Union(
 	)
 }
 
-// maxNumber is the highest that a link can have.
+// maxNumber is the highest number that a link can have.
 const maxNumber = 1<<31 - 1
 
 // All returns the links of the set.
 func (q *Query) All(ctx context.Context) (Set, error) { return q.Between(ctx, 0, maxNumber) }
 
-// Between returns only those of the blocks from one number to another.
+// Between returns the links of the set in the blocks from one number to another.
 func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	var rows []struct {
 		Block int    `bun:"block"`
 		Bits  []byte `bun:"bits"`
 	}
-	args := append(q.args[:len(q.args):len(q.args)], from/readmodel.SetBlock, to/readmodel.SetBlock)
-	if err := q.db.NewRaw(q.sql, args...).Scan(ctx, &rows); err != nil {
+	blocks := []any{from / readmodel.SetBlock, to / readmodel.SetBlock}
+	if err := q.db.NewRaw(q.sql, slices.Concat(q.args, blocks)...).Scan(ctx, &rows); err != nil {
 		return nil, err
 	}
 	var set Set
@@ -71,16 +72,15 @@ func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
 	return set, nil
 }
 
-// Matching returns the links of the set that a question is for. They come as one value: thousands of
-// rows take longer to read than to find.
+// Matching returns the links of the set that a query of links returns. The query returns them as
+// one array, because reading thousands of rows takes longer than finding them.
 func (s Set) Matching(ctx context.Context, links *bun.SelectQuery) (Set, error) {
-	// bytes of an array of integers as PostgreSQL sends it; the last 4 of an element are the
-	// integer
+	// PostgreSQL sends an array of integers with a header and elements of these sizes, in bytes.
+	// The last 4 bytes of an element are the integer.
 	const header, element = 20, 8
 	var array []byte
-	err := links.ColumnExpr("array_send(linkledger.parallel_array_agg(link.number))").Scan(
-		ctx, &array,
-	)
+	err := links.ColumnExpr("array_send(linkledger.parallel_array_agg(link.number))").
+		Scan(ctx, &array)
 	matching := make(Set, len(s))
 	for at := header; at < len(array); at += element {
 		if n := int(binary.BigEndian.Uint32(array[at+element-4:])); s.Has(n) {

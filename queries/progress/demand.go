@@ -9,20 +9,20 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// demandInterval is after how long the projectors are told of a demand again: one that takes over
-// knows of nothing.
+// demandInterval is after how long a demand is announced to the projectors again: a projector that
+// takes over has not received the announcement.
 const demandInterval = 100 * time.Millisecond
 
 // demandState is what readers of this process have demanded of a projection.
 type demandState struct {
 	position    uint64
-	announced   uint64 // of it the projectors were told
+	announced   uint64 // the highest position announced to the projectors
 	announcedAt time.Time
 }
 
-// Demand is WaitOwned for what the projector holds back while nobody waits for it: it is told that
-// somebody does, wherever it runs. Those who demand while it is at work are told of together, as
-// soon as it is done.
+// Demand is WaitOwned for a projection whose projector delays events while no caller waits for
+// them. It announces to the projector, in whatever process, that a caller waits. Demands that
+// arrive while the projector is at work are announced together, as soon as it is done.
 func (w *Waiter) Demand(ctx context.Context, projection string, position uint64) error {
 	for {
 		announced, announce := w.registerDemand(projection, position)
@@ -49,9 +49,11 @@ func (w *Waiter) Demand(ctx context.Context, projection string, position uint64)
 	}
 }
 
-// registerDemand notes a demand and returns up to where the projectors are told that somebody waits, and
-// whether the caller has to tell.
-func (w *Waiter) registerDemand(projection string, position uint64) (announced uint64, announce bool) {
+// registerDemand records a demand. It returns the position up to which demands are announced, and
+// whether the caller must announce it.
+func (w *Waiter) registerDemand(
+	projection string, position uint64,
+) (announced uint64, announce bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)

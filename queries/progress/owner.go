@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// ownerInterval is how often a Waiter looks for projections without an owner while it has
-	// waiters.
+	// ownerInterval is how often a Waiter checks for projections without an owner while callers
+	// wait.
 	ownerInterval = 200 * time.Millisecond
-	// ownerTimeout is how long waiters bear with a projection without an owner: a killed owner is
-	// followed sooner.
+	// ownerTimeout is how long callers wait for a projection without an owner. The successor of a
+	// killed owner takes over sooner.
 	ownerTimeout = 500 * time.Millisecond
 )
 
-// ErrUnowned means that a projection does not go on: no process owns it, or it is paused, or its
+// ErrUnowned means that a projection makes no progress: no process owns it, or it is paused, or its
 // owner has stopped before an event that it cannot apply.
 var ErrUnowned = errors.New("no process keeps the projection up to date")
 
-// ownership is what a Waiter knows of the owner of a projection.
+// ownership is whether a projection has an owner that makes progress, as far as a Waiter has
+// observed.
 type ownership struct {
-	vacantSince time.Time // zero: it has an owner that goes on
-	// closed when it has been without one for ownerTimeout; nil: nobody has asked
+	vacantSince time.Time // zero: it has an owner that makes progress
+	// abandoned is closed when the projection has been vacant for ownerTimeout; nil: not in use.
 	abandoned chan struct{}
 	unowned   bool // abandoned is closed
 }
 
-// observe notes whether the projection has an owner that goes on, and releases the waiters when it
-// has been without one for ownerTimeout. It returns whether unowned has changed.
+// observe records whether the projection is vacant, and releases the waiters if it has been vacant
+// for ownerTimeout. It returns whether unowned has changed.
 func (o *ownership) observe(vacant bool, now time.Time) bool {
 	before := o.unowned
 	switch {
@@ -50,7 +51,7 @@ func (o *ownership) observe(vacant bool, now time.Time) bool {
 	return o.unowned != before
 }
 
-// abandonedSignal returns what is closed when waiters give up.
+// abandonedSignal returns the channel that is closed when waiters must give up.
 func (o *ownership) abandonedSignal() chan struct{} {
 	if o.abandoned == nil {
 		o.abandoned = make(chan struct{})
@@ -58,8 +59,8 @@ func (o *ownership) abandonedSignal() chan struct{} {
 	return o.abandoned
 }
 
-// WaitOwned is Wait, but fails with ErrUnowned at once where the projection has had no owner for a
-// while.
+// WaitOwned is Wait, but returns ErrUnowned as soon as the projection has had no owner for half a
+// second.
 func (w *Waiter) WaitOwned(ctx context.Context, projection string, position uint64) error {
 	wait, abandoned := w.enqueueOwned(projection, position)
 	if wait == nil {
@@ -85,8 +86,8 @@ func (w *Waiter) enqueueOwned(projection string, position uint64) (*pending, <-c
 	return wait, w.state(projection).owner.abandonedSignal()
 }
 
-// remove removes a waiter that gives up for a reason, and returns the reason. It returns nil where
-// the waiter's position was reached meanwhile.
+// remove removes a waiter that gives up, and returns the reason. It returns nil if the waiter's
+// position was reached meanwhile.
 func (w *Waiter) remove(wait *pending, projection string, reason error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -97,7 +98,7 @@ func (w *Waiter) remove(wait *pending, projection string, reason error) error {
 	return reason
 }
 
-// watchOwners looks for projections without an owner while somebody waits, or while there are some.
+// watchOwners checks for projections without an owner while callers wait or a projection is vacant.
 func (w *Waiter) watchOwners(ctx context.Context) {
 	ticker := time.NewTicker(ownerInterval)
 	defer ticker.Stop()
@@ -130,9 +131,9 @@ func (w *Waiter) hasVacant() bool {
 
 func (w *Waiter) checkOwners(ctx context.Context) error {
 	var vacant []string
-	if err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND (paused OR "+
-		"stopped OR "+
-		readmodel.Vacant+")").Scan(ctx, &vacant); err != nil {
+	err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND "+
+		"(paused OR stopped OR "+readmodel.Vacant+")").Scan(ctx, &vacant)
+	if err != nil {
 		return fmt.Errorf("look for owners of the projections: %w", err)
 	}
 	for name, unowned := range w.observeOwners(vacant, time.Now()) {
@@ -143,7 +144,7 @@ func (w *Waiter) checkOwners(ctx context.Context) error {
 	return nil
 }
 
-// observeOwners returns the projections that are unowned now and were not, or the other way round.
+// observeOwners returns the projections whose unowned has changed, with the new value.
 func (w *Waiter) observeOwners(vacant []string, now time.Time) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -1,4 +1,5 @@
-// Package progress has callers wait until the projections have committed what they want to read.
+// Package progress lets callers wait until the projections have committed the events that the
+// callers want to read.
 package progress
 
 import (
@@ -17,33 +18,34 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// fallbackInterval is how often the checkpoints are read while someone waits, in case that
-// notifications are lost without the connection noticing.
+// fallbackInterval is how often the checkpoints are read while callers wait, in case notifications
+// are lost without an error of the connection.
 const fallbackInterval = 2 * time.Second
 
-// Cache keeps copies of what projections hold. Its methods do not block.
+// Cache keeps copies of data of projections. Its methods MUST NOT block.
 type Cache interface {
-	// Changed learns which keys of a projection have changed: hashes of links, ids of accounts, or
-	// readmodel.Everything.
+	// Changed is called with the keys of a projection that have changed: hashes of links, ids of
+	// accounts, or readmodel.Everything.
 	Changed(projection string, keys []string)
-	// SetConnected learns whether Changed is told of changes from now on.
+	// SetConnected is called when calls of Changed begin to report all changes, and when they no
+	// longer do.
 	SetConnected(connected bool)
-	// Missed learns that Changed was not told of some.
+	// Missed is called if Changed was not called for some changes.
 	Missed()
 }
 
-// Waiter tells when the read models have caught up with a write. It learns of progress from
-// Committed, when the projectors run in this process, and from PostgreSQL's notifications, when
-// they run elsewhere. It is safe for concurrent use; a waiter costs nothing until its position is
-// reached.
+// Waiter waits until the read models have caught up with a write. The projectors of this process
+// report their progress with Committed; those of other processes report it with PostgreSQL's
+// notifications. A waiting call needs no polling of its own. Waiter is safe for concurrent use.
 type Waiter struct {
-	// OnError learns why the notifications were interrupted, before they are taken up again; may be
-	// nil. It is set before Run.
+	// OnError is called with the reason when the notifications are interrupted, before they are
+	// resumed; may be nil. It is set before Run.
 	OnError func(error)
-	// Caches are told of what changes before anybody is told that it did. Set before Run.
+	// Caches are called with changes before any waiting call returns because of them. They are set
+	// before Run.
 	Caches []Cache
-	// OnUnowned learns that a projection is without an owner, so that nobody waits for it any more,
-	// or that it has one again; may be nil. Set before Run.
+	// OnUnowned is called when a projection has no owner, so that calls no longer wait for it, and
+	// when it has one again; may be nil. It is set before Run.
 	OnUnowned func(projection string, unowned bool)
 
 	db       *readmodel.DB
@@ -53,25 +55,25 @@ type Waiter struct {
 	projections map[string]*state
 }
 
-// state is how far one projection is known to have got, and who waits for more.
+// state is the known progress of one projection, with the waiters for more.
 type state struct {
 	position   uint64
-	cachesUpTo uint64 // up to here those who keep copies know what has changed
-	lastChange uint64 // here or before lies the last change of a key
+	cachesUpTo uint64 // the caches have the changes up to here
+	lastChange uint64 // the last change of a key is here or before
 	demand     demandState
 	owner      ownership
 	waiters    pendingHeap
 }
 
-// NewWaiter returns a Waiter of a prepared database. It knows of nothing before Run or Committed.
+// NewWaiter returns a Waiter of a prepared database. It has no progress before Run or Committed.
 func NewWaiter(db *readmodel.DB) *Waiter {
 	return &Waiter{db: db, fallback: fallbackInterval, projections: make(map[string]*state)}
 }
 
-// Committed notes that a projection has committed everything up to a commit position, and which
-// keys have changed since the last one: hashes of links, ids of accounts. Those who keep copies are
-// told first. Of what a projector of this process commits PostgreSQL tells once more; nobody
-// forgets anything twice for that. It does not block.
+// Committed records that a projection has committed everything up to a commit position, and which
+// keys have changed since the last call: hashes of links, ids of accounts. The caches are updated
+// first. PostgreSQL notifies of the commits of this process too; the caches are not updated twice
+// for those. Committed does not block.
 func (w *Waiter) Committed(projection string, position uint64, changed []string) {
 	w.mu.Lock()
 	updated := position <= w.state(projection).cachesUpTo
@@ -89,8 +91,8 @@ func (w *Waiter) Committed(projection string, position uint64, changed []string)
 	p.advance(position)
 }
 
-// advance notes that a projection has got to a position, and has perhaps changed something on the
-// way. One that is known already is ignored.
+// advance records that a projection has reached a position, and may have changed keys on the way.
+// It ignores positions that are known already.
 func (w *Waiter) advance(projection string, position uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -107,12 +109,14 @@ func (p *state) advance(position uint64) {
 	}
 	p.position = position
 	for len(p.waiters) > 0 && p.waiters[0].position <= position {
-		close(heap.Pop(&p.waiters).(*pending).reached)
+		//nolint:forcetypeassert // the heap has no others
+		reached := heap.Pop(&p.waiters).(*pending)
+		close(reached.reached)
 	}
 }
 
 // Wait returns nil as soon as the projection has committed everything up to the commit position, or
-// the error of ctx when that ends first.
+// the error of ctx if ctx ends first.
 func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) error {
 	wait := w.enqueue(projection, position)
 	if wait == nil {
@@ -126,7 +130,7 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	}
 }
 
-// Overtake is WaitOwned for the changes of keys that others are known to have.
+// Overtake is WaitOwned for the position of the last known change of keys of the other projections.
 func (w *Waiter) Overtake(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	w.mu.Lock()
@@ -137,7 +141,7 @@ func (w *Waiter) Overtake(ctx context.Context, projection string, others ...stri
 	return w.WaitOwned(ctx, projection, position)
 }
 
-// enqueue returns nil when the position is reached already.
+// enqueue returns a waiter for the position, or nil if the position is reached already.
 func (w *Waiter) enqueue(projection string, position uint64) *pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -150,7 +154,7 @@ func (w *Waiter) enqueue(projection string, position uint64) *pending {
 	return wait
 }
 
-// state returns the entry of a projection; w.mu is held.
+// state returns the state of a projection. The caller MUST hold w.mu.
 func (w *Waiter) state(projection string) *state {
 	p, ok := w.projections[projection]
 	if !ok {
@@ -171,8 +175,8 @@ func (w *Waiter) hasWaiters() bool {
 	return false
 }
 
-// Run follows the notifications until ctx ends. It holds one connection of its own, and connects
-// again for ever.
+// Run receives the notifications until ctx ends. It holds one connection of its own, and reconnects
+// without limit.
 func (w *Waiter) Run(ctx context.Context) {
 	var polling sync.WaitGroup
 	polling.Go(func() { w.poll(ctx) })
@@ -194,7 +198,7 @@ func (w *Waiter) Run(ctx context.Context) {
 	}
 }
 
-// listen follows the notifications over one connection until something fails.
+// listen receives the notifications over one connection until it fails.
 func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	conn, err := w.db.Listen(ctx, readmodel.Channel)
 	if err != nil {
@@ -205,8 +209,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	// Only after LISTEN has taken effect: what commits from then on is notified, what committed
-	// before is read here.
+	// This comes after LISTEN has taken effect: later commits are notified, and earlier ones are in
+	// the checkpoints.
 	w.setConnected(true)
 	defer w.setConnected(false)
 	if err := w.readCheckpoints(ctx); err != nil {
@@ -225,8 +229,8 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	}
 }
 
-// handle takes in a notification: of keys that changed, which it gathers by their projection, or of
-// the position that was reached with them; readmodel.Channel has the form.
+// handle handles a notification in the form of readmodel.Channel. It collects changed keys by
+// projection until the notification of the position that was reached with them.
 func (w *Waiter) handle(notification string, changed map[string][]string) error {
 	projection, rest, _ := strings.Cut(notification, " ")
 	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
@@ -242,7 +246,7 @@ func (w *Waiter) handle(notification string, changed map[string][]string) error 
 	return nil
 }
 
-// notifyChanged tells those who keep copies which keys of a projection have changed.
+// notifyChanged reports changed keys of a projection to the caches.
 func (w *Waiter) notifyChanged(projection string, keys []string) {
 	if len(keys) == 0 {
 		return
@@ -252,21 +256,21 @@ func (w *Waiter) notifyChanged(projection string, keys []string) {
 	}
 }
 
-// setConnected tells those who keep copies whether changes are heard of.
+// setConnected reports to the caches whether they get all changes.
 func (w *Waiter) setConnected(connected bool) {
 	for _, cache := range w.Caches {
 		cache.SetConnected(connected)
 	}
 }
 
-// notifyMissed tells them that changes have been missed.
+// notifyMissed reports to the caches that changes have been missed.
 func (w *Waiter) notifyMissed() {
 	for _, cache := range w.Caches {
 		cache.Missed()
 	}
 }
 
-// readCheckpoints takes over all checkpoints from the database.
+// readCheckpoints advances all projections to the checkpoints in the database.
 func (w *Waiter) readCheckpoints(ctx context.Context) error {
 	reached, err := w.checkpoints(ctx)
 	if err != nil {
@@ -294,8 +298,8 @@ func (w *Waiter) advanceAll(reached map[string]uint64) {
 	}
 }
 
-// poll reads the checkpoints now and then while someone waits. A position that was not announced
-// until the next time never will be.
+// poll reads the checkpoints regularly while callers wait. If a position was not notified until the
+// next time, its notification is lost.
 func (w *Waiter) poll(ctx context.Context) {
 	ticker := time.NewTicker(w.fallback)
 	defer ticker.Stop()
@@ -321,7 +325,7 @@ func (w *Waiter) poll(ctx context.Context) {
 	}
 }
 
-// behind tells whether a position is not known to be reached.
+// behind reports whether a position is not known to be reached.
 func (w *Waiter) behind(reached map[string]uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -339,14 +343,14 @@ func (w *Waiter) report(err error) {
 	}
 }
 
-// pending is somebody who waits for a position.
+// pending is a call that waits for a position.
 type pending struct {
 	position uint64
-	reached  chan struct{} // closed when the position is
-	index    int           // in the heap; -1 when no longer in it
+	reached  chan struct{} // closed when the position is reached
+	index    int           // in the heap; -1 if removed
 }
 
-// pendingHeap is a heap, the lowest position first.
+// pendingHeap is a heap of waiting calls, the lowest position first.
 type pendingHeap []*pending
 
 var _ heap.Interface = (*pendingHeap)(nil)

@@ -149,7 +149,8 @@ func (c *clickFold) count(s *sqlbatch.Batch) {
 			SELECT folded.url_id, folded.day, folded.total, coalesce(fresh_days.clicks, 0)
 			FROM (
 				SELECT url_id, date 'epoch' + day AS day, total
-				FROM unnest($4::uuid[], $5::int[], $6::bigint[]) AS f (url_id, day, total)) AS folded
+				FROM unnest($4::uuid[], $5::int[], $6::bigint[])
+					AS f (url_id, day, total)) AS folded
 			LEFT JOIN fresh_days USING (url_id, day)
 			ON CONFLICT (url_id, day) DO UPDATE SET
 				total_clicks = d.total_clicks + EXCLUDED.total_clicks,
@@ -160,7 +161,8 @@ func (c *clickFold) count(s *sqlbatch.Batch) {
 		counted AS (
 			INSERT INTO ?schema.link_stats AS s
 				(url_id, total_clicks, unique_clicks, last_visit, visited)
-			SELECT folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
+			SELECT
+				folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
 			FROM folded
 			LEFT JOIN (SELECT url_id, sum(clicks) AS clicks FROM fresh_days GROUP BY url_id)
 				AS uniques USING (url_id)
