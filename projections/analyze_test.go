@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/engine/generation"
 )
 
-// TestFilledTablesAreKnownToThePlanner has two processes catch up with a log, and autovacuum keep
-// out of it.
+// TestFilledTablesAreKnownToThePlanner checks that the planner has statistics of the tables after
+// two processes have caught up with a log, without autovacuum.
 func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -44,7 +44,7 @@ func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatal("the planner was never told")
+			t.Fatal("the planner never got statistics")
 		}
 	}
 }

@@ -22,8 +22,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// poisoned makes the workshop's projection fail at one event in a way that only trying tells: with
-// an error of PostgreSQL, or a panic.
+// poisoned makes the workshop's projection fail at one event in a way that is found only by
+// applying it: with an error of PostgreSQL, or a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
 	clone.projection.Folds = func(master *readmodel.MasterKey) projection.Folds {
@@ -57,8 +57,8 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// TestBisection draws histories with an event that can't be applied: what precedes it is applied,
-// it is named, and nothing else changes.
+// TestBisection draws histories with an event that cannot be applied. The events before it are
+// applied, the error names it, and nothing else changes.
 func TestBisection(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -86,8 +86,8 @@ func TestBisection(t *testing.T) {
 	})
 }
 
-// TestParking parks an event and what follows in its stream, and gets the same tables as an
-// undisturbed run once the letters were applied after all.
+// TestParking parks an event and the events that follow in its stream. Once the dead letters are
+// applied, the tables are those of an undisturbed run.
 func TestParking(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -163,7 +163,8 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	}
 }
 
-// TestPauseAndOverview pauses and resumes a running projection, and sees what operators see.
+// TestPauseAndOverview pauses and resumes a running projection, and checks the overview for
+// operators.
 func TestPauseAndOverview(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -197,8 +198,8 @@ func TestPauseAndOverview(t *testing.T) {
 	progress.wait(t, at, Links)
 }
 
-// TestNextOwnerHasNotStopped has an owner stop before an event, and the next one set it aside:
-// nothing stands still any more, and operators see that.
+// TestNextOwnerHasNotStopped has an owner stop before an event, and the next owner set it aside.
+// The projection then makes progress, and operators see that.
 func TestNextOwnerHasNotStopped(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -206,7 +207,7 @@ func TestNextOwnerHasNotStopped(t *testing.T) {
 	w, progress := newWriter(t, store), newProgressLog()
 	account, board := w.account(), &status.Registry{}
 	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
-	// of no link
+	// an event of no link
 	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon})
 	awaitStatus(
 		t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) },

@@ -11,9 +11,9 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// TestMisplacedCheckpoint moves the checkpoint of a projection to where the log has no event, as
-// after the restore of an older backup: it is reported with what to do, the others go on, and that
-// mends it.
+// TestMisplacedCheckpoint moves the checkpoint of a projection to a position where the log has no
+// event, like the restore of an older backup. The error says what to do, the other projections
+// continue, and the described repair works.
 func TestMisplacedCheckpoint(t *testing.T) {
 	t.Parallel()
 	for place, moved := range map[string]int{"inside an event": -1, "behind the end": 1 << 20} {

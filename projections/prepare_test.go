@@ -38,7 +38,7 @@ func TestPrepareAtOnce(t *testing.T) {
 	}
 }
 
-// TestPrepareKeeps sees that what is there stays as it is.
+// TestPrepareKeeps checks that Prepare does not change what exists.
 func TestPrepareKeeps(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

@@ -31,8 +31,8 @@ func rebuildAndWait(t *testing.T, db *readmodel.DB, store *eventstore.Store, pro
 	}
 }
 
-// TestRebuildUnderLoad rebuilds while links are created, edited and clicked and others read: a
-// reader never misses what it knows to be there, and in the end the generations are alike.
+// TestRebuildUnderLoad rebuilds while links are created, edited, clicked and read. A reader never
+// misses a link that exists, and in the end the generations are the same.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -90,8 +90,8 @@ func TestRebuildUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRollbackAndPrune goes back to the generation before, which has been kept up to date, and
-// forward again by building.
+// TestRollbackAndPrune switches back to the previous generation, which was kept up to date, and
+// then builds a new one.
 func TestRollbackAndPrune(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -135,7 +135,7 @@ func TestRollbackAndPrune(t *testing.T) {
 	}
 }
 
-// TestInterruptedRebuild ends the process that rebuilds: the build is gone on with where it was.
+// TestInterruptedRebuild ends the process that rebuilds. The next rebuild continues where it was.
 func TestInterruptedRebuild(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -162,7 +162,8 @@ func TestInterruptedRebuild(t *testing.T) {
 	}
 }
 
-// TestPoisonStopsARebuild sees that a rebuild never parks, and that readers keep what they have.
+// TestPoisonStopsARebuild checks that a rebuild never parks events, and that readers keep the
+// serving generation.
 func TestPoisonStopsARebuild(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -185,8 +186,9 @@ func TestPoisonStopsARebuild(t *testing.T) {
 	}
 }
 
-// TestAnotherShape starts this program beside one whose tables have another shape: that one goes on
-// with its own, this one builds its own and takes over; then neither touches what is the other's.
+// TestAnotherShape starts this program beside one whose tables have another shape. The other one
+// continues with its own generation; this one builds its own and takes over. Neither changes the
+// generations of the other.
 func TestAnotherShape(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

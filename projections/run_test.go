@@ -23,8 +23,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// run starts the projections and returns what stops them; the test stops them at its end in any
-// case.
+// run starts the projections and returns a function that stops them. The end of the test stops them
+// in any case.
 func run(t testing.TB, cfg engine.Config) (stop func()) {
 	t.Helper()
 	return start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
@@ -63,6 +63,7 @@ type writer struct {
 }
 
 func newWriter(t testing.TB, store *eventstore.Store) *writer {
+	t.Helper()
 	return &writer{t: t, store: store, revisions: make(map[string]eventstore.Revision)}
 }
 
@@ -183,7 +184,7 @@ func TestCompetitorsApplyEachEventOnce(t *testing.T) {
 	}
 }
 
-// TestLostConnections cuts all connections to the database again and again.
+// TestLostConnections cuts all connections to the database repeatedly.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -208,8 +209,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// TestCheckpointPassesForeignEvents sees the checkpoint move over events that the projection does
-// not follow.
+// TestCheckpointPassesForeignEvents checks that the checkpoint moves past events that the
+// projection does not follow.
 func TestCheckpointPassesForeignEvents(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -247,13 +248,13 @@ func TestInterruption(t *testing.T) {
 	_, last := w.link(w.account(), "h")
 	progress.wait(t, last, Links)
 	for _, s := range board.All() {
-		if s.Err != nil && s.Projection == Links { // the others may have nothing to do yet
+		if s.Err != nil && s.Projection == Links { // the others may have no events yet
 			t.Errorf("status %+v", s)
 		}
 	}
 }
 
-// awaitStatus waits until the board says something of each projection.
+// awaitStatus waits until the status of each projection meets a condition.
 func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) bool) {
 	t.Helper()
 	ctx := withTimeout(t)

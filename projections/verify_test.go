@@ -26,7 +26,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// verify holds the workshop's generation against a log.
+// verify compares the workshop's generation with a log.
 func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) verify.Result {
 	t.Helper()
 	found, err := verify.Run(ctx, w.db, logOf(log), w.projection, func([]status.Progress) {})
@@ -36,7 +36,7 @@ func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Record
 	return found
 }
 
-// logOf is a log that nobody appends to.
+// logOf is a log to which no events are appended.
 type logOf []eventstore.Recorded
 
 func (l logOf) Head(context.Context) (at eventstore.Position, err error) {
@@ -76,7 +76,7 @@ func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
 	return columns
 }
 
-// otherwise is an SQL expression for another value of a column.
+// otherwise returns an SQL expression for another value of a column.
 func (c column) otherwise() string {
 	switch c.Type {
 	case "bit":
@@ -99,8 +99,8 @@ func (c column) otherwise() string {
 	return c.Name + " # 1" // a number, be it the greatest; anything else fails
 }
 
-// wrong are statements that each make one row of a table wrong in another way: missing, extra, or
-// other in one column.
+// wrong returns statements that each make one row of a table wrong in one way: missing, additional,
+// or different in one column.
 func wrong(columns []column) map[string]string {
 	statements := make(map[string]string)
 	names, values := make([]string, len(columns)), make([]string, len(columns))
@@ -122,8 +122,8 @@ func wrong(columns []column) map[string]string {
 	return statements
 }
 
-// TestVerifyFinds plants one wrong row in each table of each projection, in every way: it is found,
-// it alone.
+// TestVerifyFinds makes one row wrong in each table of each projection, in each way. Verify finds
+// this row only.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -190,8 +190,7 @@ func (w *workshop) exec(ctx context.Context, t *testing.T, statement string, arg
 	return n
 }
 
-// TestVerifySound draws histories: what was applied of them, in whatever batches, is as the log
-// says.
+// TestVerifySound draws histories. Whatever the batches, the tables match the log.
 func TestVerifySound(t *testing.T) {
 	t.Parallel()
 	workshops := newWorkshops(t)
@@ -236,8 +235,7 @@ func TestVerifyTellsHowMany(t *testing.T) {
 	}
 }
 
-// TestVerifyWhileServing verifies projections that go on, again and again, and leaves nothing
-// behind.
+// TestVerifyWhileServing verifies running projections repeatedly, and leaves nothing behind.
 func TestVerifyWhileServing(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -277,8 +275,7 @@ func TestVerifyWhileServing(t *testing.T) {
 	noTemporaryTables(t, db)
 }
 
-// noTemporaryTables waits until PostgreSQL has removed the tables of the connections that have
-// ended.
+// noTemporaryTables waits until PostgreSQL has removed the tables of closed connections.
 func noTemporaryTables(t *testing.T, db *readmodel.DB) {
 	t.Helper()
 	ctx := withTimeout(t)
@@ -308,7 +305,7 @@ func TestVerifyInterrupted(t *testing.T) {
 	noTemporaryTables(t, db)
 }
 
-// disturbedLog is a log at whose first read something happens.
+// disturbedLog is a log that calls a function at its first read.
 type disturbedLog struct {
 	logOf
 	disturb func()
@@ -321,8 +318,8 @@ func (l disturbedLog) ReadLog(
 	return l.logOf.ReadLog(ctx, behind, upTo, handle)
 }
 
-// TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried
-// meanwhile.
+// TestVerifyWithDeadLetters leaves out events that are set aside, and notices that they were
+// retried meanwhile.
 func TestVerifyWithDeadLetters(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -354,8 +351,8 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	}
 }
 
-// TestRetriedReset takes away a click that came after it: verify tells, and a rebuild has the order
-// of the log.
+// TestRetriedReset removes a click that came after it. Verify reports the difference, and a rebuild
+// applies the order of the log.
 func TestRetriedReset(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

@@ -224,7 +224,7 @@ func TestRedirect(t *testing.T) {
 		}
 		same(t, target, want)
 	}
-	// Created again by its owner: the live one counts.
+	// Its owner creates it again: the live one counts.
 	live := w.Bare
 	live.ID, live.Hash, live.LongURL, live.Number, live.Position = uuid.New(), "gone", "live", 1, 1
 	queriestest.Insert(t, w.DB, &live)
@@ -238,7 +238,8 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestPagesUseTheIndex sees that neither a redirect nor a page deep down looks at every link.
+// TestPagesUseTheIndex checks that neither a redirect nor a page at the end of a list reads every
+// link.
 func TestPagesUseTheIndex(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorld(t), queriestest.WithTimeout(t)

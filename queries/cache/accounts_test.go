@@ -21,8 +21,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// ledger is a source of accounts that counts what it is asked, and does something before it
-// answers.
+// ledger is a source of accounts that counts its queries, and calls a function before it answers.
 type ledger struct {
 	asked  int
 	plan   string
@@ -45,14 +44,14 @@ func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account,
 	return accounts, nil
 }
 
-// accountsOf returns accounts that hear of changes.
+// accountsOf returns accounts to which changes are reported.
 func accountsOf(l *ledger) *Accounts {
 	a := newAccounts(l.find)
 	a.SetConnected(true)
 	return a
 }
 
-// byUsername returns an account as a login finds it.
+// byUsername returns an account like a login.
 func (a *Accounts) byUsername(ctx context.Context, username string) (queries.Account, error) {
 	if account, ok := a.Remembered(username); ok {
 		return account, nil
@@ -90,8 +89,8 @@ func TestAccountsAreRemembered(t *testing.T) {
 	}
 }
 
-// Strangers who try many user names take one connection, and those who wait ask together. Those who
-// leave keep nobody waiting.
+// Clients that try many user names take one connection, and waiting calls share a query. A call
+// that leaves does not keep others waiting.
 func TestLookUpsTakeOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -154,7 +153,7 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	}
 }
 
-// TestAccountsThatChangeMeanwhile has an account change between its look-up and the answer.
+// TestAccountsThatChangeMeanwhile changes an account between its look-up and the answer.
 func TestAccountsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := &ledger{plan: "old"}
@@ -196,8 +195,7 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 }
 
-// A key that another process has changed is no longer the one that counts as soon as the change is
-// known.
+// A key that another process has changed is no longer valid as soon as the change is known.
 func TestWaiterTellsAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

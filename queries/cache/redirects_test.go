@@ -24,11 +24,11 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// book is a database of targets whose versions are counted in TotalClicks.
+// book is a database of redirects whose versions are in TotalClicks.
 type book struct {
 	asked atomic.Int64
 	away  atomic.Bool
-	// hold, unless nil, keeps every answer back after it was read, until something can be received.
+	// hold, unless nil, delays each answer after its read until a value can be received.
 	hold chan struct{}
 
 	mu       sync.Mutex
@@ -63,7 +63,7 @@ func (b *book) write(hash string) int64 {
 	return b.versions[hash]
 }
 
-// over returns targets of a book whose changes are heard of.
+// over returns redirects of a book whose changes are reported.
 func over(t testing.TB, b *book) *Redirects {
 	t.Helper()
 	targets, err := newRedirects(b.find, 1<<20)
@@ -74,7 +74,7 @@ func over(t testing.TB, b *book) *Redirects {
 	return targets
 }
 
-// finds demands a version of a target, and how often the book was asked for it.
+// finds fails unless it finds that version of a redirect, after that many queries of the book.
 func finds(t *testing.T, targets *Redirects, b *book, hash string, version, asked int64) {
 	t.Helper()
 	before := b.asked.Load()
@@ -92,7 +92,7 @@ func TestRedirectsAreRemembered(t *testing.T) {
 	b := &book{}
 	targets := over(t, b)
 	finds(t, targets, b, "a", 0, 1)
-	finds(t, targets, b, "a", 0, 0) // that there is none is remembered too
+	finds(t, targets, b, "a", 0, 0) // an unknown hash is cached too
 	b.write("a")
 	targets.Changed("links", []string{"b", "a"})
 	finds(t, targets, b, "a", 1, 1)
@@ -102,7 +102,7 @@ func TestRedirectsAreRemembered(t *testing.T) {
 	}
 }
 
-// What is remembered weighs what it says: not the request that the hash was cut from.
+// An entry weighs as much as its texts, not as the request that the hash is a part of.
 func TestRedirectsKeepNoRequests(t *testing.T) {
 	t.Parallel()
 	b := &book{}
@@ -129,7 +129,7 @@ func TestRedirectsOfAnOwner(t *testing.T) {
 	finds(t, targets, b, "a", 2, 1)
 }
 
-// One question answers all who ask for a hash meanwhile, also when the first of them leaves.
+// One query answers all calls that ask for a hash meanwhile, even if the first of them leaves.
 func TestRedirectsAskOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,7 +161,7 @@ func TestRedirectsAskOnce(t *testing.T) {
 	})
 }
 
-// An answer that was read before a change is not kept, and not given to those who ask after the
+// An answer that was read before a change is not cached, and not returned to calls after the
 // change.
 func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
@@ -185,7 +185,7 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 						t.Errorf("before the change: %+v, %v", target, err)
 					}
 				})
-				synctest.Wait() // the old version is read, and kept back
+				synctest.Wait() // the old version is read and delayed
 				b.write("a")
 				change(targets)
 				both.Go(func() {
@@ -204,8 +204,8 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-// Without notifications a target is at most StaleBound old; after them, what is in memory is looked
-// up again.
+// Without notifications a redirect is at most StaleBound old. After them, entries are looked up
+// again.
 func TestRedirectsWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,7 +229,7 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 	})
 }
 
-// What is in memory stands while the database is away, and hardly anybody waits for it.
+// Entries stay valid while the database is away, and hardly any call waits for it.
 func TestRedirectsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +242,7 @@ func TestRedirectsWithoutDatabase(t *testing.T) {
 		b.away.Store(true)
 		b.write("a")
 		for range 10 {
-			finds(t, targets, b, "a", 1, 1) // somebody tries
+			finds(t, targets, b, "a", 1, 1) // one call tries again
 			for range 100 {
 				finds(t, targets, b, "a", 1, 0)
 			}
@@ -271,7 +271,8 @@ func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 	}
 }
 
-// Whoever knows of a change never finds what was before it, whatever happens at the same time.
+// A call that follows a reported change never gets an older version, whatever happens at the same
+// time.
 func TestRedirectsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	b := &book{}
@@ -301,7 +302,7 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 	all.Wait()
 }
 
-// A change that another process makes is found as soon as its position is known.
+// A change by another process is found as soon as its position is known.
 func TestWaiterTellsRedirects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -18,7 +18,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// hashesOf returns the hashes of a list's page, and fails unless the total is that many.
+// hashesOf returns the hashes of a page, and fails unless the total is as given.
 func (w *world) hashesOf(t testing.TB, list Query, total int64) string {
 	t.Helper()
 	list.Account, list.Limit = w.Account, cmp.Or(list.Limit, 100)
@@ -129,7 +129,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// drawn is an expression with what it means, in the plainest way.
+// drawn is an expression with its meaning in the simplest form.
 type drawn struct {
 	text  string
 	level int // of its loosest operator: 0 or, 1 xor, 2 and, 3 none
@@ -159,7 +159,7 @@ func drawExpression(t *rapid.T, tags []readmodel.Tag, depth int) drawn {
 	}}
 }
 
-// bracketed puts an expression that binds more loosely than needed into brackets.
+// bracketed puts an expression into brackets if it binds more loosely than needed.
 func (d drawn) bracketed(level int) drawn {
 	if d.level < level {
 		return drawn{"(" + d.text + ")", 3, d.meets}
@@ -308,7 +308,7 @@ func TestSelection(t *testing.T) {
 			break
 		}
 		got = append(got, ids...)
-		// What is done to a portion moves none of the others.
+		// Changes of one portion do not move the others.
 		if _, err := w.DB.NewRaw(
 			"UPDATE linkledger.links SET archived = true WHERE id IN (?, ?, ?)", ids[0], ids[len(ids)-1], changed,
 		).

@@ -14,8 +14,8 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// A search of many links finds the same whether it gathers those that have a text or, where most
-// have it, the others.
+// A search of many links has the same result whether it collects the links that match or, if most
+// match, those that do not.
 func TestSearchOfManyLinks(t *testing.T) {
 	t.Parallel()
 	const links = 6 * maxSearchedByNumber / 5

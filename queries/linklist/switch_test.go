@@ -17,7 +17,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// copyGeneration makes the second generation of a projection, like the first.
+// copyGeneration creates the second generation of a projection, like the first.
 func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	if err := readmodel.CreateTables(ctx, tx, projection, 2); err != nil {
 		return err
@@ -36,8 +36,8 @@ func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	return nil
 }
 
-// TestReadersNoticeNoSwitch has generations change places again and again while others read: no
-// question fails, or is answered otherwise.
+// TestReadersNoticeNoSwitch switches generations repeatedly while others read. No query fails or
+// has another result.
 func TestReadersNoticeNoSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

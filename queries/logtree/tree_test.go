@@ -12,7 +12,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// fillTree writes the tiles of a tree of n leaves, whose events lie at the positions 10, 20, 30 and
+// fillTree writes the tiles of a tree of n leaves, whose events are at the positions 10, 20, 30 and
 // so on.
 func fillTree(t *testing.T, db *readmodel.DB, n int64) (leaves []tlog.Hash, hashes tlog.HashReader) {
 	t.Helper()
@@ -107,7 +107,7 @@ func TestLeafIndex(t *testing.T) {
 	}
 }
 
-// A tile that is gone or cut short is no place to read on from.
+// No read continues after a tile that is missing or not full.
 func TestTreeLeavesOfADamagedTree(t *testing.T) {
 	t.Parallel()
 	ctx, db := queriestest.WithTimeout(t), queriestest.OpenDatabase(t)
