@@ -14,13 +14,13 @@ import (
 	"linkledger/projections/engine/generation"
 )
 
-// TestFilledTablesAreKnownToThePlanner has two processes catch up with a log, and autovacuum keep
-// out of it.
+// TestFilledTablesAreKnownToThePlanner checks that the planner has statistics of the tables after
+// two processes have caught up with a log, without autovacuum.
 func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
-	if _, err := db.ExecContext(withPatience(t), `ALTER TABLE links_g1.links SET (autovacuum_enabled = false);
+	if _, err := db.ExecContext(withTimeout(t), `ALTER TABLE links_g1.links SET (autovacuum_enabled = false);
 		ALTER TABLE history_g1.link_versions SET (autovacuum_enabled = false)`); err != nil {
 		t.Fatal(err)
 	}
@@ -37,14 +37,14 @@ func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 		run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Lease: generation.DefaultLease / 3})
 	}
 	progress.wait(t, position, Links, History)
-	ctx, ticker := withPatience(t), time.NewTicker(50*time.Millisecond)
+	ctx, ticker := withTimeout(t), time.NewTicker(50*time.Millisecond)
 	defer ticker.Stop()
 	for count(t, db, `SELECT count(*) FROM pg_class WHERE reltuples = 200
 			AND oid IN ('links_g1.links'::regclass, 'history_g1.link_versions'::regclass)`) < 2 {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatal("the planner was never told")
+			t.Fatal("the planner never got statistics")
 		}
 	}
 }

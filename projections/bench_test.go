@@ -22,8 +22,8 @@ const (
 	clicksPerAppend = 10
 )
 
-// fillLog appends links with edits and clicks, and returns how many events the links projection
-// follows and where the last one lies.
+// fillLog appends links with edits and clicks. It returns how many events the links projection
+// follows, and the position of the last one.
 func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	b.Helper()
 	w := newWriter(b, store)
@@ -53,7 +53,7 @@ func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	return n, last
 }
 
-// BenchmarkCatchUp measures how fast the links projection takes in a log, beside a bare
+// BenchmarkCatchUp measures how fast the links projection applies a log, compared with a bare
 // subscription to it.
 func BenchmarkCatchUp(b *testing.B) {
 	store := eventstoretest.New(b)
@@ -83,7 +83,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	})
 }
 
-// follow receives the batches of the links projection and does nothing with them.
+// follow receives the batches of the links projection and discards them.
 func follow(b *testing.B, store *eventstore.Store, last uint64) {
 	b.Helper()
 	subscriber := subscription.New(store, subscription.Config{

@@ -12,15 +12,15 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Redirects look up again what an event has changed for them, and nothing else.
+// Redirects that depend on an event are looked up again, and no others.
 func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
-	var told []string
+	var changed []string
 	w.startOver(ctx, t)
 	p := w.projectorWith(ctx, t, func(cfg *projector.Config) {
-		cfg.OnCommit = func(_ string, _ uint64, changed []string) { told = changed }
+		cfg.OnCommit = func(_ string, _ uint64, keys []string) { changed = keys }
 	})
 	link, account, note, yes, date, limit := uuid.NewString(), uuid.NewString(), "note", true, "2030-01-31", int64(3)
 	log := record(
@@ -28,8 +28,8 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 		events.URLCreated{URLID: link, Account: account, Hash: "a", LongURL: "x", At: noon},
 	)
 	mustHandle(ctx, t, p, log)
-	if !slices.Equal(told, []string{"a", readmodel.Everything}) {
-		t.Errorf("the creation tells of %q", told)
+	if !slices.Equal(changed, []string{"a", readmodel.Everything}) {
+		t.Errorf("the creation announces %q", changed)
 	}
 	for _, step := range []struct {
 		event events.Event
@@ -54,15 +54,15 @@ func TestWhatRedirectsLookUpAgain(t *testing.T) {
 		before := len(log)
 		log = record(log, events.StreamURL+link, log[before-1].Revision+1, step.event)
 		mustHandle(ctx, t, p, log[before:])
-		slices.Sort(told)
-		if got := strings.Join(told, " "); got != step.want {
-			t.Errorf("%T tells of %q, want %q", step.event, got, step.want)
+		slices.Sort(changed)
+		if got := strings.Join(changed, " "); got != step.want {
+			t.Errorf("%T announces %q, want %q", step.event, got, step.want)
 		}
 	}
 	mustHandle(ctx, t, p, record(log, events.StreamClicks+"x", 0, events.ClicksRecorded{
 		Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}},
 	})[len(log):])
-	if len(told) > 0 {
-		t.Errorf("a click tells of %q", told)
+	if len(changed) > 0 {
+		t.Errorf("a click announces %q", changed)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"linkledger/projections/projection"
 )
 
-// TestImpossibleEvents has each projection meet events that can't have happened. What comes before
-// them is applied, they and what comes after them are not.
+// TestImpossibleEvents gives each projection an event that cannot have happened. The events before
+// it are applied; it and the events after it are not.
 func TestImpossibleEvents(t *testing.T) {
 	t.Parallel()
 	id, account := uuid.New().String(), uuid.New().String()
@@ -102,7 +102,7 @@ func TestImpossibleEvents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := withPatience(t)
+			ctx := withTimeout(t)
 			w := newWorkshop(t, tc.projection)
 			p := w.projector(ctx, t)
 			log := record(nil, tc.stream, 0, tc.sound...)
@@ -117,7 +117,7 @@ func TestImpossibleEvents(t *testing.T) {
 					t.Fatalf("applying event %d: %v", sound, err)
 				}
 			}
-			want := ""
+			var want string
 			at := eventstore.Position{}
 			if sound > 0 {
 				at = log[sound-1].Position

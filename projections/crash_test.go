@@ -23,30 +23,30 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// mortal is how long the connections of a database live.
+// mortal limits how long the connections of a database live.
 type mortal struct {
-	statements atomic.Int64 // still to be sent; the last one is sent or not, and its answer never arrives
+	statements atomic.Int64 // left to send; the answer to the last one never arrives
 	sends      bool
 }
 
 var errDied = fmt.Errorf("the connection died: %w", os.ErrDeadlineExceeded)
 
-// mortalConn dies with the last statement. After that no connection of its kind can be opened, as
+// mortalConn dies with the last statement. After that no connection of its kind can be opened, like
 // after a kill.
 type mortalConn struct {
 	net.Conn
 	*mortal
 }
 
-// Write implements net.Conn. pgx writes a statement, a pipeline of them, or a part of a COPY at a
-// time.
+// Write implements net.Conn. pgx writes one statement, a pipeline of statements, or a part of a
+// COPY at a time.
 func (c mortalConn) Write(b []byte) (int, error) {
 	switch left := c.statements.Add(-1); {
 	case left > 0:
 		return c.Conn.Write(b)
 	case left == 0 && c.sends:
 		_, err := c.Conn.Write(b)
-		if answered(b) { // and PostgreSQL has executed it when it answers
+		if answered(b) { // PostgreSQL has executed it when it answers
 			_, answer := c.Read(make([]byte, 1))
 			err = errors.Join(err, answer)
 		}
@@ -55,8 +55,8 @@ func (c mortalConn) Write(b []byte) (int, error) {
 	return 0, errors.Join(errDied, c.Close())
 }
 
-// answered tells whether PostgreSQL answers to what was written: it has a statement, the end of a
-// COPY or of a pipeline.
+// answered reports whether PostgreSQL answers what was written: a statement, or the end of a COPY
+// or of a pipeline.
 func answered(b []byte) bool {
 	for len(b) > 4 {
 		if b[0] == 'Q' || b[0] == 'c' || b[0] == 'S' {
@@ -67,7 +67,7 @@ func answered(b []byte) bool {
 	return false
 }
 
-// dying returns another way to the workshop's database, which is cut off after a number of
+// dying returns another connection to the workshop's database, which is cut off after a number of
 // statements.
 func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
 	t.Helper()
@@ -93,18 +93,18 @@ func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB
 	}
 }
 
-// generationNumber is where outcomes of different generations differ.
+// generationNumber matches the numbers in which outcomes of different generations differ.
 var generationNumber = regexp.MustCompile(`_g\d+`)
 
-// crashRun is a way to bring a log into a new generation.
+// crashRun is a way to apply a log to a new generation.
 type crashRun struct {
 	*workshop
 	log   []eventstore.Recorded
 	cuts  int  // batches
-	build bool // beside an empty generation that serves, from which it takes over
+	build bool // beside an empty serving generation, from which it takes over
 }
 
-// start makes the generation.
+// start creates the generation.
 func (c *crashRun) start(ctx context.Context, t fatalf) {
 	t.Helper()
 	c.empty(ctx, t)
@@ -128,7 +128,7 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 	c.generation++
 }
 
-// deliver goes on from the checkpoint over a database, and returns what ended it.
+// deliver continues from the checkpoint in a database, and returns the error that ended it.
 func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
 	cfg := c.config(ctx, t)
 	cfg.DB, cfg.Policy = db, projector.Park
@@ -152,7 +152,7 @@ func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) erro
 	return nil
 }
 
-// outcome is everything that the run has left, and removes it.
+// outcome returns everything that the run has left in the database, and removes it.
 func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 	t.Helper()
 	dump := c.dump(ctx, t)
@@ -175,8 +175,8 @@ func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 	return dump + generationNumber.ReplaceAllString(more, "")
 }
 
-// crash runs with a connection that dies at a statement, then goes on, and tells whether there was
-// such a statement.
+// crash runs with a connection that dies at a statement, then continues. It reports whether the run
+// had such a statement.
 func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bool) (died bool, outcome string) {
 	t.Helper()
 	c.start(ctx, t)
@@ -199,8 +199,8 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 }
 
 // TestCrashAtAnyStatement kills the connection at each statement of a run, before or after
-// PostgreSQL has executed it: who goes on from there leaves exactly what an undisturbed run does.
-// The runs park an event, or build a generation.
+// PostgreSQL has executed it. A projector that continues from there leaves exactly what an
+// undisturbed run leaves. The runs park an event, or build a generation.
 func TestCrashAtAnyStatement(t *testing.T) {
 	t.Parallel()
 	histories := rapid.Custom(drawHistory)
@@ -221,7 +221,7 @@ func TestCrashAtAnyStatement(t *testing.T) {
 				statement := int64(1)
 				for died := true; died; statement++ {
 					outcomes := []bool{false, true}
-					if build { // which has many statements: TestCrashAnywhere draws the others
+					if build { // a build has many statements: TestCrashAnywhere draws the others
 						outcomes = []bool{statement%2 == 0}
 					}
 					for _, sent := range outcomes {

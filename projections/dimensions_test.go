@@ -16,10 +16,10 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// dimensionCounts are the clicks that a link is to have, by value, of each "<day> <dimension>".
+// dimensionCounts are the expected clicks of a link by value, for each "<day> <dimension>".
 type dimensionCounts map[string]map[string]int64
 
-// Add counts clicks of a value, or of the other ones where it finds no room.
+// Add counts clicks of a value. If the value has no room, it counts them under the other values.
 func (d dimensionCounts) Add(of, value string, clicks int64, most int) {
 	values := d[of]
 	if values == nil {
@@ -36,9 +36,9 @@ func (d dimensionCounts) Add(of, value string, clicks int64, most int) {
 	values[value] += clicks
 }
 
-// tell has a click tell something of its visitor.
-func (h *drawnHistory) tell(l *expectedLink, c *events.Click) {
-	for _, told := range []struct {
+// addDimensions sets random dimensions of a click, and counts them.
+func (h *drawnHistory) addDimensions(l *expectedLink, c *events.Click) {
+	for _, pair := range []struct {
 		dimension string
 		value     *string
 	}{
@@ -48,9 +48,9 @@ func (h *drawnHistory) tell(l *expectedLink, c *events.Click) {
 		{readmodel.DimensionOS, &c.OS},
 		{readmodel.DimensionDevice, &c.Device},
 	} {
-		*told.value = rapid.SampledFrom([]string{"", "a.example", "B", "c", "ü '{}", "other"}).Draw(h.t, told.dimension)
-		if *told.value != "" {
-			l.told.Add(c.At.Format(time.DateOnly)+" "+told.dimension, *told.value, 1, h.most)
+		*pair.value = rapid.SampledFrom([]string{"", "a.example", "B", "c", "ü '{}", "other"}).Draw(h.t, pair.dimension)
+		if *pair.value != "" {
+			l.dimensions.Add(c.At.Format(time.DateOnly)+" "+pair.dimension, *pair.value, 1, h.most)
 		}
 	}
 }
@@ -66,14 +66,14 @@ func (h *drawnHistory) checkDimensions(ctx context.Context, db *bun.DB) {
 		for _, row := range rows {
 			got.Add(row.Day.Format(time.DateOnly)+" "+row.Dimension, row.Value, row.Clicks, len(rows))
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want.told) { // prints maps in the order of their keys
-			h.t.Fatalf("dimensions\n%v, want\n%v", got, want.told)
+		if fmt.Sprint(got) != fmt.Sprint(want.dimensions) { // prints maps in the order of their keys
+			h.t.Fatalf("dimensions\n%v, want\n%v", got, want.dimensions)
 		}
 	}
 }
 
-// TestDimensionsAreBounded draws histories with more values than there is room for: which of them
-// have rows depends on the order of the log alone, also when resets are undone.
+// TestDimensionsAreBounded draws histories with more values than there is room for. The values that
+// have rows depend only on the order of the log, even if resets are undone.
 func TestDimensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Dimensions)
@@ -82,11 +82,11 @@ func TestDimensionsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
-// TestUndoneResetWithoutRoom gives back more values than there is room for: those that are there
-// stay, the others come in the order of their names.
+// TestUndoneResetWithoutRoom restores more values than there is room for. The values that are there
+// stay; the others are added in the order of their names.
 func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Dimensions)
 	w.projection = dimensions.Bounded(3)
 	link := uuid.NewString()
@@ -116,7 +116,7 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 // TestDimensionsOfSpam has more referrers than there is room for.
 func TestDimensionsOfSpam(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Dimensions)
 	link := uuid.NewString()
 	var spam events.ClicksRecorded
@@ -127,21 +127,21 @@ func TestDimensionsOfSpam(t *testing.T) {
 	}
 	log := record(nil, events.StreamClicks+"a", 0, spam, spam)
 	mustHandle(ctx, t, w.projector(ctx, t), log)
-	for question, want := range map[string]int64{
+	for statement, want := range map[string]int64{
 		"SELECT count(*) FROM linkledger.click_dimensions WHERE dimension = 'referrer' AND clicks = 2": readmodel.MaxValues,
 		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'other'": 4 *
 			readmodel.MaxValues,
 		"SELECT clicks FROM linkledger.click_dimensions WHERE value = 'DE'": 6 * readmodel.MaxValues,
 		"SELECT count(*) FROM linkledger.click_dimensions":                  readmodel.MaxValues + 2,
 	} {
-		if n := count(t, w.db, question); n != want {
-			t.Errorf("%s: %d, want %d", question, n, want)
+		if n := count(t, w.db, statement); n != want {
+			t.Errorf("%s: %d, want %d", statement, n, want)
 		}
 	}
 }
 
-// BenchmarkDimensions applies half a second of busy clicks, in which visitors tell all but their
-// country.
+// BenchmarkDimensions applies the clicks of half a second under heavy load, in which visitors have
+// all dimensions but the country.
 func BenchmarkDimensions(b *testing.B) {
 	for _, links := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {

@@ -1,7 +1,7 @@
-// Package projections lists the projections of this program, and has the entry points of the
-// service and of its operators.
+// Package projections lists the projections of this program, and has the entry points for the
+// service and for operators.
 //
-// A projection builds one read model from the log. Its package, such as links, says which events it
-// follows and how a batch of them changes its tables. The engine does everything else, and knows no
-// projection.
+// A projection builds one read model from the log. Its package, such as links, defines which events
+// it follows and how a batch of them changes its tables. The engine does everything else, and MUST
+// NOT depend on any projection.
 package projections

@@ -19,7 +19,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// elect takes over the workshop's generation, at once where it has no owner.
+// elect takes over the workshop's generation, at once if it has no owner.
 func (w *workshop) elect(
 	ctx context.Context, t fatalf, owner string, lose func(),
 ) (*projector.Projector, generation.Checkpoint) {
@@ -45,7 +45,7 @@ func (w *workshop) elect(
 // present holds the presence lock of a process until the test ends or leave is called.
 func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
 	t.Helper()
-	left, err := db.Present(withPatience(t), process)
+	left, err := db.Present(withTimeout(t), process)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
 	return leave
 }
 
-// expire makes the lease run out.
+// expire ends the lease.
 func (w *workshop) expire(ctx context.Context, t fatalf) {
 	t.Helper()
 	if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = clock_timestamp() - interval '1s' WHERE "+
@@ -68,11 +68,11 @@ func (w *workshop) expire(ctx context.Context, t fatalf) {
 	}
 }
 
-// TestOwnerOfThePastIsRefused has an owner wake up after another one was elected: nothing that it
-// does gets through.
+// TestOwnerOfThePastIsRefused wakes up an owner after another one was elected. None of its writes
+// takes effect.
 func TestOwnerOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	present(t, w.db, "zombie")
 	h := record(
@@ -108,10 +108,10 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	}
 }
 
-// TestOneIsElected has many processes stand for election at once.
+// TestOneIsElected has many processes stand for election at the same time.
 func TestOneIsElected(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	found, err := generation.Candidates(ctx, w.db)
 	if err != nil {
@@ -149,8 +149,8 @@ func TestOneIsElected(t *testing.T) {
 	}
 }
 
-// TestHandOver stops the owner: the one that stands by goes on at once, long before a lease would
-// have run out.
+// TestHandOver stops the owner. The process that stands by continues at once, long before a lease
+// would have expired.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -164,7 +164,7 @@ func TestHandOver(t *testing.T) {
 			DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Registry: former,
 		},
 	)
-	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // or else the second one takes what is left
+	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // else the second one takes the others
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
 	run(
@@ -184,7 +184,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestIdleOwnerStaysInOffice waits for several leases to pass while nothing happens in the log.
+// TestIdleOwnerStaysInOffice waits for several leases while the log has no new events. The owner
+// stays the same.
 func TestIdleOwnerStaysInOffice(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -204,14 +205,14 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	}
 }
 
-// TestKilledOwnerIsFollowedAtOnce takes the presence lock from an owner, as a kill does: another
-// process follows long before the lease runs out.
+// TestKilledOwnerIsFollowedAtOnce takes the presence lock from an owner, like a kill. Another
+// process takes over long before the lease expires.
 func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress, board := newWriter(t, store), newProgressLog(), &status.Registry{}
 	kill := present(t, db, "killed")
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'killed', epoch = 7, lease_until = clock_timestamp() + interval '1h'`).Exec(ctx); err != nil {
 		t.Fatal(err)
@@ -237,8 +238,8 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	}
 }
 
-// TestTakeOver takes the office from an owner that does not renew its lease, as a suspended one,
-// and has it wake up again.
+// TestTakeOver takes over from an owner that does not renew its lease, like a suspended one, and
+// wakes it up again.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -246,18 +247,18 @@ func TestTakeOver(t *testing.T) {
 	present(t, db, "suspended")
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'suspended', epoch = 7, lease_until = clock_timestamp() + interval '2s'`).Exec(
-		withPatience(t),
+		withTimeout(t),
 	); err != nil {
 		t.Fatal(err)
 	}
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Owner: "heir", Lease: 2 * time.Second})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Names()...)
-	// Somebody else wins the next election behind the owner's back: it must notice, and stand
-	// again.
+	// Another process wins the next election without the owner's knowledge. The owner must notice,
+	// and stand for election again.
 	if _, err := db.NewRaw(`UPDATE linkledger.generations
 		SET owner = 'usurper', epoch = epoch + 1, lease_until = clock_timestamp() + interval '1s'`).Exec(
-		withPatience(t),
+		withTimeout(t),
 	); err != nil {
 		t.Fatal(err)
 	}

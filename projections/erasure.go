@@ -12,8 +12,9 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// AwaitErasure waits until each generation that may have notes, serving or not, has an erasure at a
-// position of the log. It fails with ctx, and returns which have not.
+// AwaitErasure waits until each generation that may have notes, serving or not, has applied the log
+// up to the position of an erasure. If ctx ends first, it returns its error and the generations
+// that have not.
 func AwaitErasure(
 	ctx context.Context, db *readmodel.DB, at eventstore.Position,
 ) (behind []string, err error) {

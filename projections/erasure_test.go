@@ -28,7 +28,7 @@ func masterKey(t testing.TB) *readmodel.MasterKey {
 	return key
 }
 
-// erasedHistory is a history in which notes are sealed from some event on, and accounts erased
+// erasedHistory is a history in which notes are sealed from some event on, and accounts are erased
 // after that. Each note has a secret of its own.
 type erasedHistory struct {
 	*drawnHistory
@@ -39,7 +39,7 @@ type erasedHistory struct {
 	gone   []string             // secrets of accounts that were erased
 }
 
-// drawErasures draws such a history, and makes the keys of its accounts.
+// drawErasures draws an erasedHistory, and creates the keys of its accounts.
 func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHistory {
 	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger.account_keys"); err != nil {
 		t.Fatalf("forget the keys: %v", err)
@@ -82,8 +82,8 @@ func (h *erasedHistory) erase() {
 	}
 }
 
-// note gives the note of an event its secret and seals it. Long URLs have no line breaks, as those
-// of links never do.
+// note puts the note's secret into the note of an event, and seals the note. Long URLs have no line
+// breaks, like those of real links.
 func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	r := &h.log[i]
 	e, err := r.Event()
@@ -146,8 +146,7 @@ func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.
 	return key
 }
 
-// check demands that a dump has nothing of the notes that were erased, and what the links of other
-// accounts have.
+// check fails unless a dump has nothing of the erased notes, and all notes of other accounts.
 func (h *erasedHistory) check(dump string) {
 	dump = strings.ToLower(dump)
 	for _, secret := range h.gone {
@@ -162,9 +161,9 @@ func (h *erasedHistory) check(dump string) {
 	}
 }
 
-// Whoever builds a read model after an erasure has no key, whoever kept it up to date had one until
-// then: both are the same, to the last row, however the log was delivered, and have nothing of what
-// was erased.
+// A projector that builds a read model after an erasure has no key; one that has kept its read
+// model up to date had the key until then. Both read models are the same to the last row, however
+// the log was delivered, and have nothing of the erased notes.
 func TestErasure(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{Links, History} {
@@ -195,7 +194,7 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-// notedLink is the log of a link whose note, kept, was sealed for a stream.
+// notedLink returns the log of a link whose note, kept, was sealed for a stream.
 func (w *workshop) notedLink(
 	ctx context.Context, t *testing.T, link uuid.UUID, sealedFor string,
 ) []eventstore.Recorded {
@@ -214,11 +213,11 @@ func (w *workshop) notedLink(
 	}, key, account, sealedFor))
 }
 
-// Keys that are missing or under another master key stop a projection where it is, until somebody
-// gives the right ones: nothing is taken for erased.
+// If keys are missing or wrapped with another master key, the projection stops where it is until an
+// operator supplies the right keys. No note is treated as erased.
 func TestMissingKeysStopAProjection(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w, ctx := newWorkshop(t, Links), withTimeout(t)
 	w.db.MasterKey = masterKey(t)
 	link := uuid.New()
 	log := w.notedLink(ctx, t, link, events.StreamURL+link.String())
@@ -251,10 +250,10 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	}
 }
 
-// A note that was moved to another link can't be applied, which names the event.
+// A note that was moved to another link cannot be applied. The error names the event.
 func TestMovedNoteIsPoison(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorkshop(t, Links), withPatience(t)
+	w, ctx := newWorkshop(t, Links), withTimeout(t)
 	w.db.MasterKey = masterKey(t)
 	log := w.notedLink(ctx, t, uuid.New(), events.StreamURL+uuid.NewString())
 	err := w.projector(ctx, t).Apply(ctx, batchOf(log))

@@ -16,8 +16,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// unprivileged returns the connection URL of a database for a role that owns it and may do nothing
-// else, as where PostgreSQL is somebody else's.
+// unprivileged returns the connection URL of a database for a role that owns the database and has
+// no other rights, like on a managed PostgreSQL.
 func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -33,8 +33,8 @@ func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn st
 	return u.String()
 }
 
-// known returns the columns, of tables and of indexes, of whose values the planner knows one with a
-// text.
+// known returns the columns of tables and of indexes for which the planner's statistics have a
+// value that contains a text.
 func known(ctx context.Context, t *testing.T, super *readmodel.DB, text string) (columns []string) {
 	t.Helper()
 	if err := super.NewRaw(`SELECT starelid::regclass || ' ' || staattnum FROM pg_statistic, lower(concat(stavalues1, stavalues2, stavalues3, stavalues4, stavalues5)) AS vals
@@ -46,8 +46,8 @@ func known(ctx context.Context, t *testing.T, super *readmodel.DB, text string) 
 	return columns
 }
 
-// The planner forgets the notes of an account that is erased, also where a table has no rows any
-// more from which it could learn anew, and without a right that the owner of the tables has not.
+// The planner's statistics lose the notes of an erased account, even if a table has no rows left for
+// new statistics, and even if the role has no other rights than those of the owner of the tables.
 func TestErasureIsForgottenByThePlanner(t *testing.T) {
 	t.Parallel()
 	const secret, links = "Private thought", 30
@@ -57,7 +57,7 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 		}
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
-			ctx, dsn := withPatience(t), postgrestest.NewDatabase(t)
+			ctx, dsn := withTimeout(t), postgrestest.NewDatabase(t)
 			super := reopen(t, dsn)
 			db := reopen(t, unprivileged(ctx, t, super, dsn))
 			if err := Prepare(ctx, db); err != nil {

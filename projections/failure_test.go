@@ -22,8 +22,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// poisoned makes the workshop's projection fail at one event in a way that only trying tells: with
-// an error of PostgreSQL, or a panic.
+// poisoned makes the workshop's projection fail at one event in a way that is found only by
+// applying it: with an error of PostgreSQL, or a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
 	clone.projection.Folds = func(master *readmodel.MasterKey) projection.Folds {
@@ -57,8 +57,8 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// TestBisection draws histories with an event that can't be applied: what precedes it is applied,
-// it is named, and nothing else changes.
+// TestBisection draws histories with an event that cannot be applied. The events before it are
+// applied, the error names it, and nothing else changes.
 func TestBisection(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -86,11 +86,11 @@ func TestBisection(t *testing.T) {
 	})
 }
 
-// TestParking parks an event and what follows in its stream, and gets the same tables as an
-// undisturbed run once the letters were applied after all.
+// TestParking parks an event and the events that follow in its stream. Once the dead letters are
+// applied, the tables are those of an undisturbed run.
 func TestParking(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	one, other := uuid.New().String(), uuid.New().String()
 	created := func(id string) events.Event {
@@ -140,7 +140,7 @@ func TestParking(t *testing.T) {
 
 func TestDiscardedLettersAndRefusals(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	stream := events.StreamTags + uuid.New().String()
 	log := record(nil, stream, 0, events.TagRenamed{TagID: uuid.New().String(), At: noon})
@@ -163,10 +163,11 @@ func TestDiscardedLettersAndRefusals(t *testing.T) {
 	}
 }
 
-// TestPauseAndOverview pauses and resumes a running projection, and sees what operators see.
+// TestPauseAndOverview pauses and resumes a running projection, and checks the overview for
+// operators.
 func TestPauseAndOverview(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	board := &status.Registry{}
@@ -197,16 +198,16 @@ func TestPauseAndOverview(t *testing.T) {
 	progress.wait(t, at, Links)
 }
 
-// TestNextOwnerHasNotStopped has an owner stop before an event, and the next one set it aside:
-// nothing stands still any more, and operators see that.
+// TestNextOwnerHasNotStopped has an owner stop before an event, and the next owner set it aside.
+// The projection then makes progress, and operators see that.
 func TestNextOwnerHasNotStopped(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	account, board := w.account(), &status.Registry{}
 	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
-	// of no link
+	// an event of no link
 	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon})
 	awaitStatus(
 		t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) },

@@ -23,7 +23,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// followed is what the projection's subscription would deliver of the log.
+// followed returns the events of the log that the projection's subscription would deliver.
 func (w *workshop) followed(log []eventstore.Recorded) []eventstore.Recorded {
 	return slices.DeleteFunc(slices.Clone(log), func(r eventstore.Recorded) bool {
 		return !w.projection.Filter.Matches(r)
@@ -45,7 +45,7 @@ func batchOf(recorded []eventstore.Recorded) subscription.Batch {
 	return batch
 }
 
-// TestFold draws histories, and holds every way to deliver them against every other and against the
+// TestFold draws histories, and compares each way to deliver them with the others and with the
 // expectation.
 func TestFold(t *testing.T) {
 	t.Parallel()
@@ -84,8 +84,8 @@ func (w *workshop) foldInAllWays(t *rapid.T, h *drawnHistory) {
 	}
 }
 
-// TestGathering has a build gather everything that follows the first event, which PostgreSQL can't
-// take in meanwhile.
+// TestGathering has a build collect all events that follow the first one, while PostgreSQL is kept
+// busy with it.
 func TestGathering(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -115,8 +115,8 @@ func TestGathering(t *testing.T) {
 	})
 }
 
-// deliverBadly cuts the log anywhere, restarts in between, and delivers again what was applied
-// before, both to a projector that knows the checkpoint and to one that does not.
+// deliverBadly cuts the log anywhere, restarts in between, and delivers applied events again, both
+// to a projector that has read the checkpoint and to one that has not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
 	w.startOver(ctx, t)
 	p := w.projectorWith(ctx, t, inBulk(bulk))
@@ -152,13 +152,13 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 			p = w.projectorWith(ctx, t, inBulk(bulk))
 			mustHandle(ctx, t, p, log[again:next])
 		}
-		if bulk && rapid.Bool().Draw(t, "complete") { // and goes on in small
+		if bulk && rapid.Bool().Draw(t, "complete") { // and continues live
 			mustComplete(ctx, t, p)
 		}
 	}
 }
 
-// mayBeHeld tells whether a subscriber may have held events back.
+// mayBeHeld reports whether a subscriber may have held events back.
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
 	return p.Held && (p.Rests || !slices.ContainsFunc(
@@ -166,20 +166,20 @@ func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	))
 }
 
-// mustComplete has a generation that is filled in bulk complete what it lacks.
+// mustComplete completes a generation that was filled in bulk.
 func mustComplete(ctx context.Context, t *rapid.T, p *projector.Projector) {
 	if err := p.Complete(ctx); err != nil {
 		t.Fatalf("complete: %v", err)
 	}
 }
 
-// check compares the tables with what the history expects of them.
+// check compares the tables with the expectations of the history.
 func (h *drawnHistory) check(ctx context.Context, w *workshop) {
 	db := w.db.WithNamedArg("schema", bun.Ident(readmodel.GenerationSchema(w.projection.Name, w.generation)))
 	switch w.projection.Name {
 	case Links:
 		h.checkLinks(ctx, db)
-		h.checkTallies(ctx, db)
+		h.checkCounts(ctx, db)
 		w.checkSets(ctx, h.t)
 		h.checkClicks(ctx, db)
 	case Dimensions:
@@ -260,8 +260,8 @@ func (h *drawnHistory) checkClicks(ctx context.Context, db *bun.DB) {
 	}
 }
 
-// checkTallies compares the tallies of the accounts that have had links.
-func (h *drawnHistory) checkTallies(ctx context.Context, db *bun.DB) {
+// checkCounts compares the counts of the accounts that have had links.
+func (h *drawnHistory) checkCounts(ctx context.Context, db *bun.DB) {
 	for _, want := range h.accounts {
 		created := int64(0)
 		for _, link := range h.links {
@@ -275,7 +275,7 @@ func (h *drawnHistory) checkTallies(ctx context.Context, db *bun.DB) {
 		).
 			Scan(ctx, &got[0], &got[1], &got[2])
 		if err != nil && (created > 0 || !errors.Is(err, sql.ErrNoRows)) {
-			h.t.Fatalf("tally: %v", err)
+			h.t.Fatalf("counts of links: %v", err)
 		}
 		if expected := []int64{
 			created, want.urls + want.deletions - created, want.deletions,
@@ -330,7 +330,7 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 // the same time.
 func TestOneOfTwoProjectorsApplies(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	w.empty(ctx, t)
 	link := uuid.New().String()

@@ -29,21 +29,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(postgrestest.Main{M: m}, proxy)
 }
 
-// patience bounds everything that a test waits for.
-const patience = time.Minute
+// testTimeout bounds how long a test waits.
+const testTimeout = time.Minute
 
-func withPatience(t testing.TB) context.Context {
+func withTimeout(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// openDatabase returns a prepared database of this test.
+// openDatabase returns a prepared database for this test.
 func openDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
 	db := reopen(t, postgrestest.NewDatabase(t))
-	if err := Prepare(withPatience(t), db); err != nil {
+	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	return db
@@ -51,7 +51,7 @@ func openDatabase(t testing.TB) *readmodel.DB {
 
 func reopen(t testing.TB, dsn string) *readmodel.DB {
 	t.Helper()
-	db, err := readmodel.Open(withPatience(t), dsn, 8)
+	db, err := readmodel.Open(withTimeout(t), dsn, 8)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func reopen(t testing.TB, dsn string) *readmodel.DB {
 	return db
 }
 
-// workshop applies batches to generations of its own of one projection, without an event store.
+// workshop applies batches to generations of one projection, without an event store.
 type workshop struct {
 	db         *readmodel.DB
 	projection projection.Definition
@@ -81,7 +81,7 @@ func newWorkshop(t testing.TB, name string) *workshop {
 	return &workshop{db: openDatabase(t), projection: p, generation: generation.First, resume: make(chan struct{}, 1)}
 }
 
-// newWorkshops returns one for each projection.
+// newWorkshops returns a workshop for each projection.
 func newWorkshops(t testing.TB) []*workshop {
 	t.Helper()
 	var workshops []*workshop
@@ -91,7 +91,7 @@ func newWorkshops(t testing.TB) []*workshop {
 	return workshops
 }
 
-// fatalf is what *testing.T and *rapid.T share.
+// fatalf has the methods that *testing.T and *rapid.T share.
 type fatalf interface {
 	Helper()
 	Fatalf(format string, args ...any)
@@ -126,26 +126,26 @@ func (w *workshop) startOver(ctx context.Context, t fatalf) {
 	}
 }
 
-// poisoning makes a projector fail at one event, as one of a poisoned workshop.
+// poisoning configures a projector to fail at one event, like that of a poisoned workshop.
 func (w *workshop) poisoning(at eventstore.Position, panics bool) func(*projector.Config) {
 	return func(cfg *projector.Config) { cfg.Definition = w.poisoned(at, panics).projection }
 }
 
-// inBulk has a projector fill a generation that nobody reads yet.
+// inBulk configures a projector to fill a generation that does not serve.
 func inBulk(bulk bool) func(*projector.Config) {
 	return func(cfg *projector.Config) { cfg.Building = bulk }
 }
 
-// parking has a projector set aside what it can't apply.
+// parking configures a projector to set aside events that it cannot apply.
 func parking(cfg *projector.Config) { cfg.Policy = projector.Park }
 
-// projector returns a projector at the checkpoint, of the epoch that there is.
+// projector returns a projector at the checkpoint, with the current epoch.
 func (w *workshop) projector(ctx context.Context, t fatalf) *projector.Projector {
 	t.Helper()
 	return w.projectorWith(ctx, t, func(*projector.Config) {})
 }
 
-// projectorWith returns one with another configuration.
+// projectorWith returns a projector with another configuration.
 func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*projector.Config)) *projector.Projector {
 	t.Helper()
 	cfg := w.config(ctx, t)
@@ -157,7 +157,7 @@ func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*pro
 	return p
 }
 
-// config is that of a projector of the current generation.
+// config returns the configuration of a projector of the current generation.
 func (w *workshop) config(ctx context.Context, t fatalf) projector.Config {
 	t.Helper()
 	return projector.Config{
@@ -170,7 +170,7 @@ func (w *workshop) config(ctx context.Context, t fatalf) projector.Config {
 	}
 }
 
-// epoch returns the current one.
+// epoch returns the current epoch.
 func (w *workshop) epoch(ctx context.Context, t fatalf) (epoch int64) {
 	t.Helper()
 	if err := w.db.NewRaw("SELECT epoch FROM linkledger.generations WHERE name = ? AND generation = ?",
@@ -201,7 +201,7 @@ func (w *workshop) drop(ctx context.Context, t fatalf) {
 	}
 }
 
-// clear empties the current generation's tables for the next one. No view may be of them.
+// clear empties the current generation's tables for the next one. No view may use them.
 func (w *workshop) clear(ctx context.Context, t fatalf) {
 	t.Helper()
 	var statements string
@@ -244,7 +244,7 @@ func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) 
 	return dump
 }
 
-// record makes stored events of a stream, at positions behind the last one of the log.
+// record returns stored events of a stream, at positions after the last one of the log.
 func record(
 	log []eventstore.Recorded, stream string, revision eventstore.Revision, es ...events.Event,
 ) []eventstore.Recorded {
@@ -269,7 +269,7 @@ func record(
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// progressLog remembers how far the projections have got, for tests that wait for it.
+// progressLog records the progress of the projections, for tests that wait for it.
 type progressLog struct {
 	mu      sync.Mutex
 	at      map[string]uint64
@@ -290,7 +290,7 @@ func (l *progressLog) advance(projection string, position uint64, _ []string) {
 
 func (l *progressLog) wait(t testing.TB, position uint64, projections ...string) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for {
 		l.mu.Lock()
 		behind, changed := "", l.changed

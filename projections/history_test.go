@@ -14,15 +14,15 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// drawnHistory draws a log that could have happened, and keeps beside it, in the plainest way, what
-// the read models must say about it.
+// drawnHistory draws a log that could have happened, and computes the expected content of the read
+// models in the simplest way.
 type drawnHistory struct {
 	t   *rapid.T
 	log []eventstore.Recorded
 
 	revisions map[string]eventstore.Revision
 	most      int // values of a dimension
-	rotated   int // 2: all nodes have forgotten the former key of visitors
+	rotated   int // 2: no node has the former key of visitors any more
 	accounts  []*expectedAccount
 	links     []*expectedLink
 }
@@ -40,36 +40,37 @@ type expectedAccount struct {
 }
 
 type expectedLink struct {
-	id       uuid.UUID
-	account  *expectedAccount
-	hash     string
-	longURL  string
-	note     string
-	tags     []uuid.UUID
-	deleted  bool
-	revision int64
-	visited  bool
-	clicks   int64
-	visitors map[string]string // day of the first click; "" for another name of one who has a day
-	days     map[string]int64
-	told     dimensionCounts
-	last     time.Time
-	resets   []expectedReset // that were not undone
-	batches  []string        // that changed it, each once
+	id         uuid.UUID
+	account    *expectedAccount
+	hash       string
+	longURL    string
+	note       string
+	tags       []uuid.UUID
+	deleted    bool
+	revision   int64
+	visited    bool
+	clicks     int64
+	visitors   map[string]string // day of the first click; "" for another hash of a visitor with a day
+	days       map[string]int64
+	dimensions dimensionCounts
+	last       time.Time
+	resets     []expectedReset // that were not undone
+	batches    []string        // that changed it, each once
 }
 
-// expectedReset is what a reset of the stats took away.
+// expectedReset is what a reset of the stats removed.
 type expectedReset struct {
-	revision uint64
-	clicks   int64
-	visitors map[string]string
-	days     map[string]int64
-	told     dimensionCounts
+	revision   uint64
+	clicks     int64
+	visitors   map[string]string
+	days       map[string]int64
+	dimensions dimensionCounts
 }
 
 func drawHistory(t *rapid.T) *drawnHistory { return drawHistoryOf(t, readmodel.MaxValues) }
 
-// drawHistoryOf draws one where a link has up to that many values of a dimension on a day.
+// drawHistoryOf draws a history in which a link has at most that many values of a dimension on a
+// day.
 func drawHistoryOf(t *rapid.T, most int) *drawnHistory {
 	h := &drawnHistory{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
 	h.openAccount()
@@ -89,7 +90,7 @@ func (h *drawnHistory) append(stream string, e events.Event) {
 	h.revisions[stream]++
 }
 
-// appendTo appends an event of a link, perhaps as part of a batch.
+// appendTo appends an event of a link. The event may be a part of a batch.
 func (h *drawnHistory) appendTo(l *expectedLink, e events.Event) {
 	h.append(events.StreamURL+l.id.String(), e)
 	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
@@ -105,7 +106,7 @@ func (h *drawnHistory) id() uuid.UUID {
 
 func (h *drawnHistory) at() time.Time {
 	minutes := rapid.IntRange(0, 3*24*60).Draw(h.t, "at")
-	return noon.Add(time.Duration(minutes) * time.Minute) // crosses the end of a month
+	return noon.Add(time.Duration(minutes) * time.Minute) // the history crosses the end of a month
 }
 
 func (h *drawnHistory) text() string {
@@ -162,7 +163,7 @@ func (h *drawnHistory) createTag() {
 	})
 }
 
-// label gives a tag a label that no other one has.
+// label gives a tag a label that no other tag has.
 func (a *expectedAccount) label(tag uuid.UUID, text string, n int) {
 	a.labels[tag] = fmt.Sprint(text, n)
 	a.everLabels = append(a.everLabels, a.labels[tag])
@@ -188,7 +189,7 @@ func (h *drawnHistory) createLink() {
 	a := h.account()
 	l := &expectedLink{
 		id: h.id(), account: a, hash: fmt.Sprintf("h%d", len(h.log)), longURL: h.text(), note: h.text(),
-		visitors: make(map[string]string), days: make(map[string]int64), told: make(dimensionCounts),
+		visitors: make(map[string]string), days: make(map[string]int64), dimensions: make(dimensionCounts),
 	}
 	var tags []string
 	if len(a.tags) > 0 && rapid.Bool().Draw(h.t, "tagged") {
@@ -270,7 +271,7 @@ func (h *drawnHistory) deleteLink() {
 	h.change(l, events.URLDeleted{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
 }
 
-// abandonClaim writes into the stream of a link, or of one that never came to be.
+// abandonClaim writes into the stream of a link, or of one that was never created.
 func (h *drawnHistory) abandonClaim() {
 	id := h.id()
 	if l := h.live(); l != nil && rapid.Bool().Draw(h.t, "existing") {
@@ -293,7 +294,7 @@ func (h *drawnHistory) click() {
 		at := h.at()
 		click := events.Click{URLID: l.id.String(), Visitor: visitor, At: at}
 		h.rotate(&click)
-		h.tell(l, &click)
+		h.addDimensions(l, &click)
 		batch.Clicks = append(batch.Clicks, click)
 		l.visited = true
 		l.clicks++
@@ -306,8 +307,8 @@ func (h *drawnHistory) click() {
 	h.append(events.StreamClicks+"20260331-node", batch)
 }
 
-// rotate gives a click the hashes that its visitor has: at first some nodes know another key too,
-// then all know that alone.
+// rotate sets the hashes of a click's visitor: at first some nodes have both keys, then all nodes
+// have only the new key.
 func (h *drawnHistory) rotate(c *events.Click) {
 	switch now, former := rapid.IntRange(h.rotated, 2).Draw(h.t, "key"), c.Visitor; now {
 	case 0:
@@ -319,7 +320,7 @@ func (h *drawnHistory) rotate(c *events.Click) {
 	}
 }
 
-// see counts the visitor of a click, unless he is known.
+// see counts the visitor of a click, unless they have been counted.
 func (l *expectedLink) see(c events.Click) {
 	names := []string{c.Visitor}
 	if c.Former != "" {
@@ -349,7 +350,7 @@ func (l *expectedLink) uniques() (days map[string]int64, all int64) {
 	return days, all
 }
 
-// restoreLink brings a deleted link back, under a hash of its own.
+// restoreLink restores a deleted link under a new hash.
 func (h *drawnHistory) restoreLink() {
 	deleted := slices.DeleteFunc(slices.Clone(h.links), func(l *expectedLink) bool { return !l.deleted })
 	if len(deleted) == 0 {
@@ -361,15 +362,17 @@ func (h *drawnHistory) restoreLink() {
 	h.change(l, events.URLRestored{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
 }
 
-// resetStats makes the clicks on a link so far not count.
+// resetStats resets the clicks on a link.
 func (h *drawnHistory) resetStats() {
 	l := h.live()
 	if l == nil {
 		return
 	}
 	h.change(l, events.URLStatsReset{At: h.at()})
-	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days, l.told})
-	l.clicks, l.visitors, l.days, l.told = 0, make(map[string]string), make(map[string]int64), make(dimensionCounts)
+	l.resets = append(l.resets, expectedReset{uint64(l.revision), l.clicks, l.visitors, l.days, l.dimensions})
+	l.clicks, l.visitors, l.days, l.dimensions = 0, make(
+		map[string]string,
+	), make(map[string]int64), make(dimensionCounts)
 }
 
 // restoreStats undoes the last reset of a link.
@@ -385,9 +388,9 @@ func (h *drawnHistory) restoreStats() {
 	for day, clicks := range before.days {
 		l.days[day] += clicks
 	}
-	for of, values := range before.told {
+	for of, values := range before.dimensions {
 		for _, value := range slices.Sorted(maps.Keys(values)) {
-			l.told.Add(of, value, values[value], h.most)
+			l.dimensions.Add(of, value, values[value], h.most)
 		}
 	}
 	h.change(l, events.URLStatsRestored{Reset: before.revision, At: h.at()})

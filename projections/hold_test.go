@@ -34,8 +34,8 @@ func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 	return log
 }
 
-// followHeld delivers what comes after the checkpoint as a subscriber that holds it back does,
-// again after each failure, and returns the last one where that comes to no end.
+// followHeld delivers the events after the checkpoint like a subscriber that holds them back, again
+// after each failure. It returns the last failure if there is no end of them.
 func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	var err error
 	for range 5 {
@@ -68,8 +68,8 @@ func deliverHeld(ctx context.Context, p *projector.Projector, log []eventstore.R
 	return nil
 }
 
-// TestHeldFailure has an event among those that are held back that can't be applied. It is found,
-// what precedes it is applied, and where it may be parked, so is what follows.
+// TestHeldFailure holds back an event that cannot be applied among others. The event is found, the
+// events before it are applied, and so are those after it if it may be parked.
 func TestHeldFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -105,7 +105,7 @@ func TestHeldFailure(t *testing.T) {
 	})
 }
 
-// TestDemand has clicks held back for an hour, and a reader of another process who waits for them.
+// TestDemand holds clicks back for an hour, while a reader of another process waits for them.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -129,11 +129,11 @@ func TestDemand(t *testing.T) {
 	}()
 	w, link := newWriter(t, store), uuid.New()
 	first := w.click("a", link, "v")
-	progress.wait(t, first, Links, Dimensions) // nothing came for a long time
+	progress.wait(t, first, Links, Dimensions) // no event came for a long time
 	for range 3 {
 		position := w.click("a", link, "v")
 		for _, name := range []string{Links, Dimensions} {
-			stop := repeatedly(t, func(ctx context.Context) error { // nobody may listen yet
+			stop := repeatedly(t, func(ctx context.Context) error { // there may be no listener yet
 				_, err := db.NewRaw(
 					"SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position),
 				).Exec(ctx)
@@ -145,7 +145,7 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// repeatedly does something until it is stopped.
+// repeatedly calls a function until it is stopped.
 func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -165,7 +165,7 @@ func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
 	return func() { cancel(); doing.Wait() }
 }
 
-// heldFold knows whether it was written.
+// heldFold records whether it was written.
 type heldFold struct {
 	projection.Fold
 	written bool
@@ -180,10 +180,10 @@ func (h *heldFold) Write(s *sqlbatch.Batch) []string {
 const mostHeldRows = 50_000
 
 // TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and
-// drops what was held by then.
+// drops the clicks held until then.
 func TestHeldIsBounded(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for _, name := range []string{Links, Dimensions} {
 		w := newWorkshop(t, name)
 		held := new(heldFold)

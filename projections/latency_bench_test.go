@@ -15,17 +15,18 @@ import (
 	"linkledger/projections/engine"
 )
 
-// writesPerSecond is the fixed rate of BenchmarkLive: a write that is late waits in the figures.
+// writesPerSecond is the fixed rate of BenchmarkLive. The delay of a late write is in the figures.
 const writesPerSecond = 1000
 
-// reachedAt is a moment at which everything up to a position was.
+// reachedAt is the time at which everything up to a position was reached.
 type reachedAt struct {
 	position uint64
 	at       time.Time
 }
 
 // BenchmarkLive measures the time from when a link was due to be created until its row is visible,
-// and as a control until its event is durable, while links are created at a fixed rate.
+// while links are created at a fixed rate. As a control it measures the time until the event is
+// durable.
 func BenchmarkLive(b *testing.B) {
 	db, store := openDatabase(b), eventstoretest.New(b)
 	var mu sync.Mutex

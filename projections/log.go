@@ -11,14 +11,14 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrOtherLog means that the read models were built from another log than the event store's: give
-// the service an empty database, or the event store that belongs to this one.
+// ErrOtherLog means that the read models were built from another log than that of the event store.
+// The service needs an empty database, or the event store that belongs to this one.
 var ErrOtherLog = errors.New("the database belongs to another log")
 
-// CheckLog refuses with ErrOtherLog a database whose read models were built from another log than
-// that of the event store: the checkpoints are places in that log. A database that has not seen a
-// log yet takes this one. While there is no account, the log can't be told from another one: then
-// it is not known.
+// CheckLog returns ErrOtherLog if the read models of the database were built from another log than
+// that of the event store, because the checkpoints are positions in that log. It assigns the log to
+// a database that has none yet. A log without accounts cannot be told from another one; then
+// CheckLog returns false.
 func CheckLog(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) (known bool, err error) {

@@ -11,9 +11,9 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// TestMisplacedCheckpoint moves the checkpoint of a projection to where the log has no event, as
-// after the restore of an older backup: it is reported with what to do, the others go on, and that
-// mends it.
+// TestMisplacedCheckpoint moves the checkpoint of a projection to a position where the log has no
+// event, like the restore of an older backup. The error says what to do, the other projections
+// continue, and the described repair works.
 func TestMisplacedCheckpoint(t *testing.T) {
 	t.Parallel()
 	for place, moved := range map[string]int{"inside an event": -1, "behind the end": 1 << 20} {
@@ -21,7 +21,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 			t.Parallel()
 			eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
 				t.Helper()
-				ctx := withPatience(t)
+				ctx := withTimeout(t)
 				db, store := openDatabase(t), eventstoretest.Open(t, server.URL())
 				w, progress := newWriter(t, store), newProgressLog()
 				stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})

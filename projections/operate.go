@@ -12,27 +12,25 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// pollInterval is how often a wait looks whether it is over.
+// pollInterval is how often waiting functions query the database.
 const pollInterval = 250 * time.Millisecond
 
-// Pause keeps a projection where it is until Resume. When it has returned, no batch of the
-// projection is applied any more, whichever process has it under way.
+// Pause stops a projection until Resume. When Pause has returned, no process applies a batch of the
+// projection any more: batches under way fail, because their epoch is over.
 func Pause(ctx context.Context, db *readmodel.DB, name string) error {
 	return operate(ctx, db, name, `UPDATE linkledger.generations
-		SET paused = true, owner = '', epoch = epoch + 1, lease_until = 'epoch', rate = 0 WHERE name = ? AND NOT paused`)
+		SET paused = true, owner = '', epoch = epoch + 1, lease_until = 'epoch', rate = 0
+		WHERE name = ? AND NOT paused`)
 }
 
-// Resume ends a pause, and has a stopped projection try again at once.
+// Resume ends a pause. A stopped projection tries again at once.
 func Resume(ctx context.Context, db *readmodel.DB, name string) error {
-	return operate(
-		ctx, db, name,
-		"UPDATE linkledger.generations SET paused = false, resumptions = resumptions + 1 WHERE "+
-			"name = ?",
-	)
+	return operate(ctx, db, name, `UPDATE linkledger.generations
+		SET paused = false, resumptions = resumptions + 1 WHERE name = ?`)
 }
 
-// Await waits until what readers see of a projection has all its events up to a position of the
-// log.
+// Await waits until the generation that serves has applied all events of its projection up to a
+// position of the log.
 func Await(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 	to eventstore.Position,
@@ -50,7 +48,7 @@ func Await(
 		if !to.After(at) {
 			return nil
 		}
-		// What lies in between may be nothing that the projection follows.
+		// The projection may follow none of the events in between.
 		if missing, err := store.Backlog(ctx, at, p.Filter, 1); err != nil || missing.Events == 0 {
 			return err
 		}

@@ -22,7 +22,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// library is a database with all read models, brought to what a log says again and again.
+// library is a database with all read models that can be filled from many logs in turn.
 type library struct {
 	q         *queries.DB
 	lists     *linklist.Reader
@@ -39,7 +39,7 @@ func newLibrary(t testing.TB) *library {
 	return l
 }
 
-// fill empties all tables and brings a log into them.
+// fill empties all tables and applies a log to them.
 func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorded) {
 	t.Helper()
 	for _, w := range l.workshops {
@@ -65,13 +65,13 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 	}
 }
 
-// pastLog is a log with the moments from which its events count.
+// pastLog is a log with the moments from which its events are valid.
 type pastLog struct {
 	*drawnHistory
 	moments []time.Time // by event; zero: of no account
 }
 
-// drawTimes has the event store's clock stand, jump and go back.
+// drawTimes makes the event store's clock stand still, jump and go back.
 func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 	p := &pastLog{h, make([]time.Time, len(h.log))}
 	clock := noon
@@ -81,7 +81,7 @@ func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 			0, 0, 1, 100, time.Microsecond, time.Second, 20 * time.Hour, -2 * time.Second,
 		}).Draw(t, "later"))
 		if rapid.IntRange(0, 3).Draw(t, "turn") == 0 {
-			for !history.TurnsPage(clock.UnixNano()) {
+			for !history.StartsPage(clock.UnixNano()) {
 				clock = clock.Add(1)
 			}
 		}
@@ -96,13 +96,13 @@ func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 	return p
 }
 
-// accountOf returns the account whose history an event is part of.
+// accountOf returns the account whose history contains an event.
 func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
 	f := projection.Event{Recorded: r}
 	if id, err := f.Subject(events.StreamURL); err == nil {
 		i := slices.IndexFunc(p.links, func(l *expectedLink) bool { return l.id == id })
 		if i < 0 {
-			return uuid.Nil, false // a claim that no link followed
+			return uuid.Nil, false // a claim without a link
 		}
 		return p.links[i].account.id, r.Type != events.ClaimAbandoned{}.EventType()
 	}
@@ -113,7 +113,7 @@ func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// until returns the events that counted at a moment.
+// until returns the events that were valid at a moment.
 func (p *pastLog) until(at time.Time) []eventstore.Recorded {
 	var log []eventstore.Recorded
 	for i, r := range p.log {
@@ -124,8 +124,8 @@ func (p *pastLog) until(at time.Time) []eventstore.Recorded {
 	return log
 }
 
-// TestPast draws histories: what is told of a moment is what the read models said when the log
-// ended there.
+// TestPast draws histories. A query as of a moment returns what the read models returned when the
+// log ended there.
 func TestPast(t *testing.T) {
 	t.Parallel()
 	past, then := newLibrary(t), newLibrary(t)
@@ -161,7 +161,7 @@ func TestPast(t *testing.T) {
 	})
 }
 
-// hashes returns all that links ever had.
+// hashes returns all hashes that links ever had.
 func (p *pastLog) hashes() []string {
 	var hashes []string
 	for _, r := range p.log {
@@ -211,8 +211,8 @@ func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) linklist.Query {
 	return list
 }
 
-// sameList compares a list of a moment with the one that was one then, as far as keep keeps of its
-// links.
+// sameList compares a list as of a moment with the list of that moment, restricted to the links
+// that keep accepts.
 func sameList(
 	ctx context.Context, t *rapid.T, list linklist.Query, past *linklist.Reader, at time.Time, then *linklist.Reader,
 	keep func(queries.Link) queries.Link,
@@ -247,7 +247,7 @@ func sameLink(
 	}
 }
 
-// samePast compares an account.
+// samePast compares an account as of a moment.
 func samePast(ctx context.Context, t *rapid.T, a *expectedAccount, past *queries.DB, at time.Time, then *queries.DB) {
 	t.Helper()
 	want, wrong := then.AccountByUsername(ctx, "user"+a.id.String())

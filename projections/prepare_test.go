@@ -21,7 +21,7 @@ func TestPrepareAtOnce(t *testing.T) {
 	outcomes := make([]error, len(dbs))
 	var all sync.WaitGroup
 	for i, db := range dbs {
-		all.Go(func() { outcomes[i] = Prepare(withPatience(t), db) })
+		all.Go(func() { outcomes[i] = Prepare(withTimeout(t), db) })
 	}
 	all.Wait()
 	if err := errors.Join(outcomes...); err != nil {
@@ -38,10 +38,10 @@ func TestPrepareAtOnce(t *testing.T) {
 	}
 }
 
-// TestPrepareKeeps sees that what is there stays as it is.
+// TestPrepareKeeps checks that Prepare does not change what exists.
 func TestPrepareKeeps(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Accounts)
 	h := record(nil, "account-8f14e45f-ceea-467f-a8e0-9d0b1f3a7c11", 0, events.AccountOpened{At: noon})
 	mustHandle(ctx, t, w.projector(ctx, t), h)

@@ -42,9 +42,8 @@ func all() projection.Set {
 // Names returns the names of all projections.
 func Names() []string { return all().Names() }
 
-// Prepare creates what is missing in the database: the control schema, and for each projection its
-// tables, views and checkpoint. It changes nothing that is there, and several processes may call it
-// at once.
+// Prepare creates what the database lacks: the control schema, and for each projection its tables,
+// views and checkpoint. It changes nothing that exists. Several processes may call it at once.
 func Prepare(ctx context.Context, db *readmodel.DB) error {
 	return generation.Prepare(ctx, db, Names())
 }
@@ -52,18 +51,18 @@ func Prepare(ctx context.Context, db *readmodel.DB) error {
 // Run keeps the projections up to date until ctx ends, as engine.Run does.
 func Run(ctx context.Context, cfg engine.Config) error { return engine.Run(ctx, all(), cfg) }
 
-// Rebuild builds the next generation of projections beside the ones that serve, as rebuild.Run
-// does. It refuses the log of another database with ErrOtherLog.
+// Rebuild builds the next generation of projections beside those that serve, as rebuild.Run does.
+// It returns ErrOtherLog if the database belongs to another log.
 func Rebuild(
-	ctx context.Context, cfg engine.Config, names []string, tell func([]status.Progress),
+	ctx context.Context, cfg engine.Config, names []string, report func([]status.Progress),
 ) error {
 	if _, err := CheckLog(ctx, cfg.DB, cfg.Store); err != nil {
 		return fmt.Errorf("rebuild: %w", err)
 	}
-	return rebuild.Run(ctx, all(), cfg, names, tell)
+	return rebuild.Run(ctx, all(), cfg, names, report)
 }
 
-// Rollback has readers see the generation again that served before, as rebuild.Rollback does.
+// Rollback switches readers back to the previous generation, as rebuild.Rollback does.
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
 ) (int, error) {
@@ -82,8 +81,8 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	return rebuild.Prune(ctx, db, name)
 }
 
-// AwaitShape waits until readers see tables of this program's shape. Until then another version
-// serves, or none.
+// AwaitShape waits until the generations that serve have the tables that this version of the
+// program expects. Until then another version's generations serve, or none.
 func AwaitShape(ctx context.Context, db *readmodel.DB) error {
 	return rebuild.AwaitShapes(ctx, db, Names())
 }
@@ -91,17 +90,17 @@ func AwaitShape(ctx context.Context, db *readmodel.DB) error {
 // Verify compares a projection with a replay of the log, as verify.Run does.
 func Verify(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, name string,
-	tell func([]status.Progress),
+	report func([]status.Progress),
 ) (verify.Result, error) {
 	p, err := all().Named(name)
 	if err != nil {
 		return verify.Result{}, err
 	}
-	return verify.Run(ctx, db, store, p, tell)
+	return verify.Run(ctx, db, store, p, report)
 }
 
-// DeadLetters lists the events that a projection has set aside, all projections if the name is
-// empty, oldest first.
+// DeadLetters lists the events that a projection has set aside, oldest first. With an empty name it
+// lists those of all projections.
 func DeadLetters(
 	ctx context.Context, db *readmodel.DB, name string,
 ) ([]readmodel.DeadLetter, error) {
@@ -125,20 +124,21 @@ func DiscardDeadLetters(ctx context.Context, db *readmodel.DB, name, stream stri
 	return deadletter.Discard(ctx, db, name, stream)
 }
 
-// Overviews tells how all projections are doing, by the tables of the database and the event
-// store's own log.
+// Overviews returns the state of all projections, from the tables of the database and the log of
+// the event store.
 func Overviews(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) ([]status.Overview, error) {
 	return status.Overviews(ctx, all(), db, store)
 }
 
-// Generations tells what the tables of the database say of all projections: no lag.
+// Generations returns the state of all projections from the tables of the database, without their
+// lag.
 func Generations(ctx context.Context, db *readmodel.DB) ([]status.Overview, error) {
 	return status.Generations(ctx, db)
 }
 
-// AddLag adds what the event store's own log says of the projections: how far each lags behind it.
+// AddLag adds to overviews how far each projection lags behind the log of the event store.
 func AddLag(ctx context.Context, store *eventstore.Store, overviews []status.Overview) error {
 	return status.AddLag(ctx, all(), store, overviews)
 }

@@ -22,8 +22,8 @@ var rebuildEvents = flag.Int(
 	"rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from",
 )
 
-// fillLinks appends n events: links that are created, so many in ten of all events, and edits of
-// links from long before. It returns where the last one lies.
+// fillLinks appends n events: creations of links, so many in ten of all events, and edits of much
+// older links. It returns the position of the last event.
 func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last uint64) {
 	b.Helper()
 	const writers = 64
@@ -68,10 +68,10 @@ func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last ui
 	return head.Commit
 }
 
-// BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve,
-// and takes turns with bare subscriptions to the same events, by the official client and by the
-// Subscriber. The memory is what it takes beyond that of the filled event store, whose reading is
-// in it.
+// BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve.
+// It alternates with bare subscriptions to the same events, by the official client and by the
+// Subscriber. The memory is what a rebuild takes in addition to the filled event store, whose reads
+// are included.
 func BenchmarkRebuild(b *testing.B) {
 	for _, creations := range []int{2, 9} {
 		b.Run(fmt.Sprintf("creations=%d0%%", creations), func(b *testing.B) { benchmarkRebuild(b, creations) })
@@ -119,7 +119,7 @@ func benchmarkRebuild(b *testing.B, creations int) {
 	b.ReportMetric(float64(memory)/1e6, "MB")
 }
 
-// memoryInUse returns the bytes that the Go runtime has from the system.
+// memoryInUse returns the bytes that the Go runtime has obtained from the system.
 func memoryInUse() uint64 {
 	samples := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(samples)

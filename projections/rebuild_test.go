@@ -26,13 +26,13 @@ import (
 func rebuildAndWait(t *testing.T, db *readmodel.DB, store *eventstore.Store, progress *progressLog, names ...string) {
 	t.Helper()
 	cfg := engine.Config{DB: db, Store: store, Owner: "operator", OnCommit: progress.advance}
-	if err := Rebuild(withPatience(t), cfg, names, func([]status.Progress) {}); err != nil {
+	if err := Rebuild(withTimeout(t), cfg, names, func([]status.Progress) {}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestRebuildUnderLoad rebuilds while links are created, edited and clicked and others read: a
-// reader never misses what it knows to be there, and in the end the generations are alike.
+// TestRebuildUnderLoad rebuilds while links are created, edited, clicked and read. A reader never
+// misses a link that exists, and in the end the generations are the same.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -70,7 +70,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 	stop()
 	load.Wait()
 	progress.wait(t, last, Links)
-	ctx = withPatience(t)
+	ctx = withTimeout(t)
 	for ctx.Err() == nil &&
 		count(t, db, "SELECT count(DISTINCT commit_pos) FROM linkledger.generations WHERE name = 'links'") > 1 {
 		<-time.After(time.Millisecond)
@@ -90,11 +90,11 @@ func TestRebuildUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRollbackAndPrune goes back to the generation before, which has been kept up to date, and
-// forward again by building.
+// TestRollbackAndPrune switches back to the previous generation, which was kept up to date, and
+// then builds a new one.
 func TestRollbackAndPrune(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
@@ -135,7 +135,7 @@ func TestRollbackAndPrune(t *testing.T) {
 	}
 }
 
-// TestInterruptedRebuild ends the process that rebuilds: the build is gone on with where it was.
+// TestInterruptedRebuild ends the process that rebuilds. The next rebuild continues where it was.
 func TestInterruptedRebuild(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -144,7 +144,7 @@ func TestInterruptedRebuild(t *testing.T) {
 	for i := range 300 {
 		w.link(account, strconv.Itoa(i))
 	}
-	ctx, cancel := context.WithCancel(withPatience(t))
+	ctx, cancel := context.WithCancel(withTimeout(t))
 	defer cancel()
 	cfg := engine.Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
 	if err := Rebuild(ctx, cfg, []string{Links}, func([]status.Progress) { cancel() }); err != nil &&
@@ -162,14 +162,15 @@ func TestInterruptedRebuild(t *testing.T) {
 	}
 }
 
-// TestPoisonStopsARebuild sees that a rebuild never parks, and that readers keep what they have.
+// TestPoisonStopsARebuild checks that a rebuild never parks events, and that readers keep the
+// serving generation.
 func TestPoisonStopsARebuild(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
 	w.append("tags-x", tagCreated(w.account()))
 	err := Rebuild(
-		withPatience(t), engine.Config{DB: db, Store: store, Policy: projector.Park}, []string{Tags},
+		withTimeout(t), engine.Config{DB: db, Store: store, Policy: projector.Park}, []string{Tags},
 		func([]status.Progress) {},
 	)
 	if err == nil || !strings.Contains(err.Error(), "has stopped") || !strings.Contains(err.Error(), "tags-x") {
@@ -180,16 +181,17 @@ func TestPoisonStopsARebuild(t *testing.T) {
 	); n != 1 {
 		t.Error("another generation serves")
 	}
-	if n, err := Prune(withPatience(t), db, Tags); n != 1 || err != nil {
+	if n, err := Prune(withTimeout(t), db, Tags); n != 1 || err != nil {
 		t.Errorf("the build was not given up: %d, %v", n, err)
 	}
 }
 
-// TestAnotherShape starts this program beside one whose tables have another shape: that one goes on
-// with its own, this one builds its own and takes over; then neither touches what is the other's.
+// TestAnotherShape starts this program beside one whose tables have another shape. The other one
+// continues with its own generation; this one builds its own and takes over. Neither changes the
+// generations of the other.
 func TestAnotherShape(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	err := db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
@@ -232,7 +234,7 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	const pooled, beside = 6, 2 // the election listens on one, and one locks the schemas for a moment
 	dsn := postgrestest.NewDatabase(t)
 	watching, store := reopen(t, dsn), eventstoretest.New(t)
-	if err := Prepare(withPatience(t), watching); err != nil {
+	if err := Prepare(withTimeout(t), watching); err != nil {
 		t.Fatal(err)
 	}
 	w := newWriter(t, store)
@@ -240,13 +242,13 @@ func TestRebuildWithinItsConnections(t *testing.T) {
 	for i := range 200 {
 		w.link(account, strconv.Itoa(i))
 	}
-	db, err := readmodel.Open(withPatience(t), dsn+"&application_name=rebuild", pooled)
+	db, err := readmodel.Open(withTimeout(t), dsn+"&application_name=rebuild", pooled)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
 	most, samples := int64(0), 0
-	err = Rebuild(withPatience(t), engine.Config{DB: db, Store: store, BatchSize: 1}, Names(), func([]status.Progress) {
+	err = Rebuild(withTimeout(t), engine.Config{DB: db, Store: store, BatchSize: 1}, Names(), func([]status.Progress) {
 		most = max(
 			most,
 			count(

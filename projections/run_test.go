@@ -23,8 +23,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// run starts the projections and returns what stops them; the test stops them at its end in any
-// case.
+// run starts the projections and returns a function that stops them. The end of the test stops them
+// in any case.
 func run(t testing.TB, cfg engine.Config) (stop func()) {
 	t.Helper()
 	return start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
@@ -63,6 +63,7 @@ type writer struct {
 }
 
 func newWriter(t testing.TB, store *eventstore.Store) *writer {
+	t.Helper()
 	return &writer{t: t, store: store, revisions: make(map[string]eventstore.Revision)}
 }
 
@@ -73,7 +74,7 @@ func (w *writer) append(stream string, es ...events.Event) uint64 {
 	if !ok {
 		expected = eventstore.NoStream
 	}
-	appended, err := w.store.Append(withPatience(w.t), eventstore.Write{
+	appended, err := w.store.Append(withTimeout(w.t), eventstore.Write{
 		Stream: stream, Expected: expected, Command: uuid.New(), Events: es,
 	})
 	if err != nil {
@@ -107,7 +108,7 @@ func (w *writer) click(stream string, link uuid.UUID, visitor string) uint64 {
 func count(t testing.TB, db *readmodel.DB, query string, args ...any) int64 {
 	t.Helper()
 	var n int64
-	if err := db.NewRaw(query, args...).Scan(withPatience(t), &n); err != nil {
+	if err := db.NewRaw(query, args...).Scan(withTimeout(t), &n); err != nil {
 		t.Fatalf("%s: %v", query, err)
 	}
 	return n
@@ -183,12 +184,12 @@ func TestCompetitorsApplyEachEventOnce(t *testing.T) {
 	}
 }
 
-// TestLostConnections cuts all connections to the database again and again.
+// TestLostConnections cuts all connections to the database repeatedly.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
 	db, admin := reopen(t, dsn), reopen(t, dsn)
-	if err := Prepare(withPatience(t), db); err != nil {
+	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	store := eventstoretest.New(t)
@@ -208,8 +209,8 @@ func TestLostConnections(t *testing.T) {
 	}
 }
 
-// TestCheckpointPassesForeignEvents sees the checkpoint move over events that the projection does
-// not follow.
+// TestCheckpointPassesForeignEvents checks that the checkpoint moves past events that the
+// projection does not follow.
 func TestCheckpointPassesForeignEvents(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -229,7 +230,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	db, store := reopen(t, postgrestest.NewDatabase(t)), eventstoretest.New(t)
-	if err := db.Locked(withPatience(t), db.Migrate); err != nil {
+	if err := db.Locked(withTimeout(t), db.Migrate); err != nil {
 		t.Fatal(err)
 	}
 	w, progress := newWriter(t, store), newProgressLog()
@@ -241,22 +242,22 @@ func TestInterruption(t *testing.T) {
 		},
 	)
 	awaitStatus(t, board, func(s status.Status) bool { return errors.Is(s.Err, generation.ErrNotPrepared) })
-	if err := Prepare(withPatience(t), db); err != nil {
+	if err := Prepare(withTimeout(t), db); err != nil {
 		t.Fatal(err)
 	}
 	_, last := w.link(w.account(), "h")
 	progress.wait(t, last, Links)
 	for _, s := range board.All() {
-		if s.Err != nil && s.Projection == Links { // the others may have nothing to do yet
+		if s.Err != nil && s.Projection == Links { // the others may have no events yet
 			t.Errorf("status %+v", s)
 		}
 	}
 }
 
-// awaitStatus waits until the board says something of each projection.
+// awaitStatus waits until the status of each projection meets a condition.
 func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) bool) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for {
 		statuses := board.All()
 		if len(statuses) >= len(all()) &&

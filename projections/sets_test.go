@@ -15,12 +15,12 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// checkSets compares the tables that serve lists with what the links say.
+// checkSets compares the tables for lists with the links.
 func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	t.Helper()
 	schema := readmodel.GenerationSchema(w.projection.Name, w.generation)
 	var wrong []string
-	errDone := errors.New("done") // everything is as it was
+	errDone := errors.New("done") // it rolls the transaction back
 	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		names := struct{ Schema bun.Ident }{bun.Ident(schema)}
 		if _, err := tx.NewRaw("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE "+
@@ -55,11 +55,11 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	}
 }
 
-// TestClicksBeforeTheirLink has a link take over the clicks that were counted while it was set
-// aside.
+// TestClicksBeforeTheirLink has a link take over the clicks that were counted while its creation
+// was set aside.
 func TestClicksBeforeTheirLink(t *testing.T) {
 	t.Parallel()
-	ctx, w := withPatience(t), newWorkshop(t, Links)
+	ctx, w := withTimeout(t), newWorkshop(t, Links)
 	p, id := w.empty(ctx, t), uuid.NewString()
 	log := record(
 		nil, events.StreamClicks+"x", 0,
@@ -77,14 +77,14 @@ func TestClicksBeforeTheirLink(t *testing.T) {
 	}
 }
 
-// manyCreated is from how many new links on their rows are copied.
+// manyCreated is the number of new links from which their rows are copied.
 const manyCreated = 32
 
-// TestManyNewLinks has new links copied. One of them is deleted in the same batch, as is one of
-// those before; their notes have letters that PostgreSQL may write otherwise in lower case.
+// TestManyNewLinks creates enough links for COPY. One of them is deleted in the same batch, and so
+// is an older one. Their notes have letters whose lower case may differ in PostgreSQL.
 func TestManyNewLinks(t *testing.T) {
 	t.Parallel()
-	ctx, w := withPatience(t), newWorkshop(t, Links)
+	ctx, w := withTimeout(t), newWorkshop(t, Links)
 	p, account := w.empty(ctx, t), uuid.NewString()
 	var log []eventstore.Recorded
 	var urls []string

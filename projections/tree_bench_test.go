@@ -11,9 +11,9 @@ import (
 	"linkledger/projections/engine"
 )
 
-// BenchmarkTree measures what keeping the tree takes of this process (the event store is in it) for
-// each event, while links are created as fast as it goes: it takes turns with the same without a
-// tree.
+// BenchmarkTree measures the processor time that this process, which includes the event store,
+// needs to maintain the tree for each event, while links are created as fast as possible. It
+// alternates with the same load without a tree.
 func BenchmarkTree(b *testing.B) {
 	const turn = 20_000
 	store := eventstoretest.New(b)
@@ -59,7 +59,7 @@ func BenchmarkTree(b *testing.B) {
 	b.ReportMetric(float64(batches)/with.Seconds(), "batches/s")
 }
 
-// processorTime returns what this process has used so far.
+// processorTime returns the processor time that this process has used so far.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

@@ -17,7 +17,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// checkTree holds the tiles against the reference implementation.
+// checkTree compares the tiles with the reference implementation.
 func (h *drawnHistory) checkTree(ctx context.Context, db *bun.DB) { checkTiles(ctx, h.t, db, h.log) }
 
 func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Recorded) {
@@ -58,10 +58,10 @@ func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Reco
 	}
 }
 
-// TestTreeOfManyTiles has full tiles on two levels, from batches of any size.
+// TestTreeOfManyTiles fills tiles on two levels, from batches of any size.
 func TestTreeOfManyTiles(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tree)
 	var log []eventstore.Recorded
 	for i := range 1<<(2*readmodel.TreeHeight) + 300 {
@@ -69,7 +69,7 @@ func TestTreeOfManyTiles(t *testing.T) {
 		log = append(log, eventstore.Recorded{
 			ID: uuid.New(), Stream: events.StreamURL + "x", Revision: eventstore.Revision(i),
 			Position: eventstore.Position{Commit: at, Prepare: at},
-			// no event that the program knows
+			// The program has no such type of event.
 			Type: "of.nobody.v1", Time: noon, Data: fmt.Appendf(nil, `{"n":%d}`, i),
 		})
 	}

@@ -16,7 +16,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// intrusion is what somebody else does to a stream.
+// intrusion is a change of a stream by another program.
 type intrusion struct {
 	do      func(t *testing.T, url, stream string)
 	letters bool // the stream cannot be read from there on
@@ -47,8 +47,9 @@ func intrusions() map[string]intrusion {
 	return all
 }
 
-// TestIntrusions has somebody else cut streams, or put into them what cannot be read. The
-// projections go on for all others, live and while they are built, and Verify agrees with them.
+// TestIntrusions has another program truncate streams, or append unreadable events to them. The
+// projections continue with all other streams, live and during a build, and Verify returns the
+// same.
 func TestIntrusions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range intrusions() {
@@ -110,15 +111,15 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 		t.Errorf("building %v: letters %+v, %v", building, letters, err)
 	}
 	for _, projection := range Names() {
-		found, err := Verify(withPatience(t), db, store, projection, func([]status.Progress) {})
+		found, err := Verify(withTimeout(t), db, store, projection, func([]status.Progress) {})
 		if err != nil || found.Different != 0 {
 			t.Errorf("building %v: verify %s: %+v, %v", building, projection, found, err)
 		}
 	}
 }
 
-// TestReadableLetters has an older version set aside what a newer one can read: the newer one
-// applies it when it takes over.
+// TestReadableLetters has an older version set aside an event that a newer version can read. The
+// newer version applies the event when it takes over.
 func TestReadableLetters(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -142,7 +143,7 @@ func TestReadableLetters(t *testing.T) {
 	)
 	if _, err := db.NewRaw("UPDATE linkledger.dead_letters SET type = ?, data = ? WHERE name = ? AND type = "+
 		"'tag.painted.v9'",
-		// as this version would know the type
+		// as if this version could read the type
 		events.TagCreated{}.EventType(), []byte(body), Tags).Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}

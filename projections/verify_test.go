@@ -26,7 +26,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// verify holds the workshop's generation against a log.
+// verify compares the workshop's generation with a log.
 func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Recorded) verify.Result {
 	t.Helper()
 	found, err := verify.Run(ctx, w.db, logOf(log), w.projection, func([]status.Progress) {})
@@ -36,7 +36,7 @@ func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Record
 	return found
 }
 
-// logOf is a log that nobody appends to.
+// logOf is a log to which no events are appended.
 type logOf []eventstore.Recorded
 
 func (l logOf) Head(context.Context) (at eventstore.Position, err error) {
@@ -76,7 +76,7 @@ func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
 	return columns
 }
 
-// otherwise is an SQL expression for another value of a column.
+// otherwise returns an SQL expression for another value of a column.
 func (c column) otherwise() string {
 	switch c.Type {
 	case "bit":
@@ -99,8 +99,8 @@ func (c column) otherwise() string {
 	return c.Name + " # 1" // a number, be it the greatest; anything else fails
 }
 
-// wrong are statements that each make one row of a table wrong in another way: missing, extra, or
-// other in one column.
+// wrong returns statements that each make one row of a table wrong in one way: missing, additional,
+// or different in one column.
 func wrong(columns []column) map[string]string {
 	statements := make(map[string]string)
 	names, values := make([]string, len(columns)), make([]string, len(columns))
@@ -122,14 +122,14 @@ func wrong(columns []column) map[string]string {
 	return statements
 }
 
-// TestVerifyFinds plants one wrong row in each table of each projection, in every way: it is found,
-// it alone.
+// TestVerifyFinds makes one row wrong in each table of each projection, in each way. Verify finds
+// this row only.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			ctx := withPatience(t)
+			ctx := withTimeout(t)
 			w := newWorkshop(t, name)
 			tables := make(map[string][]column)
 			for _, c := range w.columns(ctx, t) {
@@ -190,8 +190,7 @@ func (w *workshop) exec(ctx context.Context, t *testing.T, statement string, arg
 	return n
 }
 
-// TestVerifySound draws histories: what was applied of them, in whatever batches, is as the log
-// says.
+// TestVerifySound draws histories. Whatever the batches, the tables match the log.
 func TestVerifySound(t *testing.T) {
 	t.Parallel()
 	workshops := newWorkshops(t)
@@ -217,7 +216,7 @@ const mostDifferences = 20
 
 func TestVerifyTellsHowMany(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	var log []eventstore.Recorded
 	account := uuid.New()
@@ -236,11 +235,10 @@ func TestVerifyTellsHowMany(t *testing.T) {
 	}
 }
 
-// TestVerifyWhileServing verifies projections that go on, again and again, and leaves nothing
-// behind.
+// TestVerifyWhileServing verifies running projections repeatedly, and leaves nothing behind.
 func TestVerifyWhileServing(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w := newWriter(t, store)
 	run(t, engine.Config{DB: db, Store: store, BatchSize: 5})
@@ -277,11 +275,10 @@ func TestVerifyWhileServing(t *testing.T) {
 	noTemporaryTables(t, db)
 }
 
-// noTemporaryTables waits until PostgreSQL has removed the tables of the connections that have
-// ended.
+// noTemporaryTables waits until PostgreSQL has removed the tables of closed connections.
 func noTemporaryTables(t *testing.T, db *readmodel.DB) {
 	t.Helper()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	for count(t, db, "SELECT count(*) FROM pg_class WHERE relpersistence = 't'") > 0 {
 		select {
 		case <-ctx.Done():
@@ -299,7 +296,7 @@ func TestVerifyInterrupted(t *testing.T) {
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
 	_, at := w.link(w.account(), "a")
 	progress.wait(t, at, Links)
-	ctx, cancel := context.WithCancel(withPatience(t))
+	ctx, cancel := context.WithCancel(withTimeout(t))
 	if _, err := Verify(
 		ctx, db, store, Links, func([]status.Progress) { cancel() },
 	); !errors.Is(err, context.Canceled) {
@@ -308,7 +305,7 @@ func TestVerifyInterrupted(t *testing.T) {
 	noTemporaryTables(t, db)
 }
 
-// disturbedLog is a log at whose first read something happens.
+// disturbedLog is a log that calls a function at its first read.
 type disturbedLog struct {
 	logOf
 	disturb func()
@@ -321,11 +318,11 @@ func (l disturbedLog) ReadLog(
 	return l.logOf.ReadLog(ctx, behind, upTo, handle)
 }
 
-// TestVerifyWithDeadLetters leaves out what is set aside, and notices that it was retried
-// meanwhile.
+// TestVerifyWithDeadLetters leaves out events that are set aside, and notices that they were
+// retried meanwhile.
 func TestVerifyWithDeadLetters(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)
 	account := uuid.New()
 	created := tagCreated(account)
@@ -354,11 +351,11 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	}
 }
 
-// TestRetriedReset takes away a click that came after it: verify tells, and a rebuild has the order
-// of the log.
+// TestRetriedReset removes a click that came after it. Verify reports the difference, and a rebuild
+// applies the order of the log.
 func TestRetriedReset(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	w := newWorkshop(t, Links)
 	link := uuid.New().String()
 	click := events.ClicksRecorded{Clicks: []events.Click{{URLID: link, Visitor: "v", At: noon}}}
@@ -391,7 +388,7 @@ func TestRetriedReset(t *testing.T) {
 
 func TestVerifyRefusals(t *testing.T) {
 	t.Parallel()
-	ctx := withPatience(t)
+	ctx := withTimeout(t)
 	db, store := openDatabase(t), eventstoretest.New(t)
 	tell := func([]status.Progress) {}
 	if _, err := Verify(ctx, db, store, "painting", tell); !errors.Is(err, projection.ErrUnknown) {

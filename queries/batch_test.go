@@ -16,7 +16,7 @@ func TestBatchLinks(t *testing.T) {
 	batch, other := uuid.New(), uuid.New()
 	for _, link := range []uuid.UUID{w.Full.ID, w.Deleted.ID, w.Foreign.ID} {
 		if _, err := w.DB.NewRaw("INSERT INTO linkledger.link_batches VALUES (?, ?)", batch, link).Exec(
-			queriestest.WithPatience(t),
+			queriestest.WithTimeout(t),
 		); err != nil {
 			t.Fatal(err)
 		}
@@ -25,7 +25,7 @@ func TestBatchLinks(t *testing.T) {
 		t.Helper()
 		var all []uuid.UUID
 		for after := uuid.Nil; ; after = all[len(all)-1] {
-			ids, err := w.q.BatchLinks(queriestest.WithPatience(t), account, batch, after, 1)
+			ids, err := w.q.BatchLinks(queriestest.WithTimeout(t), account, batch, after, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -10,21 +10,20 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Counters are what an account's limits apply to.
+// Counters are the numbers to which an account's limits apply.
 type Counters struct {
 	URLs int64 `bun:"urls"` // live links
-	// links created in the calendar month, UTC, also those deleted since
+	// MonthURLs counts the links created in the calendar month, UTC, including those deleted since.
 	MonthURLs int64 `bun:"month_urls"`
 }
 
-// AccountCounters returns the counters of an account in the month of now; else ErrNotFound.
+// AccountCounters returns the counters of an account in the month of now, or ErrNotFound.
 func (q *DB) AccountCounters(
 	ctx context.Context, account uuid.UUID, now time.Time,
 ) (Counters, error) {
 	var counters Counters
-	err := q.tallies(now).ColumnExpr(
-		"coalesce(tally.created + tally.restorations - tally.deletions, 0) AS urls",
-	).
+	err := q.accountCounts(now).
+		ColumnExpr("coalesce(counts.created + counts.restorations - counts.deletions, 0) AS urls").
 		Where("account.id = ?", account).Scan(ctx, &counters)
 	if err != nil {
 		return Counters{}, failed("account counters", err)
@@ -32,22 +31,22 @@ func (q *DB) AccountCounters(
 	return counters, nil
 }
 
-// Existing is what there is of an account's links, as of a position of the log.
+// Existing counts the links of an account as of a position of the log.
 type Existing struct {
-	Created int64 `bun:"created"` // links so far, and restorations of deleted ones
-	Deleted int64 `bun:"deleted"` // of these
-	// links created in the month of now, also those deleted since
-	Month           int64 `bun:"month_urls"`
-	Commit, Prepare uint64
+	Created int64 `bun:"created"` // links so far, and restorations of deleted links
+	Deleted int64 `bun:"deleted"` // deletions of these
+	// Month counts the links created in the month of now, including those deleted since.
+	Month           int64  `bun:"month_urls"`
+	Commit, Prepare uint64 // position of the log
 }
 
-// Existing counts the links of an account; else ErrNotFound.
+// Existing counts the links of an account, or returns ErrNotFound.
 func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Existing, error) {
 	var existing Existing
-	err := q.tallies(now).
+	err := q.accountCounts(now).
 		ColumnExpr(
-			"coalesce(tally.created + tally.restorations, 0) AS created, "+
-				"coalesce(tally.deletions, 0) AS deleted",
+			"coalesce(counts.created + counts.restorations, 0) AS created, "+
+				"coalesce(counts.deletions, 0) AS deleted",
 		).
 		ColumnExpr("at.commit_pos AS commit, at.prepare_pos AS prepare").
 		Join("JOIN linkledger.generations AS at ON at.name = 'links' AND at.serving").
@@ -58,12 +57,12 @@ func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Exist
 	return existing, nil
 }
 
-// tallies returns the question for accounts with their tallies, and how many links they have
-// created in the month of now: those in the sets of its days.
-func (q *DB) tallies(now time.Time) *bun.SelectQuery {
+// accountCounts returns the query for accounts with their counts of links, and with the number of
+// links created in the month of now, which is the number of links in the sets of its days.
+func (q *DB) accountCounts(now time.Time) *bun.SelectQuery {
 	month := readmodel.BeforeDays + now.UTC().Format("2006-01")
 	return q.db.NewSelect().TableExpr("linkledger.accounts AS account").
-		Join("LEFT JOIN linkledger.link_tallies AS tally ON tally.account_id = account.id").
+		Join("LEFT JOIN linkledger.link_tallies AS counts ON counts.account_id = account.id").
 		ColumnExpr(`(SELECT coalesce(sum(bit_count(bits)), 0) FROM linkledger.link_sets
 			WHERE account_id = account.id AND name > ? AND name < ?) AS month_urls`, month,
 			month+"~")

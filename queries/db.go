@@ -11,10 +11,10 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrNotFound means that there is nothing like that, or nothing like that in this account.
+// ErrNotFound means that the requested object does not exist, or not in this account.
 var ErrNotFound = errors.New("not found")
 
-// DB answers questions from the read models. It is safe for concurrent use.
+// DB answers queries from the read models. It is safe for concurrent use.
 type DB struct {
 	db *readmodel.DB
 }
@@ -22,19 +22,19 @@ type DB struct {
 // New returns a DB that reads a prepared database.
 func New(db *readmodel.DB) *DB { return &DB{db: db} }
 
-// failed wraps the error of a question. No row is ErrNotFound.
-func failed(question string, err error) error {
+// failed wraps the error of a query. sql.ErrNoRows becomes ErrNotFound.
+func failed(query string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fmt.Errorf("%s: %w", question, ErrNotFound)
+		return fmt.Errorf("%s: %w", query, ErrNotFound)
 	}
-	return fmt.Errorf("%s: %w", question, err)
+	return fmt.Errorf("%s: %w", query, err)
 }
 
-// Storable tells whether a text can be in a read model at all. PostgreSQL refuses the NUL character
-// and what is not UTF-8, and a caller who sends that has asked for something that does not exist.
+// Storable reports whether a read model can contain a text. PostgreSQL accepts neither NUL nor
+// invalid UTF-8, so no object has such a name.
 func Storable(text string) bool { return strings.IndexByte(text, 0) < 0 && utf8.ValidString(text) }
 
-// over tells whether a day, YYYY-MM-DD, is over, UTC. The empty one never is.
-func over(day string, now time.Time) bool {
+// dayIsOver reports whether a day, YYYY-MM-DD, UTC, is over. The empty day never is.
+func dayIsOver(day string, now time.Time) bool {
 	return day != "" && now.UTC().Format(time.DateOnly) > day
 }

@@ -13,7 +13,7 @@ import (
 
 func TestDimensions(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	for day, rows := range map[time.Time]map[string]int64{
 		queriestest.Noon: {
 			"referrer a": 1, "referrer b": 5, "referrer c": 5, "referrer other": 9, "os Linux": 3,

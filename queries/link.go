@@ -20,7 +20,8 @@ type Link struct {
 	Ping       bool      `bun:"ping"`
 	Protected  bool      `bun:"protected"`
 	Archived   bool      `bun:"archived"`
-	// YYYY-MM-DD, the last day it works, UTC; empty: never expires
+	// ExpirationDate is the last day on which the link works, YYYY-MM-DD, UTC; empty: never
+	// expires.
 	ExpirationDate string     `bun:"expiration_date"`
 	MaxClicks      int64      `bun:"max_clicks"` // 0: no limit
 	Tags           []string   `bun:"tags,array"` // labels, in the order they were attached
@@ -30,54 +31,55 @@ type Link struct {
 	Visited        bool       `bun:"visited"`    // ever, also before a reset of the stats
 	CreatedAt      time.Time  `bun:"created_at"` // UTC
 	ModifiedAt     time.Time  `bun:"modified_at"`
-	// of the last event of the link's stream that is in here
+	// Revision is that of the last event of the link's stream that this row contains.
 	Revision int64 `bun:"revision"`
 }
 
-// linkColumns and linkTables read links as Link. A tag that was deleted is in tag_ids still, and
-// drops out by the join.
+// linkColumns and linkTables select links as Link. A deleted tag stays in tag_ids; the join leaves
+// it out. The labels come from a subquery, because a join with tags in the outer query would
+// multiply the rows of links.
 const (
 	linkColumns = `
-		link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping, link.protected,
-		link.archived, coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date, link.max_clicks,
+		link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping,
+		link.protected, link.archived,
+		coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date,
+		link.max_clicks,
 		ARRAY(
-			SELECT tag.label FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, place)
-			JOIN linkledger.tags AS tag ON tag.id = attached.id AND tag.account_id = link.account_id
-			ORDER BY attached.place) AS tags,
-		coalesce(stats.total_clicks, 0) AS total_clicks, coalesce(stats.unique_clicks, 0) AS unique_clicks,
+			SELECT tag.label FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, ordinal)
+			JOIN linkledger.tags AS tag
+				ON tag.id = attached.id AND tag.account_id = link.account_id
+			ORDER BY attached.ordinal) AS tags,
+		coalesce(stats.total_clicks, 0) AS total_clicks,
+		coalesce(stats.unique_clicks, 0) AS unique_clicks,
 		stats.last_visit, coalesce(stats.visited, false) AS visited,
 		link.created_at, link.modified_at, link.revision`
-	linkTables = `linkledger.links AS link LEFT JOIN linkledger.link_stats AS stats ON stats.url_id = link.id`
+	linkTables = `linkledger.links AS link
+		LEFT JOIN linkledger.link_stats AS stats ON stats.url_id = link.id`
 )
 
-// LinkByHash returns the live link of the account that has the hash now; else ErrNotFound.
+// LinkByHash returns the live link of the account that has the hash now, or ErrNotFound.
 func (q *DB) LinkByHash(ctx context.Context, account uuid.UUID, hash string) (Link, error) {
 	if !Storable(hash) {
 		return Link{}, failed("link by hash", ErrNotFound)
 	}
 	var link Link
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Where("link.hash = ? AND link.account_id = ?", hash, account).Where(
-		"link.deleted_at IS NULL",
-	).
-		Limit(1).Scan(ctx, &link)
+		Where("link.hash = ? AND link.account_id = ?", hash, account).
+		Where("link.deleted_at IS NULL").Limit(1).Scan(ctx, &link)
 	if err != nil {
 		return Link{}, failed("link by hash", err)
 	}
 	return link, nil
 }
 
-// LinksByID returns the live links among the ids, of whatever account.
+// LinksByID returns the live links that have one of the ids, of any account.
 func (q *DB) LinksByID(ctx context.Context, ids []uuid.UUID) (map[uuid.UUID]Link, error) {
 	found := make(map[uuid.UUID]Link, len(ids))
 	if len(ids) == 0 {
 		return found, nil
 	}
 	links, err := q.links(ctx, q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Where(
-			"?0 AND link.id = ANY(?1::uuid[])", bun.Safe("link.deleted_at IS NULL"),
-			pgdialect.Array(ids),
-		))
+		Where("link.deleted_at IS NULL").Where("link.id = ANY(?::uuid[])", pgdialect.Array(ids)))
 	if err != nil {
 		return nil, failed("links by id", err)
 	}

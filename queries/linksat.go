@@ -10,22 +10,21 @@ import (
 	"linkledger/queries/asof"
 )
 
-// LinkNumbers returns the numbers of the links of an account that lived under hashes at a time.
+// LinkNumbers returns the numbers of the links of an account that had one of the hashes at a time.
 func (q *DB) LinkNumbers(
 	ctx context.Context, account uuid.UUID, hashes []string, at asof.Time,
 ) (numbers []int, err error) {
-	links := at.Standing(q.db)
-	for _, some := range links {
-		some.ColumnExpr("link.number").Where("account_id = ?", account).Where(
-			"hash = ANY(?::text[])", pgdialect.Array(hashes),
-		)
+	links := at.ByHash(q.db)
+	for _, query := range links {
+		query.ColumnExpr("link.number").Where("account_id = ?", account).
+			Where("hash = ANY(?::text[])", pgdialect.Array(hashes))
 	}
-	err = asof.Joined(q.db, links).Scan(ctx, &numbers)
+	err = asof.UnionAll(q.db, links).Scan(ctx, &numbers)
 	return numbers, err
 }
 
-// LinksByNumber returns the links of those numbers that lived at a time, as they were, in the order
-// of the numbers.
+// LinksByNumber returns the links with the numbers that were live at a time, as they were then, in
+// the order of the numbers.
 func (q *DB) LinksByNumber(
 	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
 ) ([]Link, error) {
@@ -33,23 +32,19 @@ func (q *DB) LinksByNumber(
 		return []Link{}, nil
 	}
 	if at.Past() {
-		return q.linksByNumberThen(ctx, account, numbers, at)
+		return q.pastLinksByNumber(ctx, account, numbers, at)
 	}
 	links := []Link{}
 	err := q.db.NewSelect().ColumnExpr(linkColumns).TableExpr(linkTables).
-		Join(
-			"JOIN unnest(?::integer[]) WITH ORDINALITY AS cut (number, place) ON cut.number = "+
-				"link.number",
-			pgdialect.Array(numbers),
-		).
-		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").OrderExpr(
-		"cut.place",
-	).Scan(ctx, &links)
+		Join(`JOIN unnest(?::integer[]) WITH ORDINALITY AS page (number, ordinal)
+			ON page.number = link.number`, pgdialect.Array(numbers)).
+		Where("link.account_id = ?", account).Where("link.deleted_at IS NULL").
+		OrderExpr("page.ordinal").Scan(ctx, &links)
 	return links, err
 }
 
-// LinkAt returns the link of the account that lived under the hash at a past moment, as it was;
-// else ErrNotFound.
+// LinkAt returns the link of the account that had the hash at a past moment, as it was then, or
+// ErrNotFound.
 func (q *DB) LinkAt(
 	ctx context.Context, account uuid.UUID, hash string, at time.Time,
 ) (Link, error) {
@@ -61,7 +56,7 @@ func (q *DB) LinkAt(
 	if err != nil {
 		return Link{}, failed("link at", err)
 	}
-	links, err := q.linksByNumberThen(ctx, account, numbers, then)
+	links, err := q.pastLinksByNumber(ctx, account, numbers, then)
 	if err == nil && len(links) == 0 {
 		err = ErrNotFound
 	}
@@ -71,51 +66,65 @@ func (q *DB) LinkAt(
 	return links[0], nil
 }
 
-// linksByNumberThen returns the links of those numbers that lived at a past moment, in the order of
-// the numbers. Clicks are those of whole days, up to the end of the moment's day. Resets count from
-// their moment on; one that was undone since is as if it had never been.
-func (q *DB) linksByNumberThen(
+// pastLinksByNumber returns the links with the numbers that were live at a past moment, in the
+// order of the numbers. Clicks count by whole days, up to the end of the moment's day. A reset
+// takes effect at its moment. A reset that was undone since has no effect at all.
+//
+// The query has one LATERAL for the version of each link at the moment, which probes the primary
+// key, and one for its days. reset_days keeps the days that later resets took away: they count if
+// their reset is later than the version. Days of reset clicks have no unique clicks, so if there
+// are any, a subquery counts the visitors themselves, which takes longer.
+func (q *DB) pastLinksByNumber(
 	ctx context.Context, account uuid.UUID, numbers []int, at asof.Time,
 ) ([]Link, error) {
 	links := []Link{}
+	args := struct {
+		Account uuid.UUID
+		Numbers *pgdialect.ArrayValue
+		At      int64
+		Day     string
+	}{account, pgdialect.Array(numbers), at.Nanoseconds(), at.Day().Format(time.DateOnly)}
 	err := q.db.NewRaw(`
-		SELECT link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats, link.ping, link.protected,
-			link.archived, coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date, link.max_clicks,
+		SELECT link.id, link.account_id, link.hash, link.long_url, link.note, link.email_stats,
+			link.ping, link.protected, link.archived,
+			coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date,
+			link.max_clicks,
 			ARRAY(
-				SELECT tag.label FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, place), LATERAL (
+				SELECT tag.label
+				FROM unnest(link.tag_ids) WITH ORDINALITY AS attached (id, ordinal), LATERAL (
 					SELECT label FROM linkledger.tag_versions
-					WHERE tag_id = attached.id AND since <= ?at AND account_id = link.account_id ORDER BY since DESC LIMIT 1) AS tag
-				WHERE tag.label IS NOT NULL ORDER BY attached.place) AS tags,
+					WHERE tag_id = attached.id AND since <= ?at AND account_id = link.account_id
+					ORDER BY since DESC LIMIT 1) AS tag
+				WHERE tag.label IS NOT NULL ORDER BY attached.ordinal) AS tags,
 			clicks.total AS total_clicks,
 			CASE WHEN clicks.reset THEN (
 				SELECT count(DISTINCT visitor) FROM (
-					SELECT visitor FROM linkledger.visitors WHERE url_id = link.id AND day <= ?day UNION ALL
+					SELECT visitor FROM linkledger.visitors
+					WHERE url_id = link.id AND day <= ?day UNION ALL
 					SELECT visitor FROM linkledger.reset_visitors
 					WHERE url_id = link.id AND reset > link.revision AND day <= ?day) AS seen)
 				ELSE clicks.uniques END AS unique_clicks,
 			CASE WHEN stats.last_visit < ?day::timestamptz + interval '1 day' THEN stats.last_visit
 				ELSE clicks.last_day AT TIME ZONE 'UTC' END AS last_visit,
 			clicks.last_day IS NOT NULL AS visited, link.created_at, link.modified_at, link.revision
-		FROM unnest(?numbers::integer[]) WITH ORDINALITY AS cut (number, place)
+		FROM unnest(?numbers::integer[]) WITH ORDINALITY AS page (number, ordinal)
 		CROSS JOIN LATERAL (
 			SELECT * FROM linkledger.link_versions
-			WHERE account_id = ?account AND number = cut.number AND since <= ?at ORDER BY since DESC LIMIT 1) AS link
+			WHERE account_id = ?account AND number = page.number AND since <= ?at
+			ORDER BY since DESC LIMIT 1) AS link
 		CROSS JOIN LATERAL (
-			SELECT coalesce(sum(total) FILTER (WHERE counts), 0) AS total, coalesce(sum(uniques), 0) AS uniques,
-				coalesce(bool_or(reset AND counts), false) AS reset, max(day)::timestamp AS last_day
+			SELECT coalesce(sum(total) FILTER (WHERE counts), 0) AS total,
+				coalesce(sum(uniques), 0) AS uniques,
+				coalesce(bool_or(reset AND counts), false) AS reset,
+				max(day)::timestamp AS last_day
 			FROM (
-				SELECT day, total_clicks AS total, unique_clicks AS uniques, false AS reset, true AS counts
+				SELECT day, total_clicks AS total, unique_clicks AS uniques, false AS reset,
+					true AS counts
 				FROM linkledger.link_days WHERE url_id = link.id AND day <= ?day UNION ALL
 				SELECT day, total_clicks, 0, true, reset > link.revision
-				FROM linkledger.reset_days WHERE url_id = link.id AND day <= ?day) AS days) AS clicks
+				FROM linkledger.reset_days WHERE url_id = link.id AND day <= ?day
+			) AS days) AS clicks
 		LEFT JOIN linkledger.link_stats AS stats ON stats.url_id = link.id
-		WHERE link.deleted_at IS NULL ORDER BY cut.place`, struct {
-		Account uuid.UUID
-		Numbers *pgdialect.ArrayValue
-		At      int64
-		Day     string
-	}{account, pgdialect.Array(numbers), at.Nanoseconds(), at.Day().Format(time.DateOnly)}).Scan(
-		ctx, &links,
-	)
+		WHERE link.deleted_at IS NULL ORDER BY page.ordinal`, args).Scan(ctx, &links)
 	return links, err
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// maxEqual bounds the links that are returned per long URL.
-const maxEqual = 5
+// maxPerLongURL bounds the links returned for each long URL.
+const maxPerLongURL = 5
 
-// LinksByLongURL returns the ids of the account's live links to each of the long URLs, byte for
-// byte, the oldest first, five at most.
+// LinksByLongURL returns the ids of the account's live links to each of the long URLs, the oldest
+// first, at most five. Long URLs are compared byte for byte.
 func (q *DB) LinksByLongURL(
 	ctx context.Context, account uuid.UUID, longURLs []string,
 ) (map[string][]uuid.UUID, error) {
@@ -34,10 +34,11 @@ func (q *DB) LinksByLongURL(
 		FROM (SELECT DISTINCT unnest(?0::text[]) AS long_url) AS wanted CROSS JOIN LATERAL (
 			SELECT id, position FROM linkledger.links
 			WHERE account_id = ?1 AND deleted_at IS NULL
-				AND hashtextextended(long_url, 0) = hashtextextended(wanted.long_url, 0) AND long_url = wanted.long_url
+				AND hashtextextended(long_url, 0) = hashtextextended(wanted.long_url, 0)
+				AND long_url = wanted.long_url
 			ORDER BY position, id LIMIT ?2) AS link
 		ORDER BY link.position, link.id`, pgdialect.Array(wanted), account,
-		maxEqual).Scan(ctx, &rows)
+		maxPerLongURL).Scan(ctx, &rows)
 	if err != nil {
 		return nil, failed("links by long URL", err)
 	}

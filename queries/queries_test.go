@@ -43,7 +43,7 @@ func (w *world) bareLink() Link {
 
 func TestLinkByHash(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	full, err := w.q.LinkByHash(ctx, w.Account, "full")
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestLinkByHash(t *testing.T) {
 
 func TestLinksByID(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	links, err := w.q.LinksByID(ctx, []uuid.UUID{w.Full.ID, w.Bare.ID, w.Deleted.ID, uuid.New()})
 	if err != nil {
 		t.Fatal(err)
@@ -77,25 +77,25 @@ func TestLinksByID(t *testing.T) {
 func TestLinksByLongURL(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	for i := range maxEqual + 2 {
+	for i := range maxPerLongURL + 2 {
 		more := w.Bare
 		more.ID, more.Hash, more.Number, more.Position = uuid.New(), fmt.Sprint("more", i), 30+i, int64(30+i)
 		queriestest.Insert(t, w.DB, &more)
 	}
-	found, err := w.q.LinksByLongURL(queriestest.WithPatience(t), w.Account, []string{
+	found, err := w.q.LinksByLongURL(queriestest.WithTimeout(t), w.Account, []string{
 		w.Full.LongURL, w.Bare.LongURL, w.Bare.LongURL, "https://EXAMPLE.com/", "NUL\x00",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bare := found[w.Bare.LongURL]; len(bare) != maxEqual || bare[0] != w.Bare.ID {
+	if bare := found[w.Bare.LongURL]; len(bare) != maxPerLongURL || bare[0] != w.Bare.ID {
 		t.Errorf("%d links, the oldest %v", len(bare), bare)
 	}
 	if full := found[w.Full.LongURL]; len(full) != 1 || full[0] != w.Full.ID || len(found) != 2 {
 		t.Errorf("found %v", found)
 	}
 	if none, err := w.q.LinksByLongURL(
-		queriestest.WithPatience(t), uuid.New(), []string{w.Bare.LongURL},
+		queriestest.WithTimeout(t), uuid.New(), []string{w.Bare.LongURL},
 	); len(none) != 0 || err != nil {
 		t.Errorf("of another account: %v, %v", none, err)
 	}
@@ -103,7 +103,7 @@ func TestLinksByLongURL(t *testing.T) {
 
 func TestStatsByHash(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	stats, err := w.q.StatsByHash(ctx, w.Account, "full")
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +126,7 @@ func TestStatsByHash(t *testing.T) {
 
 func TestTags(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	tags, err := w.q.Tags(ctx, w.Account)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestTags(t *testing.T) {
 
 func TestAccounts(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	demo := Account{
 		ID: w.Account, Username: "demo", Plan: "free", KeyID: "k1", KeyHash: "abc", Active: true,
 		CreatedAt: queriestest.Noon,
@@ -167,7 +167,7 @@ func TestAccounts(t *testing.T) {
 
 func TestAccountCounters(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	elsewhere := time.FixedZone("", -5*3600)
 	for _, tc := range []struct {
 		now   time.Time
@@ -200,7 +200,7 @@ func TestAccountCounters(t *testing.T) {
 
 func TestRedirect(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	again := w.Deleted
 	again.ID, again.LongURL, again.DeletedAt, again.Position = uuid.New(), "later", queriestest.Noon.Add(
 		time.Minute,
@@ -224,7 +224,7 @@ func TestRedirect(t *testing.T) {
 		}
 		same(t, target, want)
 	}
-	// Created again by its owner: the live one counts.
+	// Its owner creates it again: the live one counts.
 	live := w.Bare
 	live.ID, live.Hash, live.LongURL, live.Number, live.Position = uuid.New(), "gone", "live", 1, 1
 	queriestest.Insert(t, w.DB, &live)
@@ -238,10 +238,11 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// TestPagesUseTheIndex sees that neither a redirect nor a page deep down looks at every link.
+// TestPagesUseTheIndex checks that neither a redirect nor a page at the end of a list reads every
+// link.
 func TestPagesUseTheIndex(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	if _, err := w.DB.NewRaw(`INSERT INTO linkledger.links
 		SELECT gen_random_uuid(), ?, n, 'x' || n, 'u', '', false, false, false, false, NULL, 0, '{}', now(), now(), n, 0
 		FROM generate_series(100, ?) n; ANALYZE links_g1.links`, w.Account, 20_000).Exec(ctx); err != nil {
@@ -268,7 +269,7 @@ func TestPagesUseTheIndex(t *testing.T) {
 
 func TestOutageIsNoAbsence(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	queriestest.Insert(
 		t, w.DB, &readmodel.Tag{ID: uuid.New(), AccountID: w.Account, Label: "x", CreatedAt: queriestest.Noon},
 	)

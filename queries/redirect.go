@@ -7,39 +7,38 @@ import (
 	"github.com/google/uuid"
 )
 
-// Redirect is where a visitor of a short link goes, and what may keep him from it.
+// Redirect is the destination of a short link, with what may disable it.
 type Redirect struct {
 	URLID   uuid.UUID `bun:"id"`
 	Owner   uuid.UUID `bun:"account_id"`
 	LongURL string    `bun:"long_url"`
-	// YYYY-MM-DD, the last day it works, UTC; empty: never expires
+	// ExpirationDate is the last day on which the link works, YYYY-MM-DD, UTC; empty: never
+	// expires.
 	ExpirationDate string `bun:"expiration_date"`
 	MaxClicks      int64  `bun:"max_clicks"` // 0: no limit
 	TotalClicks    int64  `bun:"total_clicks"`
 	Deleted        bool   `bun:"deleted"`
 	OwnerActive    bool   `bun:"owner_active"`
-	OwnerExpires   string `bun:"owner_expires"` // as ExpirationDate, of the owner's account
+	OwnerExpires   string `bun:"owner_expires"` // like ExpirationDate, for the owner's account
 }
 
-// Expired tells whether the last day of the link is over.
-func (r Redirect) Expired(now time.Time) bool { return over(r.ExpirationDate, now) }
+// Expired reports whether the last day of the link is over.
+func (r Redirect) Expired(now time.Time) bool { return dayIsOver(r.ExpirationDate, now) }
 
-// OwnerExpired tells whether the last day of the owner's account is over.
-func (r Redirect) OwnerExpired(now time.Time) bool { return over(r.OwnerExpires, now) }
+// OwnerExpired reports whether the last day of the owner's account is over.
+func (r Redirect) OwnerExpired(now time.Time) bool { return dayIsOver(r.OwnerExpires, now) }
 
-// Redirect returns the live link that has the hash, of whatever account, or else the one of that
-// hash that was deleted last; else ErrNotFound. An owner whose account is not in the read model yet
-// is active: accounts are opened active.
+// Redirect returns the live link that has the hash, of any account. If there is none, it returns
+// the link that had the hash and was deleted last, or else ErrNotFound. If the owner's account is
+// not in the read model yet, the owner counts as active, because accounts are opened active.
 func (q *DB) Redirect(ctx context.Context, hash string) (Redirect, error) {
 	if !Storable(hash) {
 		return Redirect{}, failed("redirect", ErrNotFound)
 	}
 	var redirect Redirect
 	err := q.db.NewSelect().TableExpr(linkTables).
-		ColumnExpr(
-			"link.id, link.account_id, link.long_url, link.max_clicks, link.deleted_at IS NOT "+
-				"NULL AS deleted",
-		).
+		ColumnExpr("link.id, link.account_id, link.long_url, link.max_clicks").
+		ColumnExpr("link.deleted_at IS NOT NULL AS deleted").
 		ColumnExpr("coalesce(to_char(link.expiration_date, 'YYYY-MM-DD'), '') AS expiration_date").
 		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
 		ColumnExpr("coalesce(owner.active, true) AS owner_active").

@@ -25,7 +25,7 @@ type Day struct {
 	Unique int64  `bun:"unique_clicks"` // visitors whose first click on the link was on this day
 }
 
-// StatsByHash returns the clicks of the live link of the account that has the hash now; else
+// StatsByHash returns the clicks of the live link of the account that has the hash now, or
 // ErrNotFound.
 func (q *DB) StatsByHash(ctx context.Context, account uuid.UUID, hash string) (Stats, error) {
 	if !Storable(hash) {
@@ -36,10 +36,8 @@ func (q *DB) StatsByHash(ctx context.Context, account uuid.UUID, hash string) (S
 		ColumnExpr("link.id, link.hash, stats.last_visit").
 		ColumnExpr("coalesce(stats.total_clicks, 0) AS total_clicks").
 		ColumnExpr("coalesce(stats.unique_clicks, 0) AS unique_clicks").
-		Where("link.hash = ? AND link.account_id = ?", hash, account).Where(
-		"link.deleted_at IS NULL",
-	).
-		Limit(1).Scan(ctx, &stats)
+		Where("link.hash = ? AND link.account_id = ?", hash, account).
+		Where("link.deleted_at IS NULL").Limit(1).Scan(ctx, &stats)
 	if err != nil {
 		return Stats{}, failed("stats by hash", err)
 	}
@@ -53,7 +51,7 @@ func (q *DB) StatsByHash(ctx context.Context, account uuid.UUID, hash string) (S
 }
 
 // DailyClicks returns the days with clicks of links, the oldest first, since the last reset of each
-// link's stats. Deleted links have theirs still; the account is not looked at.
+// link's stats. It includes deleted links, and does not check the account.
 func (q *DB) DailyClicks(ctx context.Context, links []uuid.UUID) (map[uuid.UUID][]Day, error) {
 	var rows []struct {
 		URLID uuid.UUID `bun:"url_id"`
@@ -61,9 +59,8 @@ func (q *DB) DailyClicks(ctx context.Context, links []uuid.UUID) (map[uuid.UUID]
 	}
 	err := q.db.NewSelect().TableExpr("linkledger.link_days").
 		ColumnExpr("url_id, to_char(day, 'YYYY-MM-DD') AS day, total_clicks, unique_clicks").
-		Where("url_id = ANY(?::uuid[])", pgdialect.Array(links)).OrderExpr(
-		"url_id, link_days.day",
-	).Scan(ctx, &rows)
+		Where("url_id = ANY(?::uuid[])", pgdialect.Array(links)).
+		OrderExpr("url_id, link_days.day").Scan(ctx, &rows)
 	if err != nil {
 		return nil, failed("daily clicks", err)
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestDailyClicks(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	queriestest.Insert(
 		t, w.DB, &readmodel.LinkDay{URLID: w.Deleted.ID, Day: queriestest.Noon, TotalClicks: 7, UniqueClicks: 6},
 	)

@@ -27,7 +27,7 @@ func (q *DB) Tags(ctx context.Context, account uuid.UUID) ([]Tag, error) {
 	return tags, nil
 }
 
-// TagsAt returns the tags of an account, in no order where they are of a past moment.
+// TagsAt returns the tags of an account at a time. Those of a past moment have no order.
 func (q *DB) TagsAt(ctx context.Context, account uuid.UUID, at asof.Time) ([]Tag, error) {
 	if !at.Past() {
 		return q.Tags(ctx, account)

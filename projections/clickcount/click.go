@@ -10,7 +10,7 @@ import (
 	"linkledger/projections/projection"
 )
 
-// Day counts the days since 1970, UTC: there are many in memory.
+// Day is a number of days since 1970, UTC. It is small because many are in memory.
 type Day = int32
 
 func dayOf(at time.Time) Day {
@@ -19,10 +19,11 @@ func dayOf(at time.Time) Day {
 	if at.Unix()%seconds < 0 {
 		day--
 	}
-	return Day(day) //nolint:gosec // checkYear bounds it
+	return Day(day) //nolint:gosec // CheckTime bounds it
 }
 
-// EachCounted hands on the clicks that are counted, with their link and day.
+// EachCounted calls count for each click of a batch that counts, with its link and day. Clicks of
+// bots do not count.
 func EachCounted(
 	batch events.ClicksRecorded, count func(link uuid.UUID, click events.Click, on Day),
 ) error {

@@ -6,99 +6,104 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Fold keeps clicks, resets and undone resets of a batch in the order of the log: what a reset
-// takes away is what came before it.
+// Fold collects the clicks, resets and undone resets of a batch in the order of the log, because a
+// reset takes away only what came before it.
 type Fold struct {
-	parts []*countPart
+	segments []*segment
 
-	// What they do to the tables.
+	// Begin returns the counter of a run of clicks. Reset and Restore queue the statements for
+	// resets and for undone resets.
 	Begin          func() Clicks
 	Reset, Restore func(*sqlbatch.Batch, Resets)
 }
 
 // Clicks sums up clicks.
 type Clicks interface {
+	// Add counts the clicks of an event.
 	Add(batch events.ClicksRecorded) error
+	// Size returns about how many rows Write writes.
 	Size() int
+	// Write queues the statements that add the clicks to the tables.
 	Write(s *sqlbatch.Batch)
 }
 
-// countPart is a stretch of the batch that is written at once: resets, then undone resets, then
-// clicks.
-type countPart struct {
+// segment is a run of the batch that is written at once: first its resets, then its undone resets,
+// then its clicks.
+type segment struct {
 	resets   Resets
 	restored Resets
 	clicks   Clicks // nil: none yet
 }
 
-// Resets are resets of the stats of links.
+// Resets lists resets of the stats of links: the link, and the revision of the reset in the link's
+// stream.
 type Resets struct {
 	Link     sqlbatch.UUIDs
 	Revision []int64
 }
 
-// Add adds the reset at a revision of the stream of an event.
-func (c *Resets) Add(f projection.Event, revision int64) error {
-	link, err := f.Subject(events.StreamURL)
+// Add adds the reset at a revision of the event's stream.
+func (c *Resets) Add(event projection.Event, revision int64) error {
+	link, err := event.Subject(events.StreamURL)
 	c.Link, c.Revision = append(c.Link, sqlbatch.UUID(link)), append(c.Revision, revision)
 	return err
 }
 
-// Add takes in clicks.
+// Add counts the clicks of an event.
 func (c *Fold) Add(batch events.ClicksRecorded) error {
-	last := c.last(func(*countPart) bool { return true })
+	last := c.segmentFor(func(*segment) bool { return true })
 	if last.clicks == nil {
 		last.clicks = c.Begin()
 	}
 	return last.clicks.Add(batch)
 }
 
-// Apply takes in what an event of a link does to its counters.
-func (c *Fold) Apply(f projection.Event) error {
-	switch e := f.Body.(type) {
+// Apply collects a reset or an undone reset. It ignores other events of links.
+func (c *Fold) Apply(event projection.Event) error {
+	switch e := event.Body.(type) {
 	case events.URLStatsReset:
-		part := c.last(
-			func(p *countPart) bool { return p.clicks == nil && len(p.restored.Link) == 0 },
-		)
-		return part.resets.Add(f, int64(f.Revision))
+		seg := c.segmentFor(func(last *segment) bool {
+			return last.clicks == nil && len(last.restored.Link) == 0
+		})
+		return seg.resets.Add(event, int64(event.Revision))
 	case events.URLStatsRestored:
-		return c.last(func(p *countPart) bool { return p.clicks == nil }).restored.Add(
-			f, sqlbatch.Signed(e.Reset),
-		)
+		seg := c.segmentFor(func(last *segment) bool { return last.clicks == nil })
+		return seg.restored.Add(event, sqlbatch.Signed(e.Reset))
 	}
 	return nil
 }
 
-// last returns the part that goes on, or else a new one.
-func (c *Fold) last(goesOn func(*countPart) bool) *countPart {
-	if n := len(c.parts); n > 0 && goesOn(c.parts[n-1]) {
-		return c.parts[n-1]
+// segmentFor returns the last segment if accepts returns true for it, or else a new one.
+func (c *Fold) segmentFor(accepts func(*segment) bool) *segment {
+	if n := len(c.segments); n > 0 && accepts(c.segments[n-1]) {
+		return c.segments[n-1]
 	}
-	part := &countPart{}
-	c.parts = append(c.parts, part)
-	return part
+	seg := &segment{}
+	c.segments = append(c.segments, seg)
+	return seg
 }
 
-// Size is about how many rows Write has to write.
+// Size returns about how many rows Write writes.
 func (c *Fold) Size() (n int) {
-	for _, part := range c.parts {
-		if n += len(part.resets.Link) + len(part.restored.Link); part.clicks != nil {
-			n += part.clicks.Size()
+	for _, seg := range c.segments {
+		if n += len(seg.resets.Link) + len(seg.restored.Link); seg.clicks != nil {
+			n += seg.clicks.Size()
 		}
 	}
 	return n
 }
 
+// Write queues the statements of all segments in the order of the log.
 func (c *Fold) Write(s *sqlbatch.Batch) {
-	for _, part := range c.parts {
-		if len(part.resets.Link) > 0 {
-			c.Reset(s, part.resets)
+	for _, seg := range c.segments {
+		if len(seg.resets.Link) > 0 {
+			c.Reset(s, seg.resets)
 		}
-		if len(part.restored.Link) > 0 {
-			c.Restore(s, part.restored)
+		if len(seg.restored.Link) > 0 {
+			c.Restore(s, seg.restored)
 		}
-		if part.clicks != nil {
-			part.clicks.Write(s)
+		if seg.clicks != nil {
+			seg.clicks.Write(s)
 		}
 	}
 }

@@ -1,3 +1,3 @@
-// Package clickcount hands clicks, resets of the stats and undone resets to a projection that
+// Package clickcount passes clicks, resets of the stats and undone resets to a projection that
 // counts clicks, in the order in which they change its counters.
 package clickcount

@@ -16,18 +16,19 @@ import (
 // Name is the name of the projection.
 const Name = "dimensions"
 
-// dimensionRest is the least time between two batches of a live projection: who asks for the past,
-// and means just now, waits for it.
-const dimensionRest = 100 * time.Millisecond
+// minDelay is the shortest time between two batches of a live projection. It is short because
+// callers that ask for recent clicks wait for it.
+const minDelay = 100 * time.Millisecond
 
-// dimensionPatience is how long clicks wait to be counted by dimension when there are very many:
-// then most of them meet in the same rows.
-const dimensionPatience = 5 * time.Second
+// maxDelay is how long clicks wait to be counted by dimension under heavy load. Most of them then
+// add to the same rows.
+const maxDelay = 5 * time.Second
 
-// Projection returns the projection of the clicks by referrer, country, browser, system and device.
+// Projection returns the projection of the clicks by dimension.
 func Projection() projection.Definition { return Bounded(readmodel.MaxValues) }
 
-// Bounded returns it with another bound of the values of a dimension for one link on one day.
+// Bounded returns the projection with most as the bound of the values that a dimension has for one
+// link on one day.
 func Bounded(most int) projection.Definition {
 	return projection.Definition{
 		Name: Name,
@@ -36,12 +37,12 @@ func Bounded(most int) projection.Definition {
 		),
 		Folds: projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }),
 		Held:  true,
-		Rests: true, MinPatience: dimensionRest, MaxPatience: dimensionPatience,
+		Rests: true, MinPatience: minDelay, MaxPatience: maxDelay,
 	}
 }
 
-// dimensionFold counts clicks by what they tell of their visitors. It follows the same clicks and
-// resets as the counters of links, apart from them, so that these have no more to do.
+// dimensionFold counts clicks by dimension. It follows the same clicks and resets as the counters
+// of links, in a projection of its own, so that those counters have no more work to do.
 type dimensionFold struct {
 	counts clickcount.Fold
 }
@@ -58,17 +59,17 @@ func newDimensionFold(most int) projection.Fold {
 	}}
 }
 
-// Read asks for nothing: the fold adds to the rows without knowing them.
+// Read queues nothing: the statements of Write add to rows that the fold does not hold.
 func (d *dimensionFold) Read(*sqlbatch.Batch, []projection.Event) {}
 
-func (d *dimensionFold) Apply(f projection.Event) error {
-	switch e := f.Body.(type) {
+func (d *dimensionFold) Apply(event projection.Event) error {
+	switch e := event.Body.(type) {
 	case events.ClicksRecorded:
 		return d.counts.Add(e)
 	case events.URLStatsReset, events.URLStatsRestored:
-		return d.counts.Apply(f)
+		return d.counts.Apply(event)
 	}
-	return projection.Unexpected(f)
+	return projection.Unexpected(event)
 }
 
 func (d *dimensionFold) Size() int { return d.counts.Size() }
@@ -78,11 +79,11 @@ func (d *dimensionFold) Write(s *sqlbatch.Batch) []string {
 	return nil
 }
 
-// dimensionClicks sums up clicks in columns, whose rows follow the order of arrival: it decides
-// which values get a row.
+// dimensionClicks sums up clicks in columns. The rows are in the order in which the values arrive,
+// which decides the values that get a row of their own.
 type dimensionClicks struct {
-	most             int
-	row              map[dimensionValue]int
+	most             int                    // values of a dimension for one link on one day
+	row              map[dimensionValue]int // index in the columns
 	link             sqlbatch.UUIDs
 	day              []clickcount.Day
 	dimension, value []string
@@ -99,15 +100,15 @@ func (d *dimensionClicks) Add(batch events.ClicksRecorded) error {
 	return clickcount.EachCounted(batch, func(
 		link uuid.UUID, click events.Click, on clickcount.Day,
 	) {
-		for _, told := range [...]struct{ dimension, value string }{
+		for _, pair := range [...]struct{ dimension, value string }{
 			{readmodel.DimensionReferrer, click.Referrer},
 			{readmodel.DimensionCountry, click.Country},
 			{readmodel.DimensionBrowser, click.Browser},
 			{readmodel.DimensionOS, click.OS},
 			{readmodel.DimensionDevice, click.Device},
 		} {
-			if told.value != "" {
-				d.count(dimensionValue{link, on, told.dimension, told.value})
+			if pair.value != "" {
+				d.count(dimensionValue{link, on, pair.dimension, pair.value})
 			}
 		}
 	})
@@ -117,7 +118,7 @@ func (d *dimensionClicks) count(v dimensionValue) {
 	row, ok := d.row[v]
 	if !ok {
 		row = len(d.link)
-		v.value = strings.Clone(v.value) // out of the event, which goes
+		v.value = strings.Clone(v.value) // so that the event can be freed
 		d.row[v] = row
 		d.link, d.day = append(d.link, sqlbatch.UUID(v.link)), append(d.day, v.day)
 		d.dimension, d.value = append(d.dimension, v.dimension), append(d.value, v.value)
@@ -133,53 +134,70 @@ func (d *dimensionClicks) Write(s *sqlbatch.Batch) {
 		return
 	}
 	s.Queue(`
-		WITH folded AS (
+		WITH added AS (
 			SELECT url_id, date 'epoch' + day AS day, dimension, value, clicks, arrival
 			FROM unnest($2::uuid[], $3::int[], $4::text[], $5::text[], $6::bigint[]) WITH ORDINALITY
 				AS f (url_id, day, dimension, value, clicks, arrival))`+addDimensions,
 		d.most, d.link, d.day, d.dimension, d.value, d.clicks)
 }
 
-// addDimensions ends a statement that says in folded which clicks are to be added, each value once,
-// in the order of arrival. A value gets a row while there are less than $1 of its link, day and
-// dimension, and keeps it.
+// addDimensions is the end of a statement that selects as added the clicks to add, each value once,
+// numbered by arrival. A value gets a row if its link, day and dimension have fewer than $1, and
+// keeps the row. The clicks of all other values go to the row "other".
+//
+// It is one statement because the rank of a new value depends on the rows that exist: existing rows
+// are updated first, the other values are ranked after the rows in the table, and only these values
+// are inserted. "other" does not count as a value, and may have a row already, so it is always
+// inserted with ON CONFLICT.
 const addDimensions = `,
-	known AS (
-		UPDATE ?schema.click_dimensions AS d SET clicks = d.clicks + f.clicks FROM folded AS f
-		WHERE d.url_id = f.url_id AND d.day = f.day AND d.dimension = f.dimension AND d.value = f.value AND f.value <> 'other'
+	existing AS (
+		UPDATE ?schema.click_dimensions AS d SET clicks = d.clicks + f.clicks FROM added AS f
+		WHERE d.url_id = f.url_id AND d.day = f.day AND d.dimension = f.dimension
+			AND d.value = f.value AND f.value <> 'other'
 		RETURNING f.arrival),
-	fresh AS (
+	ranked AS (
 		SELECT url_id, day, dimension, value, clicks,
-			count(*) FILTER (WHERE value <> 'other') OVER (PARTITION BY url_id, day, dimension ORDER BY arrival) + (
+			count(*) FILTER (WHERE value <> 'other')
+				OVER (PARTITION BY url_id, day, dimension ORDER BY arrival) + (
 				SELECT count(*) FROM ?schema.click_dimensions AS d
-				WHERE d.url_id = f.url_id AND d.day = f.day AND d.dimension = f.dimension AND d.value <> 'other') AS place
-		FROM folded AS f WHERE arrival NOT IN (SELECT arrival FROM known))
+				WHERE d.url_id = f.url_id AND d.day = f.day AND d.dimension = f.dimension
+					AND d.value <> 'other') AS rank
+		FROM added AS f WHERE arrival NOT IN (SELECT arrival FROM existing))
 	INSERT INTO ?schema.click_dimensions AS d (url_id, day, dimension, value, clicks)
-	SELECT url_id, day, dimension, CASE WHEN place > $1::bigint THEN 'other' ELSE value END, sum(clicks)
-	FROM fresh GROUP BY 1, 2, 3, 4
-	ON CONFLICT (url_id, day, dimension, value) DO UPDATE SET clicks = d.clicks + EXCLUDED.clicks`
+	SELECT url_id, day, dimension, CASE WHEN rank > $1::bigint THEN 'other' ELSE value END,
+		sum(clicks)
+	FROM ranked GROUP BY 1, 2, 3, 4
+	ON CONFLICT (url_id, day, dimension, value) DO UPDATE SET
+		clicks = d.clicks + EXCLUDED.clicks`
 
-// resetDimensions sets the clicks of links aside.
+// resetDimensions moves the clicks of links to the table of reset clicks.
 func resetDimensions(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
-		WITH resets AS ( -- of two in a row the second has nothing to take away
-			SELECT url_id, min(reset) AS reset FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset) GROUP BY url_id),
+		WITH resets AS ( -- the first of several resets takes all clicks
+			SELECT url_id, min(reset) AS reset
+			FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset) GROUP BY url_id),
 		taken AS (
 			DELETE FROM ?schema.click_dimensions AS d USING resets AS r WHERE d.url_id = r.url_id
 			RETURNING d.url_id, r.reset, d.day, d.dimension, d.value, d.clicks)
 		INSERT INTO ?schema.reset_dimensions SELECT * FROM taken`, resets.Link, resets.Revision)
 }
 
-// restoreDimensions adds what resets took away to what came since, the first one undone first.
+// restoreDimensions adds the clicks that resets took away to the clicks since then. Resets that are
+// undone first add first, because the order decides the values that get a row. Several resets of a
+// link may have the same value, so their clicks are summed up before addDimensions, which needs
+// each value once.
 func restoreDimensions(s *sqlbatch.Batch, resets clickcount.Resets, most int) {
 	s.Queue(`
 		WITH resets AS (
-			SELECT * FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY AS r (url_id, reset, turn)),
+			SELECT * FROM unnest($2::uuid[], $3::bigint[]) WITH ORDINALITY
+				AS r (url_id, reset, turn)),
 		taken AS (
-			DELETE FROM ?schema.reset_dimensions AS d USING resets AS r WHERE d.url_id = r.url_id AND d.reset = r.reset
+			DELETE FROM ?schema.reset_dimensions AS d USING resets AS r
+			WHERE d.url_id = r.url_id AND d.reset = r.reset
 			RETURNING d.url_id, d.day, d.dimension, d.value, d.clicks, r.turn),
-		folded AS (
+		added AS (
 			SELECT url_id, day, dimension, value, sum(clicks) AS clicks, min(arrival) AS arrival
-			FROM (SELECT *, row_number() OVER (ORDER BY turn, value) AS arrival FROM taken) AS t GROUP BY 1, 2, 3, 4)`+addDimensions,
+			FROM (SELECT *, row_number() OVER (ORDER BY turn, value) AS arrival FROM taken) AS t
+			GROUP BY 1, 2, 3, 4)`+addDimensions,
 		most, resets.Link, resets.Revision)
 }

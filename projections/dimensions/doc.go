@@ -1,3 +1,3 @@
-// Package dimensions is the projection of the clicks by day and by what they tell of their
-// visitors.
+// Package dimensions is the projection of the clicks by day and by dimension: referrer, country,
+// browser, operating system and device.
 package dimensions

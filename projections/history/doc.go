@@ -1,3 +1,3 @@
-// Package history is the projection of what links, tags and accounts were, from which moment to
-// which.
+// Package history is the projection of the versions of links, tags and accounts, each with the time
+// from which it was valid.
 package history

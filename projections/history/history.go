@@ -18,35 +18,35 @@ import (
 // Name is the name of the projection.
 const Name = "history"
 
-// historyRest is the least time between two batches of a live projection: who asks for the past,
-// and means just now, waits for it.
-const historyRest = 100 * time.Millisecond
+// minDelay is the shortest time between two batches of a live projection. It is short because
+// callers that ask for the most recent past wait for it.
+const minDelay = 100 * time.Millisecond
 
-// Projection returns the projection of what links, tags and accounts were.
+// Projection returns the projection of the versions of links, tags and accounts.
 func Projection() projection.Definition {
 	return projection.Definition{
 		Name:   Name,
 		Filter: projection.Streams(events.StreamURL, events.StreamTags, events.StreamAccount),
-		Folds:  newHistoryFolds, Alone: notes.IsErasure, Rests: true, MinPatience: historyRest,
+		Folds:  newHistoryFolds, Alone: notes.IsErasure, Rests: true, MinPatience: minDelay,
 	}
 }
 
-// historyFold keeps what links, tags and accounts were, from which moment to which. It holds those
-// that a batch touches, as they are after the facts so far, and their versions that are to be
-// written.
+// historyFold updates the versions of links, tags and accounts. It holds those that a batch
+// touches, as they are after the events applied so far, with the versions to write.
 type historyFold struct {
 	clocks   map[uuid.UUID]*accountClock
-	links    map[uuid.UUID]*linkPast
-	accounts map[uuid.UUID]*accountPast
-	tags     map[tagMoment]tagVersion
+	links    map[uuid.UUID]*linkHistory
+	accounts map[uuid.UUID]*accountHistory
+	tags     map[tagVersionKey]tagVersion
 	sets     pageFold
 }
 
-// accountClock is where the history of an account stands.
+// accountClock is the time that the history of an account has reached. Its moments never go back,
+// even if the clock of the event store does.
 type accountClock struct {
-	moment int64 // of its last event
-	lead   time.Duration
-	links  int // number of the next one
+	moment int64         // of the account's last event, in nanoseconds since 1970
+	lead   time.Duration // most that a link's modification time was ahead of its moment
+	links  int           // number of the next link
 }
 
 // historyFolds makes the folds of a generation.
@@ -59,40 +59,40 @@ func newHistoryFolds(master *readmodel.MasterKey) projection.Folds {
 }
 
 func (h historyFolds) Next() projection.Fold {
-	return notes.Opening(newHistoryFold(), h.keys, historyNotes)
+	return notes.NewFold(newHistoryFold(), h.keys, historyNotes)
 }
 
 func (h historyFolds) Loader() projection.Loader { return nil }
 
 func newHistoryFold() projection.Fold {
 	return &historyFold{
-		clocks: make(map[uuid.UUID]*accountClock), links: make(map[uuid.UUID]*linkPast),
-		accounts: make(map[uuid.UUID]*accountPast), tags: make(map[tagMoment]tagVersion),
+		clocks: make(map[uuid.UUID]*accountClock), links: make(map[uuid.UUID]*linkHistory),
+		accounts: make(map[uuid.UUID]*accountHistory), tags: make(map[tagVersionKey]tagVersion),
 		sets: make(pageFold),
 	}
 }
 
-// Read asks for the links, accounts and clocks that the facts touch. Facts that name none are named
-// by step.
-func (h *historyFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
+// Read queues the queries for the links, accounts and clocks that a batch touches. It ignores
+// events without a valid id: Apply returns their error.
+func (h *historyFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	touched := make(map[uuid.UUID]struct{}) // accounts
 	var links, versions sqlbatch.UUIDs
 	known := make(map[string]struct{}) // by stream
-	for _, f := range facts {
-		if created, ok := f.Body.(events.URLCreated); ok {
+	for _, event := range batch {
+		if created, ok := event.Body.(events.URLCreated); ok {
 			if id, err := projection.ParseID(created.Account); err == nil {
 				touched[id] = struct{}{}
 			}
 		}
-		if _, ok := known[f.Stream]; ok {
+		if _, ok := known[event.Stream]; ok {
 			continue
 		}
-		known[f.Stream] = struct{}{}
-		if id, err := f.Subject(events.StreamURL); err == nil && f.Revision > 0 {
+		known[event.Stream] = struct{}{}
+		if id, err := event.Subject(events.StreamURL); err == nil && event.Revision > 0 {
 			links = append(links, sqlbatch.UUID(id))
-		} else if id, err := f.Subject(events.StreamTags); err == nil {
+		} else if id, err := event.Subject(events.StreamTags); err == nil {
 			touched[id] = struct{}{}
-		} else if id, err := f.Subject(events.StreamAccount); err == nil {
+		} else if id, err := event.Subject(events.StreamAccount); err == nil {
 			touched[id] = struct{}{}
 			versions = append(versions, sqlbatch.UUID(id))
 		}
@@ -101,11 +101,13 @@ func (h *historyFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 	for id := range touched {
 		accounts = append(accounts, sqlbatch.UUID(id))
 	}
-	s.Queue(`SELECT account_id, moment, lead, links FROM ?schema.account_clocks WHERE account_id IN (
-		SELECT unnest($1::uuid[]) UNION SELECT account_id FROM ?schema.link_faces WHERE link_id = ANY($2::uuid[]))`,
+	s.Queue(`
+		SELECT account_id, moment, lead, links FROM ?schema.account_clocks WHERE account_id IN (
+			SELECT unnest($1::uuid[])
+			UNION SELECT account_id FROM ?schema.link_faces WHERE link_id = ANY($2::uuid[]))`,
 		accounts, links).Query(h.scanClocks)
-	readLinkPasts(s, links, h.links)
-	readAccountPasts(s, versions, h.accounts)
+	readLinks(s, links, h.links)
+	readAccounts(s, versions, h.accounts)
 }
 
 func (h *historyFold) scanClocks(rows pgx.Rows) error {
@@ -120,7 +122,7 @@ func (h *historyFold) scanClocks(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// clock returns the clock of an account, which has one from its first event on.
+// clock returns the clock of an account, a new one if the account has none.
 func (h *historyFold) clock(account uuid.UUID) *accountClock {
 	if h.clocks[account] == nil {
 		h.clocks[account] = &accountClock{}
@@ -128,31 +130,32 @@ func (h *historyFold) clock(account uuid.UUID) *accountClock {
 	return h.clocks[account]
 }
 
-// tick returns the moment from which a fact of an account counts.
-func (h *historyFold) tick(account uuid.UUID, f projection.Event) int64 {
+// tick advances the clock of an account to an event, and returns the moment from which the event is
+// valid.
+func (h *historyFold) tick(account uuid.UUID, event projection.Event) int64 {
 	c := h.clock(account)
-	c.moment = max(c.moment, f.Time.UnixNano())
+	c.moment = max(c.moment, event.Time.UnixNano())
 	return c.moment
 }
 
-func (h *historyFold) Apply(f projection.Event) error {
+func (h *historyFold) Apply(event projection.Event) error {
 	switch {
-	case strings.HasPrefix(f.Stream, events.StreamURL):
-		return h.stepLink(f)
-	case strings.HasPrefix(f.Stream, events.StreamTags):
-		return h.stepTag(f)
+	case strings.HasPrefix(event.Stream, events.StreamURL):
+		return h.applyLink(event)
+	case strings.HasPrefix(event.Stream, events.StreamTags):
+		return h.applyTag(event)
 	}
-	return h.stepAccount(f)
+	return h.applyAccount(event)
 }
 
-func (h *historyFold) stepLink(f projection.Event) error {
-	id, err := f.Subject(events.StreamURL)
+func (h *historyFold) applyLink(event projection.Event) error {
+	id, err := event.Subject(events.StreamURL)
 	if err != nil {
 		return err
 	}
-	switch f.Body.(type) {
+	switch event.Body.(type) {
 	case events.ClaimAbandoned, events.CreationAbandoned:
-		return nil // about a claim that this link never used
+		return nil // the claim was never used
 	}
 	past := h.links[id]
 	before := past.link()
@@ -160,22 +163,22 @@ func (h *historyFold) stepLink(f projection.Event) error {
 	if before != nil {
 		sets = linkrow.SetsOf(before)
 	}
-	link, err := linkrow.After(id, before, f)
+	link, err := linkrow.After(id, before, event)
 	if err != nil {
 		return err
 	}
-	clock, at := h.clock(link.AccountID), h.tick(link.AccountID, f)
+	clock, at := h.clock(link.AccountID), h.tick(link.AccountID, event)
 	if past == nil {
 		link.Number = clock.links
 		clock.links++
-		past = &linkPast{created: true}
+		past = &linkHistory{created: true}
 		h.links[id] = past
 	}
 	clock.lead = max(clock.lead, link.ModifiedAt.Sub(time.Unix(0, at)))
 	for _, name := range linkrow.Toggled(sets, linkrow.SetsOf(link)) {
 		h.sets.toggle(link, name, at)
 	}
-	past.become(*link, at, events.SealedNoteOf(f.Body) != nil)
+	past.update(*link, at, events.SealedNoteOf(event.Body) != nil)
 	return nil
 }
 
@@ -183,10 +186,10 @@ func (h *historyFold) Size() int { return len(h.links) + len(h.accounts) + len(h
 
 func (h *historyFold) Write(s *sqlbatch.Batch) []string {
 	h.writeClocks(s)
-	writeLinkPasts(s, h.links)
+	writeLinks(s, h.links)
 	h.sets.Write(s)
 	writeTagVersions(s, h.tags)
-	writeAccountPasts(s, h.accounts)
+	writeAccounts(s, h.accounts)
 	return nil
 }
 
@@ -200,7 +203,8 @@ func (h *historyFold) writeClocks(s *sqlbatch.Batch) {
 	if len(account) > 0 {
 		s.Queue(`INSERT INTO ?schema.account_clocks (account_id, moment, lead, links)
 			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::bigint[], $4::integer[])
-			ON CONFLICT (account_id) DO UPDATE SET moment = EXCLUDED.moment, lead = EXCLUDED.lead, links = EXCLUDED.links`,
+			ON CONFLICT (account_id) DO UPDATE SET
+				moment = EXCLUDED.moment, lead = EXCLUDED.lead, links = EXCLUDED.links`,
 			account, moment, lead, links)
 	}
 }

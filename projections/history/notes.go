@@ -5,24 +5,25 @@ import (
 	"linkledger/projections/notes"
 )
 
-// historyNotes are the tables of this projection that have notes.
+// historyNotes has the statements that remove notes from the tables of this projection.
 var historyNotes = notes.Tables{
-	Erasing: []string{
+	Erase: []string{
 		"UPDATE ?schema.link_versions SET note = '" + events.Erased +
 			"' WHERE account_id = $1 AND note <> ''",
 		"UPDATE ?schema.link_faces SET " + notes.EraseText,
 		"UPDATE ?schema.former_faces SET " + notes.EraseText,
 	},
-	Forgetting: []string{
+	Reanalyze: []string{
 		"ANALYZE ?schema.link_versions (note)",
-		"INSERT INTO ?schema.link_faces " + faceOfNobody,
+		"INSERT INTO ?schema.link_faces " + placeholderRow,
 		"ANALYZE ?schema.link_faces",
-		"DELETE FROM ?schema.link_faces WHERE link_id = " + notes.Nobody,
-		"INSERT INTO ?schema.former_faces " + faceOfNobody,
+		"DELETE FROM ?schema.link_faces WHERE link_id = " + notes.NilID,
+		"INSERT INTO ?schema.former_faces " + placeholderRow,
 		"ANALYZE ?schema.former_faces",
-		"DELETE FROM ?schema.former_faces WHERE link_id = " + notes.Nobody,
+		"DELETE FROM ?schema.former_faces WHERE link_id = " + notes.NilID,
 	},
 }
 
-const faceOfNobody = "(account_id, since, until, number, text, hash, link_id) VALUES (" +
-	notes.Nobody + ", 0, 0, -1, '', '', " + notes.Nobody + ")"
+// placeholderRow is the row with which tables of search texts are analyzed; see notes.Tables.
+const placeholderRow = "(account_id, since, until, number, text, hash, link_id) VALUES (" +
+	notes.NilID + ", 0, 0, -1, '', '', " + notes.NilID + ")"

@@ -12,28 +12,28 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// After applies an event to the row of its link, which is nil before the creation, and returns the
-// row.
-func After(id uuid.UUID, row *readmodel.Link, f projection.Event) (*readmodel.Link, error) {
-	created, isNew := f.Body.(events.URLCreated)
+// After applies an event to the row of its link and returns the row. The row is nil before the
+// link's creation. An event that contradicts the row is an ErrContradiction.
+func After(id uuid.UUID, row *readmodel.Link, event projection.Event) (*readmodel.Link, error) {
+	created, isNew := event.Body.(events.URLCreated)
 	switch {
 	case isNew && row != nil:
 		return nil, fmt.Errorf("%w: the link exists", projection.ErrContradiction)
 	case isNew:
-		return newLink(id, f, created)
+		return newLink(id, event, created)
 	case row == nil:
 		return nil, fmt.Errorf("%w: the link was never created", projection.ErrContradiction)
 	}
-	if _, restored := f.Body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
+	if _, restored := event.Body.(events.URLRestored); restored == row.DeletedAt.IsZero() {
 		return nil, fmt.Errorf(
 			"%w: deleted links are restored, and nothing else", projection.ErrContradiction,
 		)
 	}
-	row.Revision = int64(f.Revision)
-	return row, changeLink(row, f)
+	row.Revision = int64(event.Revision)
+	return row, changeLink(row, event)
 }
 
-func newLink(id uuid.UUID, f projection.Event, e events.URLCreated) (*readmodel.Link, error) {
+func newLink(id uuid.UUID, event projection.Event, e events.URLCreated) (*readmodel.Link, error) {
 	account, err := projection.ParseID(e.Account)
 	if err != nil {
 		return nil, err
@@ -48,16 +48,15 @@ func newLink(id uuid.UUID, f projection.Event, e events.URLCreated) (*readmodel.
 	}
 	return &readmodel.Link{
 		ID: id, AccountID: account, Hash: e.Hash, LongURL: e.LongURL, Note: e.Note,
-		EmailStats:     e.EmailStats,
-		ExpirationDate: expires, MaxClicks: e.MaxClicks, TagIDs: attach(nil, tags),
-		CreatedAt: e.At, ModifiedAt: e.At, Position: f.CommitPosition(),
-		Revision: int64(f.Revision),
+		EmailStats: e.EmailStats, ExpirationDate: expires, MaxClicks: e.MaxClicks,
+		TagIDs: attach(nil, tags), CreatedAt: e.At, ModifiedAt: e.At,
+		Position: event.CommitPosition(), Revision: int64(event.Revision),
 	}, projection.CheckTime(e.At)
 }
 
 // changeLink applies an event of an existing link to its row.
-func changeLink(row *readmodel.Link, f projection.Event) error {
-	switch e := f.Body.(type) {
+func changeLink(row *readmodel.Link, event projection.Event) error {
+	switch e := event.Body.(type) {
 	case events.URLRetargeted:
 		row.LongURL = e.LongURL
 		return modified(row, e.At)
@@ -83,7 +82,7 @@ func changeLink(row *readmodel.Link, f projection.Event) error {
 		)
 		return modified(row, e.At)
 	case events.URLStatsReset:
-		return projection.CheckTime(e.At) // Fold starts the counters anew; the link is as it was
+		return projection.CheckTime(e.At) // changes counters, not the link
 	case events.URLStatsRestored:
 		return projection.CheckTime(e.At)
 	case events.URLRestored:
@@ -93,7 +92,7 @@ func changeLink(row *readmodel.Link, f projection.Event) error {
 		row.DeletedAt = e.At
 		return projection.CheckTime(e.At)
 	}
-	return projection.Unexpected(f)
+	return projection.Unexpected(event)
 }
 
 func changeSettings(row *readmodel.Link, e events.URLSettingsChanged) error {
@@ -113,7 +112,7 @@ func changeSettings(row *readmodel.Link, e events.URLSettingsChanged) error {
 	return modified(row, e.At)
 }
 
-// set takes over a setting that got another value.
+// set assigns the changed value of a setting. It does nothing if the setting did not change.
 func set[T any](field, changed *T) {
 	if changed != nil {
 		*field = *changed
@@ -125,7 +124,7 @@ func modified(row *readmodel.Link, at time.Time) error {
 	return projection.CheckTime(at)
 }
 
-// attach appends the tags that are not attached yet.
+// attach appends the tags that are not attached already.
 func attach(attached, tags []uuid.UUID) []uuid.UUID {
 	for _, id := range tags {
 		if !slices.Contains(attached, id) {

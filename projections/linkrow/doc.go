@@ -1,3 +1,3 @@
-// Package linkrow has what the projections of links share: what events do to the row of a link, its
-// columns in statements, and the sets that it is in.
+// Package linkrow has what the projections of links share: how events change the row of a link, the
+// columns of rows in statements, and the sets that a link is in.
 package linkrow

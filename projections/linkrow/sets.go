@@ -6,18 +6,19 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ToggleSets ends a statement that says in toggled which links, by account_id and number, enter or
-// leave the set of that name. Who enters twice leaves, except from the set of those that were
-// visited ever, which nobody leaves. Links without an account are not there yet, or are filled in
-// bulk.
+// ToggleSets is the end of a statement that selects as toggled the links, by account_id and number,
+// that enter or leave the set of a name. A link that enters a set twice leaves it, except the set
+// of the links that were ever visited, which no link leaves. Links without an account are skipped:
+// they are not created yet, or their sets are filled in bulk.
 const ToggleSets = `
 	INSERT INTO ?schema.link_sets AS s (account_id, name, block, bits)
-	SELECT account_id, name, number / 2048, bit_xor(set_bit(repeat('0', 2048)::bit(2048), number % 2048, 1))
+	SELECT account_id, name, number / 2048,
+		bit_xor(set_bit(repeat('0', 2048)::bit(2048), number % 2048, 1))
 	FROM toggled WHERE account_id IS NOT NULL GROUP BY 1, 2, 3
 	ON CONFLICT (account_id, name, block) DO UPDATE SET bits =
 		CASE s.name WHEN 'visited' THEN s.bits | EXCLUDED.bits ELSE s.bits # EXCLUDED.bits END`
 
-// Toggled returns the sets that a link is in before or after, and not both.
+// Toggled returns the names of the sets that are in exactly one of before and after.
 func Toggled(before, after []string) []string {
 	var names []string
 	for _, name := range before {
@@ -33,7 +34,8 @@ func Toggled(before, after []string) []string {
 	return names
 }
 
-// SetsOf returns the names of the sets that a link is in by itself; its clicks put it in others.
+// SetsOf returns the names of the sets that a link is in because of its row. Its clicks put it in
+// further sets.
 func SetsOf(row *readmodel.Link) []string {
 	sets := []string{readmodel.SetOfDay(row.CreatedAt)}
 	for name, in := range map[string]bool{

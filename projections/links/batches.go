@@ -10,21 +10,21 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// linkBatch is a link that a batch has changed.
+// linkBatch is a link that a batch of changes, one call of the API, has changed.
 type linkBatch struct {
 	batch, link uuid.UUID
 }
 
-// noteBatch keeps by which batch a link was changed. Only batches whose ids are UUIDs, as those of
-// all calls are, can be asked for.
-func (l *linkFold) noteBatch(link uuid.UUID, f projection.Event) error {
-	if len(f.Metadata) == 0 {
+// addBatch adds the batch of an event to the batches that changed a link. It ignores ids that are
+// not UUIDs: calls of the API have UUIDs, and other batches cannot be queried.
+func (l *linkFold) addBatch(link uuid.UUID, event projection.Event) error {
+	if len(event.Metadata) == 0 {
 		return nil
 	}
-	var metadata struct { // of events.Metadata; a rebuild would feel the rest
+	var metadata struct { // a part of events.Metadata: decoding all of it would slow down rebuilds
 		BatchID string `json:"batch"`
 	}
-	if err := json.Unmarshal(f.Metadata, &metadata); err != nil {
+	if err := json.Unmarshal(event.Metadata, &metadata); err != nil {
 		return fmt.Errorf("metadata: %w", err)
 	}
 	if batch, err := uuid.Parse(metadata.BatchID); err == nil {
@@ -35,7 +35,7 @@ func (l *linkFold) noteBatch(link uuid.UUID, f projection.Event) error {
 
 func (l *linkFold) writeBatches(s *sqlbatch.Batch) {
 	isNew := make(map[uuid.UUID]bool)
-	if l.copies() {
+	if l.usesCopy() {
 		for _, row := range l.created {
 			isNew[row.ID] = true
 		}
@@ -54,7 +54,8 @@ func (l *linkFold) writeBatches(s *sqlbatch.Batch) {
 		r.UUID(fresh[i].link)
 	})
 	if len(link) > 0 {
-		s.Queue(`INSERT INTO ?schema.link_batches (batch, url_id) SELECT * FROM unnest($1::uuid[], $2::uuid[])
+		s.Queue(`INSERT INTO ?schema.link_batches (batch, url_id)
+			SELECT * FROM unnest($1::uuid[], $2::uuid[])
 			ON CONFLICT DO NOTHING`, batch, link)
 	}
 }

@@ -1,2 +1,2 @@
-// Package links is the projection of the links, their texts, sets, batches and counters.
+// Package links is the projection of the links, their search texts, sets, batches and counters.
 package links

@@ -23,9 +23,9 @@ import (
 // Name is the name of the projection.
 const Name = "links"
 
-// clickPatience is how long clicks wait to be counted when there are very many: then they meet in
-// fewer rows.
-const clickPatience = 2 * time.Second
+// maxClickDelay is how long clicks wait to be counted under heavy load. More of them then add to
+// the same rows.
+const maxClickDelay = 2 * time.Second
 
 // Projection returns the projection of the links and their clicks.
 func Projection() projection.Definition {
@@ -33,22 +33,24 @@ func Projection() projection.Definition {
 		Name:   Name,
 		Filter: projection.Streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
 		Folds:  newLinkFolds, Alone: notes.IsErasure, Held: true, Patient: isClicks,
-		MaxPatience: clickPatience,
+		MaxPatience: maxClickDelay,
 	}
 }
 
-// linkFold brings links and their clicks up to date. It holds the links that a batch touches, as
-// they are after the facts so far.
+// linkFold updates the links and their clicks. It holds the links that a batch touches, as they are
+// after the events applied so far.
 type linkFold struct {
-	loader  *linkLoader // nil: the tables are not filled in bulk
-	rows    map[uuid.UUID]*readmodel.Link
-	found   []*readmodel.Link // those that were there before
-	were    []readmodel.Link  // what the found ones were before the facts; a build does not know
-	created []*readmodel.Link // by the facts, in their order
-	counted []*readmodel.Link // those whose clicks became others, otherwise than by clicks
-	tallies tallyFold
-	counts  clickcount.Fold
-	batches map[linkBatch]struct{} // by which the links were changed
+	loader *linkLoader // nil: the tables are not filled in bulk
+	rows   map[uuid.UUID]*readmodel.Link
+	// found lists the links that existed before the batch, and before has their rows as they were
+	// then. A bulk load leaves before empty.
+	found     []*readmodel.Link
+	before    []readmodel.Link
+	created   []*readmodel.Link // by the batch, in the order of the events
+	recounted []*readmodel.Link // links whose clicks a reset or an undone reset changed
+	accounts  accountCountsFold
+	counts    clickcount.Fold
+	batches   map[linkBatch]struct{}
 }
 
 // linkFolds makes the folds of a generation.
@@ -61,69 +63,75 @@ func newLinkFolds(master *readmodel.MasterKey) projection.Folds {
 }
 
 func (l linkFolds) Next() projection.Fold {
-	return notes.Opening(newLinkFold(nil), l.keys, linkNotes)
+	return notes.NewFold(newLinkFold(nil), l.keys, linkNotes)
 }
 
 func (l linkFolds) Loader() projection.Loader { return newLinkLoader(l.keys) }
 
 func newLinkFold(loader *linkLoader) *linkFold {
 	return &linkFold{
-		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link), tallies: make(tallyFold),
-		batches: make(map[linkBatch]struct{}),
-		counts:  counters.New(),
+		loader: loader, rows: make(map[uuid.UUID]*readmodel.Link),
+		accounts: make(accountCountsFold),
+		batches:  make(map[linkBatch]struct{}),
+		counts:   counters.New(),
 	}
 }
 
-// Read asks for the links that may exist: one whose stream begins in the batch is new.
-func (l *linkFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
+// Read queues the query for the links that may exist. A link whose stream begins in the batch is
+// new.
+func (l *linkFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	known := make(map[string]struct{}) // by stream
 	var ids sqlbatch.UUIDs
-	for _, f := range facts {
-		if _, ok := known[f.Stream]; ok {
+	for _, event := range batch {
+		if _, ok := known[event.Stream]; ok {
 			continue
 		}
-		known[f.Stream] = struct{}{}
-		if f.Revision == 0 {
+		known[event.Stream] = struct{}{}
+		if event.Revision == 0 {
 			continue
 		}
-		id, err := f.Subject(events.StreamURL)
+		id, err := event.Subject(events.StreamURL)
 		if err != nil {
-			continue // clicks, or step names the fact
+			continue // the event has clicks, or Apply returns the error
 		}
 		if _, ok := l.rows[id]; ok {
-			continue // gathered before
+			continue // read for an earlier part of the batch
 		}
 		if l.loader != nil {
 			if row, ok := l.loader.links.get(id); ok {
-				copied := *row // PostgreSQL may be taking in the other
+				copied := *row // the original may be on its way to PostgreSQL
 				l.find(&copied)
-				l.loader.size += weighLink(row)
+				l.loader.size += linkSize(row)
 				continue
 			}
 		}
 		ids = append(ids, sqlbatch.UUID(id))
 	}
 	if len(ids) > 0 {
-		s.Queue(`SELECT id, account_id, number, hash, long_url, note, email_stats, ping, protected, archived, expiration_date,
-			max_clicks, tag_ids, created_at, modified_at, position, revision, deleted_at
+		s.Queue(`
+			SELECT id, account_id, number, hash, long_url, note, email_stats, ping, protected,
+				archived, expiration_date, max_clicks, tag_ids, created_at, modified_at, position,
+				revision, deleted_at
 			FROM ?schema.links WHERE id = ANY($1::uuid[])`, ids).Query(l.scan)
 	}
-	l.tallies.Read(s, facts, l.loader)
+	l.accounts.Read(s, batch, l.loader)
 }
 
 func (l *linkFold) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var row readmodel.Link
 		var deleted pgtype.Timestamptz
-		if err := rows.Scan(&row.ID, &row.AccountID, &row.Number, &row.Hash, &row.LongURL, &row.Note, &row.EmailStats, &row.Ping,
-			&row.Protected, &row.Archived, &row.ExpirationDate, &row.MaxClicks, &row.TagIDs,
-			&row.CreatedAt, &row.ModifiedAt,
-			&row.Position, &row.Revision, &deleted); err != nil {
+		if err := rows.Scan(
+			&row.ID, &row.AccountID, &row.Number, &row.Hash, &row.LongURL, &row.Note,
+			&row.EmailStats, &row.Ping, &row.Protected, &row.Archived, &row.ExpirationDate,
+			&row.MaxClicks, &row.TagIDs, &row.CreatedAt, &row.ModifiedAt, &row.Position,
+			&row.Revision, &deleted,
+		); err != nil {
 			return err
 		}
 		row.DeletedAt = deleted.Time
 		l.find(&row)
-		l.were = append(l.were, row)
+		l.before = append(l.before, row)
 	}
 	return rows.Err()
 }
@@ -133,37 +141,37 @@ func (l *linkFold) find(row *readmodel.Link) {
 	l.found = append(l.found, row)
 }
 
-func (l *linkFold) Apply(f projection.Event) error {
-	if clicks, ok := f.Body.(events.ClicksRecorded); ok {
+func (l *linkFold) Apply(event projection.Event) error {
+	if clicks, ok := event.Body.(events.ClicksRecorded); ok {
 		return l.counts.Add(clicks)
 	}
-	if err := l.stepLink(f); err != nil {
+	if err := l.applyLink(event); err != nil {
 		return err
 	}
-	return l.counts.Apply(f)
+	return l.counts.Apply(event)
 }
 
-func (l *linkFold) stepLink(f projection.Event) error {
-	id, err := f.Subject(events.StreamURL)
+func (l *linkFold) applyLink(event projection.Event) error {
+	id, err := event.Subject(events.StreamURL)
 	if err != nil {
-		if strings.HasPrefix(f.Stream, events.StreamAccount) {
-			return nil // openingFold sees to what matters here
+		if strings.HasPrefix(event.Stream, events.StreamAccount) {
+			return nil // noteFold handles erasures, and no other event of accounts matters
 		}
 		return err
 	}
-	switch f.Body.(type) {
+	switch event.Body.(type) {
 	case events.ClaimAbandoned, events.CreationAbandoned:
-		return nil // about a claim that this link never used; there may be no link at all
+		return nil // the claim was never used; the link may not exist
 	}
-	if err := l.noteBatch(id, f); err != nil {
+	if err := l.addBatch(id, event); err != nil {
 		return err
 	}
 	row := l.rows[id]
-	after, err := linkrow.After(id, row, f)
+	after, err := linkrow.After(id, row, event)
 	if err != nil {
 		return err
 	}
-	number, err := l.tallies.count(f)
+	number, err := l.accounts.count(event)
 	if err != nil {
 		return err
 	}
@@ -172,14 +180,14 @@ func (l *linkFold) stepLink(f projection.Event) error {
 		l.rows[id] = after
 		l.created = append(l.created, after)
 	}
-	switch f.Body.(type) {
+	switch event.Body.(type) {
 	case events.URLStatsReset, events.URLStatsRestored:
-		l.counted = append(l.counted, after)
+		l.recounted = append(l.recounted, after)
 	}
 	return nil
 }
 
-// destination is what a redirect knows of a link, beside how many clicks it has.
+// destination holds what a redirect needs of a link, except its number of clicks.
 type destination struct {
 	hash, longURL string
 	expires       *time.Time
@@ -191,11 +199,11 @@ func destinationOf(row *readmodel.Link) destination {
 	return destination{row.Hash, row.LongURL, row.ExpirationDate, row.MaxClicks, row.DeletedAt}
 }
 
-// manyCreated is from how many new links on it takes less to copy their rows than to insert them.
-const manyCreated = 32
+// minCopied is the number of new links from which COPY is faster than INSERT.
+const minCopied = 32
 
-// copies tells whether the rows of new links are copied.
-func (l *linkFold) copies() bool { return l.loader != nil || len(l.created) >= manyCreated }
+// usesCopy reports whether the rows of new links are written with COPY.
+func (l *linkFold) usesCopy() bool { return l.loader != nil || len(l.created) >= minCopied }
 
 func (l *linkFold) Size() int { return len(l.rows) + l.counts.Size() }
 
@@ -204,7 +212,7 @@ func (l *linkFold) Write(s *sqlbatch.Batch) []string {
 		l.writeBulk(s)
 		return nil
 	}
-	if l.copies() {
+	if l.usesCopy() {
 		copyLinks(s, l.created)
 		copyTexts(s, l.created)
 	} else {
@@ -218,7 +226,7 @@ func (l *linkFold) Write(s *sqlbatch.Batch) []string {
 	return l.changed()
 }
 
-// writeBulk leaves out what readmodel.Complete makes.
+// writeBulk writes less than Write: readmodel.Complete fills in the rest.
 func (l *linkFold) writeBulk(s *sqlbatch.Batch) {
 	copyLinks(s, l.created)
 	if len(l.found) > 0 {
@@ -227,36 +235,37 @@ func (l *linkFold) writeBulk(s *sqlbatch.Batch) {
 			func(r *sqlbatch.Row, i int) { copyLink(r, l.found[i]) },
 		)
 		s.Queue(
-			`UPDATE ?schema.links AS link SET ` + foldedColumns +
+			`UPDATE ?schema.links AS link SET ` + columnAssignments +
 				` FROM pg_temp.staged_links AS folded WHERE link.id = folded.id`,
 		)
 	}
 	for _, row := range l.rows {
 		l.loader.links.put(row.ID, row)
 	}
-	// The texts that PostgreSQL may write in lower case otherwise than readmodel.SearchText does.
+	// For other texts than ASCII, PostgreSQL's lower case, which readmodel.Complete uses, may
+	// differ from that of readmodel.SearchText.
 	writeTexts(s, slices.DeleteFunc(slices.Concat(l.found, l.created), isASCIIText))
 	l.writeRest(s)
 }
 
 func (l *linkFold) writeRest(s *sqlbatch.Batch) {
-	l.tallies.Write(s, l.loader)
+	l.accounts.Write(s, l.loader)
 	l.writeBatches(s)
 	l.counts.Write(s)
 }
 
-// changed returns the hashes that redirects have to look up again.
+// changed returns the hashes that redirects must look up again.
 func (l *linkFold) changed() []string {
 	var hashes []string
 	for i, row := range l.found {
-		if before, after := destinationOf(&l.were[i]), destinationOf(row); after != before {
+		if before, after := destinationOf(&l.before[i]), destinationOf(row); after != before {
 			hashes = append(hashes, after.hash)
 			if before.hash != after.hash {
 				hashes = append(hashes, before.hash)
 			}
 		}
 	}
-	for _, row := range slices.Concat(l.created, l.counted) {
+	for _, row := range slices.Concat(l.created, l.recounted) {
 		hashes = append(hashes, row.Hash)
 	}
 	if len(hashes) == 0 && len(l.found) > 0 {
@@ -265,10 +274,8 @@ func (l *linkFold) changed() []string {
 	return hashes
 }
 
-// isClicks tells of events that change counters only. Readers of counters see them a little later,
-// and a busy service has fewer transactions.
-func isClicks(
-	r eventstore.Recorded,
-) bool {
+// isClicks reports whether an event changes counters only. Such events may be batched: readers of
+// counters see them a little later, and a busy service has fewer transactions.
+func isClicks(r eventstore.Recorded) bool {
 	return strings.HasPrefix(r.Stream, events.StreamClicks)
 }

@@ -11,60 +11,64 @@ import (
 )
 
 const (
-	// bytes of the rows that a build knows: at least as much, at most twice as much and two
-	// transactions.
-	mostRecent = 24 << 20
-	place      = 48 // what an entry of a map takes beside its contents
+	// maxRecent bounds the bytes of the rows that a build remembers: it remembers at least as much,
+	// and at most twice as much and two transactions.
+	maxRecent = 24 << 20
+	// mapEntrySize is about how many bytes an entry of a map takes in addition to its contents.
+	mapEntrySize = 48
 )
 
-// linkLoader makes the folds of a build. It knows links that were touched of late, so that the
-// folds need not ask: most links are edited soon after they were created. What a transaction writes
-// is known at least until it is in the tables.
+// linkLoader makes the folds of a bulk load. It remembers links that were touched recently, so that
+// the folds need not query them: most links are edited soon after their creation. It remembers the
+// rows of a transaction at least until the transaction is committed.
 type linkLoader struct {
-	keys    *notes.Keys
-	links   recent[uuid.UUID, *readmodel.Link]
-	tallies recent[uuid.UUID, tally]
-	size    int // bytes of the rows that are to be written
+	keys     *notes.Keys
+	links    recentCache[uuid.UUID, *readmodel.Link]
+	accounts recentCache[uuid.UUID, accountCounts]
+	size     int // bytes of the rows to write
 }
 
 func newLinkLoader(keys *notes.Keys) *linkLoader {
 	return &linkLoader{
 		keys:  keys,
-		links: recent[uuid.UUID, *readmodel.Link]{weigh: weighLink},
-		tallies: recent[uuid.UUID, tally]{
-			weigh: func(tally) int { return place + int(unsafe.Sizeof(tally{})) },
+		links: recentCache[uuid.UUID, *readmodel.Link]{sizeOf: linkSize},
+		accounts: recentCache[uuid.UUID, accountCounts]{
+			sizeOf: func(accountCounts) int {
+				return mapEntrySize + int(unsafe.Sizeof(accountCounts{}))
+			},
 		},
 	}
 }
 
-func weighLink(row *readmodel.Link) int {
-	return place + int(unsafe.Sizeof(*row)) + len(row.LongURL) + len(row.Note) + len(
-		row.Hash,
-	) + len(row.TagIDs)*len(row.ID)
+func linkSize(row *readmodel.Link) int {
+	const idSize = len(uuid.UUID{})
+	texts := len(row.LongURL) + len(row.Note) + len(row.Hash)
+	return mapEntrySize + int(unsafe.Sizeof(*row)) + texts + len(row.TagIDs)*idSize
 }
 
-// Begin makes room for what the next transaction writes. What the one before wrote is in the tables
-// by now.
+// Begin makes room for the rows of the next transaction. The previous transaction MUST be
+// committed.
 func (l *linkLoader) Begin() {
 	l.links.age()
-	l.tallies.age()
+	l.accounts.age()
 	l.size = 0
 }
 
 func (l *linkLoader) Next() projection.Fold {
-	return notes.Opening(newLinkFold(l), l.keys, linkNotes)
+	return notes.NewFold(newLinkFold(l), l.keys, linkNotes)
 }
 
 func (l *linkLoader) Touched() int { return l.size }
 
-// recent holds the values that were put or asked for last.
-type recent[K comparable, V any] struct {
-	weigh      func(V) int // in bytes
-	young, old map[K]V     // the old ones are dropped when the young ones have become too many
-	size       int         // of the young ones
+// recentCache holds the values that were put or read last, in two generations. When the young one
+// is too big, it replaces the old one.
+type recentCache[K comparable, V any] struct {
+	sizeOf     func(V) int // in bytes
+	young, old map[K]V
+	size       int // of the young generation
 }
 
-func (r *recent[K, V]) get(key K) (V, bool) {
+func (r *recentCache[K, V]) get(key K) (V, bool) {
 	value, ok := r.young[key]
 	if !ok {
 		if value, ok = r.old[key]; ok {
@@ -74,18 +78,18 @@ func (r *recent[K, V]) get(key K) (V, bool) {
 	return value, ok
 }
 
-func (r *recent[K, V]) put(key K, value V) {
+func (r *recentCache[K, V]) put(key K, value V) {
 	if r.young == nil {
 		r.young = make(map[K]V)
 	}
 	if _, ok := r.young[key]; !ok {
-		r.size += r.weigh(value)
+		r.size += r.sizeOf(value)
 	}
 	r.young[key] = value
 }
 
-func (r *recent[K, V]) age() {
-	if r.size > mostRecent {
+func (r *recentCache[K, V]) age() {
+	if r.size > maxRecent {
 		r.old, r.young, r.size = r.young, nil, 0
 	}
 }

@@ -9,56 +9,62 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// setFold notes which links enter and leave which sets.
+// setFold collects the links that enter and leave sets.
 type setFold struct {
 	account sqlbatch.UUIDs
 	number  []int64
 	name    []string
 }
 
-// change notes what happened to a link by what it was, nil if it is new, and what it is now.
-func (s *setFold) change(was, is *readmodel.Link) {
-	var before []string
-	if was != nil {
-		before = linkrow.SetsOf(was)
+// toggle compares the row of a link before and after a batch, and adds the sets that the link
+// enters or leaves. The row before is nil if the link is new.
+func (s *setFold) toggle(before, after *readmodel.Link) {
+	var sets []string
+	if before != nil {
+		sets = linkrow.SetsOf(before)
 	}
-	for _, name := range linkrow.Toggled(before, linkrow.SetsOf(is)) {
-		s.account, s.number, s.name = append(
-			s.account, sqlbatch.UUID(is.AccountID),
-		), append(s.number, int64(is.Number)), append(s.name, name)
+	for _, name := range linkrow.Toggled(sets, linkrow.SetsOf(after)) {
+		s.account = append(s.account, sqlbatch.UUID(after.AccountID))
+		s.number = append(s.number, int64(after.Number))
+		s.name = append(s.name, name)
 	}
 }
 
-// writeSets queues the sets, and the counters of links that are new. There are some already when a
-// link was set aside while its clicks were counted; the link then takes them over. What is filled
-// in bulk gets both from readmodel.Complete.
+// writeSets queues the changes of sets, and inserts the counters of new links. A link may have
+// counters already, if its creation was set aside while its clicks were counted. The link then
+// takes them over and enters the sets that follow from them. It is one statement because these sets
+// depend on the counters that it finds. readmodel.Complete fills in both after a bulk load.
 func (l *linkFold) writeSets(to *sqlbatch.Batch) {
 	var s setFold
 	for i, row := range l.found {
-		s.change(&l.were[i], row)
+		s.toggle(&l.before[i], row)
 	}
 	for _, row := range l.created {
-		s.change(nil, row)
+		s.toggle(nil, row)
 	}
 	if len(s.name) == 0 {
 		return
 	}
-	c := linkrow.TableOf(l.created)
+	c := linkrow.ColumnsOf(l.created)
 	to.Queue(`
 		WITH counters AS (
-			INSERT INTO ?schema.link_stats AS s (url_id, account_id, number, total_clicks, unique_clicks, visited)
-			SELECT id, account_id, number, 0, 0, false FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS new (id, account_id, number)
-			ON CONFLICT (url_id) DO UPDATE SET account_id = EXCLUDED.account_id, number = EXCLUDED.number
+			INSERT INTO ?schema.link_stats AS s
+				(url_id, account_id, number, total_clicks, unique_clicks, visited)
+			SELECT id, account_id, number, 0, 0, false
+			FROM unnest($1::uuid[], $2::uuid[], $3::integer[]) AS new (id, account_id, number)
+			ON CONFLICT (url_id) DO UPDATE SET
+				account_id = EXCLUDED.account_id, number = EXCLUDED.number
 			RETURNING account_id, number, total_clicks, visited),
 		toggled AS (
-			SELECT * FROM unnest($4::uuid[], $5::integer[], $6::text[]) AS folded (account_id, number, name)
+			SELECT * FROM unnest($4::uuid[], $5::integer[], $6::text[])
+				AS folded (account_id, number, name)
 			UNION ALL SELECT account_id, number, 'visited' FROM counters WHERE visited
 			UNION ALL SELECT account_id, number, 'clicked' FROM counters WHERE total_clicks > 0)`+
 		linkrow.ToggleSets,
 		c.ID, c.Account, c.Number, s.account, s.number, s.name)
 }
 
-// writeTexts queues what a search looks at.
+// writeTexts queues the changes of search texts: deleted links have none.
 func writeTexts(s *sqlbatch.Batch, rows []*readmodel.Link) {
 	var texts [][]byte
 	var live, deleted struct {
@@ -72,31 +78,32 @@ func writeTexts(s *sqlbatch.Batch, rows []*readmodel.Link) {
 		} else {
 			to = &deleted
 		}
-		to.account, to.number = append(
-			to.account, sqlbatch.UUID(row.AccountID),
-		), append(to.number, int64(row.Number))
+		to.account = append(to.account, sqlbatch.UUID(row.AccountID))
+		to.number = append(to.number, int64(row.Number))
 	}
 	if len(deleted.number) > 0 {
-		s.Queue(`DELETE FROM ?schema.link_texts AS t USING unnest($1::uuid[], $2::integer[]) AS gone (account_id, number)
-			WHERE t.account_id = gone.account_id AND t.number = gone.number`, deleted.account,
-			deleted.number)
+		s.Queue(`
+			DELETE FROM ?schema.link_texts AS t
+			USING unnest($1::uuid[], $2::integer[]) AS gone (account_id, number)
+			WHERE t.account_id = gone.account_id AND t.number = gone.number`,
+			deleted.account, deleted.number)
 	}
 	if len(texts) > 0 {
 		s.Queue(`INSERT INTO ?schema.link_texts AS t (account_id, number, text)
 			SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bytea[])
-			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text WHERE t.text <> EXCLUDED.text`,
+			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text
+				WHERE t.text <> EXCLUDED.text`,
 			live.account, live.number, texts)
 	}
 }
 
-// copyTexts copies the same of new links.
+// copyTexts queues a COPY of the search texts of new links.
 func copyTexts(s *sqlbatch.Batch, created []*readmodel.Link) {
 	live := slices.DeleteFunc(
 		slices.Clone(created), func(row *readmodel.Link) bool { return !row.DeletedAt.IsZero() },
 	)
-	s.Copy("link_texts", []string{
-		"account_id", "number", "text",
-	}, len(live), func(r *sqlbatch.Row, i int) {
+	columns := []string{"account_id", "number", "text"}
+	s.Copy("link_texts", columns, len(live), func(r *sqlbatch.Row, i int) {
 		row := live[i]
 		r.UUID(row.AccountID)
 		r.Integer(row.Number)

@@ -1,7 +1,8 @@
-// Package notes opens the sealed notes of links for a projection, and erases those of an account.
+// Package notes opens the sealed notes of links for a projection, and erases the notes of an
+// account.
 //
-// An erasure is applied alone, after all that precedes it and before anything that follows: what it
-// changes are the notes in the tables. Whoever applies it also deletes the key. So no generation
-// reads a note that comes after it, when and however often it is built, and a key that a restored
-// backup brought back does not stay.
+// An erasure is applied alone, after all events that precede it and before any that follow, because
+// it changes the notes in the tables. The same transaction deletes the account's key. So no
+// generation can read a note that comes after the erasure, whenever and however often the
+// generation is built. A key that a restored backup brought back does not stay either.
 package notes

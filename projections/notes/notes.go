@@ -12,28 +12,28 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// maxNoteKeys bounds how many keys of accounts are known. All are forgotten then, and asked for as
-// they are needed.
+// maxNoteKeys bounds how many keys of accounts are cached. A full cache is emptied, and keys are
+// read again when they are needed.
 const maxNoteKeys = 10_000
 
-// Keys are the keys of accounts that whoever fills one generation knows. It comes to each erasure
-// itself, in its place in the log, so it needs no other reason to forget.
+// Keys caches the keys of accounts for one generation. The projector of a generation applies every
+// erasure at its position in the log, so the cache needs no other invalidation.
 type Keys struct {
 	Master *readmodel.MasterKey       // nil: none was given
-	known  map[string]*events.NoteKey // by account; nil: it was erased
+	cached map[string]*events.NoteKey // by account; nil: erased
 }
 
-// ask queues the question for the keys of accounts that are not known.
-func (k *Keys) ask(s *sqlbatch.Batch, accounts map[string]struct{}) {
-	if len(k.known)+len(accounts) > maxNoteKeys {
-		clear(k.known)
+// queueQuery queues the query for the keys of accounts that are not cached.
+func (k *Keys) queueQuery(s *sqlbatch.Batch, accounts map[string]struct{}) {
+	if len(k.cached)+len(accounts) > maxNoteKeys {
+		clear(k.cached)
 	}
 	var ids sqlbatch.UUIDs
 	for account := range accounts {
-		if _, ok := k.known[account]; ok {
+		if _, ok := k.cached[account]; ok {
 			continue
 		}
-		if id, err := uuid.Parse(account); err == nil { // or else step names the fact
+		if id, err := uuid.Parse(account); err == nil { // else Apply returns the error
 			ids = append(ids, sqlbatch.UUID(id))
 		}
 	}
@@ -44,8 +44,8 @@ func (k *Keys) ask(s *sqlbatch.Batch, accounts map[string]struct{}) {
 	}
 }
 
-// scan fails where a key can't be had: that is no fault of an event, and passes when somebody gives
-// the right one.
+// scan returns an error if a key is missing or cannot be unwrapped. No event is at fault then, and
+// the projection can go on once an operator supplies the right master key.
 func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 	for rows.Next() {
 		var account, master string
@@ -54,7 +54,7 @@ func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 			return err
 		}
 		if wrapped == nil {
-			k.learn(account, nil)
+			k.put(account, nil)
 			continue
 		}
 		secret, err := k.Master.Unwrap(account, master, wrapped)
@@ -65,44 +65,45 @@ func (k *Keys) scan(rows pgx.Rows, asked sqlbatch.UUIDs) error {
 		if err != nil {
 			return err
 		}
-		k.learn(account, key)
+		k.put(account, key)
 	}
 	if err := rows.Err(); err != nil {
 		return err
 	}
 	for _, id := range asked {
-		if _, ok := k.known[id.String()]; !ok {
+		if _, ok := k.cached[id.String()]; !ok {
 			return fmt.Errorf("account %s: %w", id, readmodel.ErrKeyLost)
 		}
 	}
 	return nil
 }
 
-func (k *Keys) learn(account string, key *events.NoteKey) {
-	if k.known == nil {
-		k.known = make(map[string]*events.NoteKey)
+func (k *Keys) put(account string, key *events.NoteKey) {
+	if k.cached == nil {
+		k.cached = make(map[string]*events.NoteKey)
 	}
-	k.known[account] = key
+	k.cached[account] = key
 }
 
-// openingFold hands the facts to a fold of links with their notes, as far as these can be read, and
-// sees to erasures.
-type openingFold struct {
+// noteFold opens the sealed notes of events, as far as they can be opened, before it passes the
+// events to another fold. It also erases the notes of erased accounts.
+type noteFold struct {
 	projection.Fold
 	keys   *Keys
 	tables Tables
 	erased []uuid.UUID // accounts
 }
 
-// Opening returns a fold that opens the notes for another one, and erases them in its tables.
-func Opening(of projection.Fold, keys *Keys, tables Tables) projection.Fold {
-	return &openingFold{Fold: of, keys: keys, tables: tables}
+// NewFold returns a fold that passes events with opened notes to another fold, and erases notes in
+// tables.
+func NewFold(inner projection.Fold, keys *Keys, tables Tables) projection.Fold {
+	return &noteFold{Fold: inner, keys: keys, tables: tables}
 }
 
-func (n *openingFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
+func (n *noteFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	var accounts map[string]struct{}
-	for _, f := range facts {
-		if sealed := events.SealedNoteOf(f.Body); sealed != nil {
+	for _, event := range batch {
+		if sealed := events.SealedNoteOf(event.Body); sealed != nil {
 			if accounts == nil {
 				accounts = make(map[string]struct{})
 			}
@@ -110,38 +111,38 @@ func (n *openingFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 		}
 	}
 	if accounts != nil {
-		n.keys.ask(s, accounts)
+		n.keys.queueQuery(s, accounts)
 	}
-	n.Fold.Read(s, facts)
+	n.Fold.Read(s, batch)
 }
 
-func (n *openingFold) Apply(f projection.Event) error {
-	if _, ok := f.Body.(events.AccountErased); ok {
-		id, err := f.Subject(events.StreamAccount)
+func (n *noteFold) Apply(event projection.Event) error {
+	if _, ok := event.Body.(events.AccountErased); ok {
+		id, err := event.Subject(events.StreamAccount)
 		if err != nil {
 			return err
 		}
 		n.erased = append(n.erased, id)
-		n.keys.learn(id.String(), nil)
+		n.keys.put(id.String(), nil)
 	}
-	if sealed := events.SealedNoteOf(f.Body); sealed != nil {
-		key, ok := n.keys.known[sealed.Account]
+	if sealed := events.SealedNoteOf(event.Body); sealed != nil {
+		key, ok := n.keys.cached[sealed.Account]
 		if !ok {
 			return fmt.Errorf(
 				"%w: there is no account %q", projection.ErrContradiction, sealed.Account,
 			)
 		}
 		var err error
-		if f.Body, err = events.OpenNote(f.Body, key, f.Stream); err != nil {
+		if event.Body, err = events.OpenNote(event.Body, key, event.Stream); err != nil {
 			return fmt.Errorf("%w: %w", projection.ErrContradiction, err)
 		}
 	}
-	return n.Fold.Apply(f)
+	return n.Fold.Apply(event)
 }
 
-func (n *openingFold) Write(s *sqlbatch.Batch) []string {
+func (n *noteFold) Write(s *sqlbatch.Batch) []string {
 	for _, id := range n.erased {
-		n.tables.erase(s, id)
+		n.tables.queueErasure(s, id)
 	}
 	return n.Fold.Write(s)
 }

@@ -23,19 +23,19 @@ func Projection() projection.Definition {
 	}
 }
 
-// tagFold brings tags up to date. It holds those that a batch touches, as they are after the facts
-// so far; nil stands for a deleted one.
+// tagFold updates the table of tags. It holds the tags that a batch touches, as they are after the
+// events applied so far. A deleted tag is nil.
 type tagFold struct {
 	rows map[uuid.UUID]*readmodel.Tag
 }
 
 func newTagFold() projection.Fold { return &tagFold{rows: make(map[uuid.UUID]*readmodel.Tag)} }
 
-func (t *tagFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
+func (t *tagFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
 	var ids sqlbatch.UUIDs
-	for _, f := range facts {
+	for _, event := range batch {
 		var text string
-		switch e := f.Body.(type) {
+		switch e := event.Body.(type) {
 		case events.TagCreated:
 			text = e.TagID
 		case events.TagRenamed:
@@ -43,36 +43,32 @@ func (t *tagFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 		case events.TagDeleted:
 			text = e.TagID
 		}
-		if id, err := projection.ParseID(text); err == nil { // or else step names the fact
+		if id, err := projection.ParseID(text); err == nil { // else Apply returns the error
 			ids = append(ids, sqlbatch.UUID(id))
 		}
 	}
 	if len(ids) == 0 {
 		return
 	}
-	s.Queue(
-		"SELECT id, account_id, label, created_at, position FROM ?schema.tags WHERE id = "+
-			"ANY($1::uuid[])",
-		ids,
-	).
-		Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				var row readmodel.Tag
-				if err := rows.Scan(
-					&row.ID, &row.AccountID, &row.Label, &row.CreatedAt, &row.Position,
-				); err != nil {
-					return err
-				}
-				t.rows[row.ID] = &row
+	s.Queue(`SELECT id, account_id, label, created_at, position FROM ?schema.tags
+		WHERE id = ANY($1::uuid[])`, ids).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var row readmodel.Tag
+			if err := rows.Scan(
+				&row.ID, &row.AccountID, &row.Label, &row.CreatedAt, &row.Position,
+			); err != nil {
+				return err
 			}
-			return rows.Err()
-		})
+			t.rows[row.ID] = &row
+		}
+		return rows.Err()
+	})
 }
 
-func (t *tagFold) Apply(f projection.Event) error {
-	switch e := f.Body.(type) {
+func (t *tagFold) Apply(event projection.Event) error {
+	switch e := event.Body.(type) {
 	case events.TagCreated:
-		return t.create(f, e)
+		return t.create(event, e)
 	case events.TagRenamed:
 		row, err := t.row(e.TagID)
 		if err != nil {
@@ -88,15 +84,15 @@ func (t *tagFold) Apply(f projection.Event) error {
 		t.rows[row.ID] = nil
 		return nil
 	}
-	return projection.Unexpected(f)
+	return projection.Unexpected(event)
 }
 
-func (t *tagFold) create(f projection.Event, e events.TagCreated) error {
+func (t *tagFold) create(event projection.Event, e events.TagCreated) error {
 	id, err := projection.ParseID(e.TagID)
 	if err != nil {
 		return err
 	}
-	account, err := f.Subject(events.StreamTags)
+	account, err := event.Subject(events.StreamTags)
 	if err != nil {
 		return err
 	}
@@ -104,12 +100,13 @@ func (t *tagFold) create(f projection.Event, e events.TagCreated) error {
 		return fmt.Errorf("%w: the tag exists", projection.ErrContradiction)
 	}
 	t.rows[id] = &readmodel.Tag{
-		ID: id, AccountID: account, Label: e.Label, CreatedAt: e.At, Position: f.CommitPosition(),
+		ID: id, AccountID: account, Label: e.Label, CreatedAt: e.At,
+		Position: event.CommitPosition(),
 	}
 	return projection.CheckTime(e.At)
 }
 
-// row returns the tag of that id as far as it lives.
+// row returns the tag with the id in text. A tag that does not exist, or no longer, is an error.
 func (t *tagFold) row(text string) (*readmodel.Tag, error) {
 	id, err := projection.ParseID(text)
 	if err != nil {
@@ -136,21 +133,21 @@ func (t *tagFold) Write(s *sqlbatch.Batch) []string {
 			deleted = append(deleted, sqlbatch.UUID(key))
 			continue
 		}
-		id, account, label = append(
+		id, account = append(
 			id, sqlbatch.UUID(row.ID),
-		), append(account, sqlbatch.UUID(row.AccountID)), append(label, row.Label)
-		created, position = append(
-			created, sqlbatch.Time(row.CreatedAt),
-		), append(position, row.Position)
+		), append(account, sqlbatch.UUID(row.AccountID))
+		label, position = append(label, row.Label), append(position, row.Position)
+		created = append(created, sqlbatch.Time(row.CreatedAt))
 	}
 	if len(deleted) > 0 {
 		s.Queue("DELETE FROM ?schema.tags WHERE id = ANY($1::uuid[])", deleted)
 	}
 	if len(id) > 0 {
 		s.Queue(`INSERT INTO ?schema.tags (id, account_id, label, created_at, position)
-			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[], $5::bigint[])
-			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`, id, account, label, created,
-			position)
+			SELECT * FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::timestamptz[],
+				$5::bigint[])
+			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`,
+			id, account, label, created, position)
 	}
 	return []string{readmodel.Unkept}
 }

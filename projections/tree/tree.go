@@ -16,20 +16,20 @@ import (
 // Name is the name of the projection.
 const Name = "tree"
 
-// treePatience is the least time between two batches of a live tree. Nobody waits for it but who
-// asks for a head.
-const treePatience = 500 * time.Millisecond
+// minDelay is the shortest time between two batches of a live tree. Only requests for a tree head
+// wait for this projection.
+const minDelay = 500 * time.Millisecond
 
 // Projection returns the projection of the Merkle tree over the whole log.
 func Projection() projection.Definition {
 	return projection.Definition{
 		Name: Name, Folds: projection.FoldsOf(newTreeFold), Raw: true, Rests: true,
-		MinPatience: treePatience,
+		MinPatience: minDelay,
 	}
 }
 
-// treeFold lets the Merkle tree over the log grow. It holds the last tile of each level, as it is
-// after the facts so far.
+// treeFold appends to the Merkle tree over the log. It holds the last tile of each level, as it is
+// after the events applied so far.
 type treeFold struct {
 	hasher  proof.Hasher
 	last    []*readmodel.TreeTile // by level
@@ -40,10 +40,11 @@ func newTreeFold() projection.Fold {
 	return &treeFold{changed: make(map[*readmodel.TreeTile]struct{})}
 }
 
-func (t *treeFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
-	if len(facts) == 0 {
+func (t *treeFold) Read(s *sqlbatch.Batch, batch []projection.Event) {
+	if len(batch) == 0 {
 		return
 	}
+	// LATERAL with LIMIT 1 probes the primary key once for each level.
 	s.Queue(`
 		SELECT last.* FROM generate_series(0, $1) AS levels (level), LATERAL (
 			SELECT level, number, hashes, commit_pos, prepare_pos FROM ?schema.tree_tiles AS tile
@@ -62,21 +63,22 @@ func (t *treeFold) Read(s *sqlbatch.Batch, facts []projection.Event) {
 	})
 }
 
-func (t *treeFold) Apply(f projection.Event) error {
-	t.add(0, t.hasher.Leaf(f.Recorded), f)
+func (t *treeFold) Apply(event projection.Event) error {
+	t.add(0, t.hasher.Leaf(event.Recorded), event)
 	return nil
 }
 
-// add adds a hash to a level; f is the fact that it comes from.
-func (t *treeFold) add(level int, hash tlog.Hash, f projection.Event) {
+// add appends a hash to a level. The hash comes from the event. A tile that becomes full adds its
+// root to the next level.
+func (t *treeFold) add(level int, hash tlog.Hash, event projection.Event) {
 	if level == len(t.last) {
 		t.last = append(t.last, nil)
 	}
 	tile := t.last[level]
 	if tile == nil || len(tile.Hashes) == readmodel.TreeTileSize {
 		next := &readmodel.TreeTile{
-			Level: level, CommitPos: f.CommitPosition(),
-			PreparePos: sqlbatch.Signed(f.Position.Prepare),
+			Level: level, CommitPos: event.CommitPosition(),
+			PreparePos: sqlbatch.Signed(event.Position.Prepare),
 		}
 		if tile != nil {
 			next.Number = tile.Number + 1
@@ -85,11 +87,11 @@ func (t *treeFold) add(level int, hash tlog.Hash, f projection.Event) {
 	}
 	t.changed[tile] = struct{}{}
 	if tile.Hashes = append(tile.Hashes, hash[:]...); len(tile.Hashes) == readmodel.TreeTileSize {
-		t.add(level+1, rootOf(tile.Hashes), f)
+		t.add(level+1, rootOf(tile.Hashes), event)
 	}
 }
 
-// rootOf is the hash over the hashes of a full tile.
+// rootOf returns the root hash over the hashes of a full tile.
 func rootOf(hashes []byte) tlog.Hash {
 	var tree proof.Tree
 	for hash := range slices.Chunk(hashes, tlog.HashSize) {
@@ -106,16 +108,16 @@ func (t *treeFold) Write(s *sqlbatch.Batch) []string {
 		hashes                         [][]byte
 	)
 	for tile := range t.changed {
-		level, number, hashes = append(
-			level, int64(tile.Level),
-		), append(number, tile.Number), append(hashes, tile.Hashes)
+		level, number = append(level, int64(tile.Level)), append(number, tile.Number)
+		hashes = append(hashes, tile.Hashes)
 		commit, prepare = append(commit, tile.CommitPos), append(prepare, tile.PreparePos)
 	}
 	if len(level) > 0 {
 		s.Queue(`INSERT INTO ?schema.tree_tiles (level, number, hashes, commit_pos, prepare_pos)
-			SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bigint[])
-			ON CONFLICT (level, number) DO UPDATE SET hashes = EXCLUDED.hashes`, level, number,
-			hashes, commit, prepare)
+			SELECT * FROM unnest($1::smallint[], $2::bigint[], $3::bytea[], $4::bigint[],
+				$5::bigint[])
+			ON CONFLICT (level, number) DO UPDATE SET hashes = EXCLUDED.hashes`,
+			level, number, hashes, commit, prepare)
 	}
 	return nil
 }

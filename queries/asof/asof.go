@@ -1,5 +1,5 @@
-// Package asof knows which tables and rows of the read models show the links as of a time: now, or
-// a moment of the past.
+// Package asof selects the tables and rows of the read models that show the links as of a time:
+// now, or a past moment.
 package asof
 
 import (
@@ -14,13 +14,13 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Time is when a question looks at the links. The zero value is now.
+// Time is the time as of which a query sees the links. The zero value is now.
 type Time struct {
-	past bool  // or else now
+	past bool  // false: now
 	at   int64 // as in the tables of the history
 }
 
-// Now has a question look at the links as they are.
+// Now is the time of queries that see the links as they are.
 var Now = Time{}
 
 // At returns the time of a moment; the zero moment is now.
@@ -29,35 +29,39 @@ func At(at time.Time) Time {
 	case at.IsZero():
 		return Now
 	case at.Before(time.Unix(0, 0)):
-		return Time{true, -1} // before all
+		return Time{true, -1} // before all links
 	case at.After(time.Unix(0, math.MaxInt64-1)):
 		return Time{true, math.MaxInt64 - 1}
 	}
 	return Time{true, at.UnixNano()}
 }
 
-// Past tells whether the time is a past moment.
+// Past reports whether the time is a past moment.
 func (t Time) Past() bool { return t.past }
 
-// Nanoseconds is a past moment as the tables of the history have it.
+// Nanoseconds returns a past moment as the tables of the history have it.
 func (t Time) Nanoseconds() int64 { return t.at }
 
-// Moment is that of a past moment.
+// Moment returns a past moment as a time.Time.
 func (t Time) Moment() time.Time { return time.Unix(0, t.at).UTC() }
 
-// Day is the last one whose clicks count.
+// Day returns the last day whose clicks count.
 func (t Time) Day() time.Time { return t.Moment().Add(-time.Nanosecond).Truncate(24 * time.Hour) }
 
-// lasting is the condition of what began by then and went on; now it is met by all that there is.
-func (t Time) lasting() string {
+// validAt returns the condition for rows that were valid at the time. For now, it is always true.
+func (t Time) validAt() string {
 	if !t.past {
 		return "true"
 	}
 	return fmt.Sprintf("since <= %d AND until > %[1]d", t.at)
 }
 
-// Sets returns name, block and bits of the sets as they were, from the rows that meet a condition
-// on names and blocks.
+// Sets returns a table of name, block and bits of the sets as they were, from the rows that meet a
+// condition on names and blocks.
+//
+// For a past moment, it finds the latest page of each block that began by then. A page has the bits
+// after its last change, and its changes. If the last change is later than the moment, the changes
+// after the moment are undone with XOR. LATERAL with LIMIT 1 reads each page by its primary key.
 func (t Time) Sets(condition string) string {
 	if !t.past {
 		return "linkledger.link_sets WHERE " + condition
@@ -68,84 +72,84 @@ func (t Time) Sets(condition string) string {
 		CROSS JOIN LATERAL (
 			SELECT CASE WHEN last <= %[1]d THEN bits ELSE bits # (
 				SELECT bit_xor(set_bit(repeat('0', 2048)::bit(2048), c.number, 1))
-				FROM unnest(numbers, moments) AS c (number, moment) WHERE c.moment > %[1]d) END AS bits
+				FROM unnest(numbers, moments) AS c (number, moment)
+				WHERE c.moment > %[1]d) END AS bits
 			FROM linkledger.set_pages AS page
-			WHERE page.account_id = latest.account_id AND page.name = latest.name AND page.block = latest.block
-				AND page.since = latest.since LIMIT 1) AS page`, t.at, condition)
+			WHERE page.account_id = latest.account_id AND page.name = latest.name
+				AND page.block = latest.block AND page.since = latest.since LIMIT 1) AS page`,
+		t.at, condition)
 }
 
-// Links returns the table of the links as they were, also of deleted ones.
+// Links returns the table of the links as they were, including deleted ones.
 func (t Time) Links() string {
 	if !t.past {
 		return "linkledger.links"
 	}
-	return "(SELECT * FROM linkledger.link_versions WHERE " + t.lasting() + ")"
+	return "(SELECT * FROM linkledger.link_versions WHERE " + t.validAt() + ")"
 }
 
-// Texts returns the table of what a search looks at, for one that looks at all of an account or at
-// some. Of links that do not live it may have something too: the last face of one that lives lasts
-// since it began.
-func (t Time) Texts(all bool) string {
+// SearchTexts returns the table of search texts, for a search through all links of an account or
+// through some of them. It may contain texts of links that were deleted at the time: the latest
+// text of a link stays in its table after the link's deletion, and its end is not checked.
+func (t Time) SearchTexts(all bool) string {
 	if !t.past {
 		return "linkledger.link_texts AS link"
 	}
-	before := t.lasting()
-	// which keeps the index of their times out: its pages would be read as a whole for a few rows
+	condition := t.validAt()
+	// The sums keep the planner from the index of times (BRIN), which reads whole ranges of pages
+	// for a few rows.
 	if !all {
-		before = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", t.at)
+		condition = fmt.Sprintf("since + 0 <= %d AND until + 0 > %[1]d", t.at)
 	}
 	return fmt.Sprintf(`(
 		SELECT account_id, number, text FROM linkledger.link_faces WHERE since <= %d UNION ALL
-		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`, t.at,
-		before)
+		SELECT account_id, number, text FROM linkledger.former_faces WHERE %s) AS link`,
+		t.at, condition)
 }
 
-// Standing returns the questions for the live links by their hashes, of which each link answers
+// ByHash returns the queries for live links by hash. Each live link is in the result of exactly
 // one.
-func (t Time) Standing(db *readmodel.DB) []*bun.SelectQuery {
+func (t Time) ByHash(db *readmodel.DB) []*bun.SelectQuery {
 	if !t.past {
 		return []*bun.SelectQuery{live(db)}
 	}
 	return []*bun.SelectQuery{
-		db.NewSelect().TableExpr("linkledger.link_faces AS link").Where(t.lasting()),
-		db.NewSelect().TableExpr("linkledger.former_faces AS link").Where(t.lasting()),
+		db.NewSelect().TableExpr("linkledger.link_faces AS link").Where(t.validAt()),
+		db.NewSelect().TableExpr("linkledger.former_faces AS link").Where(t.validAt()),
 	}
 }
 
-// Modified returns the question for the live links by their modifications.
-func (t Time) Modified(
+// ByModified returns the query for live links by time of modification.
+func (t Time) ByModified(
 	ctx context.Context, db *readmodel.DB, account uuid.UUID,
 ) (*bun.SelectQuery, error) {
 	if !t.past {
 		return live(db), nil
 	}
 	var lead time.Duration
-	if err := db.NewRaw(
-		"SELECT coalesce(max(lead), 0) FROM linkledger.account_clocks WHERE account_id = ?",
-		account,
-	).
-		Scan(ctx, &lead); err != nil {
+	err := db.NewRaw(`SELECT coalesce(max(lead), 0)
+		FROM linkledger.account_clocks WHERE account_id = ?`, account).Scan(ctx, &lead)
+	if err != nil {
 		return nil, err
 	}
-	// What was modified later is not looked at. A second more, because times are cut to
-	// microseconds.
-	return db.NewSelect().TableExpr("linkledger.link_versions AS link").Where(
-		"link.deleted_at IS NULL",
-	).Where(t.lasting()).
+	// The versions of the moment were modified at most lead after it. The bound lets the index skip
+	// later modifications. It is a second later because times are cut to microseconds.
+	return db.NewSelect().TableExpr("linkledger.link_versions AS link").
+		Where("link.deleted_at IS NULL").Where(t.validAt()).
 		Where("link.modified_at <= ?", t.Moment().Add(lead+time.Second)), nil
 }
 
-// Joined returns one question for several, which all ask for the number of a link.
-func Joined(db *readmodel.DB, questions []*bun.SelectQuery) *bun.SelectQuery {
-	if len(questions) == 1 {
-		return questions[0]
+// UnionAll returns one query for the union of one or two queries, which select the number of links.
+func UnionAll(db *readmodel.DB, queries []*bun.SelectQuery) *bun.SelectQuery {
+	if len(queries) == 1 {
+		return queries[0]
 	}
 	return db.NewSelect().ColumnExpr("link.number").TableExpr(
-		"((?) UNION ALL (?)) AS link", questions[0], questions[1],
+		"((?) UNION ALL (?)) AS link", queries[0], queries[1],
 	)
 }
 
-// live returns the question for the links that live now.
+// live returns the query for the links that are live now.
 func live(db *readmodel.DB) *bun.SelectQuery {
 	return db.NewSelect().TableExpr("linkledger.links AS link").Where("link.deleted_at IS NULL")
 }

@@ -21,8 +21,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// ledger is a source of accounts that counts what it is asked, and does something before it
-// answers.
+// ledger is a source of accounts that counts its queries, and calls a function before it answers.
 type ledger struct {
 	asked  int
 	plan   string
@@ -45,14 +44,14 @@ func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account,
 	return accounts, nil
 }
 
-// accountsOf returns accounts that hear of changes.
+// accountsOf returns accounts to which changes are reported.
 func accountsOf(l *ledger) *Accounts {
 	a := newAccounts(l.find)
-	a.Heard(true)
+	a.SetConnected(true)
 	return a
 }
 
-// byUsername returns an account as a login finds it.
+// byUsername returns an account like a login.
 func (a *Accounts) byUsername(ctx context.Context, username string) (queries.Account, error) {
 	if account, ok := a.Remembered(username); ok {
 		return account, nil
@@ -82,7 +81,7 @@ func TestAccountsAreRemembered(t *testing.T) {
 			t.Errorf("nobody: %v after %d questions, want %d", err, l.asked, asked)
 		}
 	}
-	if n := len(a.known); n != 1 {
+	if n := len(a.entries); n != 1 {
 		t.Errorf("%d accounts are remembered, want 1", n)
 	}
 	if account, err := a.LookUp(t.Context(), "demo"); err != nil || account.Plan != "new" || l.asked != 5 {
@@ -90,8 +89,8 @@ func TestAccountsAreRemembered(t *testing.T) {
 	}
 }
 
-// Strangers who try many user names take one connection, and those who wait ask together. Those who
-// leave keep nobody waiting.
+// Clients that try many user names take one connection, and waiting calls share a query. A call
+// that leaves does not keep others waiting.
 func TestLookUpsTakeOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -122,7 +121,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 			synctest.Wait()
 		}
 		ask(t.Context(), "first", nil)
-		for i := range maxTogether + 1 {
+		for i := range maxBatch + 1 {
 			ask(t.Context(), strconv.Itoa(i), nil)
 		}
 		ask(t.Context(), "0", nil)
@@ -131,7 +130,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		leave()
 		close(release)
 		callers.Wait()
-		if synctest.Wait(); !slices.Equal(sizes, []int{1, maxTogether, 3}) {
+		if synctest.Wait(); !slices.Equal(sizes, []int{1, maxBatch, 3}) {
 			t.Errorf("asked for %v user names at a time", sizes)
 		}
 	})
@@ -144,17 +143,17 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	for _, name := range []string{
 		"", "\x00", "\xff", strings.Repeat("a", maxUsername+1), "{demo}", `demo"`, "demo,demo", "NULL",
 	} {
-		if account, err := a.LookUp(queriestest.WithPatience(t), name); !errors.Is(err, queries.ErrNotFound) {
+		if account, err := a.LookUp(queriestest.WithTimeout(t), name); !errors.Is(err, queries.ErrNotFound) {
 			t.Errorf("%.20q: %+v, %v", name, account, err)
 		}
 	}
-	want, err := w.q.AccountByUsername(queriestest.WithPatience(t), "demo")
-	if got, err2 := a.LookUp(queriestest.WithPatience(t), "demo"); err != nil || err2 != nil || got != want {
+	want, err := w.q.AccountByUsername(queriestest.WithTimeout(t), "demo")
+	if got, err2 := a.LookUp(queriestest.WithTimeout(t), "demo"); err != nil || err2 != nil || got != want {
 		t.Errorf("looked up %+v, %v; want %+v, %v", got, err2, want, err)
 	}
 }
 
-// TestAccountsThatChangeMeanwhile has an account change between its look-up and the answer.
+// TestAccountsThatChangeMeanwhile changes an account between its look-up and the answer.
 func TestAccountsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := &ledger{plan: "old"}
@@ -171,14 +170,14 @@ func TestAccountsWithoutNotifications(t *testing.T) {
 		l := &ledger{plan: "old"}
 		a := accountsOf(l)
 		hasPlan(t, a, l, "old", 1)
-		a.Heard(false)
+		a.SetConnected(false)
 		hasPlan(t, a, l, "old", 2)
 		time.Sleep(StaleBound - time.Millisecond)
 		hasPlan(t, a, l, "old", 2)
 		time.Sleep(time.Millisecond)
 		l.plan = "new"
 		hasPlan(t, a, l, "new", 3)
-		a.Heard(true)
+		a.SetConnected(true)
 		hasPlan(t, a, l, "new", 4)
 	})
 }
@@ -191,13 +190,12 @@ func TestAccountsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(a.known); n > maxAccounts {
+	if n := len(a.entries); n > maxAccounts {
 		t.Errorf("%d accounts are remembered", n)
 	}
 }
 
-// A key that another process has changed is no longer the one that counts as soon as the change is
-// known.
+// A key that another process has changed is no longer valid as soon as the change is known.
 func TestWaiterTellsAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -207,17 +205,17 @@ func TestWaiterTellsAccounts(t *testing.T) {
 	queriestest.Commit(t, w.DB, "accounts", 1, true)
 	mustWait(t, f, "accounts", 1)
 	for i := range uint64(20) {
-		if _, err := accounts.byUsername(queriestest.WithPatience(t), "demo"); err != nil {
+		if _, err := accounts.byUsername(queriestest.WithTimeout(t), "demo"); err != nil {
 			t.Fatal(err)
 		}
 		key := fmt.Sprint("key ", i)
 		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.accounts SET key_hash = ?0 WHERE username = 'demo';
 			SELECT pg_notify(?1, 'accounts changed someone '); SELECT pg_notify(?1, ?2); COMMIT`,
-			key, readmodel.Channel, fmt.Sprint("accounts ", i+2)).Exec(queriestest.WithPatience(t)); err != nil {
+			key, readmodel.Channel, fmt.Sprint("accounts ", i+2)).Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 		mustWait(t, f, "accounts", i+2)
-		if after, err := accounts.byUsername(queriestest.WithPatience(t), "demo"); err != nil || after.KeyHash != key {
+		if after, err := accounts.byUsername(queriestest.WithTimeout(t), "demo"); err != nil || after.KeyHash != key {
 			t.Errorf("%s, %v; want %s", after.KeyHash, err, key)
 		}
 	}

@@ -12,36 +12,36 @@ import (
 )
 
 const (
-	// maxUsername is more than any user name has, in bytes.
+	// maxUsername bounds the length of a user name, in bytes. All accounts have shorter names.
 	maxUsername = 255
-	// maxTogether is how many user names one question has at most.
-	maxTogether = 500
+	// maxBatch bounds the user names of one query.
+	maxBatch = 500
 )
 
-// lookups asks for accounts, one question at a time. It is safe for concurrent use.
+// lookups reads accounts by user name, with one query at a time. It is safe for concurrent use.
 type lookups struct {
-	// those that there are
+	// find returns the accounts that exist.
 	find func(ctx context.Context, usernames []string) ([]queries.Account, error)
 
-	mu     sync.Mutex
-	asking bool
-	queue  []*question // that nobody has asked yet, each full but the last
+	mu      sync.Mutex
+	running bool
+	queue   []*lookupBatch // of queries not sent yet; all but the last are full
 }
 
-// question is about the user names that came while the one before was under way.
-type question struct {
-	names map[string]queries.Account // by user name; without id: unknown
+// lookupBatch is one query for the user names that arrived while the previous query ran.
+type lookupBatch struct {
+	names map[string]queries.Account // by user name; without an id if unknown
 	done  chan struct{}              // closed when the accounts or err are valid
 	err   error
 }
 
-// ask returns the account of a user name, or queries.ErrNotFound. A question goes on when the
-// caller leaves: others may wait for it.
-func (l *lookups) ask(ctx context.Context, username string) (queries.Account, error) {
+// lookUp returns the account of a user name, or queries.ErrNotFound. The query goes on after ctx
+// ends, because other callers may wait for it.
+func (l *lookups) lookUp(ctx context.Context, username string) (queries.Account, error) {
 	if len(username) > maxUsername || !queries.Storable(username) {
 		return queries.Account{}, fmt.Errorf("account by user name: %w", queries.ErrNotFound)
 	}
-	q := l.join(ctx, username)
+	q := l.enqueue(ctx, username)
 	select {
 	case <-q.done:
 	case <-ctx.Done():
@@ -57,42 +57,43 @@ func (l *lookups) ask(ctx context.Context, username string) (queries.Account, er
 	return account, nil
 }
 
-// join adds a user name to the last question of the queue, and has the queue asked.
-func (l *lookups) join(ctx context.Context, username string) *question {
-	username = strings.Clone(username) // often part of a whole header, which would be kept with it
+// enqueue adds a user name to the last batch of the queue, and starts to send the queue.
+func (l *lookups) enqueue(ctx context.Context, username string) *lookupBatch {
+	username = strings.Clone(username) // it is often a part of a header, which would stay in memory
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n := len(l.queue); n == 0 || len(l.queue[n-1].names) == maxTogether {
-		l.queue = append(
-			l.queue, &question{names: make(map[string]queries.Account), done: make(chan struct{})},
-		)
+	if n := len(l.queue); n == 0 || len(l.queue[n-1].names) == maxBatch {
+		next := &lookupBatch{
+			names: make(map[string]queries.Account), done: make(chan struct{}),
+		}
+		l.queue = append(l.queue, next)
 	}
 	q := l.queue[len(l.queue)-1]
 	q.names[username] = queries.Account{}
-	if !l.asking {
-		l.asking = true
-		go l.run(context.WithoutCancel(ctx))
+	if !l.running {
+		l.running = true
+		go l.drain(context.WithoutCancel(ctx))
 	}
 	return q
 }
 
-// run asks the queue until it is empty.
-func (l *lookups) run(ctx context.Context) {
+// drain sends the batches of the queue until it is empty.
+func (l *lookups) drain(ctx context.Context) {
 	for {
 		l.mu.Lock()
 		if len(l.queue) == 0 {
-			l.asking, l.queue = false, nil
+			l.running, l.queue = false, nil
 			l.mu.Unlock()
 			return
 		}
 		q := l.queue[0]
 		l.queue = l.queue[1:]
 		l.mu.Unlock()
-		l.answer(ctx, q)
+		l.send(ctx, q)
 	}
 }
 
-func (l *lookups) answer(ctx context.Context, q *question) {
+func (l *lookups) send(ctx context.Context, q *lookupBatch) {
 	defer close(q.done)
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-// world is a read model and who asks it.
+// world is a read model with its readers.
 type world struct {
 	*queriestest.World
 
@@ -44,7 +44,7 @@ func follow(t *testing.T, f *progress.Waiter) {
 
 func mustWait(t *testing.T, f *progress.Waiter, projection string, position uint64) {
 	t.Helper()
-	if err := f.Wait(queriestest.WithPatience(t), projection, position); err != nil {
+	if err := f.Wait(queriestest.WithTimeout(t), projection, position); err != nil {
 		t.Fatalf("wait for %s at %d: %v", projection, position, err)
 	}
 }

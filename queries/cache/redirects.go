@@ -1,5 +1,5 @@
-// Package cache answers from memory the questions that most requests ask: where a short link leads,
-// and whose account a user name is.
+// Package cache answers from memory the queries that most requests need: the redirect of a short
+// link, and the account of a user name.
 package cache
 
 import (
@@ -19,35 +19,34 @@ import (
 )
 
 const (
-	// StaleBound is the most that a redirect from memory lags behind while the notifications are
-	// interrupted and the database answers. Without an answer the redirect in memory stands until
-	// there is one.
+	// StaleBound is how stale a cached redirect may be while the notifications are interrupted and
+	// the database answers. If the database does not answer, the cached redirect stays valid until
+	// it does.
 	StaleBound = time.Second
-	// loadTimeout bounds one look-up of a target.
+	// loadTimeout bounds one look-up of a redirect.
 	loadTimeout = 5 * time.Second
-	// renewTimeout is the most that a visitor waits for a look-up when an older redirect is in
-	// memory.
+	// renewTimeout bounds how long a visitor waits for a look-up if a stale redirect is in the
+	// cache.
 	renewTimeout = 250 * time.Millisecond
-	// redirectOverhead is about what a redirect takes in memory beside its texts, in bytes.
+	// redirectOverhead is about how many bytes a cached redirect takes in addition to its texts.
 	redirectOverhead = 320
 )
 
-// Redirects answers DB.Redirect from memory. It holds what was asked for most within a number of
-// bytes, unknown hashes too, and asks the database once per missing hash however many visitors
-// wait. A progress.Waiter tells it what has changed, before it tells that a write has reached the
-// read models: who has seen the answer to a write sees its effect here.
+// Redirects is a cache of DB.Redirect. It keeps the most requested hashes within a number of bytes,
+// unknown hashes too. It reads a missing hash from the database once, however many visitors wait
+// for it. A progress.Waiter reports changes to it before it reports that a write has reached the
+// read models. So callers that have seen the answer to a write see its effect here.
 //
-// A redirect that is looked up while its hash changes is given to those who asked before the
-// change, and not kept. It is safe for concurrent use.
+// If a hash changes during its look-up, the result goes only to those that asked before the change,
+// and is not cached. Redirects is safe for concurrent use.
 type Redirects struct {
 	find  func(ctx context.Context, hash string) (queries.Redirect, error)
-	cache *otter.Cache[string, *knownRedirect]
+	cache *otter.Cache[string, *cachedRedirect]
 
-	// epoch is even while changes are heard of, and is another one whenever some may have been
-	// missed.
+	// epoch is even while changes are reported. It changes whenever changes may have been missed.
 	epoch atomic.Uint64
-	// retryAt is when the database is to be tried again after it gave no answer, in Unix
-	// nanoseconds; 0: it answers.
+	// retryAt is when to query the database again after it gave no answer, in Unix nanoseconds; 0:
+	// it answers.
 	retryAt atomic.Int64
 
 	mu      sync.Mutex
@@ -56,23 +55,24 @@ type Redirects struct {
 	hits, misses atomic.Uint64
 }
 
-// knownRedirect is an entry of the cache.
-type knownRedirect struct {
+// cachedRedirect is an entry of the cache.
+type cachedRedirect struct {
 	redirect queries.Redirect
-	err      error     // nil or about queries.ErrNotFound
-	epoch    uint64    // in which the look-up began
-	at       time.Time // when it began
+	err      error     // nil, or wraps queries.ErrNotFound
+	epoch    uint64    // at the start of the look-up
+	at       time.Time // start of the look-up
 }
 
-// lookup is a question to the database that many may wait for.
+// lookup is a query of the database that many callers may wait for.
 type lookup struct {
-	done  chan struct{}  // closed when the rest is valid
-	known *knownRedirect // nil: the database gave no answer
-	err   error          // why
+	done  chan struct{}   // closed when the rest is valid
+	entry *cachedRedirect // nil: the database gave no answer
+	err   error           // why
 }
 
-// NewRedirects returns the redirects of a database, which take up to size bytes of memory. Until a
-// progress.Waiter that runs is told of them, they are at most StaleBound old.
+// NewRedirects returns a cache of the redirects of a database that takes up to size bytes of
+// memory. Until a running progress.Waiter reports changes to it, its entries are at most StaleBound
+// old.
 func NewRedirects(db *queries.DB, size uint64) (*Redirects, error) {
 	return newRedirects(db.Redirect, size)
 }
@@ -80,11 +80,11 @@ func NewRedirects(db *queries.DB, size uint64) (*Redirects, error) {
 func newRedirects(
 	find func(context.Context, string) (queries.Redirect, error), size uint64,
 ) (*Redirects, error) {
-	cache, err := otter.New(&otter.Options[string, *knownRedirect]{
+	cache, err := otter.New(&otter.Options[string, *cachedRedirect]{
 		MaximumWeight: size,
-		Weigher: func(hash string, known *knownRedirect) uint32 {
+		Weigher: func(hash string, entry *cachedRedirect) uint32 {
 			//nolint:gosec // both are short
-			return uint32(redirectOverhead + len(hash) + len(known.redirect.LongURL))
+			return uint32(redirectOverhead + len(hash) + len(entry.redirect.LongURL))
 		},
 	})
 	if err != nil {
@@ -95,57 +95,57 @@ func newRedirects(
 	return r, nil
 }
 
-// Find returns what DB.Redirect returns, and fails as it does.
+// Find returns the redirect of a hash. Its errors are those of DB.Redirect.
 func (r *Redirects) Find(ctx context.Context, hash string) (queries.Redirect, error) {
-	known, ok := r.cache.GetIfPresent(hash)
-	if ok && r.current(known) {
+	entry, ok := r.cache.GetIfPresent(hash)
+	if ok && r.current(entry) {
 		r.hits.Add(1)
-		return known.redirect, known.err
+		return entry.redirect, entry.err
 	}
 	r.misses.Add(1)
 	if !ok {
-		return r.ask(ctx, hash)
+		return r.lookUp(ctx, hash)
 	}
-	return r.renew(ctx, hash, known)
+	return r.renew(ctx, hash, entry)
 }
 
-// current tells whether an entry needs no new look-up.
-func (r *Redirects) current(known *knownRedirect) bool {
+// current reports whether an entry needs no new look-up.
+func (r *Redirects) current(entry *cachedRedirect) bool {
 	epoch := r.epoch.Load()
-	return known.epoch == epoch && (epoch%2 == 0 || time.Since(known.at) < StaleBound)
+	return entry.epoch == epoch && (epoch%2 == 0 || time.Since(entry.at) < StaleBound)
 }
 
-// renew looks up an entry that may be stale. It stands as long as the database gives no answer; in
-// that time one visitor tries again every StaleBound.
+// renew looks up an entry that may be stale. The entry stays valid as long as the database gives no
+// answer. During that time one visitor in each StaleBound queries the database again.
 func (r *Redirects) renew(
-	ctx context.Context, hash string, known *knownRedirect,
+	ctx context.Context, hash string, entry *cachedRedirect,
 ) (queries.Redirect, error) {
 	if at := r.retryAt.Load(); at != 0 {
 		now := time.Now()
 		if now.UnixNano() < at || !r.retryAt.CompareAndSwap(at, now.Add(StaleBound).UnixNano()) {
-			return known.redirect, known.err
+			return entry.redirect, entry.err
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()
-	redirect, err := r.ask(ctx, hash)
+	redirect, err := r.lookUp(ctx, hash)
 	if err == nil || errors.Is(err, queries.ErrNotFound) {
 		return redirect, err
 	}
-	r.gaveNoAnswer()
-	return known.redirect, known.err
+	r.noteFailure()
+	return entry.redirect, entry.err
 }
 
-// ask waits for the look-up of a hash, or begins it. It goes on when the caller leaves: others may
-// be waiting.
-func (r *Redirects) ask(ctx context.Context, hash string) (queries.Redirect, error) {
+// lookUp waits for the look-up of a hash, or begins it. The look-up goes on after ctx ends, because
+// other callers may wait for it.
+func (r *Redirects) lookUp(ctx context.Context, hash string) (queries.Redirect, error) {
 	r.mu.Lock()
 	l, ok := r.lookups[hash]
 	if !ok {
-		hash = strings.Clone(hash) // often part of a whole request, which would be kept with it
+		hash = strings.Clone(hash) // it is often a part of a request, which would stay in memory
 		l = &lookup{done: make(chan struct{})}
 		r.lookups[hash] = l
-		go r.look(context.WithoutCancel(ctx), hash, l)
+		go r.load(context.WithoutCancel(ctx), hash, l)
 	}
 	r.mu.Unlock()
 	select {
@@ -153,26 +153,26 @@ func (r *Redirects) ask(ctx context.Context, hash string) (queries.Redirect, err
 	case <-ctx.Done():
 		return queries.Redirect{}, fmt.Errorf("redirect: %w", ctx.Err())
 	}
-	if l.known == nil {
+	if l.entry == nil {
 		return queries.Redirect{}, l.err
 	}
-	return l.known.redirect, l.known.err
+	return l.entry.redirect, l.entry.err
 }
 
-// look asks the database. The answer is kept unless the hash has changed since the question: then
-// the look-up is no longer the one under way.
-func (r *Redirects) look(ctx context.Context, hash string, l *lookup) {
+// load queries the database. It caches the result unless the hash has changed since the query
+// began; such a look-up is no longer the one in lookups.
+func (r *Redirects) load(ctx context.Context, hash string, l *lookup) {
 	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
 	defer cancel()
 	defer close(l.done)
-	known := &knownRedirect{epoch: r.epoch.Load(), at: time.Now()}
-	known.redirect, known.err = r.find(ctx, hash)
-	if known.err == nil || errors.Is(known.err, queries.ErrNotFound) {
-		l.known = known
+	entry := &cachedRedirect{epoch: r.epoch.Load(), at: time.Now()}
+	entry.redirect, entry.err = r.find(ctx, hash)
+	if entry.err == nil || errors.Is(entry.err, queries.ErrNotFound) {
+		l.entry = entry
 		r.retryAt.Store(0)
 	} else {
-		l.err = known.err
-		r.gaveNoAnswer()
+		l.err = entry.err
+		r.noteFailure()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -180,14 +180,14 @@ func (r *Redirects) look(ctx context.Context, hash string, l *lookup) {
 		return
 	}
 	delete(r.lookups, hash)
-	if l.known != nil {
-		r.cache.Set(hash, known)
+	if l.entry != nil {
+		r.cache.Set(hash, entry)
 	}
 }
 
-func (r *Redirects) gaveNoAnswer() { r.retryAt.Store(time.Now().Add(StaleBound).UnixNano()) }
+func (r *Redirects) noteFailure() { r.retryAt.Store(time.Now().Add(StaleBound).UnixNano()) }
 
-// Changed forgets the redirects that depend on what has changed in a projection.
+// Changed removes the redirects that depend on keys of a projection that have changed.
 func (r *Redirects) Changed(projection string, keys []string) {
 	if slices.Contains(keys, readmodel.Everything) {
 		r.Missed()
@@ -202,29 +202,29 @@ func (r *Redirects) Changed(projection string, keys []string) {
 			r.cache.Invalidate(hash)
 		}
 	case "accounts":
-		clear(r.lookups) // whose they are is not known yet
-		for hash, known := range r.cache.All() {
-			if slices.Contains(keys, known.redirect.Owner.String()) {
+		clear(r.lookups) // their owners are not known yet
+		for hash, entry := range r.cache.All() {
+			if slices.Contains(keys, entry.redirect.Owner.String()) {
 				r.cache.Invalidate(hash)
 			}
 		}
 	}
 }
 
-// Heard notes whether changes are heard of from now on. What is in memory may have missed some: it
-// is looked up again when it is next asked for.
-func (r *Redirects) Heard(are bool) {
+// SetConnected records whether changes are reported from now on. Some may have been missed before,
+// so each entry is looked up again when it is next requested.
+func (r *Redirects) SetConnected(connected bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := r.epoch.Load() + 1
-	if (next%2 == 0) != are {
+	if (next%2 == 0) != connected {
 		next++
 	}
 	r.epoch.Store(next)
-	clear(r.lookups) // they began before
+	clear(r.lookups) // they began before the change
 }
 
-// Missed notes that changes have been missed.
+// Missed records that changes have been missed: each entry is looked up again.
 func (r *Redirects) Missed() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,14 +232,14 @@ func (r *Redirects) Missed() {
 	clear(r.lookups)
 }
 
-// RedirectsStats tells how the memory of redirects is used.
+// RedirectsStats describes how the cache of redirects is used.
 type RedirectsStats struct {
 	Bytes        uint64
 	Entries      int
 	Hits, Misses uint64 // since the start
 }
 
-// Stats returns the use of the memory so far.
+// Stats returns the use of the cache so far.
 func (r *Redirects) Stats() RedirectsStats {
 	return RedirectsStats{
 		Bytes: r.cache.WeightedSize(), Entries: r.cache.EstimatedSize(), Hits: r.hits.Load(),

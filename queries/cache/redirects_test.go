@@ -24,11 +24,11 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// book is a database of targets whose versions are counted in TotalClicks.
+// book is a database of redirects whose versions are in TotalClicks.
 type book struct {
 	asked atomic.Int64
 	away  atomic.Bool
-	// hold, unless nil, keeps every answer back after it was read, until something can be received.
+	// hold, unless nil, delays each answer after its read until a value can be received.
 	hold chan struct{}
 
 	mu       sync.Mutex
@@ -63,22 +63,22 @@ func (b *book) write(hash string) int64 {
 	return b.versions[hash]
 }
 
-// over returns targets of a book whose changes are heard of.
+// over returns redirects of a book whose changes are reported.
 func over(t testing.TB, b *book) *Redirects {
 	t.Helper()
 	targets, err := newRedirects(b.find, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
-	targets.Heard(true)
+	targets.SetConnected(true)
 	return targets
 }
 
-// finds demands a version of a target, and how often the book was asked for it.
+// finds fails unless it finds that version of a redirect, after that many queries of the book.
 func finds(t *testing.T, targets *Redirects, b *book, hash string, version, asked int64) {
 	t.Helper()
 	before := b.asked.Load()
-	target, err := targets.Find(queriestest.WithPatience(t), hash)
+	target, err := targets.Find(queriestest.WithTimeout(t), hash)
 	if (version == 0) != errors.Is(err, queries.ErrNotFound) || target.TotalClicks != version {
 		t.Errorf("%s is at version %d, %v; want %d", hash, target.TotalClicks, err, version)
 	}
@@ -92,7 +92,7 @@ func TestRedirectsAreRemembered(t *testing.T) {
 	b := &book{}
 	targets := over(t, b)
 	finds(t, targets, b, "a", 0, 1)
-	finds(t, targets, b, "a", 0, 0) // that there is none is remembered too
+	finds(t, targets, b, "a", 0, 0) // an unknown hash is cached too
 	b.write("a")
 	targets.Changed("links", []string{"b", "a"})
 	finds(t, targets, b, "a", 1, 1)
@@ -102,7 +102,7 @@ func TestRedirectsAreRemembered(t *testing.T) {
 	}
 }
 
-// What is remembered weighs what it says: not the request that the hash was cut from.
+// An entry weighs as much as its texts, not as the request that the hash is a part of.
 func TestRedirectsKeepNoRequests(t *testing.T) {
 	t.Parallel()
 	b := &book{}
@@ -129,7 +129,7 @@ func TestRedirectsOfAnOwner(t *testing.T) {
 	finds(t, targets, b, "a", 2, 1)
 }
 
-// One question answers all who ask for a hash meanwhile, also when the first of them leaves.
+// One query answers all calls that ask for a hash meanwhile, even if the first of them leaves.
 func TestRedirectsAskOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -161,15 +161,15 @@ func TestRedirectsAskOnce(t *testing.T) {
 	})
 }
 
-// An answer that was read before a change is not kept, and not given to those who ask after the
+// An answer that was read before a change is not cached, and not returned to calls after the
 // change.
 func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Redirects){
 		"link":         func(targets *Redirects) { targets.Changed("links", []string{"a"}) },
 		"account":      func(targets *Redirects) { targets.Changed("accounts", []string{uuid.NewString()}) },
-		"interruption": func(targets *Redirects) { targets.Heard(false) },
-		"resumption":   func(targets *Redirects) { targets.Heard(true) },
+		"interruption": func(targets *Redirects) { targets.SetConnected(false) },
+		"resumption":   func(targets *Redirects) { targets.SetConnected(true) },
 		"missed":       func(targets *Redirects) { targets.Missed() },
 		"everything":   func(targets *Redirects) { targets.Changed("links", []string{readmodel.Everything}) },
 	} {
@@ -185,7 +185,7 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 						t.Errorf("before the change: %+v, %v", target, err)
 					}
 				})
-				synctest.Wait() // the old version is read, and kept back
+				synctest.Wait() // the old version is read and delayed
 				b.write("a")
 				change(targets)
 				both.Go(func() {
@@ -204,8 +204,8 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	}
 }
 
-// Without notifications a target is at most StaleBound old; after them, what is in memory is looked
-// up again.
+// Without notifications a redirect is at most StaleBound old. After them, entries are looked up
+// again.
 func TestRedirectsWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -213,7 +213,7 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 		targets := over(t, b)
 		b.write("a")
 		finds(t, targets, b, "a", 1, 1)
-		targets.Heard(false)
+		targets.SetConnected(false)
 		b.write("a")
 		finds(t, targets, b, "a", 2, 1)
 		b.write("a")
@@ -222,14 +222,14 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 		time.Sleep(time.Nanosecond)
 		finds(t, targets, b, "a", 3, 1)
 		b.write("a")
-		targets.Heard(true)
+		targets.SetConnected(true)
 		finds(t, targets, b, "a", 4, 1)
 		time.Sleep(time.Hour)
 		finds(t, targets, b, "a", 4, 0)
 	})
 }
 
-// What is in memory stands while the database is away, and hardly anybody waits for it.
+// Entries stay valid while the database is away, and hardly any call waits for it.
 func TestRedirectsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -238,11 +238,11 @@ func TestRedirectsWithoutDatabase(t *testing.T) {
 		b.write("a")
 		finds(t, targets, b, "a", 1, 1)
 		finds(t, targets, b, "none", 0, 1)
-		targets.Heard(false)
+		targets.SetConnected(false)
 		b.away.Store(true)
 		b.write("a")
 		for range 10 {
-			finds(t, targets, b, "a", 1, 1) // somebody tries
+			finds(t, targets, b, "a", 1, 1) // one call tries again
 			for range 100 {
 				finds(t, targets, b, "a", 1, 0)
 			}
@@ -271,7 +271,8 @@ func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 	}
 }
 
-// Whoever knows of a change never finds what was before it, whatever happens at the same time.
+// A call that follows a reported change never gets an older version, whatever happens at the same
+// time.
 func TestRedirectsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	b := &book{}
@@ -301,7 +302,7 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 	all.Wait()
 }
 
-// A change that another process makes is found as soon as its position is known.
+// A change by another process is found as soon as its position is known.
 func TestWaiterTellsRedirects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -315,18 +316,18 @@ func TestWaiterTellsRedirects(t *testing.T) {
 	queriestest.Commit(t, w.DB, "links", 1, true)
 	mustWait(t, f, "links", 1)
 	for i := range uint64(20) {
-		before, err := targets.Find(queriestest.WithPatience(t), "bare")
+		before, err := targets.Find(queriestest.WithTimeout(t), "bare")
 		if err != nil {
 			t.Fatal(err)
 		}
 		want := fmt.Sprintf("https://example.com/%d", i)
 		if _, err := w.DB.NewRaw(`BEGIN; UPDATE linkledger.links SET long_url = ?0 WHERE hash = 'bare';
 			SELECT pg_notify(?1, 'links changed other bare '); SELECT pg_notify(?1, ?2); COMMIT`,
-			want, readmodel.Channel, fmt.Sprint("links ", i+2)).Exec(queriestest.WithPatience(t)); err != nil {
+			want, readmodel.Channel, fmt.Sprint("links ", i+2)).Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 		mustWait(t, f, "links", i+2)
-		if after, err := targets.Find(queriestest.WithPatience(t), "bare"); err != nil || after.LongURL != want {
+		if after, err := targets.Find(queriestest.WithTimeout(t), "bare"); err != nil || after.LongURL != want {
 			t.Errorf("%s, %v; want %s, before it was %s", after.LongURL, err, want, before.LongURL)
 		}
 	}

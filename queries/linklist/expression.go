@@ -20,39 +20,39 @@ type UnknownTagError struct {
 // Error implements error.
 func (e *UnknownTagError) Error() string { return fmt.Sprintf("There is no tag %q", e.Label) }
 
-// tagged returns the question for the account's live links at a time, or for those that meet an
-// expression. A tag that the account does not have then is an *UnknownTagError.
+// tagged returns the query for the account's live links at a time, or for those that match an
+// expression. It returns an *UnknownTagError if the account did not have a tag of the expression
+// then.
 func (r *Reader) tagged(
 	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
-) (*linkset.Question, error) {
-	bits, rows := linkset.Clause{
-		SQL: "bit_or(bits) FILTER (WHERE name = 'live')",
-	}, linkset.Clause{SQL: "name = 'live'"}
+) (*linkset.Query, error) {
+	bits := linkset.Clause{SQL: "bit_or(bits) FILTER (WHERE name = 'live')"}
+	rows := linkset.Clause{SQL: "name = 'live'"}
 	if expr != nil {
 		tagID, err := r.tagIDs(ctx, account, expr, at)
 		if err != nil {
 			return nil, err
 		}
-		met, bitsArgs, read, rowsArgs := expr.SQL(tagID)
-		bits = linkset.Clause{SQL: bits.SQL + " & (" + met + ")", Args: bitsArgs}
+		matching, bitsArgs, read, rowsArgs := expr.SQL(tagID)
+		bits = linkset.Clause{SQL: bits.SQL + " & (" + matching + ")", Args: bitsArgs}
 		rows = linkset.Clause{SQL: rows.SQL + " OR " + read, Args: rowsArgs}
 	}
-	return linkset.NewQuestion(r.db, account, at, bits, rows), nil
+	return linkset.NewQuery(r.db, account, at, bits, rows), nil
 }
 
-// clicked returns the question for the account's links with clicks since their last reset.
-func (r *Reader) clicked(account uuid.UUID) *linkset.Question {
+// clicked returns the query for the account's links with clicks since their last reset.
+func (r *Reader) clicked(account uuid.UUID) *linkset.Query {
 	return linkset.Union(r.db, account, asof.Now, "name = 'clicked'")
 }
 
-// tagIDs returns the ids of the tags that an expression names, which are found by label under
-// Unicode simple case folding.
+// tagIDs returns a function that gives the id of each tag of an expression. Tags are found by label
+// under Unicode simple case folding.
 func (r *Reader) tagIDs(
 	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr, at asof.Time,
 ) (func(label string) uuid.UUID, error) {
 	labels := expr.Labels()
 	if len(labels) == 0 {
-		return nil, nil //nolint:nilnil // nothing will be looked up
+		return nil, nil //nolint:nilnil // without labels it is never called
 	}
 	tags, err := r.queries.TagsAt(ctx, account, at)
 	if err != nil {

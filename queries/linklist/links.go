@@ -1,4 +1,4 @@
-// Package linklist lists the links of an account that meet a search or an expression, in an order,
+// Package linklist lists the links of an account that match a search or an expression, in an order,
 // page by page or in portions.
 package linklist
 
@@ -18,7 +18,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// ErrNoPast means that the read models do not know the answer for a past moment.
+// ErrNoPast means that the read models do not have the answer for a past moment.
 var ErrNoPast = errors.New("of a past moment links are neither ordered nor chosen by their clicks")
 
 // Reader lists links from the read models. It is safe for concurrent use.
@@ -33,7 +33,7 @@ func New(db *readmodel.DB) *Reader { return &Reader{db: db, queries: queries.New
 // Order is what a list of links is sorted by.
 type Order int
 
-// The orders. Links that are equal in one follow each other as in NewestFirst.
+// The orders. Links that are equal in an order are sorted as in NewestFirst.
 const (
 	NewestFirst   Order = iota // by creation
 	ModifiedFirst              // by the last change
@@ -41,57 +41,59 @@ const (
 	ByHash                     // ascending
 )
 
-// Query selects a page of an account's live links. What is not given selects all.
+// Query selects a page of an account's live links. A field without a value does not restrict them.
 type Query struct {
-	At      time.Time // as the links were then; zero: now
+	At      time.Time // see the links as they were then; zero: now
 	Account uuid.UUID
-	Hashes  []string      // only the links that live under these; nil: all
-	Search  string        // only links with this in hash, note or long URL, in whatever case
-	Tags    *tagexpr.Expr // only links that meet this
+	Hashes  []string      // only links with these hashes; nil: all
+	Search  string        // only links with this in hash, note or long URL, in any case
+	Tags    *tagexpr.Expr // only links that match
 	Order   Order
 	Reverse bool
-	Offset  int // links to pass over
+	Offset  int // links to skip
 	Limit   int // most links of the page; 0 asks for the total only
 }
 
-// Page is a part of an account's links.
+// Page is a page of an account's links.
 type Page struct {
 	Links []queries.Link
-	Total int64 // links that the selection matches, on all pages
+	Total int64 // links on all pages
 }
 
-// Links returns a page of an account's live links. What is deleted meanwhile is left out. A tag
-// that the account does not have then is an *UnknownTagError. An order by clicks and an expression
-// with visited are ErrNoPast where a moment is given: clicks are known by the day.
+// Links returns a page of an account's live links. It leaves out links that are deleted meanwhile.
+// It returns an *UnknownTagError if the account did not have a tag of the expression at the time.
+// For a past moment it returns ErrNoPast if the order is ClicksFirst or the expression depends on
+// clicks, because clicks are stored by the day.
 func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	page := Page{Links: []queries.Link{}}
 	if !queries.Storable(list.Search) {
 		return page, nil
 	}
 	at := asof.At(list.At)
-	if at.Past() && (list.Order == ClicksFirst || list.Tags != nil && list.Tags.AsksForVisits()) {
+	needsClicks := list.Order == ClicksFirst || list.Tags != nil && list.Tags.AsksForVisits()
+	if at.Past() && needsClicks {
 		return Page{}, fmt.Errorf("links: %w", ErrNoPast)
 	}
 	tagged, err := r.tagged(ctx, list.Account, list.Tags, at)
 	if err != nil {
 		return Page{}, err
 	}
-	met, err := tagged.All(ctx)
+	selected, err := tagged.All(ctx)
 	if err == nil && list.Hashes != nil {
-		met, err = r.hashed(ctx, list, met)
+		selected, err = r.withHashes(ctx, list, selected)
 	}
 	if err == nil && list.Search != "" {
-		met, err = r.found(ctx, list, met)
+		selected, err = r.search(ctx, list, selected)
 	}
 	if err != nil {
 		return Page{}, fmt.Errorf("links: %w", err)
 	}
-	c := cut{Query: list, met: met, total: met.Count()}
+	c := pageQuery{Query: list, selected: selected, total: selected.Count()}
 	page.Total = int64(c.total)
 	if list.Limit <= 0 || list.Offset >= c.total {
 		return page, nil
 	}
-	numbers, err := r.cut(ctx, c)
+	numbers, err := r.pageNumbers(ctx, c)
 	if err != nil {
 		return Page{}, fmt.Errorf("links: %w", err)
 	}
@@ -101,8 +103,10 @@ func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 	return page, nil
 }
 
-// hashed keeps the links that live under the hashes of a list.
-func (r *Reader) hashed(ctx context.Context, list Query, met linkset.Set) (linkset.Set, error) {
+// withHashes returns the selected links that have one of the hashes of a list.
+func (r *Reader) withHashes(
+	ctx context.Context, list Query, selected linkset.Set,
+) (linkset.Set, error) {
 	numbers, err := r.queries.LinkNumbers(ctx, list.Account, list.Hashes, asof.At(list.At))
-	return linkset.Of(slices.DeleteFunc(numbers, func(n int) bool { return !met.Has(n) })), err
+	return linkset.Of(slices.DeleteFunc(numbers, func(n int) bool { return !selected.Has(n) })), err
 }

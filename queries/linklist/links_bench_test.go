@@ -20,7 +20,7 @@ import (
 
 var manyLinks = flag.Int("links", 1_000_000, "links of the account in BenchmarkLinks")
 
-// loadLinks makes an account with many links. Half of them are visited; every link has one of a
+// loadLinks creates an account with many links. Half of them are visited; every link has one of a
 // hundred tags and one of four others.
 func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
@@ -40,7 +40,7 @@ func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	fillGeneration(t, db, "links", load, account, links)
 }
 
-// fillGeneration makes a generation of a projection that serves, from statements about the links of
+// fillGeneration creates a serving generation of a projection, from statements about the links of
 // an account.
 func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []string, account uuid.UUID, links int) {
 	t.Helper()
@@ -73,7 +73,7 @@ func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []st
 	}
 }
 
-// BenchmarkLinks asks for pages of an account with many links.
+// BenchmarkLinks reads pages of an account with many links.
 func BenchmarkLinks(b *testing.B) {
 	db := queriestest.OpenDatabase(b)
 	lists, account := New(db), uuid.New()
@@ -142,8 +142,8 @@ func benchmarkList(b *testing.B, lists *Reader, list Query) {
 	})
 }
 
-// benchmarkControls measures what a bare question for the rows of a table takes, on this machine at
-// this hour.
+// benchmarkControls measures a bare query of the rows of a table as a control, on the same machine
+// at the same time.
 func benchmarkControls(b *testing.B, db *readmodel.DB, account uuid.UUID, table string) {
 	b.Helper()
 	for name, question := range map[string]string{
@@ -179,7 +179,7 @@ func benchmarkQuestion(b *testing.B, ask func() (matches int64, err error)) {
 	b.ReportMetric(float64(matches), "matches")
 }
 
-// hundredOperands is about as much as an expression may say.
+// hundredOperands is an expression with the maximum number of operands.
 func hundredOperands() string {
 	expression := "~tag0"
 	var expressionSb184 strings.Builder

@@ -18,11 +18,11 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// hashesOf returns the hashes of a list's page, and fails unless the total is that many.
+// hashesOf returns the hashes of a page, and fails unless the total is as given.
 func (w *world) hashesOf(t testing.TB, list Query, total int64) string {
 	t.Helper()
 	list.Account, list.Limit = w.Account, cmp.Or(list.Limit, 100)
-	page, err := w.lists.Links(queriestest.WithPatience(t), list)
+	page, err := w.lists.Links(queriestest.WithTimeout(t), list)
 	if err != nil {
 		t.Fatalf("%+v: %v", list, err)
 	}
@@ -129,7 +129,7 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// drawn is an expression with what it means, in the plainest way.
+// drawn is an expression with its meaning in the simplest form.
 type drawn struct {
 	text  string
 	level int // of its loosest operator: 0 or, 1 xor, 2 and, 3 none
@@ -159,7 +159,7 @@ func drawExpression(t *rapid.T, tags []readmodel.Tag, depth int) drawn {
 	}}
 }
 
-// bracketed puts an expression that binds more loosely than needed into brackets.
+// bracketed puts an expression into brackets if it binds more loosely than needed.
 func (d drawn) bracketed(level int) drawn {
 	if d.level < level {
 		return drawn{"(" + d.text + ")", 3, d.meets}
@@ -270,8 +270,8 @@ func TestUnknownTags(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, listed := w.lists.Links(queriestest.WithPatience(t), Query{Account: w.Account, Tags: expr, Limit: 1})
-		_, selected := w.lists.Select(queriestest.WithPatience(t), w.Account, expr)
+		_, listed := w.lists.Links(queriestest.WithTimeout(t), Query{Account: w.Account, Tags: expr, Limit: 1})
+		_, selected := w.lists.Select(queriestest.WithTimeout(t), w.Account, expr)
 		for _, err := range []error{listed, selected} {
 			if unknown, ok := errors.AsType[*UnknownTagError](err); !ok || unknown.Label != label {
 				t.Errorf("%s: %v, want the label %s", text, err, label)
@@ -291,7 +291,7 @@ func TestSelection(t *testing.T) {
 	for i := range 5 {
 		want = append(want, w.addLink(t, fmt.Sprint("l", i), int64(30+i), func(*readmodel.Link) {}).ID)
 	}
-	selected, err := w.lists.Select(queriestest.WithPatience(t), w.Account, expr)
+	selected, err := w.lists.Select(queriestest.WithTimeout(t), w.Account, expr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,7 +300,7 @@ func TestSelection(t *testing.T) {
 	want = want[:len(want)-1]
 	var got []uuid.UUID
 	for {
-		ids, err := selected.Next(queriestest.WithPatience(t), 2)
+		ids, err := selected.Next(queriestest.WithTimeout(t), 2)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -308,11 +308,11 @@ func TestSelection(t *testing.T) {
 			break
 		}
 		got = append(got, ids...)
-		// What is done to a portion moves none of the others.
+		// Changes of one portion do not move the others.
 		if _, err := w.DB.NewRaw(
 			"UPDATE linkledger.links SET archived = true WHERE id IN (?, ?, ?)", ids[0], ids[len(ids)-1], changed,
 		).
-			Exec(queriestest.WithPatience(t)); err != nil {
+			Exec(queriestest.WithTimeout(t)); err != nil {
 			t.Fatal(err)
 		}
 		queriestest.Derive(t, w.DB)
@@ -323,11 +323,11 @@ func TestSelection(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("selected %v, want %v", got, want)
 	}
-	none, err := w.lists.Select(queriestest.WithPatience(t), uuid.New(), expr)
+	none, err := w.lists.Select(queriestest.WithTimeout(t), uuid.New(), expr)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids, err := none.Next(queriestest.WithPatience(t), 2); len(ids) > 0 || err != nil {
+	if ids, err := none.Next(queriestest.WithTimeout(t), 2); len(ids) > 0 || err != nil {
 		t.Errorf("an account without links: %v, %v", ids, err)
 	}
 }

@@ -11,48 +11,48 @@ import (
 	"linkledger/queries/linkset"
 )
 
-// cut is a page of a list: a part of the links that the list selects, in its order.
-type cut struct {
+// pageQuery selects a page of a list: a part of the links that the list selects, in its order.
+type pageQuery struct {
 	Query
-	met   linkset.Set // what the list selects
-	total int         // links of it
+	selected linkset.Set
+	total    int // links in selected
 }
 
-// cut returns the numbers of the links of a page. Offset lies below the total.
-func (r *Reader) cut(ctx context.Context, c cut) ([]int, error) {
+// pageNumbers returns the numbers of the links of a page. The offset MUST be below the total.
+func (r *Reader) pageNumbers(ctx context.Context, c pageQuery) ([]int, error) {
 	switch c.Order {
 	case ModifiedFirst:
 		c.Reverse = !c.Reverse
-		links, err := asof.At(c.At).Modified(ctx, r.db, c.Account)
+		links, err := asof.At(c.At).ByModified(ctx, r.db, c.Account)
 		if err != nil {
 			return nil, err
 		}
-		return r.walk(ctx, c, "link.modified_at", c.chosen(links))
+		return r.walk(ctx, c, "link.modified_at", c.restrict(links))
 	case ByHash:
-		links := asof.At(c.At).Standing(r.db)
-		for _, some := range links {
-			c.chosen(some)
+		links := asof.At(c.At).ByHash(r.db)
+		for _, query := range links {
+			c.restrict(query)
 		}
 		return r.walk(ctx, c, "link.hash", links...)
 	case ClicksFirst:
-		return r.cutByClicks(ctx, c)
+		return r.pageByClicks(ctx, c)
 	case NewestFirst:
 	}
-	return c.met.Numbers(c.Offset, c.Limit, c.Reverse), nil
+	return c.selected.Numbers(c.Offset, c.Limit, c.Reverse), nil
 }
 
-// cutByClicks puts the links with clicks together, which an index orders, and the others, which
-// follow by creation.
-func (r *Reader) cutByClicks(ctx context.Context, c cut) ([]int, error) {
+// pageByClicks joins the links with clicks, which an index sorts, and those without, which are
+// sorted by creation.
+func (r *Reader) pageByClicks(ctx context.Context, c pageQuery) ([]int, error) {
 	with, err := r.clicked(c.Account).All(ctx)
 	if err != nil {
 		return nil, err
 	}
 	rest := c
-	rest.met = c.met.Minus(with)
-	rest.total = rest.met.Count()
+	rest.selected = c.selected.Minus(with)
+	rest.total = rest.selected.Count()
 	clicked := c
-	clicked.met, clicked.total = c.met.Minus(rest.met), c.total-rest.total
+	clicked.selected, clicked.total = c.selected.Minus(rest.selected), c.total-rest.total
 	if c.Reverse {
 		rest.Limit = min(c.Limit, max(0, rest.total-c.Offset))
 		clicked.Offset, clicked.Limit = max(0, c.Offset-rest.total), c.Limit-rest.Limit
@@ -60,9 +60,9 @@ func (r *Reader) cutByClicks(ctx context.Context, c cut) ([]int, error) {
 		clicked.Limit = min(c.Limit, max(0, clicked.total-c.Offset))
 		rest.Offset, rest.Limit = max(0, c.Offset-clicked.total), c.Limit-clicked.Limit
 	}
-	others := rest.met.Numbers(rest.Offset, rest.Limit, c.Reverse)
+	others := rest.selected.Numbers(rest.Offset, rest.Limit, c.Reverse)
 	clicked.Reverse = !c.Reverse
-	links, key := clicked.stats(r.db)
+	links, key := clicked.clicked(r.db)
 	numbers, err := r.walk(ctx, clicked, key, links)
 	if c.Reverse {
 		return append(others, numbers...), err
@@ -70,67 +70,67 @@ func (r *Reader) cutByClicks(ctx context.Context, c cut) ([]int, error) {
 	return append(numbers, others...), err
 }
 
-// chosen narrows the question for all links down to those of the list.
-func (c *cut) chosen(links *bun.SelectQuery) *bun.SelectQuery {
+// restrict restricts the query for all links to the selected ones.
+func (c *pageQuery) restrict(links *bun.SelectQuery) *bun.SelectQuery {
 	if c.Hashes == nil && c.Search == "" && c.Tags == nil {
 		return links
 	}
-	return c.met.Keep(links, c.few())
+	return c.selected.Restrict(links, c.small())
 }
 
-// stats returns the question for the links of the list that have clicks, and their key. Those that
-// are many come from the index of clicks alone.
-func (c *cut) stats(db *readmodel.DB) (links *bun.SelectQuery, key string) {
-	if few := c.few(); few {
-		return c.met.Keep(db.NewSelect().TableExpr("linkledger.links AS link").
-			Join("JOIN linkledger.link_stats AS stats ON stats.url_id = link.id"),
-			few), "stats.total_clicks"
+// clicked returns the query for the selected links that have clicks, and the column to sort by. If
+// they are many, they come from the index of clicks alone.
+func (c *pageQuery) clicked(db *readmodel.DB) (links *bun.SelectQuery, key string) {
+	if c.small() {
+		stats := db.NewSelect().TableExpr("linkledger.links AS link").
+			Join("JOIN linkledger.link_stats AS stats ON stats.url_id = link.id")
+		return c.selected.Restrict(stats, true), "stats.total_clicks"
 	}
-	return c.met.Keep(db.NewSelect().TableExpr("linkledger.link_stats AS link").
-		Where("link.total_clicks > 0"), false), "link.total_clicks"
+	stats := db.NewSelect().TableExpr("linkledger.link_stats AS link").
+		Where("link.total_clicks > 0")
+	return c.selected.Restrict(stats, false), "link.total_clicks"
 }
 
-// walk passes over the links before the page in the order of a key, from whichever end is nearer.
-// Of several questions, each is asked in that order: of all of them together, PostgreSQL would walk
-// through tables where hardly anything answers.
+// walk returns the numbers of a page in the order of a column. It skips the links before the page
+// from the nearer end of the list. If there are several queries, each sorts its links itself: if
+// PostgreSQL sorted their union, it would walk through tables with hardly any result.
 func (r *Reader) walk(
-	ctx context.Context, c cut, key string, questions ...*bun.SelectQuery,
+	ctx context.Context, c pageQuery, key string, queries ...*bun.SelectQuery,
 ) ([]int, error) {
-	offset, limit, order := int64(c.Offset), int64(min(c.Limit, c.total-c.Offset)), "?, link.number"
-	if limit <= 0 { // to bun, no limit would mean everything
+	offset, limit := int64(c.Offset), int64(min(c.Limit, c.total-c.Offset))
+	if limit <= 0 { // bun would leave the limit out
 		return nil, nil
 	}
 	fromEnd := c.Offset > c.total/2
 	if fromEnd {
 		offset = int64(c.total) - offset - limit
 	}
+	order := "?, link.number"
 	if c.Reverse != fromEnd {
 		order = "? DESC, link.number DESC"
 	}
-	for _, links := range questions {
+	for _, links := range queries {
 		links.ColumnExpr("link.number").Where("link.account_id = ?", c.Account)
-		if len(questions) > 1 {
-			links.ColumnExpr("? AS key", bun.Safe(key)).OrderExpr(order, bun.Safe(key)).Limit(
-				offset + limit,
-			)
+		if len(queries) > 1 {
+			links.ColumnExpr("? AS key", bun.Safe(key)).OrderExpr(order, bun.Safe(key)).
+				Limit(offset + limit)
 		}
 	}
-	if len(questions) > 1 {
+	if len(queries) > 1 {
 		key = "link.key"
 	}
 	var numbers []int
-	err := asof.Joined(r.db, questions).OrderExpr(order, bun.Safe(key)).Offset(offset).Limit(
-		limit,
-	).Scan(ctx, &numbers)
+	err := asof.UnionAll(r.db, queries).OrderExpr(order, bun.Safe(key)).
+		Offset(offset).Limit(limit).Scan(ctx, &numbers)
 	if fromEnd {
 		slices.Reverse(numbers)
 	}
 	return numbers, err
 }
 
-// few tells whether the links of the list are better sorted than met on the way through all links
-// of the account. To look one up costs as much as to pass by some sixteen.
-func (c *cut) few() bool {
+// small reports whether sorting the selected links takes less than walking through all links of the
+// account to the page. Looking up one link takes as long as walking past about sixteen.
+func (c *pageQuery) small() bool {
 	passed := min(c.Offset, c.total-c.Offset) + c.Limit
-	return 16*c.total*c.total < passed*len(c.met)*8
+	return 16*c.total*c.total < passed*len(c.selected)*8
 }

@@ -41,7 +41,7 @@ func (w *world) bareLink() queries.Link {
 
 func TestLinksPages(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	for _, tc := range []struct {
 		offset, limit int
 		want          []queries.Link
@@ -67,7 +67,7 @@ func TestLinksPages(t *testing.T) {
 
 func TestOutageIsNoAbsence(t *testing.T) {
 	t.Parallel()
-	w, ctx := newWorld(t), queriestest.WithPatience(t)
+	w, ctx := newWorld(t), queriestest.WithTimeout(t)
 	if _, err := w.DB.ExecContext(ctx, "DROP SCHEMA linkledger CASCADE"); err != nil {
 		t.Fatal(err)
 	}

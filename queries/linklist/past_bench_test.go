@@ -13,10 +13,10 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// loadHistory makes the history of an account with many links, five events each: a link is created
-// every ten seconds, archived and taken back on the following days, and noted and put into the
-// report when all of them are there. Rows lie in the order of time, as a build of the projection
-// writes them; edits scatter those of link_faces.
+// loadHistory creates the history of an account with many links, with five events each: a link is
+// created every ten seconds, archived and restored on the following days, and gets a note and a tag
+// when all links exist. Rows are in the order of time, like after a build of the projection; edits
+// scatter those of link_faces.
 func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
 	load := []string{
@@ -59,8 +59,8 @@ func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	fillGeneration(t, db, "history", load, account, links)
 }
 
-// BenchmarkPast asks for pages as they were when half of the links had been created, when all had
-// been and none had the note yet that they are found by now, and as they are.
+// BenchmarkPast reads pages as of when half of the links had been created, as of when all had been
+// created but had no note yet, and as of now.
 func BenchmarkPast(b *testing.B) {
 	db := queriestest.OpenDatabase(b)
 	q, lists, account := queries.New(db), New(db), uuid.New()

@@ -14,51 +14,54 @@ import (
 )
 
 const (
-	// fewSearched is how many links at most are searched one by one.
-	fewSearched = 20_000
-	// sampled is how many of more links tell how many have a text.
-	sampled = 128
-	// rare is how many of those may have a text that an index is asked for. When more have it, it
-	// takes less to read all texts.
-	rare = sampled / 64
-	// indexed is the length of the shortest text that an index finds.
-	indexed = 3
+	// maxSearchedByNumber bounds the links that are searched one by one.
+	maxSearchedByNumber = 20_000
+	// sampleSize is how many of a larger number of links are searched to estimate how many match.
+	sampleSize = 128
+	// maxRareHits is up to how many matches in the sample the search uses an index. If more match,
+	// reading all texts takes less time.
+	maxRareHits = sampleSize / 64
+	// minIndexedLength is the length of the shortest text that an index can find, in code points.
+	minIndexedLength = 3
 )
 
 // The conditions of a search.
 const (
-	having  = "position(?::bytea IN text) > 0" // which takes two thirds of the time of LIKE
-	lacking = "position(?::bytea IN text) = 0"
-	indexes = "linkledger.utf8(text) LIKE ?" // asks the index for candidates
+	contains   = "position(?::bytea IN text) > 0" // takes two thirds of the time of LIKE
+	lacks      = "position(?::bytea IN text) = 0"
+	mayContain = "linkledger.utf8(text) LIKE ?" // uses the index to find candidates
 )
 
-// found keeps the links that a search finds.
-func (r *Reader) found(ctx context.Context, list Query, met linkset.Set) (linkset.Set, error) {
+// search returns the selected links that match the search of a list. If they are many, it searches
+// a sample first to choose the cheapest way: if most links match, it reads those that do not.
+func (r *Reader) search(
+	ctx context.Context, list Query, selected linkset.Set,
+) (linkset.Set, error) {
 	at, text := asof.At(list.At), readmodel.SearchText(list.Search)
 	texts := func(all bool) *bun.SelectQuery {
-		return r.db.NewSelect().TableExpr(at.Texts(all)).Where("account_id = ?", list.Account)
+		return r.db.NewSelect().TableExpr(at.SearchTexts(all)).Where("account_id = ?", list.Account)
 	}
-	few := met.Count() < fewSearched
-	// which only notes have; or else it could lie across two fields
+	few := selected.Count() < maxSearchedByNumber
+	// Only notes have line breaks. In a search text, line breaks separate the fields, so a match
+	// could cross two fields, and the notes themselves are searched too.
 	inNotes := strings.Contains(text, "\n")
 	hits := 0
 	if !few && !inNotes {
-		err := texts(false).ColumnExpr("count(*)").Where(
-			"number = ANY(?::integer[])", pgdialect.Array(met.Sample(sampled)),
-		).
-			Where(having, []byte(text)).Scan(ctx, &hits)
+		err := texts(false).ColumnExpr("count(*)").
+			Where("number = ANY(?::integer[])", pgdialect.Array(selected.Sample(sampleSize))).
+			Where(contains, []byte(text)).Scan(ctx, &hits)
 		if err != nil {
 			return nil, err
 		}
 	}
-	if hits > sampled/2 {
-		missed, err := met.Chosen(ctx, texts(true).Where(lacking, []byte(text)))
-		return met.Minus(missed), err
+	if hits > sampleSize/2 {
+		missed, err := selected.Matching(ctx, texts(true).Where(lacks, []byte(text)))
+		return selected.Minus(missed), err
 	}
-	all := hits > rare || utf8.RuneCountInString(text) < indexed
-	search := texts(all).Where(having, []byte(text))
+	all := hits > maxRareHits || utf8.RuneCountInString(text) < minIndexedLength
+	search := texts(all).Where(contains, []byte(text))
 	if !all {
-		search.Where(indexes, containing(text))
+		search.Where(mayContain, containing(text))
 	}
 	if inNotes {
 		search.Where(`EXISTS (SELECT FROM `+at.Links()+` AS l
@@ -66,12 +69,12 @@ func (r *Reader) found(ctx context.Context, list Query, met linkset.Set) (linkse
 			containing(list.Search))
 	}
 	if few && (list.Hashes != nil || list.Tags != nil) {
-		met.Keep(search, few)
+		selected.Restrict(search, few)
 	}
-	return met.Chosen(ctx, search)
+	return selected.Matching(ctx, search)
 }
 
-// containing returns the pattern of texts with this in them.
+// containing returns the LIKE pattern of the texts that contain a text.
 func containing(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }

@@ -13,19 +13,19 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// Selection is the links of an account that met an expression when it was made, read in portions.
-// It holds one bit for each link of the account; no lock, no connection.
+// Selection is the set of an account's links that matched an expression when it was made, read in
+// portions. It holds one bit for each link of the account, and neither a lock nor a connection.
 type Selection struct {
-	reader  *Reader
-	account uuid.UUID
-	tagged  *linkset.Question
-	met     linkset.Set
-	read    int // links of met that the portions so far have passed
+	reader   *Reader
+	account  uuid.UUID
+	tagged   *linkset.Query
+	selected linkset.Set
+	read     int // links of selected that were read
 }
 
-// Select starts a selection of the account's live links. Links that are created afterwards are not
-// in it; one that is changed before its portion is read is judged as it is then. A tag that the
-// account does not have is an *UnknownTagError.
+// Select makes a selection of the account's live links. It does not contain links that are created
+// afterwards. A link that changes before its portion is read must still match then. Select returns
+// an *UnknownTagError if the account does not have a tag of the expression.
 func (r *Reader) Select(
 	ctx context.Context, account uuid.UUID, expr *tagexpr.Expr,
 ) (*Selection, error) {
@@ -33,18 +33,18 @@ func (r *Reader) Select(
 	if err != nil {
 		return nil, err
 	}
-	met, err := tagged.All(ctx)
+	selected, err := tagged.All(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("selection: %w", err)
 	}
-	return &Selection{reader: r, account: account, tagged: tagged, met: met}, nil
+	return &Selection{reader: r, account: account, tagged: tagged, selected: selected}, nil
 }
 
-// Next returns the ids of the next portion, at most limit, the oldest first. After the last one
-// there are none.
+// Next returns the ids of the next portion, at most limit, the oldest first. It returns none after
+// the last portion.
 func (s *Selection) Next(ctx context.Context, limit int) ([]uuid.UUID, error) {
 	for {
-		numbers := s.met.Numbers(s.read, limit, true)
+		numbers := s.selected.Numbers(s.read, limit, true)
 		if len(numbers) == 0 {
 			return nil, nil
 		}
@@ -58,11 +58,11 @@ func (s *Selection) Next(ctx context.Context, limit int) ([]uuid.UUID, error) {
 			continue
 		}
 		var ids []uuid.UUID
-		if err := s.reader.db.NewSelect().TableExpr("linkledger.links").ColumnExpr("id").
+		err = s.reader.db.NewSelect().TableExpr("linkledger.links").ColumnExpr("id").
 			Where("account_id = ?", s.account).Where("deleted_at IS NULL").
-			Where("number = ANY(?::integer[])", pgdialect.Array(numbers)).OrderExpr("number").Scan(
-			ctx, &ids,
-		); err != nil {
+			Where("number = ANY(?::integer[])", pgdialect.Array(numbers)).OrderExpr("number").
+			Scan(ctx, &ids)
+		if err != nil {
 			return nil, fmt.Errorf("selection: %w", err)
 		}
 		if len(ids) > 0 {

@@ -17,7 +17,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// copyGeneration makes the second generation of a projection, like the first.
+// copyGeneration creates the second generation of a projection, like the first.
 func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	if err := readmodel.CreateTables(ctx, tx, projection, 2); err != nil {
 		return err
@@ -36,15 +36,15 @@ func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	return nil
 }
 
-// TestReadersNoticeNoSwitch has generations change places again and again while others read: no
-// question fails, or is answered otherwise.
+// TestReadersNoticeNoSwitch switches generations repeatedly while others read. No query fails or
+// has another result.
 func TestReadersNoticeNoSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	projections := []string{"links", "tags", "accounts", "dimensions", "history"}
 	for _, projection := range projections {
 		err := w.DB.RunInTx(
-			queriestest.WithPatience(t), nil,
+			queriestest.WithTimeout(t), nil,
 			func(ctx context.Context, tx bun.Tx) error { return copyGeneration(ctx, tx, projection) },
 		)
 		if err != nil {
@@ -92,7 +92,7 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 		},
 	}
 	ask := func(question func(context.Context) (any, error)) string {
-		answer, err := question(queriestest.WithPatience(t))
+		answer, err := question(queriestest.WithTimeout(t))
 		if err != nil {
 			return err.Error()
 		}
@@ -124,7 +124,7 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 				return readmodel.Serve(ctx, tx, projection, 1+i%2, 2-i%2)
 			}
 			for {
-				err := w.DB.RunInTx(queriestest.WithPatience(t), nil, switched)
+				err := w.DB.RunInTx(queriestest.WithTimeout(t), nil, switched)
 				if err == nil {
 					break
 				}

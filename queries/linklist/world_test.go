@@ -12,7 +12,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-// world is a read model and who asks it.
+// world is a read model with its readers.
 type world struct {
 	*queriestest.World
 

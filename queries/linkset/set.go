@@ -1,5 +1,5 @@
-// Package linkset has the sets of an account's links: as bits in memory, and as questions to the
-// sets in the read models.
+// Package linkset has sets of an account's links: as bits in memory, and as queries of the sets in
+// the read models.
 package linkset
 
 import (
@@ -12,18 +12,18 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// Set is a set of an account's links by their numbers: bit n, the highest of a byte first, stands
-// for link n.
+// Set is a set of an account's links by number. Bit n stands for link n; the highest bit of a byte
+// comes first.
 type Set []byte
 
 const wordBits = 64
 
-// words returns how many words there are.
+// words returns the number of words.
 func (s Set) words() int { return len(s) * 8 / wordBits }
 
 func (s Set) word(i int) uint64 { return binary.BigEndian.Uint64(s[i*wordBits/8:]) }
 
-// Count returns how many links are in the set.
+// Count returns the number of links in the set.
 func (s Set) Count() int {
 	n := 0
 	for i := range s.words() {
@@ -32,12 +32,12 @@ func (s Set) Count() int {
 	return n
 }
 
-// Has tells whether a link is in the set.
+// Has reports whether a link is in the set.
 func (s Set) Has(number int) bool {
 	return number/8 < len(s) && s[number/8]&(0x80>>(number%8)) != 0
 }
 
-// Minus takes the links of another set out.
+// Minus returns the set without the links of another set.
 func (s Set) Minus(other Set) Set {
 	rest := make(Set, len(s))
 	for i := range s {
@@ -48,8 +48,8 @@ func (s Set) Minus(other Set) Set {
 	return rest
 }
 
-// Numbers passes over offset links of the set and returns the next ones, up to limit: from the
-// highest number downwards, or from the lowest upwards.
+// Numbers skips offset links of the set and returns the next ones, at most limit: downwards from
+// the highest number, or upwards from the lowest.
 func (s Set) Numbers(offset, limit int, upwards bool) []int {
 	var found []int
 	for i := 0; i < s.words() && len(found) < limit; i++ {
@@ -63,7 +63,7 @@ func (s Set) Numbers(offset, limit int, upwards bool) []int {
 			continue
 		}
 		for ; word != 0 && len(found) < limit; offset-- {
-			bit := wordBits - 1 - bits.TrailingZeros64(word) // the highest number is the lowest bit
+			bit := wordBits - 1 - bits.TrailingZeros64(word) // the lowest bit is the highest number
 			if upwards {
 				bit = bits.LeadingZeros64(word)
 			}
@@ -77,7 +77,7 @@ func (s Set) Numbers(offset, limit int, upwards bool) []int {
 	return found
 }
 
-// Sample returns n links of a set that has at least so many, evenly spread.
+// Sample returns n links of the set, evenly spread. The set MUST have at least n.
 func (s Set) Sample(n int) []int {
 	step, passed := s.Count()/n, 0
 	chosen := make([]int, 0, n)
@@ -92,8 +92,9 @@ func (s Set) Sample(n int) []int {
 	return chosen
 }
 
-// Keep keeps the links of the set, which a few are looked up by, and many are met on the way.
-func (s Set) Keep(links *bun.SelectQuery, few bool) *bun.SelectQuery {
+// Restrict restricts a query to the links of the set. It looks up each link if there are few.
+// Otherwise it checks the bit of each link of the query.
+func (s Set) Restrict(links *bun.SelectQuery, few bool) *bun.SelectQuery {
 	if few {
 		return links.Where(
 			"link.number = ANY(?::integer[])", pgdialect.Array(s.Numbers(0, math.MaxInt, true)),
@@ -105,7 +106,7 @@ func (s Set) Keep(links *bun.SelectQuery, few bool) *bun.SelectQuery {
 	)
 }
 
-// Of returns the set of those numbers.
+// Of returns the set of the links with the numbers.
 func Of(numbers []int) Set {
 	var s Set
 	for _, n := range numbers {
@@ -115,7 +116,7 @@ func Of(numbers []int) Set {
 	return s
 }
 
-// grown returns the set with room for as many words.
+// grown returns the set with at least that many words.
 func (s Set) grown(words int) Set {
 	if missing := words*wordBits/8 - len(s); missing > 0 {
 		s = append(s, make(Set, missing)...)

@@ -1,5 +1,5 @@
-// Package logtree reads the Merkle tree over the log from its read model: how far it has got, its
-// leaves, and the hashes that proofs are made of.
+// Package logtree reads the Merkle tree over the log from its read model: its size, its leaves, and
+// the hashes for proofs.
 package logtree
 
 import (
@@ -16,7 +16,7 @@ import (
 	"linkledger/queries"
 )
 
-// leafTiles is how many tiles of leaves are read at a time.
+// leafTiles is how many tiles of leaves one query reads.
 const leafTiles = 64
 
 // Reader reads the tree. It is safe for concurrent use.
@@ -27,16 +27,17 @@ type Reader struct {
 // New returns a Reader of a prepared database.
 func New(db *readmodel.DB) *Reader { return &Reader{db: db} }
 
-// Tree is the Merkle tree over the log, as far as the projection has got.
+// Tree is the size of the Merkle tree over the log, as far as the projection has built it.
 type Tree struct {
 	Size            int64  // leaves
-	Commit, Prepare uint64 // position of the log up to which it has all events
+	Commit, Prepare uint64 // the tree has all events up to this position of the log
 }
 
-// Tree returns how far the tree has got. It may have grown by events behind the position meanwhile.
+// Tree returns the size and position of the tree. The tree may contain events after the position
+// too.
 func (r *Reader) Tree(ctx context.Context) (Tree, error) {
 	var at readmodel.Generation
-	// The position comes first: the tiles that are read after it have whatever lies before it.
+	// The position is read first, so that the tiles contain all events up to it.
 	if err := r.db.NewSelect().Model(&at).Where("name = 'tree' AND serving").Scan(ctx); err != nil {
 		return Tree{}, failed("position of the tree", err)
 	}
@@ -54,37 +55,36 @@ func (r *Reader) Tree(ctx context.Context) (Tree, error) {
 	return tree, nil
 }
 
-// Leaves returns the hashes of leaves, one after the other, from the one with that index on: some
-// of them, none where there are none.
+// Leaves returns the concatenated hashes of some leaves from an index on. It returns none if there
+// are none.
 func (r *Reader) Leaves(ctx context.Context, from int64) ([]byte, error) {
 	first := from >> readmodel.TreeHeight
 	var tiles []readmodel.TreeTile
 	if err := r.db.NewSelect().Model(&tiles).Column("number", "hashes").
-		Where("level = 0 AND number >= ? AND number < ?", first, first+leafTiles).Order(
-		"number",
-	).Scan(ctx); err != nil {
+		Where("level = 0 AND number >= ? AND number < ?", first, first+leafTiles).
+		Order("number").Scan(ctx); err != nil {
 		return nil, failed("leaves of the tree", err)
 	}
 	var leaves []byte
 	for i, tile := range tiles {
 		if tile.Number != first+int64(i) || len(leaves)%readmodel.TreeTileSize != 0 {
-			break // one is missing, or cut short
+			break // a tile is missing or not full
 		}
 		leaves = append(leaves, tile.Hashes...)
 	}
 	return leaves[min(len(leaves), int(from-first<<readmodel.TreeHeight)*tlog.HashSize):], nil
 }
 
-// LeafIndex returns which leaf, from 0, belongs to the event at a position whose leaf has that
-// hash; else queries.ErrNotFound.
+// LeafIndex returns the index, from 0, of the leaf of the event at a position, or
+// queries.ErrNotFound if no leaf near that position has the hash.
 func (r *Reader) LeafIndex(
 	ctx context.Context, commit, prepare uint64, leaf tlog.Hash,
 ) (int64, error) {
 	var tile readmodel.TreeTile
-	if err := r.db.NewSelect().Model(&tile).Where(
-		"level = 0 AND (commit_pos, prepare_pos) <= (?, ?)", commit, prepare,
-	).
-		Order("level DESC", "commit_pos DESC", "prepare_pos DESC").Limit(1).Scan(ctx); err != nil {
+	err := r.db.NewSelect().Model(&tile).
+		Where("level = 0 AND (commit_pos, prepare_pos) <= (?, ?)", commit, prepare).
+		Order("level DESC", "commit_pos DESC", "prepare_pos DESC").Limit(1).Scan(ctx)
+	if err != nil {
 		return 0, failed("leaf of an event", err)
 	}
 	for at := 0; at+tlog.HashSize <= len(tile.Hashes); at += tlog.HashSize {
@@ -95,8 +95,8 @@ func (r *Reader) LeafIndex(
 	return 0, failed("leaf of an event", queries.ErrNotFound)
 }
 
-// Hashes reads hashes of the tree for proofs. They are worth what PostgreSQL is worth: check what
-// comes of them against a signed head.
+// Hashes returns a reader of the tree's hashes for proofs. The hashes are as trustworthy as
+// PostgreSQL: callers MUST check the result against a signed tree head.
 func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	return tlog.HashReaderFunc(func(indexes []int64) ([]tlog.Hash, error) {
 		tiles, err := r.tiles(ctx, indexes)
@@ -107,7 +107,7 @@ func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 		for i, index := range indexes {
 			tile := tlog.TileForIndex(readmodel.TreeHeight, index)
 			if hashes[i], err = tlog.HashFromTile(
-				tile, tiles[place{tile.L, tile.N}], index,
+				tile, tiles[tileID{tile.L, tile.N}], index,
 			); err != nil {
 				return nil, fmt.Errorf("tree: %w", err)
 			}
@@ -116,15 +116,15 @@ func (r *Reader) Hashes(ctx context.Context) tlog.HashReader {
 	})
 }
 
-// place is where a tile lies.
-type place struct {
+// tileID identifies a tile.
+type tileID struct {
 	level  int
 	number int64
 }
 
-// tiles returns the hashes of the tiles that hashes lie in.
-func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[place][]byte, error) {
-	found := make(map[place][]byte)
+// tiles returns the tiles that contain the hashes of indexes.
+func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[tileID][]byte, error) {
+	found := make(map[tileID][]byte)
 	if len(indexes) == 0 {
 		return found, nil
 	}
@@ -139,15 +139,15 @@ func (r *Reader) tiles(ctx context.Context, indexes []int64) (map[place][]byte, 
 		return nil, failed("tiles of the tree", err)
 	}
 	for _, tile := range tiles {
-		found[place{tile.Level, tile.Number}] = tile.Hashes
+		found[tileID{tile.Level, tile.Number}] = tile.Hashes
 	}
 	return found, nil
 }
 
-// failed wraps the error of a question. No row is queries.ErrNotFound.
-func failed(question string, err error) error {
+// failed wraps the error of a query. sql.ErrNoRows becomes queries.ErrNotFound.
+func failed(query string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		err = queries.ErrNotFound
 	}
-	return fmt.Errorf("%s: %w", question, err)
+	return fmt.Errorf("%s: %w", query, err)
 }

@@ -12,7 +12,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// fillTree writes the tiles of a tree of n leaves, whose events lie at the positions 10, 20, 30 and
+// fillTree writes the tiles of a tree of n leaves, whose events are at the positions 10, 20, 30 and
 // so on.
 func fillTree(t *testing.T, db *readmodel.DB, n int64) (leaves []tlog.Hash, hashes tlog.HashReader) {
 	t.Helper()
@@ -52,7 +52,7 @@ func fillTree(t *testing.T, db *readmodel.DB, n int64) (leaves []tlog.Hash, hash
 
 func TestTree(t *testing.T) {
 	t.Parallel()
-	ctx, db := queriestest.WithPatience(t), queriestest.OpenDatabase(t)
+	ctx, db := queriestest.WithTimeout(t), queriestest.OpenDatabase(t)
 	q := New(db)
 	if tree, err := q.Tree(ctx); tree != (Tree{}) || err != nil {
 		t.Fatalf("an empty tree: %+v, %v", tree, err)
@@ -90,7 +90,7 @@ func TestTree(t *testing.T) {
 
 func TestLeafIndex(t *testing.T) {
 	t.Parallel()
-	ctx, db := queriestest.WithPatience(t), queriestest.OpenDatabase(t)
+	ctx, db := queriestest.WithTimeout(t), queriestest.OpenDatabase(t)
 	q := New(db)
 	leaves, _ := fillTree(t, db, 600)
 	for _, i := range []uint64{0, 1, 255, 256, 511, 512, 599} {
@@ -107,10 +107,10 @@ func TestLeafIndex(t *testing.T) {
 	}
 }
 
-// A tile that is gone or cut short is no place to read on from.
+// No read continues after a tile that is missing or not full.
 func TestTreeLeavesOfADamagedTree(t *testing.T) {
 	t.Parallel()
-	ctx, db := queriestest.WithPatience(t), queriestest.OpenDatabase(t)
+	ctx, db := queriestest.WithTimeout(t), queriestest.OpenDatabase(t)
 	q := New(db)
 	fillTree(t, db, 1000)
 	for _, c := range []struct {

@@ -9,35 +9,35 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// demandInterval is after how long the projectors are told of a demand again: one that takes over
-// knows of nothing.
+// demandInterval is after how long a demand is announced to the projectors again: a projector that
+// takes over has not received the announcement.
 const demandInterval = 100 * time.Millisecond
 
-// demanded is what readers of this process have demanded of a projection.
-type demanded struct {
-	position uint64
-	told     uint64 // of it the projectors were told
-	toldAt   time.Time
+// demandState is what readers of this process have demanded of a projection.
+type demandState struct {
+	position    uint64
+	announced   uint64 // the highest position announced to the projectors
+	announcedAt time.Time
 }
 
-// Demand is WaitOwned for what the projector holds back while nobody waits for it: it is told that
-// somebody does, wherever it runs. Those who demand while it is at work are told of together, as
-// soon as it is done.
+// Demand is WaitOwned for a projection whose projector delays events while no caller waits for
+// them. It announces to the projector, in whatever process, that a caller waits. Demands that
+// arrive while the projector is at work are announced together, as soon as it is done.
 func (w *Waiter) Demand(ctx context.Context, projection string, position uint64) error {
 	for {
-		told, tell := w.demand(projection, position)
-		if tell {
+		announced, announce := w.registerDemand(projection, position)
+		if announce {
 			if _, err := w.db.NewRaw(
 				"SELECT pg_notify(?, ?)", readmodel.ControlChannel,
-				fmt.Sprint(projection, " ", told),
+				fmt.Sprint(projection, " ", announced),
 			).Exec(ctx); err != nil {
 				return fmt.Errorf("demand %s: %w", projection, err)
 			}
 		}
 		waiting, cancel := context.WithTimeout(ctx, demandInterval)
-		err := w.WaitOwned(waiting, projection, min(told, position))
+		err := w.WaitOwned(waiting, projection, min(announced, position))
 		cancel()
-		if err == nil && told >= position {
+		if err == nil && announced >= position {
 			return nil
 		}
 		if ctx.Err() != nil {
@@ -49,20 +49,22 @@ func (w *Waiter) Demand(ctx context.Context, projection string, position uint64)
 	}
 }
 
-// demand notes a demand and returns up to where the projectors are told that somebody waits, and
-// whether the caller has to tell.
-func (w *Waiter) demand(projection string, position uint64) (told uint64, tell bool) {
+// registerDemand records a demand. It returns the position up to which demands are announced, and
+// whether the caller must announce it.
+func (w *Waiter) registerDemand(
+	projection string, position uint64,
+) (announced uint64, announce bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
 	if position <= p.position {
 		return position, false
 	}
-	d := &p.demanded
+	d := &p.demand
 	d.position = max(d.position, position)
-	if d.told > p.position && time.Since(d.toldAt) < demandInterval {
-		return d.told, false
+	if d.announced > p.position && time.Since(d.announcedAt) < demandInterval {
+		return d.announced, false
 	}
-	d.told, d.toldAt = d.position, time.Now()
-	return d.told, true
+	d.announced, d.announcedAt = d.position, time.Now()
+	return d.announced, true
 }

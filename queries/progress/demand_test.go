@@ -11,11 +11,11 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// Who demands what a projector may hold back tells the projectors, again and again, and waits.
-// Those who come meanwhile are told of too, and nobody is told of what is there already.
+// A demand for events that a projector may hold back is announced repeatedly until it is met. Later
+// demands are announced too, and none for positions that are reached.
 func TestDemand(t *testing.T) {
 	t.Parallel()
-	db, ctx := queriestest.OpenDatabase(t), queriestest.WithPatience(t)
+	db, ctx := queriestest.OpenDatabase(t), queriestest.WithTimeout(t)
 	projector, err := db.Listen(ctx, readmodel.ControlChannel)
 	if err != nil {
 		t.Fatal(err)
@@ -56,12 +56,12 @@ func TestDemand(t *testing.T) {
 	demand(10)
 	awaitTold(10)
 	f.Committed("links", 9, nil)
-	awaitTold(10) // by the one who still waits
+	awaitTold(10) // by the call that still waits
 	f.Committed("links", 10, nil)
 	readers.Wait()
 }
 
-// A demand that is not met ends with its reader.
+// A demand that is not met ends with its reader's context.
 func TestDemandEnds(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))

@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// ownerInterval is how often a Waiter looks for projections without an owner while it has
-	// waiters.
+	// ownerInterval is how often a Waiter checks for projections without an owner while callers
+	// wait.
 	ownerInterval = 200 * time.Millisecond
-	// ownerPatience is how long waiters bear with a projection without an owner: a killed owner is
-	// followed sooner.
-	ownerPatience = 500 * time.Millisecond
+	// ownerTimeout is how long callers wait for a projection without an owner. The successor of a
+	// killed owner takes over sooner.
+	ownerTimeout = 500 * time.Millisecond
 )
 
-// ErrUnowned means that a projection does not go on: no process owns it, or it is paused, or its
+// ErrUnowned means that a projection makes no progress: no process owns it, or it is paused, or its
 // owner has stopped before an event that it cannot apply.
 var ErrUnowned = errors.New("no process keeps the projection up to date")
 
-// ownership is what a Waiter knows of the owner of a projection.
+// ownership is whether a projection has an owner that makes progress, as far as a Waiter has
+// observed.
 type ownership struct {
-	vacantSince time.Time // zero: it has an owner that goes on
-	// closed when it has been without one for ownerPatience; nil: nobody has asked
+	vacantSince time.Time // zero: it has an owner that makes progress
+	// abandoned is closed when the projection has been vacant for ownerTimeout; nil: not in use.
 	abandoned chan struct{}
 	unowned   bool // abandoned is closed
 }
 
-// observe notes whether the projection has an owner that goes on, and releases the waiters when it
-// has been without one for ownerPatience. It returns whether unowned has changed.
+// observe records whether the projection is vacant, and releases the waiters if it has been vacant
+// for ownerTimeout. It returns whether unowned has changed.
 func (o *ownership) observe(vacant bool, now time.Time) bool {
 	before := o.unowned
 	switch {
@@ -43,25 +44,25 @@ func (o *ownership) observe(vacant bool, now time.Time) bool {
 		o.vacantSince = time.Time{}
 	case o.vacantSince.IsZero():
 		o.vacantSince = now
-	case !o.unowned && now.Sub(o.vacantSince) >= ownerPatience:
+	case !o.unowned && now.Sub(o.vacantSince) >= ownerTimeout:
 		o.unowned = true
-		close(o.giveUp())
+		close(o.abandonedSignal())
 	}
 	return o.unowned != before
 }
 
-// giveUp returns what is closed when waiters give up.
-func (o *ownership) giveUp() chan struct{} {
+// abandonedSignal returns the channel that is closed when waiters must give up.
+func (o *ownership) abandonedSignal() chan struct{} {
 	if o.abandoned == nil {
 		o.abandoned = make(chan struct{})
 	}
 	return o.abandoned
 }
 
-// WaitOwned is Wait, but fails with ErrUnowned at once where the projection has had no owner for a
-// while.
+// WaitOwned is Wait, but returns ErrUnowned as soon as the projection has had no owner for half a
+// second.
 func (w *Waiter) WaitOwned(ctx context.Context, projection string, position uint64) error {
-	wait, abandoned := w.enlistOwned(projection, position)
+	wait, abandoned := w.enqueueOwned(projection, position)
 	if wait == nil {
 		return nil
 	}
@@ -69,35 +70,35 @@ func (w *Waiter) WaitOwned(ctx context.Context, projection string, position uint
 	case <-wait.reached:
 		return nil
 	case <-abandoned:
-		return w.leave(wait, projection, ErrUnowned)
+		return w.remove(wait, projection, ErrUnowned)
 	case <-ctx.Done():
-		return w.leave(wait, projection, ctx.Err())
+		return w.remove(wait, projection, ctx.Err())
 	}
 }
 
-func (w *Waiter) enlistOwned(projection string, position uint64) (*pending, <-chan struct{}) {
-	wait := w.enlist(projection, position)
+func (w *Waiter) enqueueOwned(projection string, position uint64) (*pending, <-chan struct{}) {
+	wait := w.enqueue(projection, position)
 	if wait == nil {
 		return nil, nil
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return wait, w.state(projection).owner.giveUp()
+	return wait, w.state(projection).owner.abandonedSignal()
 }
 
-// leave removes a waiter that gives up for a reason, and returns the reason. It returns nil where
-// the waiter's position was reached meanwhile.
-func (w *Waiter) leave(wait *pending, projection string, reason error) error {
+// remove removes a waiter that gives up, and returns the reason. It returns nil if the waiter's
+// position was reached meanwhile.
+func (w *Waiter) remove(wait *pending, projection string, reason error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if wait.place < 0 {
+	if wait.index < 0 {
 		return nil
 	}
-	heap.Remove(&w.state(projection).waiters, wait.place)
+	heap.Remove(&w.state(projection).waiters, wait.index)
 	return reason
 }
 
-// watchOwners looks for projections without an owner while somebody waits, or while there are some.
+// watchOwners checks for projections without an owner while callers wait or a projection is vacant.
 func (w *Waiter) watchOwners(ctx context.Context) {
 	ticker := time.NewTicker(ownerInterval)
 	defer ticker.Stop()
@@ -107,17 +108,17 @@ func (w *Waiter) watchOwners(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if !w.awaited() && !w.abandoned() {
+		if !w.hasWaiters() && !w.hasVacant() {
 			continue
 		}
-		if err := w.lookForOwners(ctx); err != nil && ctx.Err() == nil {
+		if err := w.checkOwners(ctx); err != nil && ctx.Err() == nil {
 			w.report(err)
 		}
 	}
 }
 
-// abandoned reports whether a projection is known to have no owner.
-func (w *Waiter) abandoned() bool {
+// hasVacant reports whether a projection is known to have no owner.
+func (w *Waiter) hasVacant() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.projections {
@@ -128,11 +129,11 @@ func (w *Waiter) abandoned() bool {
 	return false
 }
 
-func (w *Waiter) lookForOwners(ctx context.Context) error {
+func (w *Waiter) checkOwners(ctx context.Context) error {
 	var vacant []string
-	if err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND (paused OR "+
-		"stopped OR "+
-		readmodel.Vacant+")").Scan(ctx, &vacant); err != nil {
+	err := w.db.NewRaw("SELECT name FROM linkledger.generations WHERE serving AND "+
+		"(paused OR stopped OR "+readmodel.Vacant+")").Scan(ctx, &vacant)
+	if err != nil {
 		return fmt.Errorf("look for owners of the projections: %w", err)
 	}
 	for name, unowned := range w.observeOwners(vacant, time.Now()) {
@@ -143,7 +144,7 @@ func (w *Waiter) lookForOwners(ctx context.Context) error {
 	return nil
 }
 
-// observeOwners returns the projections that are unowned now and were not, or the other way round.
+// observeOwners returns the projections whose unowned has changed, with the new value.
 func (w *Waiter) observeOwners(vacant []string, now time.Time) map[string]bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // keep has a process own a projection for an hour, with its presence lock until leave is called.
 func keep(t *testing.T, db *readmodel.DB, projection, process string) (leave func()) {
 	t.Helper()
-	ctx := queriestest.WithPatience(t)
+	ctx := queriestest.WithTimeout(t)
 	left, err := db.Present(ctx, process)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
 	}
 	kill := keep(t, db, "links", "first")
 	follow(t, f)
-	ctx := queriestest.WithPatience(t)
+	ctx := queriestest.WithTimeout(t)
 
 	waited := make(chan error, 2)
 	go func() { waited <- f.WaitOwned(ctx, "links", 10) }()
@@ -86,13 +86,13 @@ func TestOwnerIsGivenTime(t *testing.T) {
 		unowned bool
 	}{
 		{0, true, false},
-		{ownerPatience - 1, true, false},
-		{ownerPatience - 1, false, false},
-		{ownerPatience, true, false},
-		{2 * ownerPatience, true, true},
-		{3 * ownerPatience, true, true},
-		{3 * ownerPatience, false, false},
-		{4 * ownerPatience, true, false},
+		{ownerTimeout - 1, true, false},
+		{ownerTimeout - 1, false, false},
+		{ownerTimeout, true, false},
+		{2 * ownerTimeout, true, true},
+		{3 * ownerTimeout, true, true},
+		{3 * ownerTimeout, false, false},
+		{4 * ownerTimeout, true, false},
 	} {
 		before := o.unowned
 		if changed := o.observe(step.vacant, start.Add(step.after)); changed != (before != step.unowned) ||
@@ -110,7 +110,7 @@ func TestWaitOwnedEndsWithItsContext(t *testing.T) {
 	if err := f.WaitOwned(ctx, "links", 1); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if f.awaited() {
+	if f.hasWaiters() {
 		t.Error("the waiter was left behind")
 	}
 }

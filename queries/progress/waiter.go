@@ -1,4 +1,5 @@
-// Package progress has callers wait until the projections have committed what they want to read.
+// Package progress lets callers wait until the projections have committed the events that the
+// callers want to read.
 package progress
 
 import (
@@ -17,33 +18,34 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// fallbackInterval is how often the checkpoints are read while someone waits, in case that
-// notifications are lost without the connection noticing.
+// fallbackInterval is how often the checkpoints are read while callers wait, in case notifications
+// are lost without an error of the connection.
 const fallbackInterval = 2 * time.Second
 
-// Cache keeps copies of what projections hold. Its methods do not block.
+// Cache keeps copies of data of projections. Its methods MUST NOT block.
 type Cache interface {
-	// Changed learns which keys of a projection have changed: hashes of links, ids of accounts, or
-	// readmodel.Everything.
+	// Changed is called with the keys of a projection that have changed: hashes of links, ids of
+	// accounts, or readmodel.Everything.
 	Changed(projection string, keys []string)
-	// Heard learns whether Changed is told of changes from now on.
-	Heard(heard bool)
-	// Missed learns that Changed was not told of some.
+	// SetConnected is called when calls of Changed begin to report all changes, and when they no
+	// longer do.
+	SetConnected(connected bool)
+	// Missed is called if Changed was not called for some changes.
 	Missed()
 }
 
-// Waiter tells when the read models have caught up with a write. It learns of progress from
-// Committed, when the projectors run in this process, and from PostgreSQL's notifications, when
-// they run elsewhere. It is safe for concurrent use; a waiter costs nothing until its position is
-// reached.
+// Waiter waits until the read models have caught up with a write. The projectors of this process
+// report their progress with Committed; those of other processes report it with PostgreSQL's
+// notifications. A waiting call needs no polling of its own. Waiter is safe for concurrent use.
 type Waiter struct {
-	// OnError learns why the notifications were interrupted, before they are taken up again; may be
-	// nil. It is set before Run.
+	// OnError is called with the reason when the notifications are interrupted, before they are
+	// resumed; may be nil. It is set before Run.
 	OnError func(error)
-	// Caches are told of what changes before anybody is told that it did. Set before Run.
+	// Caches are called with changes before any waiting call returns because of them. They are set
+	// before Run.
 	Caches []Cache
-	// OnUnowned learns that a projection is without an owner, so that nobody waits for it any more,
-	// or that it has one again; may be nil. Set before Run.
+	// OnUnowned is called when a projection has no owner, so that calls no longer wait for it, and
+	// when it has one again; may be nil. It is set before Run.
 	OnUnowned func(projection string, unowned bool)
 
 	db       *readmodel.DB
@@ -53,50 +55,50 @@ type Waiter struct {
 	projections map[string]*state
 }
 
-// state is how far one projection is known to have got, and who waits for more.
+// state is the known progress of one projection, with the waiters for more.
 type state struct {
-	position uint64
-	told     uint64 // up to here those who keep copies know what has changed
-	changed  uint64 // here or before lies the last change of a key
-	demanded demanded
-	owner    ownership
-	waiters  pendingHeap
+	position   uint64
+	cachesUpTo uint64 // the caches have the changes up to here
+	lastChange uint64 // the last change of a key is here or before
+	demand     demandState
+	owner      ownership
+	waiters    pendingHeap
 }
 
-// NewWaiter returns a Waiter of a prepared database. It knows of nothing before Run or Committed.
+// NewWaiter returns a Waiter of a prepared database. It has no progress before Run or Committed.
 func NewWaiter(db *readmodel.DB) *Waiter {
 	return &Waiter{db: db, fallback: fallbackInterval, projections: make(map[string]*state)}
 }
 
-// Committed notes that a projection has committed everything up to a commit position, and which
-// keys have changed since the last one: hashes of links, ids of accounts. Those who keep copies are
-// told first. Of what a projector of this process commits PostgreSQL tells once more; nobody
-// forgets anything twice for that. It does not block.
+// Committed records that a projection has committed everything up to a commit position, and which
+// keys have changed since the last call: hashes of links, ids of accounts. The caches are updated
+// first. PostgreSQL notifies of the commits of this process too; the caches are not updated twice
+// for those. Committed does not block.
 func (w *Waiter) Committed(projection string, position uint64, changed []string) {
 	w.mu.Lock()
-	told := position <= w.state(projection).told
+	updated := position <= w.state(projection).cachesUpTo
 	w.mu.Unlock()
-	if !told || slices.Contains(changed, readmodel.Everything) {
-		w.changed(projection, changed)
+	if !updated || slices.Contains(changed, readmodel.Everything) {
+		w.notifyChanged(projection, changed)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
-	p.told = max(p.told, position)
+	p.cachesUpTo = max(p.cachesUpTo, position)
 	if len(changed) > 0 {
-		p.changed = max(p.changed, position)
+		p.lastChange = max(p.lastChange, position)
 	}
 	p.advance(position)
 }
 
-// advance notes that a projection has got to a position, and has perhaps changed something on the
-// way. One that is known already is ignored.
+// advance records that a projection has reached a position, and may have changed keys on the way.
+// It ignores positions that are known already.
 func (w *Waiter) advance(projection string, position uint64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
 	if position > p.position {
-		p.changed = position
+		p.lastChange = position
 	}
 	p.advance(position)
 }
@@ -107,14 +109,16 @@ func (p *state) advance(position uint64) {
 	}
 	p.position = position
 	for len(p.waiters) > 0 && p.waiters[0].position <= position {
-		close(heap.Pop(&p.waiters).(*pending).reached)
+		//nolint:forcetypeassert // the heap has no others
+		reached := heap.Pop(&p.waiters).(*pending)
+		close(reached.reached)
 	}
 }
 
 // Wait returns nil as soon as the projection has committed everything up to the commit position, or
-// the error of ctx when that ends first.
+// the error of ctx if ctx ends first.
 func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) error {
-	wait := w.enlist(projection, position)
+	wait := w.enqueue(projection, position)
 	if wait == nil {
 		return nil
 	}
@@ -122,23 +126,23 @@ func (w *Waiter) Wait(ctx context.Context, projection string, position uint64) e
 	case <-wait.reached:
 		return nil
 	case <-ctx.Done():
-		return w.leave(wait, projection, ctx.Err())
+		return w.remove(wait, projection, ctx.Err())
 	}
 }
 
-// Overtake is WaitOwned for the changes of keys that others are known to have.
+// Overtake is WaitOwned for the position of the last known change of keys of the other projections.
 func (w *Waiter) Overtake(ctx context.Context, projection string, others ...string) error {
 	var position uint64
 	w.mu.Lock()
 	for _, other := range others {
-		position = max(position, w.state(other).changed)
+		position = max(position, w.state(other).lastChange)
 	}
 	w.mu.Unlock()
 	return w.WaitOwned(ctx, projection, position)
 }
 
-// enlist returns nil when the position is reached already.
-func (w *Waiter) enlist(projection string, position uint64) *pending {
+// enqueue returns a waiter for the position, or nil if the position is reached already.
+func (w *Waiter) enqueue(projection string, position uint64) *pending {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p := w.state(projection)
@@ -150,7 +154,7 @@ func (w *Waiter) enlist(projection string, position uint64) *pending {
 	return wait
 }
 
-// state returns the entry of a projection; w.mu is held.
+// state returns the state of a projection. The caller MUST hold w.mu.
 func (w *Waiter) state(projection string) *state {
 	p, ok := w.projections[projection]
 	if !ok {
@@ -160,7 +164,7 @@ func (w *Waiter) state(projection string) *state {
 	return p
 }
 
-func (w *Waiter) awaited() bool {
+func (w *Waiter) hasWaiters() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.projections {
@@ -171,8 +175,8 @@ func (w *Waiter) awaited() bool {
 	return false
 }
 
-// Run follows the notifications until ctx ends. It holds one connection of its own, and connects
-// again for ever.
+// Run receives the notifications until ctx ends. It holds one connection of its own, and reconnects
+// without limit.
 func (w *Waiter) Run(ctx context.Context) {
 	var polling sync.WaitGroup
 	polling.Go(func() { w.poll(ctx) })
@@ -194,7 +198,7 @@ func (w *Waiter) Run(ctx context.Context) {
 	}
 }
 
-// listen follows the notifications over one connection until something fails.
+// listen receives the notifications over one connection until it fails.
 func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 	conn, err := w.db.Listen(ctx, readmodel.Channel)
 	if err != nil {
@@ -205,11 +209,11 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
-	// Only after LISTEN has taken effect: what commits from then on is notified, what committed
-	// before is read here.
-	w.hears(true)
-	defer w.hears(false)
-	if err := w.read(ctx); err != nil {
+	// This comes after LISTEN has taken effect: later commits are notified, and earlier ones are in
+	// the checkpoints.
+	w.setConnected(true)
+	defer w.setConnected(false)
+	if err := w.readCheckpoints(ctx); err != nil {
 		return err
 	}
 	connected()
@@ -219,15 +223,15 @@ func (w *Waiter) listen(ctx context.Context, connected func()) (err error) {
 		if err != nil {
 			return fmt.Errorf("wait for notifications: %w", err)
 		}
-		if err := w.hear(notification, changed); err != nil {
+		if err := w.handle(notification, changed); err != nil {
 			return fmt.Errorf("notification %q: %w", notification, err)
 		}
 	}
 }
 
-// hear takes in a notification: of keys that changed, which it gathers by their projection, or of
-// the position that was reached with them; readmodel.Channel has the form.
-func (w *Waiter) hear(notification string, changed map[string][]string) error {
+// handle handles a notification in the form of readmodel.Channel. It collects changed keys by
+// projection until the notification of the position that was reached with them.
+func (w *Waiter) handle(notification string, changed map[string][]string) error {
 	projection, rest, _ := strings.Cut(notification, " ")
 	if keys, ok := strings.CutPrefix(rest, readmodel.Changed); ok {
 		changed[projection] = append(changed[projection], strings.Fields(keys)...)
@@ -242,8 +246,8 @@ func (w *Waiter) hear(notification string, changed map[string][]string) error {
 	return nil
 }
 
-// changed tells those who keep copies which keys of a projection have changed.
-func (w *Waiter) changed(projection string, keys []string) {
+// notifyChanged reports changed keys of a projection to the caches.
+func (w *Waiter) notifyChanged(projection string, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
@@ -252,22 +256,22 @@ func (w *Waiter) changed(projection string, keys []string) {
 	}
 }
 
-// hears tells those who keep copies whether changes are heard of.
-func (w *Waiter) hears(heard bool) {
+// setConnected reports to the caches whether they get all changes.
+func (w *Waiter) setConnected(connected bool) {
 	for _, cache := range w.Caches {
-		cache.Heard(heard)
+		cache.SetConnected(connected)
 	}
 }
 
-// lost tells them that changes have been missed.
-func (w *Waiter) lost() {
+// notifyMissed reports to the caches that changes have been missed.
+func (w *Waiter) notifyMissed() {
 	for _, cache := range w.Caches {
 		cache.Missed()
 	}
 }
 
-// read takes over all checkpoints from the database.
-func (w *Waiter) read(ctx context.Context) error {
+// readCheckpoints advances all projections to the checkpoints in the database.
+func (w *Waiter) readCheckpoints(ctx context.Context) error {
 	reached, err := w.checkpoints(ctx)
 	if err != nil {
 		return err
@@ -294,8 +298,8 @@ func (w *Waiter) advanceAll(reached map[string]uint64) {
 	}
 }
 
-// poll reads the checkpoints now and then while someone waits. A position that was not announced
-// until the next time never will be.
+// poll reads the checkpoints regularly while callers wait. If a position was not notified until the
+// next time, its notification is lost.
 func (w *Waiter) poll(ctx context.Context) {
 	ticker := time.NewTicker(w.fallback)
 	defer ticker.Stop()
@@ -306,12 +310,12 @@ func (w *Waiter) poll(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		if w.missed(before) {
-			w.lost()
+		if w.behind(before) {
+			w.notifyMissed()
 			w.advanceAll(before)
 		}
 		before = nil
-		if !w.awaited() {
+		if !w.hasWaiters() {
 			continue
 		}
 		var err error
@@ -321,8 +325,8 @@ func (w *Waiter) poll(ctx context.Context) {
 	}
 }
 
-// missed tells whether a position is not known to be reached.
-func (w *Waiter) missed(reached map[string]uint64) bool {
+// behind reports whether a position is not known to be reached.
+func (w *Waiter) behind(reached map[string]uint64) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for projection, position := range reached {
@@ -339,14 +343,14 @@ func (w *Waiter) report(err error) {
 	}
 }
 
-// pending is somebody who waits for a position.
+// pending is a call that waits for a position.
 type pending struct {
 	position uint64
-	reached  chan struct{} // closed when the position is
-	place    int           // in the heap; -1 when no longer in it
+	reached  chan struct{} // closed when the position is reached
+	index    int           // in the heap; -1 if removed
 }
 
-// pendingHeap is a heap, the lowest position first.
+// pendingHeap is a heap of waiting calls, the lowest position first.
 type pendingHeap []*pending
 
 var _ heap.Interface = (*pendingHeap)(nil)
@@ -356,13 +360,13 @@ func (h pendingHeap) Less(i, j int) bool { return h[i].position < h[j].position 
 
 func (h pendingHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i, j
+	h[i].index, h[j].index = i, j
 }
 
 // Push implements heap.Interface.
 func (h *pendingHeap) Push(x any) {
 	added := x.(*pending) //nolint:forcetypeassert // nothing else is pushed
-	added.place = len(*h)
+	added.index = len(*h)
 	*h = append(*h, added)
 }
 
@@ -372,6 +376,6 @@ func (h *pendingHeap) Pop() any {
 	removed := (*h)[last]
 	(*h)[last] = nil
 	*h = (*h)[:last]
-	removed.place = -1
+	removed.index = -1
 	return removed
 }

@@ -31,10 +31,10 @@ func follow(t *testing.T, f *Waiter) {
 	})
 }
 
-func mustWait(t *testing.T, f *Waiter, projection string, position uint64) {
+func mustWait(t *testing.T, f *Waiter, position uint64) {
 	t.Helper()
-	if err := f.Wait(queriestest.WithPatience(t), projection, position); err != nil {
-		t.Fatalf("wait for %s at %d: %v", projection, position, err)
+	if err := f.Wait(queriestest.WithTimeout(t), "links", position); err != nil {
+		t.Fatalf("wait for position %d: %v", position, err)
 	}
 }
 
@@ -44,10 +44,10 @@ func TestWaiterHearsOtherProcesses(t *testing.T) {
 	f := NewWaiter(db)
 	queriestest.Commit(t, db, "links", 7, false)
 	follow(t, f)
-	mustWait(t, f, "links", 7) // read at the connection
+	mustWait(t, f, 7) // read at the connection
 	for position := uint64(8); position < 30; position++ {
 		queriestest.Commit(t, db, "links", position, true)
-		mustWait(t, f, "links", position)
+		mustWait(t, f, position)
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -69,16 +69,16 @@ func TestWaiterReconnects(t *testing.T) {
 	follow(t, f)
 	for position := uint64(10); position < 60; position += 10 {
 		queriestest.Commit(t, db, "links", position, true)
-		mustWait(t, f, "links", position)
+		mustWait(t, f, position)
 		if _, err := db.NewRaw(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND query LIKE 'LISTEN%'`).Exec(
-			queriestest.WithPatience(t),
+			queriestest.WithTimeout(t),
 		); err != nil {
 			t.Fatal(err)
 		}
 		<-interrupted
-		queriestest.Commit(t, db, "links", position+1, true) // nobody listens, perhaps
-		mustWait(t, f, "links", position+1)
+		queriestest.Commit(t, db, "links", position+1, true) // there may be no listener
+		mustWait(t, f, position+1)
 	}
 }
 
@@ -89,18 +89,18 @@ func TestWaiterFallsBackToReading(t *testing.T) {
 	f.fallback = 10 * time.Millisecond
 	follow(t, f)
 	queriestest.Commit(t, db, "links", 1, true)
-	mustWait(t, f, "links", 1)
+	mustWait(t, f, 1)
 	queriestest.Commit(t, db, "links", 5, false)
-	mustWait(t, f, "links", 5)
+	mustWait(t, f, 5)
 }
 
-// TestWaiterLosesNoWakeUp has many wait while positions arrive out of order from several sides, and
-// others give up.
+// TestWaiterLosesNoWakeUp has many calls wait while positions arrive out of order from several
+// sides, and other calls give up.
 func TestWaiterLosesNoWakeUp(t *testing.T) {
 	t.Parallel()
 	const last, waiting, sources = 2000, 400, 4
 	f := NewWaiter(nil)
-	ctx := queriestest.WithPatience(t)
+	ctx := queriestest.WithTimeout(t)
 	givingUp, giveUp := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	for i := range waiting {
@@ -133,7 +133,7 @@ func TestWaiterLosesNoWakeUp(t *testing.T) {
 	}
 	all.Wait()
 	giveUp()
-	if f.awaited() {
+	if f.hasWaiters() {
 		t.Error("those who gave up are still listed")
 	}
 	f.advance("links", 3)
@@ -146,7 +146,7 @@ func BenchmarkWaiterWait(b *testing.B) {
 	f := NewWaiter(nil)
 	ctx, cancel := context.WithCancel(b.Context())
 	var waiting sync.WaitGroup
-	for i := range 10_000 { // who wait for long
+	for i := range 10_000 { // that wait for long
 		waiting.Go(func() { _ = f.Wait(ctx, "links", uint64(1<<40+i)) })
 	}
 	var position uint64
@@ -164,7 +164,7 @@ func BenchmarkWaiterWait(b *testing.B) {
 	waiting.Wait()
 }
 
-// A notification is a position, or keys, or an error, whoever may have sent it.
+// A notification is a position, or keys, or an error, whatever its sender.
 func FuzzNotification(f *testing.F) {
 	for _, seed := range []string{
 		"links 5", "links " + readmodel.Changed + "one two", "links " + readmodel.Changed + readmodel.Everything,
@@ -179,14 +179,14 @@ func FuzzNotification(f *testing.F) {
 		}
 		fresh := NewWaiter(nil)
 		fresh.Caches = []Cache{redirects}
-		_ = fresh.hear(notification, make(map[string][]string))
+		_ = fresh.handle(notification, make(map[string][]string))
 	})
 }
 
 func TestOvertake(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))
-	ctx := queriestest.WithPatience(t)
+	ctx := queriestest.WithTimeout(t)
 	if err := f.Overtake(ctx, "history", "links", "tags"); err != nil {
 		t.Errorf("nothing is known: %v", err)
 	}
@@ -197,7 +197,7 @@ func TestOvertake(t *testing.T) {
 	f.advance("history", 6)
 	overtaken := make(chan error, 1)
 	go func() { overtaken <- f.Overtake(ctx, "history", "links", "tags") }()
-	for !f.awaited() {
+	for !f.hasWaiters() {
 		runtime.Gosched()
 	}
 	f.advance("history", 7)
@@ -206,7 +206,7 @@ func TestOvertake(t *testing.T) {
 	}
 }
 
-// copies is a Cache that notes which keys of links it has heard of.
+// copies is a Cache that records which keys of links have changed.
 type copies struct{ heard []string }
 
 func (c *copies) Changed(projection string, keys []string) {
@@ -214,18 +214,18 @@ func (c *copies) Changed(projection string, keys []string) {
 		c.heard = append(c.heard, keys...)
 	}
 }
-func (*copies) Heard(bool) {}
-func (*copies) Missed()    {}
+func (*copies) SetConnected(bool) {}
+func (*copies) Missed()           {}
 
-// What a projector of this process tells and PostgreSQL tells again is forgotten once, in whatever
-// order they do.
+// If a projector of this process and PostgreSQL report the same change, the caches get it once, in
+// either order.
 func TestCachesForgetOnce(t *testing.T) {
 	t.Parallel()
 	hear := func(w *Waiter, notifications ...string) {
 		t.Helper()
 		changed := make(map[string][]string)
 		for _, notification := range notifications {
-			if err := w.hear(notification, changed); err != nil {
+			if err := w.handle(notification, changed); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-// Package queriestest has a read model with a few rows for the tests of those who read it.
+// Package queriestest has a read model with a few rows, for tests of packages that read it.
 package queriestest
 
 import (
@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// WithPatience returns a context that bounds what a test waits for.
-func WithPatience(t testing.TB) context.Context {
+// WithTimeout returns a context that bounds how long a test waits.
+func WithTimeout(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)
@@ -25,7 +25,7 @@ func WithPatience(t testing.TB) context.Context {
 // OpenDatabase returns a database with the empty tables of all projections.
 func OpenDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
-	ctx := WithPatience(t)
+	ctx := WithTimeout(t)
 	db, err := readmodel.Open(ctx, postgrestest.NewDatabase(t), 4)
 	if err != nil {
 		t.Fatal(err)
@@ -63,24 +63,24 @@ func Insert(t testing.TB, db *readmodel.DB, rows ...any) {
 	t.Helper()
 	for _, row := range rows {
 		insert := db.NewInsert().Model(row)
-		if _, ok := row.(*readmodel.LinkStats); ok { // which each link has
+		if _, ok := row.(*readmodel.LinkStats); ok { // each link has a row already
 			insert = insert.On("CONFLICT (url_id) DO UPDATE").Set(
 				"total_clicks = EXCLUDED.total_clicks, unique_clicks = EXCLUDED.unique_clicks, " +
 					"last_visit = EXCLUDED.last_visit, visited = EXCLUDED.visited",
 			)
 		}
-		if _, err := insert.Exec(WithPatience(t)); err != nil {
+		if _, err := insert.Exec(WithTimeout(t)); err != nil {
 			t.Fatalf("insert %+v: %v", row, err)
 		}
 	}
 	Derive(t, db)
 }
 
-// Derive brings what follows from links and counters up to date.
+// Derive updates the tables that follow from links and counters.
 func Derive(t testing.TB, db *readmodel.DB) {
 	t.Helper()
 	err := db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		// they may be wrong
+		// The rows may have other values.
 		_, err := tx.ExecContext(
 			ctx, "UPDATE links_g1.link_stats SET account_id = NULL, number = NULL",
 		)
@@ -90,8 +90,10 @@ func Derive(t testing.TB, db *readmodel.DB) {
 		if err := readmodel.Derive(ctx, tx, "links", "links_g1"); err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO links_g1.link_texts AS t (account_id, number, text)
-			SELECT account_id, number, convert_to(lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default"), 'UTF8')
+		_, err = tx.ExecContext(ctx, `
+			INSERT INTO links_g1.link_texts AS t (account_id, number, text)
+			SELECT account_id, number, convert_to(
+				lower(long_url || E'\n' || note || E'\n' || hash COLLATE "default"), 'UTF8')
 			FROM links_g1.links WHERE deleted_at IS NULL
 			ON CONFLICT (account_id, number) DO UPDATE SET text = EXCLUDED.text`)
 		return err
@@ -101,16 +103,16 @@ func Derive(t testing.TB, db *readmodel.DB) {
 	}
 }
 
-// Noon is when the rows of a World were made.
+// Noon is the time at which the rows of a World were created.
 var Noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// World is an account with two tags, a deleted tag and links; beside it another account with a link
-// of its own.
+// World is an account with two tags, a deleted tag and links, and another account with a link of
+// its own.
 type World struct {
 	DB             *readmodel.DB
 	Account, Other uuid.UUID
-	Full           readmodel.Link // with everything
-	Bare           readmodel.Link // with nothing
+	Full           readmodel.Link // with all settings
+	Bare           readmodel.Link // without settings
 	Deleted        readmodel.Link
 	Foreign        readmodel.Link
 	News, Old      readmodel.Tag
@@ -146,9 +148,11 @@ func NewWorld(t testing.TB) *World {
 		CreatedAt: Noon, ModifiedAt: Noon, Position: 21,
 	}
 	w.Deleted = w.Bare
-	w.Deleted.ID, w.Deleted.Hash, w.Deleted.Number, w.Deleted.Position, w.Deleted.DeletedAt = uuid.New(), "gone", 22, 22, Noon
+	w.Deleted.ID, w.Deleted.Hash, w.Deleted.Number = uuid.New(), "gone", 22
+	w.Deleted.Position, w.Deleted.DeletedAt = 22, Noon
 	w.Foreign = w.Bare
-	w.Foreign.ID, w.Foreign.AccountID, w.Foreign.Hash, w.Foreign.Position = uuid.New(), w.Other, "foreign", 23
+	w.Foreign.ID, w.Foreign.AccountID = uuid.New(), w.Other
+	w.Foreign.Hash, w.Foreign.Position = "foreign", 23
 	Insert(
 		t, db, &w.News, &w.Old, &foreignTag, &w.Full, &w.Bare, &w.Deleted, &w.Foreign,
 		&readmodel.LinkStats{
@@ -167,15 +171,16 @@ func NewWorld(t testing.TB) *World {
 			CreatedAt: Noon,
 		},
 	)
-	if _, err := db.NewRaw("INSERT INTO linkledger.link_tallies (account_id, created, "+
-		"restorations, deletions) VALUES (?, 3, 1, 2)",
-		w.Account).Exec(WithPatience(t)); err != nil {
-		t.Fatalf("tallies: %v", err)
+	if _, err := db.NewRaw(`INSERT INTO linkledger.link_tallies
+		(account_id, created, restorations, deletions) VALUES (?, 3, 1, 2)`, w.Account).
+		Exec(WithTimeout(t)); err != nil {
+		t.Fatalf("insert the counts of links: %v", err)
 	}
 	return w
 }
 
-// Commit moves a checkpoint as a projector of another process does.
+// Commit moves a checkpoint like a projector of another process. It notifies of that if notify is
+// set.
 func Commit(t *testing.T, db *readmodel.DB, projection string, position uint64, notify bool) {
 	t.Helper()
 	statement := "UPDATE linkledger.generations SET commit_pos = ?0 WHERE name = ?1"
@@ -185,7 +190,7 @@ func Commit(t *testing.T, db *readmodel.DB, projection string, position uint64, 
 	if _, err := db.NewRaw(
 		statement, position, projection, readmodel.Channel, fmt.Sprint(projection, " ", position),
 	).
-		Exec(WithPatience(t)); err != nil {
+		Exec(WithTimeout(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -1,12 +1,12 @@
-// Package tagexpr reads tag expressions, which select links by their tags, and compiles them to
+// Package tagexpr parses tag expressions, which select links by their tags, and compiles them to
 // operations on the read model's sets of links.
 //
 //	+banana&+boxed          both            +banana|+boxed        either
 //	+banana&~boxed          first, not second        (+a|+b)&(+c|~d)   brackets
 //
-// A label stands alone, or in double quotes if it has spaces or operators in it. "+" before an
-// operand changes nothing, "~" and "-" negate it. "&", "," and ";" mean and, "^" means either but
-// not both, "|" means or; they bind in this order. The labels archived, visited, ping, email_stats
-// and protected stand for the flags of a link, ">2018-01-31" and "<2018-01-31" for links that were
-// created after and before that day, UTC. Spaces between these parts mean nothing.
+// A label is unquoted, or in double quotes if it contains spaces or operators. "+" before an
+// operand has no effect; "~" and "-" negate it. "&", "," and ";" mean and, "^" means either but not
+// both, "|" means or; they bind in this order. The labels archived, visited, ping, email_stats and
+// protected stand for the flags of a link, ">2018-01-31" and "<2018-01-31" for links that were
+// created after and before that day, UTC. Spaces between these parts have no effect.
 package tagexpr

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// Expr is a parsed expression. It does not change.
+// Expr is a parsed expression. It is immutable.
 type Expr struct {
 	root *node
 }
 
-// operation is what a node does.
+// operation is the operation of a node. The comments name the fields of the node that it uses.
 type operation int
 
 const (
@@ -46,7 +46,7 @@ const (
 
 var flags = []flag{archived, visited, ping, emailStats, protected}
 
-// operand returns the node of a label, which may be a flag's.
+// operand returns the node of a label, which may name a flag.
 func operand(label string) *node {
 	if i := slices.IndexFunc(
 		flags, func(f flag) bool { return strings.EqualFold(string(f), label) },
@@ -56,8 +56,7 @@ func operand(label string) *node {
 	return &node{operation: hasTag, label: label}
 }
 
-// Labels returns the labels of the tags that the expression names, as they are written, each
-// spelling once.
+// Labels returns the labels of the tags in the expression, as they are written, each spelling once.
 func (e *Expr) Labels() []string {
 	var labels []string
 	e.root.walk(func(n *node) {
@@ -68,7 +67,7 @@ func (e *Expr) Labels() []string {
 	return labels
 }
 
-// AsksForVisits tells whether the expression depends on the clicks of links.
+// AsksForVisits reports whether the expression depends on the clicks of links.
 func (e *Expr) AsksForVisits() bool {
 	asks := false
 	e.root.walk(func(n *node) { asks = asks || n.flag == visited })

@@ -8,19 +8,19 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of an expression, for the parser's sake and the database's.
+// Bounds of an expression. They protect the parser and the database.
 const (
 	MaxLength   = 4096 // bytes
 	MaxOperands = 100
-	MaxDepth    = 32 // of brackets and negations within each other
+	MaxDepth    = 32 // of nested brackets and negations
 )
 
-// operators end a label that stands alone.
+// operators are the characters that end an unquoted label.
 const operators = `&,;|^()"<>~+`
 
-// SyntaxError says what is wrong with an expression, and where.
+// SyntaxError describes an error in an expression, and its place.
 type SyntaxError struct {
-	Place   int // of the first code point that is wrong, from 1
+	Place   int // of the first wrong code point, from 1
 	Problem string
 }
 
@@ -29,7 +29,7 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("at character %d: %s", e.Place, e.Problem)
 }
 
-// Parse reads an expression. Its errors are *SyntaxError.
+// Parse parses an expression. Its errors are *SyntaxError.
 func Parse(text string) (*Expr, error) {
 	p := &parser{text: text}
 	if len(text) > MaxLength {
@@ -53,7 +53,7 @@ func Parse(text string) (*Expr, error) {
 	return &Expr{root: root}, nil
 }
 
-// parser is a recursive descent over the text, one method per rule.
+// parser is a recursive descent parser, with one method for each rule.
 type parser struct {
 	text     string
 	at       int // byte offset
@@ -69,7 +69,7 @@ var levels = []struct {
 
 const loosest = 0
 
-// binary reads operands of one level with operators between them.
+// binary parses operands with the binary operators of one level between them.
 func (p *parser) binary(level int) (*node, error) {
 	if level == len(levels) {
 		return p.unary()
@@ -92,7 +92,7 @@ func (p *parser) binary(level int) (*node, error) {
 	}
 }
 
-// unary reads an operand with its prefixes.
+// unary parses an operand with its prefixes.
 func (p *parser) unary() (*node, error) {
 	p.depth++
 	defer func() { p.depth-- }()
@@ -107,8 +107,8 @@ func (p *parser) unary() (*node, error) {
 		return p.unary()
 	case '~', '-':
 		p.at++
-		operand, err := p.unary()
-		return &node{operation: not, left: operand}, err
+		negated, err := p.unary()
+		return &node{operation: not, left: negated}, err
 	case '(':
 		p.at++
 		inner, err := p.binary(loosest)
@@ -135,7 +135,7 @@ func (p *parser) unary() (*node, error) {
 	return p.label()
 }
 
-func (p *parser) date(operation operation) (*node, error) {
+func (p *parser) date(op operation) (*node, error) {
 	p.at++
 	p.next()
 	word := p.word()
@@ -144,7 +144,7 @@ func (p *parser) date(operation operation) (*node, error) {
 		return nil, p.fail("a calendar date in the form YYYY-MM-DD was expected")
 	}
 	p.at += len(word)
-	return &node{operation: operation, day: day}, nil
+	return &node{operation: op, day: day}, nil
 }
 
 func (p *parser) quoted() (*node, error) {
@@ -168,7 +168,7 @@ func (p *parser) label() (*node, error) {
 	return operand(word), nil
 }
 
-// word returns what stands here up to the next operator or space.
+// word returns the text up to the next operator or space.
 func (p *parser) word() string {
 	rest := p.text[p.at:]
 	end := strings.IndexFunc(
@@ -180,7 +180,7 @@ func (p *parser) word() string {
 	return rest[:end]
 }
 
-// next passes over spaces and returns the character behind them, 0 at the end.
+// next skips spaces and returns the next character, or 0 at the end.
 func (p *parser) next() rune {
 	rest := strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace)
 	p.at = len(p.text) - len(rest)
@@ -189,7 +189,7 @@ func (p *parser) next() rune {
 	}
 	r, _ := utf8.DecodeRuneInString(rest)
 	if r == 0 {
-		return unicode.ReplacementChar // NUL is no end
+		return unicode.ReplacementChar // NUL in the text is not the end
 	}
 	return r
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// write returns a node with all its brackets.
+// write writes a node with all its brackets.
 func write(n *node) string {
 	switch n.operation {
 	case hasTag:
@@ -102,7 +102,7 @@ func TestParseRefuses(t *testing.T) {
 	} {
 		_, err := Parse(text)
 		if place == 0 && err == nil {
-			continue // the NUL is part of a label that nobody has
+			continue // the NUL is part of an unknown label
 		}
 		wrong, ok := errors.AsType[*SyntaxError](err)
 		if !ok || wrong.Place != place || !strings.Contains(err.Error(), "at character") {
@@ -142,8 +142,8 @@ func FuzzParse(f *testing.F) {
 			strings.Count(rows, "?") != len(rowsArgs) {
 			t.Fatalf("%q: %d and %d arguments for %s of %s", text, len(bitsArgs), len(rowsArgs), bits, rows)
 		}
-		// What was read can be written with all its brackets, and means the same when it is read
-		// again.
+		// A parsed expression can be written with all its brackets, and has the same meaning when
+		// it is parsed again.
 		written := write(expr.root)
 		if strings.ContainsAny(text, `"#`) {
 			return

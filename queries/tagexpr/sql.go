@@ -9,10 +9,9 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// SQL returns the set of links that meet the expression, as an operation on the bits of the rows of
-// linkledger.link_sets that belong to one block, and the condition that keeps the rows that it
-// reads. Question marks stand for the arguments. tagID gives the tag of each label that Labels
-// returns.
+// SQL returns the set of links that match the expression as an aggregate over the rows of
+// linkledger.link_sets of one block, and the condition for the rows that it needs. Question marks
+// stand for the arguments. tagID MUST return the tag of each label that Labels returns.
 func (e *Expr) SQL(
 	tagID func(label string) uuid.UUID,
 ) (bits string, bitsArgs []any, rows string, rowsArgs []any) {
@@ -20,9 +19,8 @@ func (e *Expr) SQL(
 	c.add(e.root)
 	rows, rowsArgs = "name = ANY(?::text[])", []any{pgdialect.Array(c.names)}
 	if c.days {
-		rows, rowsArgs = rows+" OR name > ? AND name < ?", append(
-			rowsArgs, readmodel.BeforeDays, readmodel.AfterDays,
-		)
+		rows += " OR name > ? AND name < ?"
+		rowsArgs = append(rowsArgs, readmodel.BeforeDays, readmodel.AfterDays)
 	}
 	return c.sql.String(), c.args, rows, rowsArgs
 }
@@ -31,11 +29,11 @@ type compiler struct {
 	tagID func(string) uuid.UUID
 	sql   strings.Builder
 	args  []any
-	names []string // of the sets that are read
-	days  bool     // all sets of days are read too
+	names []string // of the sets to read
+	days  bool     // the sets of all days are read too
 }
 
-var joints = map[operation]string{and: " & ", or: " | ", xor: " # "}
+var sqlOperators = map[operation]string{and: " & ", or: " | ", xor: " # "}
 
 func (c *compiler) add(n *node) {
 	switch n.operation {
@@ -52,7 +50,7 @@ func (c *compiler) add(n *node) {
 		c.group(n.left)
 	case and, or, xor:
 		c.group(n.left)
-		c.sql.WriteString(joints[n.operation])
+		c.sql.WriteString(sqlOperators[n.operation])
 		c.group(n.right)
 	}
 }
@@ -68,13 +66,13 @@ func (c *compiler) set(name string) {
 	c.union("name = ?", name)
 }
 
-// between is the union of the sets of the days between two names, without these.
+// between adds the union of the sets of the days between two names, both excluded.
 func (c *compiler) between(after, before string) {
 	c.days = true
 	c.union("name > ? AND name < ?", after, before)
 }
 
-// union is that of the sets that meet a condition; of none it is empty.
+// union adds the union of the sets that match a condition, which is empty if none does.
 func (c *compiler) union(condition string, args ...any) {
 	c.sql.WriteString(
 		"coalesce(bit_or(bits) FILTER (WHERE " + condition + "), repeat('0', 2048)::bit(2048))",

@@ -15,13 +15,14 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// clickFold sums up the clicks of a batch. Totals are deltas: the checkpoint sees to it that each
-// is added once. Which clicks are unique only the table of visitors knows. Rows are written in the
-// order of their keys, in which PostgreSQL finds them with less effort.
+// clickFold sums up the clicks of a batch. Totals are deltas; the checkpoint, which is written in
+// the same transaction, guarantees that each is added once. Only the table of visitors can show
+// which clicks are unique. Rows are written in the order of their keys, in which PostgreSQL finds
+// them with less effort.
 type clickFold struct {
 	days     []dayClicks
-	place    map[linkDay]int // in days
-	visitors []linkVisit     // the first ones of the batch
+	index    map[linkDay]int // in days
+	visitors []linkVisit     // the first visit of each visitor in the batch
 	seen     map[linkVisitor]struct{}
 	rotated  rotation
 }
@@ -31,7 +32,7 @@ type dayClicks struct {
 	linkDay
 
 	total int64
-	last  int64 // when, in microseconds since 1970
+	last  int64 // time of the last click, in microseconds since 1970
 }
 
 type linkDay struct {
@@ -51,7 +52,7 @@ type linkVisit struct {
 }
 
 func newClickFold() clickcount.Clicks {
-	return &clickFold{place: make(map[linkDay]int), seen: make(map[linkVisitor]struct{})}
+	return &clickFold{index: make(map[linkDay]int), seen: make(map[linkVisitor]struct{})}
 }
 
 func (c *clickFold) Add(batch events.ClicksRecorded) error {
@@ -64,10 +65,10 @@ func (c *clickFold) Add(batch events.ClicksRecorded) error {
 }
 
 func (c *clickFold) addToDay(key linkDay, at time.Time) {
-	i, ok := c.place[key]
+	i, ok := c.index[key]
 	if !ok {
 		i = len(c.days)
-		c.place[key] = i
+		c.index[key] = i
 		c.days = append(c.days, dayClicks{linkDay: key, last: at.UnixMicro()})
 	}
 	clicks := &c.days[i]
@@ -89,8 +90,8 @@ func (c *clickFold) addVisitor(link uuid.UUID, click events.Click, on clickcount
 	}
 }
 
-// see tells whether the batch had a visitor before, and has him from now on. The event that he is
-// from may go.
+// see adds a visitor to the visitors of the batch, and reports whether they were there already. It
+// returns a copy of a new visitor, so that the event can be freed.
 func (c *clickFold) see(v linkVisitor) (kept linkVisitor, seen bool) {
 	if _, seen := c.seen[v]; seen {
 		return v, true
@@ -111,10 +112,14 @@ func (c *clickFold) Write(s *sqlbatch.Batch) {
 	c.rotated.after(s)
 }
 
-// count does everything in one statement: the visitors that were not there yet are the unique
-// clicks. The batch has each of them once and nobody else inserts any meanwhile, so there is no
-// conflict: ON CONFLICT would first insert each on approval, and all this takes a sixth longer
-// then.
+// count queues one statement that adds clicks to visitors, days, links and sets. It is one
+// statement because each table needs the result of the one before: visitors that are not in the
+// table yet are the unique clicks of their day, days add up to links, and a link whose total was 0
+// enters sets.
+//
+// The batch has each visitor once and no other transaction inserts visitors, so there is no
+// conflict. ON CONFLICT would insert each visitor speculatively first, and the statement would take
+// a sixth longer.
 func (c *clickFold) count(s *sqlbatch.Batch) {
 	slices.SortFunc(c.visitors, func(a, b linkVisit) int {
 		return cmp.Or(compareIDs(a.link, b.link), strings.Compare(a.visitor, b.visitor))
@@ -133,24 +138,34 @@ func (c *clickFold) count(s *sqlbatch.Batch) {
 			INSERT INTO ?schema.visitors (url_id, visitor, day)
 			SELECT seen.url_id, seen.visitor, date 'epoch' + seen.day
 			FROM unnest($1::uuid[], $2::text[], $3::int[]) AS seen (url_id, visitor, day)
-			WHERE NOT EXISTS (SELECT FROM ?schema.visitors AS v WHERE v.url_id = seen.url_id AND v.visitor = seen.visitor)
+			WHERE NOT EXISTS (
+				SELECT FROM ?schema.visitors AS v
+				WHERE v.url_id = seen.url_id AND v.visitor = seen.visitor)
 			RETURNING url_id, day),
-		fresh_days AS (SELECT url_id, day, count(*) AS clicks FROM fresh GROUP BY url_id, day),
+		fresh_days AS (
+			SELECT url_id, day, count(*) AS clicks FROM fresh GROUP BY url_id, day),
 		counted_days AS (
 			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
 			SELECT folded.url_id, folded.day, folded.total, coalesce(fresh_days.clicks, 0)
-			FROM (SELECT url_id, date 'epoch' + day AS day, total FROM unnest($4::uuid[], $5::int[], $6::bigint[])
-				AS f (url_id, day, total)) AS folded
+			FROM (
+				SELECT url_id, date 'epoch' + day AS day, total
+				FROM unnest($4::uuid[], $5::int[], $6::bigint[])
+					AS f (url_id, day, total)) AS folded
 			LEFT JOIN fresh_days USING (url_id, day)
 			ON CONFLICT (url_id, day) DO UPDATE SET
 				total_clicks = d.total_clicks + EXCLUDED.total_clicks,
 				unique_clicks = d.unique_clicks + EXCLUDED.unique_clicks),
-		folded AS (SELECT * FROM unnest($7::uuid[], $8::bigint[], $9::timestamptz[]) AS f (url_id, total, last_visit)),
+		folded AS (
+			SELECT * FROM unnest($7::uuid[], $8::bigint[], $9::timestamptz[])
+				AS f (url_id, total, last_visit)),
 		counted AS (
-			INSERT INTO ?schema.link_stats AS s (url_id, total_clicks, unique_clicks, last_visit, visited)
-			SELECT folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
+			INSERT INTO ?schema.link_stats AS s
+				(url_id, total_clicks, unique_clicks, last_visit, visited)
+			SELECT
+				folded.url_id, folded.total, coalesce(uniques.clicks, 0), folded.last_visit, true
 			FROM folded
-			LEFT JOIN (SELECT url_id, sum(clicks) AS clicks FROM fresh_days GROUP BY url_id) uniques USING (url_id)
+			LEFT JOIN (SELECT url_id, sum(clicks) AS clicks FROM fresh_days GROUP BY url_id)
+				AS uniques USING (url_id)
 			ON CONFLICT (url_id) DO UPDATE SET
 				total_clicks = s.total_clicks + EXCLUDED.total_clicks,
 				unique_clicks = s.unique_clicks + EXCLUDED.unique_clicks,
@@ -158,14 +173,15 @@ func (c *clickFold) count(s *sqlbatch.Batch) {
 				visited = true
 			RETURNING url_id, account_id, number, total_clicks),
 		toggled AS (
-			SELECT account_id, number, name FROM counted JOIN folded USING (url_id), (VALUES ('clicked'), ('visited')) n (name)
+			SELECT account_id, number, name
+			FROM counted JOIN folded USING (url_id), (VALUES ('clicked'), ('visited')) n (name)
 			WHERE total_clicks = total)`+linkrow.ToggleSets,
 		seen, visitor, first,
 		days.link, days.day, days.total,
 		links.link, links.total, links.last)
 }
 
-// linksOf sums up days by link.
+// linksOf sums up days by link. The days are sorted by link.
 func linksOf(days []dayClicks) []dayClicks {
 	links := make([]dayClicks, 0, len(days))
 	for _, d := range days {
@@ -179,7 +195,7 @@ func linksOf(days []dayClicks) []dayClicks {
 	return links
 }
 
-// clickColumns are clicks of links, turned by a quarter.
+// clickColumns holds dayClicks as columns.
 type clickColumns struct {
 	link  sqlbatch.UUIDs
 	day   []clickcount.Day
@@ -194,9 +210,8 @@ func columnsOf(rows []dayClicks) clickColumns {
 		make(sqlbatch.Times, n),
 	}
 	for i, r := range rows {
-		c.link[i], c.day[i], c.total[i], c.last[i] = sqlbatch.UUID(
-			r.link,
-		), r.day, r.total, sqlbatch.Time(time.UnixMicro(r.last))
+		c.link[i], c.day[i], c.total[i] = sqlbatch.UUID(r.link), r.day, r.total
+		c.last[i] = sqlbatch.Time(time.UnixMicro(r.last))
 	}
 	return c
 }

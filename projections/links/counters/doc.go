@@ -1,3 +1,3 @@
-// Package counters counts the clicks of links by day and by visitor, and takes resets of the stats
-// back and forth.
+// Package counters counts the clicks of links by day and by visitor, and applies and undoes resets
+// of the stats.
 package counters

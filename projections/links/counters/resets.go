@@ -6,12 +6,14 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// resetCounts sets the clicks of links aside, but for the fact that there were some and when the
-// last one was.
+// resetCounts moves the clicks of links to the tables of reset clicks. It keeps that a link was
+// visited, and when last. It is one statement because the rows that it deletes are the rows that it
+// stores with their reset, and the links that had clicks leave the set "clicked".
 func resetCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
-		WITH resets AS ( -- of two in a row the second has nothing to take away
-			SELECT url_id, min(reset) AS reset FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset) GROUP BY url_id),
+		WITH resets AS ( -- the first of several resets takes all clicks
+			SELECT url_id, min(reset) AS reset
+			FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset) GROUP BY url_id),
 		days AS (
 			DELETE FROM ?schema.link_days AS d USING resets AS r WHERE d.url_id = r.url_id
 			RETURNING r.url_id, r.reset, d.day, d.total_clicks),
@@ -27,25 +29,34 @@ func resetCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 		resets.Link, resets.Revision)
 }
 
-// restoreCounts adds what resets took away to what came since. A visitor of both is one, first seen
-// before.
+// restoreCounts adds the clicks that resets took away to the clicks since then. A visitor from
+// before and since the reset counts once, on the day of the first visit. So the statement subtracts
+// the unique click that the visitor has since the reset, and adds one on the earlier day. It is one
+// statement so that it still sees the visitors as they were before kept_visitors changes their
+// days.
 func restoreCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 	s.Queue(`
 		WITH resets AS (SELECT * FROM unnest($1::uuid[], $2::bigint[]) AS r (url_id, reset)),
 		days AS (
-			DELETE FROM ?schema.reset_days AS d USING resets AS r WHERE d.url_id = r.url_id AND d.reset = r.reset
+			DELETE FROM ?schema.reset_days AS d USING resets AS r
+			WHERE d.url_id = r.url_id AND d.reset = r.reset
 			RETURNING d.url_id, d.day, d.total_clicks),
 		seen AS (
-			DELETE FROM ?schema.reset_visitors AS v USING resets AS r WHERE v.url_id = r.url_id AND v.reset = r.reset
+			DELETE FROM ?schema.reset_visitors AS v USING resets AS r
+			WHERE v.url_id = r.url_id AND v.reset = r.reset
 			RETURNING v.url_id, v.reset, v.visitor, v.day),
-		first_seen AS (SELECT DISTINCT ON (url_id, visitor) url_id, visitor, day FROM seen ORDER BY url_id, visitor, reset),
+		first_seen AS (
+			SELECT DISTINCT ON (url_id, visitor) url_id, visitor, day
+			FROM seen ORDER BY url_id, visitor, reset),
 		kept_visitors AS (
-			INSERT INTO ?schema.visitors (url_id, visitor, day) SELECT url_id, visitor, day FROM first_seen
+			INSERT INTO ?schema.visitors (url_id, visitor, day)
+			SELECT url_id, visitor, day FROM first_seen
 			ON CONFLICT (url_id, visitor) DO UPDATE SET day = EXCLUDED.day),
 		more AS (
 			SELECT url_id, day, total_clicks AS total, 0 AS uniques FROM days
 			UNION ALL SELECT url_id, day, 0, 1 FROM first_seen WHERE day IS NOT NULL
-			UNION ALL SELECT v.url_id, v.day, 0, -1 FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)
+			UNION ALL SELECT v.url_id, v.day, 0, -1
+				FROM ?schema.visitors AS v JOIN first_seen USING (url_id, visitor)
 				WHERE v.day IS NOT NULL),
 		counted_days AS (
 			INSERT INTO ?schema.link_days AS d (url_id, day, total_clicks, unique_clicks)
@@ -55,15 +66,19 @@ func restoreCounts(s *sqlbatch.Batch, resets clickcount.Resets) {
 				unique_clicks = d.unique_clicks + EXCLUDED.unique_clicks),
 		counted AS (
 			UPDATE ?schema.link_stats AS s SET
-				total_clicks = s.total_clicks + m.total, unique_clicks = s.unique_clicks + m.uniques
-			FROM (SELECT url_id, sum(total) AS total, sum(uniques) AS uniques FROM more GROUP BY url_id) AS m
+				total_clicks = s.total_clicks + m.total,
+				unique_clicks = s.unique_clicks + m.uniques
+			FROM (SELECT url_id, sum(total) AS total, sum(uniques) AS uniques
+				FROM more GROUP BY url_id) AS m
 			WHERE s.url_id = m.url_id
 			RETURNING s.account_id, s.number, s.total_clicks, m.total),
-		toggled AS (SELECT account_id, number, 'clicked' AS name FROM counted WHERE total_clicks = total)`+linkrow.ToggleSets,
+		toggled AS (
+			SELECT account_id, number, 'clicked' AS name
+			FROM counted WHERE total_clicks = total)`+linkrow.ToggleSets,
 		resets.Link, resets.Revision)
 }
 
-// New counts the clicks of a batch in the counters of links.
+// New returns a fold that counts the clicks of a batch in the counters of links.
 func New() clickcount.Fold {
 	return clickcount.Fold{Begin: newClickFold, Reset: resetCounts, Restore: restoreCounts}
 }

@@ -12,20 +12,24 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// accountPast is an account with what is to be written of its past: the versions that the facts
-// have made.
-type accountPast struct {
-	now     readmodel.Account
-	written map[int64]readmodel.Account // by the moment from which each counts
+// accountHistory is an account as it is now, with the versions of it to write.
+type accountHistory struct {
+	now      readmodel.Account
+	versions map[int64]readmodel.Account // by the moment from which they are valid
 }
 
-func readAccountPasts(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, into map[uuid.UUID]*accountPast) {
+// readAccounts queues the query for the latest version of each account. LATERAL with LIMIT 1 probes
+// the primary key once for each account.
+func readAccounts(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, into map[uuid.UUID]*accountHistory) {
 	if len(accounts) == 0 {
 		return
 	}
-	s.Queue(`SELECT version.account_id, version.username, version.plan, version.active, version.expiration_date
+	s.Queue(`
+		SELECT version.account_id, version.username, version.plan, version.active,
+			version.expiration_date
 		FROM unnest($1::uuid[]) AS touched (id) CROSS JOIN LATERAL (
-			SELECT * FROM ?schema.account_versions WHERE account_id = touched.id ORDER BY since DESC LIMIT 1) AS version`,
+			SELECT * FROM ?schema.account_versions WHERE account_id = touched.id
+			ORDER BY since DESC LIMIT 1) AS version`,
 		accounts).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			var row readmodel.Account
@@ -34,23 +38,23 @@ func readAccountPasts(s *sqlbatch.Batch, accounts sqlbatch.UUIDs, into map[uuid.
 			); err != nil {
 				return err
 			}
-			into[row.ID] = &accountPast{row, make(map[int64]readmodel.Account)}
+			into[row.ID] = &accountHistory{row, make(map[int64]readmodel.Account)}
 		}
 		return rows.Err()
 	})
 }
 
-func (h *historyFold) stepAccount(f projection.Event) error {
-	id, err := f.Subject(events.StreamAccount)
+func (h *historyFold) applyAccount(event projection.Event) error {
+	id, err := event.Subject(events.StreamAccount)
 	if err != nil {
 		return err
 	}
 	past := h.accounts[id]
-	if opened, isNew := f.Body.(events.AccountOpened); isNew {
+	if opened, isNew := event.Body.(events.AccountOpened); isNew {
 		if past != nil {
 			return fmt.Errorf("%w: the account is open", projection.ErrContradiction)
 		}
-		past = &accountPast{
+		past = &accountHistory{
 			readmodel.Account{ID: id, Username: opened.Username, Plan: opened.Plan, Active: true},
 			make(map[int64]readmodel.Account),
 		}
@@ -58,8 +62,8 @@ func (h *historyFold) stepAccount(f projection.Event) error {
 	} else if past == nil {
 		return fmt.Errorf("%w: account %s was never opened", projection.ErrContradiction, id)
 	}
-	at := h.tick(id, f)
-	switch e := f.Body.(type) {
+	at := h.tick(id, event)
+	switch e := event.Body.(type) {
 	case events.AccountOpened:
 	case events.KeyRotated, events.AccountErased:
 		return nil
@@ -74,13 +78,13 @@ func (h *historyFold) stepAccount(f projection.Event) error {
 	case events.AccountReactivated:
 		past.now.Active = true
 	default:
-		return projection.Unexpected(f)
+		return projection.Unexpected(event)
 	}
-	past.written[at] = past.now
+	past.versions[at] = past.now
 	return nil
 }
 
-func writeAccountPasts(s *sqlbatch.Batch, accounts map[uuid.UUID]*accountPast) {
+func writeAccounts(s *sqlbatch.Batch, accounts map[uuid.UUID]*accountHistory) {
 	var (
 		id             sqlbatch.UUIDs
 		since          []int64
@@ -89,26 +93,28 @@ func writeAccountPasts(s *sqlbatch.Batch, accounts map[uuid.UUID]*accountPast) {
 		expires        sqlbatch.Dates
 	)
 	for key, past := range accounts {
-		for at, row := range past.written {
-			id, since, username = append(
-				id, sqlbatch.UUID(key),
-			), append(since, at), append(username, row.Username)
-			plan, active, expires = append(
-				plan, row.Plan,
-			), append(active, row.Active), append(expires, sqlbatch.Date(row.ExpirationDate))
+		for at, row := range past.versions {
+			id, since = append(id, sqlbatch.UUID(key)), append(since, at)
+			username, plan = append(username, row.Username), append(plan, row.Plan)
+			active = append(active, row.Active)
+			expires = append(expires, sqlbatch.Date(row.ExpirationDate))
 		}
 	}
 	if len(id) > 0 {
-		s.Queue(`INSERT INTO ?schema.account_versions (account_id, since, username, plan, active, expiration_date)
-			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bool[], $6::date[])
+		s.Queue(`
+			INSERT INTO ?schema.account_versions
+				(account_id, since, username, plan, active, expiration_date)
+			SELECT * FROM unnest(
+				$1::uuid[], $2::bigint[], $3::text[], $4::text[], $5::bool[], $6::date[])
 			ON CONFLICT (account_id, since) DO UPDATE SET
-				plan = EXCLUDED.plan, active = EXCLUDED.active, expiration_date = EXCLUDED.expiration_date`,
+				plan = EXCLUDED.plan, active = EXCLUDED.active,
+				expiration_date = EXCLUDED.expiration_date`,
 			id, since, username, plan, active, expires)
 	}
 }
 
-// tagMoment is when a tag became what it was.
-type tagMoment struct {
+// tagVersionKey identifies a version of a tag by the moment from which it is valid.
+type tagVersionKey struct {
 	tag   uuid.UUID
 	since int64
 }
@@ -118,14 +124,14 @@ type tagVersion struct {
 	label   *string // nil: deleted
 }
 
-func (h *historyFold) stepTag(f projection.Event) error {
-	account, err := f.Subject(events.StreamTags)
+func (h *historyFold) applyTag(event projection.Event) error {
+	account, err := event.Subject(events.StreamTags)
 	if err != nil {
 		return err
 	}
 	var tag string
 	var label *string
-	switch e := f.Body.(type) {
+	switch e := event.Body.(type) {
 	case events.TagCreated:
 		tag, label = e.TagID, &e.Label
 	case events.TagRenamed:
@@ -133,17 +139,17 @@ func (h *historyFold) stepTag(f projection.Event) error {
 	case events.TagDeleted:
 		tag = e.TagID
 	default:
-		return projection.Unexpected(f)
+		return projection.Unexpected(event)
 	}
 	id, err := projection.ParseID(tag)
 	if err != nil {
 		return err
 	}
-	h.tags[tagMoment{id, h.tick(account, f)}] = tagVersion{account, label}
+	h.tags[tagVersionKey{id, h.tick(account, event)}] = tagVersion{account, label}
 	return nil
 }
 
-func writeTagVersions(s *sqlbatch.Batch, tags map[tagMoment]tagVersion) {
+func writeTagVersions(s *sqlbatch.Batch, tags map[tagVersionKey]tagVersion) {
 	var id, account sqlbatch.UUIDs
 	var since []int64
 	var label []*string
@@ -154,7 +160,7 @@ func writeTagVersions(s *sqlbatch.Batch, tags map[tagMoment]tagVersion) {
 	if len(id) > 0 {
 		s.Queue(`INSERT INTO ?schema.tag_versions (tag_id, since, account_id, label)
 			SELECT * FROM unnest($1::uuid[], $2::bigint[], $3::uuid[], $4::text[])
-			ON CONFLICT (tag_id, since) DO UPDATE SET label = EXCLUDED.label`, id, since, account,
-			label)
+			ON CONFLICT (tag_id, since) DO UPDATE SET label = EXCLUDED.label`,
+			id, since, account, label)
 	}
 }

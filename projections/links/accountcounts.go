@@ -9,20 +9,22 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// tally is how many links an account has had so far.
-type tally struct {
-	created      int64 // also the number of the next one
-	restorations int64 // of deleted ones
+// accountCounts counts the events of an account's links that change how many there are.
+type accountCounts struct {
+	created      int64 // also the number of the next link
+	restorations int64 // of deleted links
 	deletions    int64
 }
 
-// tallyFold holds the tallies of the accounts whose links come and go in a batch.
-type tallyFold map[uuid.UUID]*tally
+// accountCountsFold holds the counts of the accounts for which a batch creates, restores or deletes
+// links.
+type accountCountsFold map[uuid.UUID]*accountCounts
 
-// accountCounting returns the account whose tally a fact changes; false: it changes none.
-func accountCounting(f projection.Event) (uuid.UUID, bool, error) {
+// countedAccount returns the account whose counts an event changes. It returns false if the event
+// changes no counts.
+func countedAccount(event projection.Event) (uuid.UUID, bool, error) {
 	var text string
-	switch e := f.Body.(type) {
+	switch e := event.Body.(type) {
 	case events.URLCreated:
 		text = e.Account
 	case events.URLDeleted:
@@ -36,18 +38,17 @@ func accountCounting(f projection.Event) (uuid.UUID, bool, error) {
 	return id, err == nil, err
 }
 
-// Read asks for the tallies. An account has none before its first link.
-func (t tallyFold) Read(s *sqlbatch.Batch, facts []projection.Event, loader *linkLoader) {
+// Read queues the query for the counts. An account has no row before its first link.
+func (t accountCountsFold) Read(s *sqlbatch.Batch, batch []projection.Event, loader *linkLoader) {
 	var asked sqlbatch.UUIDs
-	for _, f := range facts {
-		// an error comes up again in step, which names the fact
-		account, ok, _ := accountCounting(f)
+	for _, event := range batch {
+		account, ok, _ := countedAccount(event) // Apply returns the error
 		if !ok || t[account] != nil {
 			continue
 		}
-		t[account] = &tally{}
+		t[account] = &accountCounts{}
 		if loader != nil {
-			if known, ok := loader.tallies.get(account); ok {
+			if known, ok := loader.accounts.get(account); ok {
 				*t[account] = known
 				continue
 			}
@@ -61,10 +62,10 @@ func (t tallyFold) Read(s *sqlbatch.Batch, facts []projection.Event, loader *lin
 	}
 }
 
-func (t tallyFold) scan(rows pgx.Rows) error {
+func (t accountCountsFold) scan(rows pgx.Rows) error {
 	for rows.Next() {
 		var account uuid.UUID
-		found := &tally{}
+		found := &accountCounts{}
 		if err := rows.Scan(
 			&account, &found.created, &found.restorations, &found.deletions,
 		); err != nil {
@@ -75,14 +76,14 @@ func (t tallyFold) scan(rows pgx.Rows) error {
 	return rows.Err()
 }
 
-// count counts a fact, and returns the number of the link where it is a creation.
-func (t tallyFold) count(f projection.Event) (number int, err error) {
-	account, ok, err := accountCounting(f)
+// count counts an event. It returns the number of the new link if the event is a creation.
+func (t accountCountsFold) count(event projection.Event) (number int, err error) {
+	account, ok, err := countedAccount(event)
 	if !ok {
 		return 0, err
 	}
 	counted := t[account]
-	switch f.Body.(type) {
+	switch event.Body.(type) {
 	case events.URLCreated:
 		number = int(counted.created)
 		counted.created++
@@ -94,7 +95,7 @@ func (t tallyFold) count(f projection.Event) (number int, err error) {
 	return number, nil
 }
 
-func (t tallyFold) Write(s *sqlbatch.Batch, loader *linkLoader) {
+func (t accountCountsFold) Write(s *sqlbatch.Batch, loader *linkLoader) {
 	if len(t) == 0 {
 		return
 	}
@@ -102,16 +103,16 @@ func (t tallyFold) Write(s *sqlbatch.Batch, loader *linkLoader) {
 	var created, restorations, deletions []int64
 	for id, counted := range t {
 		account, created = append(account, sqlbatch.UUID(id)), append(created, counted.created)
-		restorations, deletions = append(
-			restorations, counted.restorations,
-		), append(deletions, counted.deletions)
+		restorations = append(restorations, counted.restorations)
+		deletions = append(deletions, counted.deletions)
 		if loader != nil {
-			loader.tallies.put(id, *counted)
+			loader.accounts.put(id, *counted)
 		}
 	}
 	s.Queue(`INSERT INTO ?schema.link_tallies (account_id, created, restorations, deletions)
 		SELECT * FROM unnest($1::uuid[], $2::integer[], $3::bigint[], $4::bigint[])
-		ON CONFLICT (account_id) DO UPDATE
-			SET created = EXCLUDED.created, restorations = EXCLUDED.restorations, deletions = EXCLUDED.deletions`,
+		ON CONFLICT (account_id) DO UPDATE SET
+			created = EXCLUDED.created, restorations = EXCLUDED.restorations,
+			deletions = EXCLUDED.deletions`,
 		account, created, restorations, deletions)
 }

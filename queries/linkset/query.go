@@ -1,0 +1,91 @@
+package linkset
+
+import (
+	"context"
+	"encoding/binary"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"linkledger/projections/readmodel"
+	"linkledger/queries/asof"
+)
+
+// Clause is a part of an SQL statement with its arguments.
+type Clause struct {
+	SQL  string
+	Args []any
+}
+
+// Query reads a set of an account's links from the read models.
+type Query struct {
+	db   *readmodel.DB
+	sql  string
+	args []any
+}
+
+// NewQuery returns a query that computes bits for each block from the sets, as of a time, that a
+// condition selects. The expression bits aggregates the rows of one block.
+func NewQuery(db *readmodel.DB, account uuid.UUID, at asof.Time, bits, rows Clause) *Query {
+	sets := at.Sets("account_id = ? AND (" + rows.SQL + ") AND block BETWEEN ? AND ?")
+	return &Query{
+		db:   db,
+		args: slices.Concat(bits.Args, []any{account}, rows.Args),
+		sql: `SELECT block, substring(varbit_send(met) FROM 5) AS bits FROM (
+			SELECT block, ` + bits.SQL + ` AS met FROM ` + sets + `
+			GROUP BY block) AS blocks
+		WHERE met IS NOT NULL ORDER BY block`,
+	}
+}
+
+// Union returns the query for the links of all sets, as of a time, that a condition selects.
+func Union(
+	db *readmodel.DB, account uuid.UUID, at asof.Time, condition string, args ...any,
+) *Query {
+	return NewQuery(
+		db, account, at, Clause{SQL: "bit_or(bits)"}, Clause{SQL: condition, Args: args},
+	)
+}
+
+// maxNumber is the highest number that a link can have.
+const maxNumber = 1<<31 - 1
+
+// All returns the links of the set.
+func (q *Query) All(ctx context.Context) (Set, error) { return q.Between(ctx, 0, maxNumber) }
+
+// Between returns the links of the set in the blocks from one number to another.
+func (q *Query) Between(ctx context.Context, from, to int) (Set, error) {
+	var rows []struct {
+		Block int    `bun:"block"`
+		Bits  []byte `bun:"bits"`
+	}
+	blocks := []any{from / readmodel.SetBlock, to / readmodel.SetBlock}
+	if err := q.db.NewRaw(q.sql, slices.Concat(q.args, blocks)...).Scan(ctx, &rows); err != nil {
+		return nil, err
+	}
+	var set Set
+	for _, row := range rows {
+		set = set.grown((row.Block + 1) * readmodel.SetBlock / wordBits)
+		copy(set[row.Block*readmodel.SetBlock/8:], row.Bits)
+	}
+	return set, nil
+}
+
+// Matching returns the links of the set that a query of links returns. The query returns them as
+// one array, because reading thousands of rows takes longer than finding them.
+func (s Set) Matching(ctx context.Context, links *bun.SelectQuery) (Set, error) {
+	// PostgreSQL sends an array of integers with a header and elements of these sizes, in bytes.
+	// The last 4 bytes of an element are the integer.
+	const header, element = 20, 8
+	var array []byte
+	err := links.ColumnExpr("array_send(linkledger.parallel_array_agg(link.number))").
+		Scan(ctx, &array)
+	matching := make(Set, len(s))
+	for at := header; at < len(array); at += element {
+		if n := int(binary.BigEndian.Uint32(array[at+element-4:])); s.Has(n) {
+			matching[n/8] |= 0x80 >> (n % 8)
+		}
+	}
+	return matching, err
+}
