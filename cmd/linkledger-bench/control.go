@@ -102,14 +102,14 @@ func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	}
 }
 
-// bare is the running control.
-type bare struct {
+// control is the running control.
+type control struct {
 	*child.Process
 	web   string // base URL
 	store string // connection string
 }
 
-func startControl(ctx context.Context) (*bare, error) {
+func startControl(ctx context.Context) (*control, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func startControl(ctx context.Context) (*bare, error) {
 		return nil, err
 	}
 	addresses := controlReady.FindStringSubmatch(c.Greeting)
-	return &bare{
+	return &control{
 		Process: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false",
 	}, nil
 }

@@ -17,8 +17,8 @@ import (
 const (
 	// listers is how many clients read pages at a time.
 	listers = 2
-	// listed is how many links a page has.
-	listed = 50
+	// pageLinks is how many links a page has.
+	pageLinks = 50
 )
 
 // lists measures pages of the account with many links, newest first, from its end and from its
@@ -36,7 +36,7 @@ func (b *bench) lists(
 		defer func() { err = errors.Join(err, databases[i].Close(ctx)) }()
 	}
 	for _, offset := range []int{0, b.links / 2} {
-		path := fmt.Sprintf("/urls?limit=%d&offset=%d", listed, offset)
+		path := fmt.Sprintf("/urls?limit=%d&offset=%d", pageLinks, offset)
 		r, err := b.Compare(ctx, load.Comparison{
 			Name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), Unit: "pages",
 			Control: "bare SELECT",
@@ -60,7 +60,7 @@ func (b *bench) lists(
 // selectPage reads the links before a number.
 func selectPage(ctx context.Context, db *pgx.Conn, account string, before int) error {
 	const question = `SELECT * FROM linkledger.links WHERE account_id = $1 AND deleted_at IS NULL AND number < $2 ORDER BY number DESC LIMIT $3`
-	rows, err := db.Query(ctx, question, account, before, listed)
+	rows, err := db.Query(ctx, question, account, before, pageLinks)
 	if err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func selectPage(ctx context.Context, db *pgx.Conn, account string, before int) e
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if found != listed {
-		return fmt.Errorf("%d rows before link %d; want %d", found, before, listed)
+	if found != pageLinks {
+		return fmt.Errorf("%d rows before link %d; want %d", found, before, pageLinks)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ type bench struct {
 	redirected int
 	only       []string // parts
 	outage     time.Duration
-	control    *bare
+	control    *control
 	progress   io.Writer
 }
 
@@ -111,14 +111,14 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.control.Stop()) }()
 	if slices.Contains(b.only, "appends") {
-		b.tell("appends")
+		b.announce("appends")
 		appended, err := b.appends(ctx)
 		if err != nil {
 			return err
 		}
 		r.Results = append(r.Results, appended)
 	}
-	b.tell("a log of %d links, and the read models of it", b.links)
+	b.announce("a log of %d links, and the read models of it", b.links)
 	s, err := installation.Start(ctx, b.program, b.path("data"), b.links)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 		if !slices.Contains(b.only, part.name) {
 			continue
 		}
-		b.tell("%s", part.name)
+		b.announce("%s", part.name)
 		results, err := part.measure(ctx, s)
 		if err != nil {
 			return err
@@ -155,8 +155,8 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	return nil
 }
 
-// tell says what is being done.
-func (b *bench) tell(format string, args ...any) {
+// announce says what is being done.
+func (b *bench) announce(format string, args ...any) {
 	// nobody need read it
 	_, _ = fmt.Fprintf(
 		b.progress, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...,

@@ -24,12 +24,12 @@ const (
 	// outageVisitors is how many visitors ask at a time, before, in and after an outage.
 	outageVisitors = 8
 	outageLinks    = 100
-	// distance is how long the event store is away, in each direction.
-	distance = 5 * time.Millisecond
+	// networkDelay is how long the event store is away, in each direction.
+	networkDelay = 5 * time.Millisecond
 	// outageSlice is how often the state of the spool is looked at while it drains.
 	outageSlice = 100 * time.Millisecond
-	// drainPatience bounds the drain after one outage.
-	drainPatience = 10 * time.Minute
+	// drainTimeout bounds the drain after one outage.
+	drainTimeout = 10 * time.Minute
 	// bareAppend is how much one append of the control carries, in bytes.
 	bareAppend = 256 << 10
 )
@@ -71,7 +71,7 @@ func (b *bench) outages(
 			hashes = append(hashes, link.Hash)
 		}
 	}
-	away, err := installation.StartNetwork(s.EventStore, distance)
+	away, err := installation.StartNetwork(s.EventStore, networkDelay)
 	if err != nil {
 		return nil, err
 	}
@@ -154,8 +154,8 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) err
 		if waiting, err = o.node.metric(ctx, "linkledger_spool_records"); err != nil {
 			return err
 		}
-		if time.Since(began) > drainPatience {
-			return fmt.Errorf("the spool has not drained within %s", drainPatience)
+		if time.Since(began) > drainTimeout {
+			return fmt.Errorf("the spool has not drained within %s", drainTimeout)
 		}
 	}
 	took := time.Since(began).Seconds()

@@ -59,7 +59,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 }
 
 func (c *serveCommand) check() error {
-	if c.EventStore == "" {
+	if c.Eventstore == "" {
 		return usage.Errorf(
 			"no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use "+
 				"linkledger dev",

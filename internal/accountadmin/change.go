@@ -21,7 +21,7 @@ func change(
 	ctx context.Context, o installation.Operator,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
-	if o.EventStore == "" {
+	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
 			return err
 		}
@@ -40,12 +40,12 @@ func change(
 		return usage.Wrap(err)
 	}
 	if errors.Is(err, eventstore.ErrUnavailable) {
-		return usage.Errorf("no event store answers at %s: is it running?", o.EventStore)
+		return usage.Errorf("no event store answers at %s: is it running?", o.Eventstore)
 	}
 	if err != nil {
 		return config.ExplainKey(err)
 	}
-	o.AwaitShown(ctx, projections.Accounts, outcome.Position)
+	o.AwaitProjection(ctx, projections.Accounts, outcome.Position)
 	return printOutcome(o, outcome)
 }
 

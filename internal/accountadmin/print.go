@@ -29,7 +29,7 @@ type printedAccount struct {
 	APIKey   string `json:"api_key,omitempty"` // new ones only
 }
 
-func printedAccountOf(a queries.Account) printedAccount {
+func newPrintedAccount(a queries.Account) printedAccount {
 	return printedAccount{
 		ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active,
 		Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID,
@@ -77,7 +77,7 @@ func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 // List prints all accounts.
 func List(ctx context.Context, o installation.Operator) error {
 	var accounts []queries.Account
-	err := o.Ask(ctx, func(ctx context.Context, q *queries.DB) (err error) {
+	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) (err error) {
 		accounts, err = q.Accounts(ctx)
 		return err
 	})
@@ -87,7 +87,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	if o.JSON {
 		views := make([]printedAccount, len(accounts))
 		for i, a := range accounts {
-			views[i] = printedAccountOf(a)
+			views[i] = newPrintedAccount(a)
 		}
 		//nolint:gosec // without keys, which are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(views)
@@ -128,14 +128,14 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 	}
 	defer store.Close()
 	var account printedUsage
-	err = o.Ask(ctx, func(ctx context.Context, q *queries.DB) error {
+	err = o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
 		found, err := q.AccountByUsername(ctx, username)
 		if err != nil {
 			return err
 		}
 		counters, err := q.AccountCounters(ctx, found.ID, time.Now())
 		account = printedUsage{
-			printedAccount: printedAccountOf(found), URLs: counters.URLs,
+			printedAccount: newPrintedAccount(found), URLs: counters.URLs,
 			MonthURLs: counters.MonthURLs,
 		}
 		return err

@@ -21,8 +21,8 @@ func Listen(address, flag string) (net.Listener, error) {
 	return listener, nil
 }
 
-// OfClient is an address of a listener that clients on this machine can use.
-func OfClient(listener net.Listener) string {
+// ForClient is an address of a listener that clients on this machine can use.
+func ForClient(listener net.Listener) string {
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		return listener.Addr().String()

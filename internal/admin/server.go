@@ -35,8 +35,8 @@ func Serve(listener net.Listener, logger *slog.Logger) *Server {
 	return a
 }
 
-// Show has a service answer from now on.
-func (a *Server) Show(s *Service) {
+// SetService has a service answer from now on.
+func (a *Server) SetService(s *Service) {
 	handler := s.handler()
 	a.service.Store(&handler)
 }
@@ -50,8 +50,8 @@ func (a *Server) Err() error { return context.Cause(a.ctx) }
 // Close ends the server when what is under way has ended.
 func (a *Server) Close() error { return a.closing() }
 
-// Note tells why a dependency can't be used; nil: it can.
-func (a *Server) Note(dependency string, err error) {
+// ReportDependency tells why a dependency can't be used; nil: it can.
+func (a *Server) ReportDependency(dependency string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.waiting, dependency)

@@ -76,7 +76,7 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 		return nil
 	})
 	// The internal address is the last to go: it tells that the service is no longer ready.
-	internal.Show(&admin.Service{
+	internal.SetService(&admin.Service{
 		Stopping: ctx, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
 		MaxLag: s.cfg.ReadyMaxLag,
 		Metrics: s.metrics.Handler(telemetry.Sources{
@@ -109,7 +109,7 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	<-serving.Done()
 	err := servers.Wait() // after the last request: its clicks and its waits need the parts
 	stopBackground()
-	err = errors.Join(err, within(parts.Wait))
+	err = errors.Join(err, stopWithin(parts.Wait))
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)
 	}
@@ -131,8 +131,8 @@ func (s *Service) drainLater(ctx context.Context) context.Context {
 	return serving
 }
 
-// within bounds the time to stop something: what hangs then ends with the process.
-func within(stop func() error) error {
+// stopWithin bounds the time to stop something: what hangs then ends with the process.
+func stopWithin(stop func() error) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	select {

@@ -107,7 +107,7 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 		}
 	}
 	store, err := eventstore.Open(eventstore.Config{
-		URL: string(cfg.EventStore), Dial: cfg.DialStore, OnCall: counted.Call,
+		URL: string(cfg.Eventstore), Dial: cfg.DialStore, OnCall: counted.Call,
 		Tracer: sent.Tracer(), Logger: cfg.Logger,
 	})
 	if err != nil {
@@ -280,7 +280,7 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 }
 
 // Close ends what is left of a service that has run, or that never ran.
-func (s *Service) Close() error { return within(s.closeAll) }
+func (s *Service) Close() error { return stopWithin(s.closeAll) }
 
 func (s *Service) closeAll() error {
 	s.Store.Close()

@@ -60,7 +60,7 @@ func openDatabase(
 	logger *slog.Logger,
 ) (db *readmodel.DB, err error) {
 	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
-		defer func() { internal.Note("database", err) }()
+		defer func() { internal.ReportDependency("database", err) }()
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		if db, err = readmodel.Open(trying, string(dsn), databaseConnections); err != nil {
@@ -86,8 +86,8 @@ func openDatabase(
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
 }
 
-// logInterval is how long a log without an account is left before it is looked at again.
-const logInterval = 5 * time.Second
+// recheckInterval is how long a log without an account is left before it is looked at again.
+const recheckInterval = 5 * time.Second
 
 // watchLog calls answered when the event store has answered, and returns when the database is known
 // to belong to its log. Meanwhile the service does what it can without.
@@ -127,7 +127,7 @@ func (s *Service) watchLog(ctx context.Context, answered func()) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(logInterval):
+		case <-time.After(recheckInterval):
 		}
 	}
 }

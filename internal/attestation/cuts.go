@@ -14,9 +14,9 @@ import (
 	"linkledger/internal/console"
 )
 
-// mostCompared bounds of how many streams that something hides the log and the readers' view are
+// maxComparedStreams bounds of how many streams that something hides the log and the readers' view are
 // compared.
-const mostCompared = 100
+const maxComparedStreams = 100
 
 // printedCuts is what keeps readers from events of the log, as it is printed.
 type printedCuts struct {
@@ -37,8 +37,8 @@ type printedCut struct {
 	Readable string `json:"readable,omitempty"`
 }
 
-// printedCutsOf asks the event store what readers get of the streams that something was found of.
-func printedCutsOf(
+// newPrintedCuts asks the event store what readers get of the streams that something was found of.
+func newPrintedCuts(
 	ctx context.Context, store *eventstore.Store, streams *proof.Streams,
 ) (printedCuts, error) {
 	cuts, more := streams.Cuts()
@@ -49,7 +49,7 @@ func printedCutsOf(
 		line := printedCut{
 			Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details,
 		}
-		if i < mostCompared {
+		if i < maxComparedStreams {
 			line.Log = "none"
 			if last := streams.Last(cut.Stream); last != eventstore.NoStream {
 				line.Log = fmt.Sprintf("0-%d", last)
@@ -57,7 +57,7 @@ func printedCutsOf(
 			if cut.Kind == proof.Missing {
 				line.Log = "with gaps"
 			}
-			readable, err := readableOf(ctx, store, cut.Stream)
+			readable, err := readableRange(ctx, store, cut.Stream)
 			if err != nil {
 				return view, err
 			}
@@ -68,8 +68,8 @@ func printedCutsOf(
 	return view, nil
 }
 
-// readableOf returns the first and the last revision that a reader of a stream gets.
-func readableOf(ctx context.Context, store *eventstore.Store, stream string) (string, error) {
+// readableRange returns the first and the last revision that a reader of a stream gets.
+func readableRange(ctx context.Context, store *eventstore.Store, stream string) (string, error) {
 	first, err := store.First(ctx, stream)
 	if err == nil {
 		var last eventstore.Recorded

@@ -17,9 +17,9 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// seldom is how much garbage there may be for each byte in use, in percent. To read the log makes
+// auditGCPercent is how much garbage there may be for each byte in use, in percent. To read the log makes
 // much of it and keeps little, and the usual 100 would cost a third of the time to save some 30 MB.
-const seldom = 400
+const auditGCPercent = 400
 
 // Verify holds the whole log against its tree and against the signed heads in files, and prints
 // what it finds.
@@ -30,7 +30,7 @@ func Verify(
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(seldom)
+	debug.SetGCPercent(auditGCPercent)
 	return o.Operate(ctx, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
@@ -41,7 +41,7 @@ func Verify(
 		if err != nil {
 			return err
 		}
-		cuts, err := printedCutsOf(ctx, store, streams)
+		cuts, err := newPrintedCuts(ctx, store, streams)
 		if err != nil {
 			return err
 		}
@@ -115,7 +115,7 @@ type printedPlace struct {
 	End      bool   `json:"end"` // the log ends there
 }
 
-func printedPlaceOf(p proof.Place) printedPlace {
+func newPrintedPlace(p proof.Place) printedPlace {
 	return printedPlace{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
 }
 
@@ -130,7 +130,7 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 	}
 	if a := found.Alteration; a != nil {
 		view.Alteration = &printedAlteration{
-			Of: a.Of, First: printedPlaceOf(a.First), Last: printedPlaceOf(a.Last),
+			Of: a.Of, First: newPrintedPlace(a.First), Last: newPrintedPlace(a.Last),
 		}
 		if a.Head != nil {
 			view.Alteration.Head = &a.Head.N

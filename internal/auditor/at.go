@@ -29,7 +29,7 @@ func LinkAt(
 		if err != nil {
 			return err
 		}
-		view := printedLinkOf(moment)
+		view := newPrintedLink(moment)
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
@@ -59,7 +59,7 @@ type printedLink struct {
 	Until          time.Time `json:"until,omitzero"` // absent: it still is
 }
 
-func printedLinkOf(m audit.AsOf) printedLink {
+func newPrintedLink(m audit.AsOf) printedLink {
 	u := m.Link
 	view := printedLink{
 		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note,

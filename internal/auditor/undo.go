@@ -34,7 +34,7 @@ func Restore(ctx context.Context, o installation.Operator, hash string, revision
 		if outcome.Err != nil {
 			return outcome.Err
 		}
-		o.AwaitShown(ctx, projections.Links, outcome.Position)
+		o.AwaitProjection(ctx, projections.Links, outcome.Position)
 		u := outcome.URL
 		view := printedRestore{
 			u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit,
@@ -82,7 +82,7 @@ func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
 		}
 		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 		defer cancel()
-		o.AwaitShown(ctx, projections.Links, last)
+		o.AwaitProjection(ctx, projections.Links, last)
 		return printUndone(o, view)
 	})
 }

@@ -37,7 +37,7 @@ type Serving struct {
 
 // Backends tell where a running installation keeps its data.
 type Backends struct {
-	EventStore secret.Connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb,encoded"`
+	Eventstore secret.Connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb,encoded"`
 	Database   secret.Connection `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres,encoded"`
 	Sealing
 }

@@ -36,7 +36,7 @@ func Table(w io.Writer, header table.Row, rows []table.Row) error {
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(header)
 	for _, row := range rows {
-		t.AppendRow(shownRow(row))
+		t.AppendRow(escapeRow(row))
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err
@@ -59,8 +59,8 @@ func printLines(w io.Writer, rows []table.Row) error {
 	return err
 }
 
-// shownRow returns a row as it can be shown on a terminal.
-func shownRow(row table.Row) table.Row {
+// escapeRow returns a row as it can be shown on a terminal.
+func escapeRow(row table.Row) table.Row {
 	shown := slices.Clone(row)
 	for i, cell := range shown {
 		if text, ok := cell.(string); ok {

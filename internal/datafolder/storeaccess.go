@@ -53,8 +53,8 @@ func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 		)
 	}
 	a, err := loadStoreAccess(folder, names)
-	if errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
-		if err = makeStoreAccess(folder, names, exists); err == nil {
+	if errors.Is(err, errInvalidCertificate) || errors.Is(err, fs.ErrNotExist) {
+		if err = createStoreAccess(folder, names, exists); err == nil {
 			a, err = loadStoreAccess(folder, nil)
 		}
 	}
@@ -67,8 +67,8 @@ func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 	return a, nil
 }
 
-// errUnfit says that clients would not take the certificate.
-var errUnfit = errors.New("its certificate does not fit")
+// errInvalidCertificate says that clients would not take the certificate.
+var errInvalidCertificate = errors.New("its certificate does not fit")
 
 func loadStoreAccess(folder string, names []string) (*StoreAccess, error) {
 	password, err := readPassword(folder)
@@ -85,14 +85,14 @@ func loadStoreAccess(folder string, names []string) (*StoreAccess, error) {
 	}
 	certificate, err := readCertificate(server, ca, names)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnfit, err)
+		return nil, fmt.Errorf("%w: %w", errInvalidCertificate, err)
 	}
 	return &StoreAccess{folder: folder, Password: password, server: certificate}, nil
 }
 
-// makeStoreAccess makes the folder, in the place of one that is of no use or where there is none.
+// createStoreAccess makes the folder, in the place of one that is of no use or where there is none.
 // It appears under its name when it is complete.
-func makeStoreAccess(folder string, names []string, replace bool) error {
+func createStoreAccess(folder string, names []string, replace bool) error {
 	password, err := readPassword(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		password, err = secret.Text(rand.Text()), nil

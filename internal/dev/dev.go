@@ -97,7 +97,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		err = errors.Join(err, database.Stop(deadline))
 	}()
 	running := datafolder.Running{
-		EventStore: access.URL(address.OfClient(open.events)),
+		EventStore: access.URL(address.ForClient(open.events)),
 		Database:   secret.Connection(database.DSN()),
 	}
 	if err := running.Save(c.Data); err != nil {
@@ -110,7 +110,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	watch(ctx, stop, "event store", store.Done(), store.Failure)
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
 	// The service itself reaches the store through memory.
-	running.EventStore = secret.Connection("esdb://" + address.OfClient(open.events) + "?tls=false")
+	running.EventStore = secret.Connection("esdb://" + address.ForClient(open.events) + "?tls=false")
 	return c.serve(ctx, stop, out, running, key, store.Dialer(), open)
 }
 
@@ -139,7 +139,7 @@ func (c Config) serve(
 	dialStore func(context.Context) (net.Conn, error), open *openListeners,
 ) (err error) {
 	if c.BaseURL == "" {
-		c.BaseURL = "http://" + address.OfClient(open.public)
+		c.BaseURL = "http://" + address.ForClient(open.public)
 	}
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
@@ -147,7 +147,7 @@ func (c Config) serve(
 		Serving: c.Serving, Redirecting: c.WithSpool(filepath.Join(c.Data, "spool")),
 		Projecting: c.Projecting,
 		Backends: config.Backends{
-			EventStore: running.EventStore, Database: running.Database,
+			Eventstore: running.EventStore, Database: running.Database,
 			Sealing: config.Sealing{MasterKey: key},
 		},
 		DialStore: dialStore, Origins: c.Origins,
@@ -200,8 +200,8 @@ func (c Config) greet(
 		of = " --data " + c.Data
 	}
 	return greeting.Execute(out.Stdout, map[string]string{
-		"Base": c.BaseURL, "Admin": "http://" + address.OfClient(open.admin),
-		"Store": datafolder.PrintedStoreURL(c.Data, address.OfClient(open.events)),
+		"Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
+		"Store": datafolder.PrintedStoreURL(c.Data, address.ForClient(open.events)),
 		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
 	})
 }

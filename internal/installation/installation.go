@@ -22,15 +22,15 @@ func (i *Installation) Locate() error {
 	if err := config.Validate(i); err != nil {
 		return err
 	}
-	if i.EventStore != "" && i.Database != "" {
+	if i.Eventstore != "" && i.Database != "" {
 		return nil
 	}
 	running, err := datafolder.FindRunning(i.Data)
 	if err != nil {
 		return err
 	}
-	if i.EventStore == "" {
-		i.EventStore = running.EventStore
+	if i.Eventstore == "" {
+		i.Eventstore = running.EventStore
 	}
 	if i.Database == "" {
 		i.Database = running.Database
@@ -61,7 +61,7 @@ type keysOnDemand struct{ of *Installation }
 
 var _ streams.NoteKeys = keysOnDemand{}
 
-func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
+func (k keysOnDemand) withDatabase(ctx context.Context, question func(*readmodel.DB) error) error {
 	if k.of.Database == "" {
 		if err := k.of.Locate(); err != nil {
 			return err
@@ -76,7 +76,7 @@ func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) erro
 
 // AccountKey implements streams.NoteKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(
+	err = k.withDatabase(
 		ctx,
 		func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err },
 	)
@@ -85,7 +85,7 @@ func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byt
 
 // MakeAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(
+	err = k.withDatabase(
 		ctx,
 		func(
 			db *readmodel.DB,
@@ -99,5 +99,5 @@ func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key [
 
 // EraseAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
-	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
+	return k.withDatabase(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
 }

@@ -66,20 +66,20 @@ func (o Operator) OperateWithin(ctx context.Context, connections int, command Co
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.explained(command(ctx, db, store)), db.Close())
+	return errors.Join(o.explain(command(ctx, db, store)), db.Close())
 }
 
 // OpenStore opens the event store of the installation, which answers or not.
 func (o Operator) OpenStore() (*eventstore.Store, error) {
-	store, err := eventstore.Open(eventstore.Config{URL: string(o.EventStore), Logger: o.Logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(o.Eventstore), Logger: o.Logger})
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
 	return store, nil
 }
 
-// explained says what an operator can do about an error.
-func (o Operator) explained(err error) error {
+// explain says what an operator can do about an error.
+func (o Operator) explain(err error) error {
 	switch {
 	case errors.Is(err, projection.ErrUnknown):
 		return usage.Errorf("%w (linkledger projections list names them)", err)
@@ -94,7 +94,7 @@ func (o Operator) explained(err error) error {
 	case errors.Is(err, generation.ErrNotPrepared):
 		return usage.Errorf("%w: start linkledger serve or dev once", err)
 	case errors.Is(err, eventstore.ErrUnavailable):
-		return usage.Errorf("no event store answers at %s: is it running?", o.EventStore)
+		return usage.Errorf("no event store answers at %s: is it running?", o.Eventstore)
 	}
 	return config.ExplainKey(err)
 }
@@ -103,7 +103,7 @@ func (o Operator) explained(err error) error {
 func (o Operator) WithLog(
 	ctx context.Context, command func(context.Context, *eventstore.Store) error,
 ) error {
-	if o.EventStore == "" {
+	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (o Operator) WithLog(
 	probe, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
 	if _, err := store.Head(probe); err != nil { // later on, an outage is waited out
-		return o.explained(err)
+		return o.explain(err)
 	}
 	err = command(ctx, store)
 	if _, refused := errors.AsType[*domain.Error](err); refused {
@@ -132,8 +132,8 @@ func (o Operator) WithLog(
 	return config.ExplainKey(err)
 }
 
-// Ask has a question answered by the read models.
-func (o Operator) Ask(
+// Query has a question answered by the read models.
+func (o Operator) Query(
 	ctx context.Context, question func(context.Context, *queries.DB) error,
 ) error {
 	if o.Database == "" {
@@ -182,8 +182,8 @@ func NewRequest() domain.Request {
 	}
 }
 
-// AwaitShown returns when the API shows a change, or says that it does not yet.
-func (o Operator) AwaitShown(ctx context.Context, projection string, position eventstore.Position) {
+// AwaitProjection returns when the API shows a change, or says that it does not yet.
+func (o Operator) AwaitProjection(ctx context.Context, projection string, position eventstore.Position) {
 	if err := o.await(ctx, projection, position); err != nil {
 		o.Logger.WarnContext(
 			ctx, "done, but the read model does not show it yet: is a projector running?",

@@ -34,7 +34,7 @@ func newProgressBars(out io.Writer) *progressBars {
 	return b
 }
 
-func (b *progressBars) tell(all []status.Progress) {
+func (b *progressBars) update(all []status.Progress) {
 	for _, p := range all {
 		tracker, ok := b.trackers[p.Name]
 		if !ok {

@@ -72,17 +72,17 @@ type DeadLetterSelection struct {
 func RetryDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
-	return which.take(ctx, o, "applied", projections.RetryDeadLetters)
+	return which.apply(ctx, o, "applied", projections.RetryDeadLetters)
 }
 
 // DiscardDeadLetters removes dead letters.
 func DiscardDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
-	return which.take(ctx, o, "discarded", projections.DiscardDeadLetters)
+	return which.apply(ctx, o, "discarded", projections.DiscardDeadLetters)
 }
 
-func (s DeadLetterSelection) take(
+func (s DeadLetterSelection) apply(
 	ctx context.Context, o installation.Operator, done string,
 	take func(context.Context, *readmodel.DB, string, string) (int, error),
 ) error {

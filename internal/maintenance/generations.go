@@ -44,7 +44,7 @@ func Rollback(ctx context.Context, o installation.Operator, name string) error {
 
 // Prune removes the generations of projections that do not serve.
 func Prune(ctx context.Context, o installation.Operator, names []string) error {
-	names = orAll(names)
+	names = namesOrAll(names)
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		pruned := 0
 		for _, name := range names {
@@ -62,8 +62,8 @@ func Prune(ctx context.Context, o installation.Operator, names []string) error {
 	})
 }
 
-// orAll returns the names of projections: those that are given, or all.
-func orAll(names []string) []string {
+// namesOrAll returns the names of projections: those that are given, or all.
+func namesOrAll(names []string) []string {
 	if len(names) == 0 {
 		return projections.Names()
 	}

@@ -18,9 +18,9 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// besidePool are the connections of a rebuild that are not from the pool: it listens on one, and
+// extraConnections are the connections of a rebuild that are not from the pool: it listens on one, and
 // locks the schemas over another.
-const besidePool = 2
+const extraConnections = 2
 
 // rebuildMemory is what a rebuild may take of memory, in bytes, where GOMEMLIMIT does not say. What
 // it holds is bounded to about two thirds of that, whatever the log has; the rest is for garbage.
@@ -29,14 +29,14 @@ const rebuildMemory = 230 << 20
 // Rebuild builds the next generations beside those that serve, over a number of connections, and
 // has them take over.
 func Rebuild(ctx context.Context, o installation.Operator, names []string, connections int) error {
-	names = orAll(names)
+	names = namesOrAll(names)
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(rebuildMemory)
 	}
-	return o.OperateWithin(ctx, connections-besidePool, func(
+	return o.OperateWithin(ctx, connections-extraConnections, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
-		tell, done := teller(o)
+		tell, done := newProgressDisplay(o)
 		err := projections.Rebuild(
 			ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, tell,
 		)
@@ -51,18 +51,18 @@ func Rebuild(ctx context.Context, o installation.Operator, names []string, conne
 	})
 }
 
-// teller returns what shows the progress of a rebuild, and what ends the show.
-func teller(o installation.Operator) (tell func([]status.Progress), done func(complete bool)) {
+// newProgressDisplay returns what shows the progress of a rebuild, and what ends the show.
+func newProgressDisplay(o installation.Operator) (tell func([]status.Progress), done func(complete bool)) {
 	if o.JSON || !console.IsTerminal(o.Stdout) {
 		lines := progressPrinter{out: o.Stdout, json: o.JSON}
-		return lines.tell, func(bool) {}
+		return lines.update, func(bool) {}
 	}
 	bars := newProgressBars(o.Stdout)
-	return bars.tell, bars.end
+	return bars.update, bars.end
 }
 
-// progressLines is how often a rebuild prints a line where nobody is at the terminal.
-const progressLines = 2 * time.Second
+// progressInterval is how often a rebuild prints a line where nobody is at the terminal.
+const progressInterval = 2 * time.Second
 
 // estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so
 // the rest of them takes as long as those before it did.
@@ -98,7 +98,7 @@ type printedProgress struct {
 	Serving    bool    `json:"serving"`
 }
 
-func (l *progressPrinter) tell(all []status.Progress) {
+func (l *progressPrinter) update(all []status.Progress) {
 	now, ended := time.Now(), true
 	if l.from == nil {
 		l.from, l.began = make(map[string]uint64), now
@@ -109,7 +109,7 @@ func (l *progressPrinter) tell(all []status.Progress) {
 	for _, p := range all {
 		ended = ended && p.Done
 	}
-	if !ended && now.Sub(l.reported) < progressLines {
+	if !ended && now.Sub(l.reported) < progressInterval {
 		return
 	}
 	l.reported = now

@@ -30,7 +30,7 @@ type printedGeneration struct {
 	LastError  string       `json:"last_error"`
 }
 
-func printedGenerationOf(o status.Overview) printedGeneration {
+func newPrintedGeneration(o status.Overview) printedGeneration {
 	return printedGeneration{
 		Name: o.Name, Generation: o.Generation, Serving: o.Serving, Position: o.Position.Commit,
 		LagEvents:  o.LagEvents,
@@ -48,7 +48,7 @@ func overviews(
 	found, err := projections.Overviews(ctx, db, store)
 	views := make([]printedGeneration, len(found))
 	for i, o := range found {
-		views[i] = printedGenerationOf(o)
+		views[i] = newPrintedGeneration(o)
 	}
 	return views, err
 }

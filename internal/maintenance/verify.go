@@ -28,7 +28,7 @@ type printedVerification struct {
 
 // Verify replays the log and prints which rows of the tables that serve are not as it says.
 func Verify(ctx context.Context, o installation.Operator, names []string) error {
-	names = orAll(names)
+	names = namesOrAll(names)
 	return o.Operate(ctx, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
@@ -69,7 +69,7 @@ func verifyProjection(
 		return projections.Verify(ctx, db, store, name, func([]status.Progress) {})
 	}
 	bars := newProgressBars(o.Stdout)
-	found, err := projections.Verify(ctx, db, store, name, bars.tell)
+	found, err := projections.Verify(ctx, db, store, name, bars.update)
 	bars.end(err == nil)
 	return found, err
 }

@@ -14,8 +14,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// copyReports is how often a copy tells the log how far it is.
-const copyReports = 10 * time.Second
+// reportInterval is how often a copy tells the log how far it is.
+const reportInterval = 10 * time.Second
 
 // printedCopy is a finished copy as it is printed.
 type printedCopy struct {
@@ -95,7 +95,7 @@ func copyLog(
 			fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit,
 			at.Head.Commit,
 		)
-		if now.Sub(reported) > copyReports && !console.IsTerminal(out.Stderr) {
+		if now.Sub(reported) > reportInterval && !console.IsTerminal(out.Stderr) {
 			reported = now
 			out.Logger.InfoContext(ctx, "copying the log", slog.String(
 				"stage", string(stage),

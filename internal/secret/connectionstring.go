@@ -44,21 +44,21 @@ var (
 	)
 )
 
-// withoutSecrets returns what may be printed of a connection string: a URL, or PostgreSQL's
+// redactConnection returns what may be printed of a connection string: a URL, or PostgreSQL's
 // KEY=VALUE. It consists of parts that are known not to be secret. Of a string that is not exactly
 // of these forms only the scheme remains: what stands where is not known then.
-func withoutSecrets(text string) string {
+func redactConnection(text string) string {
 	if text == "" {
 		return ""
 	}
 	scheme, rest, isURL := strings.Cut(text, "://")
 	if !isURL || !schemeForm.MatchString(scheme) {
-		if words, ok := printedWords(text); ok {
+		if words, ok := redactWords(text); ok {
 			return words
 		}
 		return hidden
 	}
-	if printed, ok := printedURL(rest); ok {
+	if printed, ok := redactURL(rest); ok {
 		return scheme + "://" + printed
 	}
 	return scheme + "://" + hidden
@@ -70,11 +70,11 @@ var quotedURL = regexp.MustCompile(`(?s)[A-Za-z][A-Za-z0-9+.-]*://.*`)
 
 // Redact returns a message about the command line without the secrets of a URL that it quotes.
 func Redact(message string) string {
-	return quotedURL.ReplaceAllStringFunc(message, withoutSecrets)
+	return quotedURL.ReplaceAllStringFunc(message, redactConnection)
 }
 
-// printedURL returns what may be printed of a URL without its scheme.
-func printedURL(rest string) (string, bool) {
+// redactURL returns what may be printed of a URL without its scheme.
+func redactURL(rest string) (string, bool) {
 	authority, tail := rest, ""
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		authority, tail = rest[:end], rest[end:]
@@ -89,7 +89,7 @@ func printedURL(rest string) (string, bool) {
 	case err != nil, strings.ContainsAny(tail, "@#"), !pathForm.MatchString(u.EscapedPath()):
 		// part of a password, perhaps
 		return "", false
-	case slices.ContainsFunc(strings.Split(hosts, ","), isNoHost):
+	case slices.ContainsFunc(strings.Split(hosts, ","), invalidHost):
 		return "", false
 	}
 	printed := ""
@@ -110,7 +110,7 @@ func printedURL(rest string) (string, bool) {
 	var settings []string
 	for setting := range strings.SplitSeq(u.RawQuery, "&") {
 		key, value, _ := strings.Cut(setting, "=")
-		settings = append(settings, printedSetting(key, value, url.QueryUnescape))
+		settings = append(settings, redactSetting(key, value, url.QueryUnescape))
 	}
 	return printed + "?" + strings.Join(settings, "&"), true
 }
@@ -135,24 +135,24 @@ func Encoded(text string) bool {
 	return true
 }
 
-// isNoHost tells of anything but a name or an address, with a port if it likes.
-func isNoHost(host string) bool {
+// invalidHost tells of anything but a name or an address, with a port if it likes.
+func invalidHost(host string) bool {
 	if inner, port, bracketed := strings.Cut(host, "]"); bracketed {
 		_, err := netip.ParseAddr(strings.TrimPrefix(inner, "["))
-		return err != nil || !strings.HasPrefix(inner, "[") || port != "" && isNoPort(port)
+		return err != nil || !strings.HasPrefix(inner, "[") || port != "" && invalidPort(port)
 	}
 	name, _, hasPort := strings.Cut(host, ":")
-	return !hostForm.MatchString(name) || hasPort && isNoPort(host[len(name):])
+	return !hostForm.MatchString(name) || hasPort && invalidPort(host[len(name):])
 }
 
-// isNoPort tells of anything but a colon and the number of a port.
-func isNoPort(port string) bool {
+// invalidPort tells of anything but a colon and the number of a port.
+func invalidPort(port string) bool {
 	_, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
 	return err != nil || !strings.HasPrefix(port, ":")
 }
 
-// printedWords returns what may be printed of PostgreSQL's KEY=VALUE KEY='VALUE'.
-func printedWords(text string) (string, bool) {
+// redactWords returns what may be printed of PostgreSQL's KEY=VALUE KEY='VALUE'.
+func redactWords(text string) (string, bool) {
 	var words []string
 	for rest := strings.TrimSpace(text); rest != ""; {
 		word := wordForm.FindStringSubmatch(rest)
@@ -160,14 +160,14 @@ func printedWords(text string) (string, bool) {
 			return "", false
 		}
 		unquoted := func(value string) (string, error) { return strings.Trim(value, "'"), nil }
-		words = append(words, printedSetting(word[1], word[2], unquoted))
+		words = append(words, redactSetting(word[1], word[2], unquoted))
 		rest = rest[len(word[0]):]
 	}
 	return strings.Join(words, " "), true
 }
 
-// printedSetting returns a setting as it is given where that is no secret.
-func printedSetting(key, value string, decode func(string) (string, error)) string {
+// redactSetting returns a setting as it is given where that is no secret.
+func redactSetting(key, value string, decode func(string) (string, error)) string {
 	name, err := url.QueryUnescape(key)
 	name = strings.ToLower(name)
 	decoded, malformed := decode(value)

@@ -9,7 +9,7 @@ const hidden = "xxxxx"
 type Connection string
 
 // String implements fmt.Stringer.
-func (c Connection) String() string { return withoutSecrets(string(c)) }
+func (c Connection) String() string { return redactConnection(string(c)) }
 
 // LogValue implements slog.LogValuer: a JSON log would otherwise have the string as it is.
 func (c Connection) LogValue() slog.Value { return slog.StringValue(c.String()) }

@@ -50,7 +50,7 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	}
 	logger.InfoContext(
 		ctx, "health is served",
-		slog.String("url", "http://"+address.OfClient(health)+"/health/live"),
+		slog.String("url", "http://"+address.ForClient(health)+"/health/live"),
 	)
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {

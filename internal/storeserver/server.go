@@ -29,7 +29,7 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	if err != nil {
 		return nil, usage.Wrap(errors.Join(err, listener.Close()))
 	}
-	if err := closeToOthers(config.Dir); err != nil {
+	if err := restrictFolder(config.Dir); err != nil {
 		config.Logger.WarnContext(
 			ctx, "other users of the machine can enter the folder of the event store",
 			slog.Any("error", err),
@@ -51,9 +51,9 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	return r, nil
 }
 
-// closeToOthers takes from the folder of a store what users may do that are neither its owner nor
+// restrictFolder takes from the folder of a store what users may do that are neither its owner nor
 // of its group. A new one is made closed.
-func closeToOthers(folder string) error {
+func restrictFolder(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
 		return err
@@ -67,7 +67,7 @@ func (r *Server) url() string {
 	if r.secure {
 		security = "?tls=true"
 	}
-	return "esdb://" + address.OfClient(r.listener) + security
+	return "esdb://" + address.ForClient(r.listener) + security
 }
 
 // Stop ends the store, and returns why it has ended where it did by itself.

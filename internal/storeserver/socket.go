@@ -61,18 +61,18 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	config := net.ListenConfig{Control: closedSocket}
+	config := net.ListenConfig{Control: ownerOnlySocket}
 	listener, err := config.Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stat", func(w http.ResponseWriter, _ *http.Request) {
-		answerJSON(w, newStat(store.Stat(), true), nil)
+		writeJSON(w, newStat(store.Stat(), true), nil)
 	})
 	mux.HandleFunc("POST /check", func(w http.ResponseWriter, r *http.Request) {
 		checked, err := store.Check(r.Context())
-		answerJSON(w, checked, err)
+		writeJSON(w, checked, err)
 	})
 	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
 		var request backupRequest
@@ -80,7 +80,7 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 		if err == nil {
 			err = store.Backup(request.To)
 		}
-		answerJSON(w, newStat(store.Stat(), true), err)
+		writeJSON(w, newStat(store.Stat(), true), err)
 	})
 	a := &socketServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
 	// it ends with stop, which also removes the socket
@@ -88,9 +88,9 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 	return a, nil
 }
 
-// closedSocket has a Unix socket appear with a mode that lets only its owner connect, whatever the
+// ownerOnlySocket has a Unix socket appear with a mode that lets only its owner connect, whatever the
 // umask is.
-func closedSocket(_, _ string, connection syscall.RawConn) error {
+func ownerOnlySocket(_, _ string, connection syscall.RawConn) error {
 	var failed error
 	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })
 	return errors.Join(err, failed)
@@ -105,7 +105,7 @@ func (a *socketServer) stop() {
 	a.serving.Wait()
 }
 
-func answerJSON(w http.ResponseWriter, value any, err error) {
+func writeJSON(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
@@ -114,8 +114,8 @@ func answerJSON(w http.ResponseWriter, value any, err error) {
 	_ = json.NewEncoder(w).Encode(value) // whoever asked has left
 }
 
-// askSocket asks the process that runs the store in folder.
-func askSocket[T any](
+// callSocket asks the process that runs the store in folder.
+func callSocket[T any](
 	ctx context.Context, folder, method, path string, question any,
 ) (answer T, err error) {
 	client := &http.Client{Transport: &http.Transport{

@@ -53,7 +53,7 @@ func Backup(ctx context.Context, dir, to string, logger *slog.Logger) (stat Stat
 	// Only a folder that holds a store is opened for it: opening creates one otherwise.
 	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
-		return askSocket[Stat](ctx, dir, http.MethodPost, "/backup", backupRequest{To: to})
+		return callSocket[Stat](ctx, dir, http.MethodPost, "/backup", backupRequest{To: to})
 	}
 	if err != nil {
 		return stat, usage.Wrap(err)
@@ -77,7 +77,7 @@ func readFolder[T any](
 	// what it would log is in what it returns
 	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
-		return askSocket[T](ctx, dir, method, path, nil)
+		return callSocket[T](ctx, dir, method, path, nil)
 	}
 	if err != nil {
 		return value, usage.Wrap(err)

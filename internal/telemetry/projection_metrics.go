@@ -65,13 +65,13 @@ func (c registryCollector) Collect(metrics chan<- prometheus.Metric) {
 		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
 		gauge(setAsideMetric, prometheus.CounterValue, float64(status.SetAside))
 		gauge(skippedMetric, prometheus.CounterValue, float64(status.Skipped))
-		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
-		gauge(stoppedMetric, prometheus.GaugeValue, truth(status.Stopped))
-		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))
+		gauge(failingMetric, prometheus.GaugeValue, boolValue(status.Err != nil))
+		gauge(stoppedMetric, prometheus.GaugeValue, boolValue(status.Stopped))
+		gauge(ownedMetric, prometheus.GaugeValue, boolValue(status.Owned))
 	}
 }
 
-func truth(b bool) float64 {
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -49,8 +49,8 @@ type where struct {
 }
 
 const (
-	// settlePatience bounds the wait for the links.
-	settlePatience = 5 * time.Minute
+	// settleTimeout bounds the wait for the links.
+	settleTimeout = 5 * time.Minute
 	// writers is how many append the links at a time.
 	writers = 64
 	// settlePoll is the pause between two looks at what the program is to get done.
@@ -115,7 +115,7 @@ func (s *Service) Stop() error {
 // at most, whoever's turn it is, and need not be waited for.
 func (s *Service) Settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(
-		ctx, settlePatience, fmt.Errorf("the links lag for %s", settlePatience),
+		ctx, settleTimeout, fmt.Errorf("the links lag for %s", settleTimeout),
 	)
 	defer cancel()
 	again := time.NewTicker(settlePoll)
