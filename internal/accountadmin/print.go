@@ -23,10 +23,10 @@ type printedAccount struct {
 	Username string `json:"username"`
 	Plan     string `json:"plan"`
 	Active   bool   `json:"active"`
-	Expires  string `json:"expires"` // YYYY-MM-DD; empty: never
+	Expires  string `json:"expires"` // YYYY-MM-DD, or empty for never
 	Erased   bool   `json:"erased"`
 	KeyID    string `json:"key_id"`
-	APIKey   string `json:"api_key,omitempty"` // new ones only
+	APIKey   string `json:"api_key,omitempty"` // of a new key only
 }
 
 func newPrintedAccount(a queries.Account) printedAccount {
@@ -36,7 +36,7 @@ func newPrintedAccount(a queries.Account) printedAccount {
 	}
 }
 
-// rows are what a table shows of an account.
+// rows returns the rows of a table that shows the account.
 func (v printedAccount) rows() []table.Row {
 	rows := []table.Row{
 		{"account id", v.ID},
@@ -51,7 +51,7 @@ func (v printedAccount) rows() []table.Row {
 	return rows
 }
 
-// printOutcome prints an account as a command left it.
+// printOutcome prints the account after a command.
 func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 	account := printedAccount{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
@@ -109,15 +109,15 @@ func List(ctx context.Context, o installation.Operator) error {
 	return err
 }
 
-// printedUsage is an account with what it has used.
+// printedUsage is an account with its usage as it is printed.
 type printedUsage struct {
 	printedAccount
 	URLs          int64 `json:"urls"`
 	MonthURLs     int64 `json:"month_urls"`
-	TodayAPICalls int64 `json:"today_api_calls"` // that the nodes have told
+	TodayAPICalls int64 `json:"today_api_calls"` // as far as the nodes have reported
 }
 
-// Show prints an account and what it has used.
+// Show prints an account and its usage.
 func Show(ctx context.Context, o installation.Operator, username string) error {
 	if err := o.Locate(); err != nil {
 		return err
