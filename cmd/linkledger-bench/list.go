@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// listers is how many clients read pages at a time.
+	// listers is the number of concurrent clients that read pages.
 	listers = 2
-	// pageLinks is how many links a page has.
+	// pageLinks is the number of links on a page.
 	pageLinks = 50
 )
 
-// lists measures pages of the account with many links, newest first, from its end and from its
-// middle. The control reads the rows alone, found by their index.
+// lists measures pages of the account with many links, newest first: the first page and one from the
+// middle. The control only reads the rows by their index.
 func (b *bench) lists(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {
@@ -59,8 +59,10 @@ func (b *bench) lists(
 
 // selectPage reads the links before a number.
 func selectPage(ctx context.Context, db *pgx.Conn, account string, before int) error {
-	const question = `SELECT * FROM linkledger.links WHERE account_id = $1 AND deleted_at IS NULL AND number < $2 ORDER BY number DESC LIMIT $3`
-	rows, err := db.Query(ctx, question, account, before, pageLinks)
+	const query = `SELECT * FROM linkledger.links
+WHERE account_id = $1 AND deleted_at IS NULL AND number < $2
+ORDER BY number DESC LIMIT $3`
+	rows, err := db.Query(ctx, query, account, before, pageLinks)
 	if err != nil {
 		return err
 	}

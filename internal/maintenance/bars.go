@@ -9,7 +9,7 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// progressBars shows a bar per projection.
+// progressBars shows a progress bar per projection on a terminal.
 type progressBars struct {
 	writer   progress.Writer
 	trackers map[string]*progress.Tracker

@@ -39,7 +39,7 @@ func newPrintedGeneration(o status.Overview) printedGeneration {
 	}
 }
 
-// overviews asks for all projections within the time of an operator command.
+// overviews returns all generations with their progress, within installation.Timeout.
 func overviews(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) ([]printedGeneration, error) {
@@ -69,7 +69,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	})
 }
 
-// Status prints how far each projection is; where it watches, again and again until ctx ends.
+// Status prints the progress of each projection. If watch is set, it repeats that until ctx ends.
 func Status(
 	ctx context.Context, o installation.Operator, watch bool, interval time.Duration,
 ) error {
@@ -98,12 +98,12 @@ func printStatus(
 	views, err := overviews(ctx, db, store)
 	if err != nil {
 		if watch && ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is the normal end of --watch
 		}
 		return err
 	}
 	if watch && !o.JSON && console.IsTerminal(o.Stdout) {
-		// home, and clear what follows
+		// The cursor moves to the top left, and the screen is cleared from there.
 		if _, err := fmt.Fprint(o.Stdout, "\x1b[H\x1b[J"); err != nil {
 			return err
 		}
