@@ -46,7 +46,7 @@ func TestAuditProof(t *testing.T) {
 
 	write(t, proofs, operator(t, folder, "audit", "prove", "one", signing, "--since", heads, "--public-key", public))
 	told := must(t, "audit", "verify-proof", proofs, "--public-key", public)
-	if strings.Count(told, "goes on from the head of") != 2 || !strings.Contains(told, "url.renamed.v1") ||
+	if strings.Count(told, "continues the head of") != 2 || !strings.Contains(told, "url.renamed.v1") ||
 		!strings.Contains(told, "hash.claimed.v1") {
 		t.Errorf("proofs:\n%s", told)
 	}
@@ -114,7 +114,7 @@ func TestAuditProofRefusals(t *testing.T) {
 		"LINKLEDGER_PUBLIC": {"verify-proof", file},
 		"nothing is to be":  {"prove"},
 		"no head that":      {"verify", "--checkpoint", file, "--public-key", public},
-		"has printed":       {"verify", "--checkpoint", file, "--public-key", "x"},
+		"printed":       {"verify", "--checkpoint", file, "--public-key", "x"},
 	} {
 		if _, log, code := command(t, append([]string{"audit"}, args...)...); code != exitUsage ||
 			!strings.Contains(log, want) {
@@ -138,7 +138,7 @@ func TestAuditProofRefusals(t *testing.T) {
 	}
 	key, heads := strings.TrimSpace(string(private)), file+".heads"
 	signed := operator(t, folder, "audit", "checkpoint", "--signing-key", key)
-	for size, want := range map[int64]string{1: "deny each other", 1000: "the head is of 1000 events"} {
+	for size, want := range map[int64]string{1: "contradict each other", 1000: "the head is of 1000 events"} {
 		foreign, err := proof.Sign(tlog.Tree{N: size}, key)
 		if err != nil {
 			t.Fatal(err)

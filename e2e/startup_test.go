@@ -101,11 +101,11 @@ func TestStartOrder(t *testing.T) {
 	}
 	i.startDatabase()
 	t.Cleanup(i.stopDatabase)
-	log.await(`"dependency":"database"`, "it answers")
+	log.await(`"dependency":"database"`, "the dependency answers")
 	log.await(`"dependency":"event store"`, "waiting")
 	awaitReady(t, i.admin, http.StatusServiceUnavailable, "event store unavailable")
 	i.startStore()
-	log.await(`"dependency":"event store"`, "it answers")
+	log.await(`"dependency":"event store"`, "the dependency answers")
 	awaitReady(t, i.admin, http.StatusOK, "ok")
 	if err := service.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -16,11 +16,11 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// appendCallers is how many append at a time.
+// appendCallers is the number of concurrent appends.
 const appendCallers = 64
 
-// appends measures single events of 300 bytes, each durable in a stream of its own, through the
-// client that every write of the service goes through. The control answers the same calls of the
+// appends measures appends of single events of 300 bytes, each durable in a stream of its own,
+// through the client that the service uses for all writes. The control answers the same calls of the
 // same client at once.
 func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 	c, url, err := installation.StartStore(ctx, b.program, b.path("appended"))
@@ -33,14 +33,14 @@ func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 		return report.Result{}, err
 	}
 	defer store.Close()
-	nowhere, err := eventstore.Open(eventstore.Config{URL: b.control.store})
+	controlStore, err := eventstore.Open(eventstore.Config{URL: b.control.store})
 	if err != nil {
 		return report.Result{}, err
 	}
-	defer nowhere.Close()
+	defer controlStore.Close()
 	return b.Compare(ctx, load.Comparison{
 		Name: "appends", Unit: "events", Control: "bare gRPC append",
-		Workers: appendCallers, Each: 1, Ours: appendTo(store), Bare: appendTo(nowhere), Server: c,
+		Workers: appendCallers, Each: 1, Ours: appendTo(store), Bare: appendTo(controlStore), Server: c,
 	})
 }
 
@@ -51,7 +51,7 @@ func appendTo(store *eventstore.Store) load.Call {
 	)
 }
 
-// appendEvent appends an event again and again, each time to a new stream.
+// appendEvent returns a call that appends an event to a new stream each time.
 func appendEvent(store *eventstore.Store, prefix string, e events.Event) load.Call {
 	event := []events.Event{e}
 	var streams atomic.Int64

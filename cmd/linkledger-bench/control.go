@@ -20,11 +20,11 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/child"
 )
 
-// controlCommand serves the same protocols as the program with nothing behind them, in a process of
-// its own as the program is.
+// controlCommand serves the protocols of the program without doing the work. It is a process of its
+// own because the program is one too.
 type controlCommand struct{}
 
-// controlReady is what it prints with its addresses.
+// controlReady matches the line that the control prints with its addresses.
 var controlReady = regexp.MustCompile(`control is ready: (\S+) (\S+)`)
 
 // Run implements the command.
@@ -73,13 +73,13 @@ func bareRoutes() http.Handler {
 	return router
 }
 
-// bareStore answers appends without doing anything: what remains of an append when there is no
+// bareStore answers appends without storing anything. It measures what an append costs without a
 // store.
 type bareStore struct {
 	streams.UnimplementedStreamsServer
 }
 
-// BatchAppend implements the call that the program makes for all its appends.
+// BatchAppend implements the call that the program uses for all appends.
 func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	done := &streams.BatchAppendResp_Success_{Success: &streams.BatchAppendResp_Success{
 		PositionOption: &streams.BatchAppendResp_Success_Position{
@@ -102,14 +102,14 @@ func (bareStore) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	}
 }
 
-// bare is the running control.
-type bare struct {
+// control is a running control process.
+type control struct {
 	*child.Process
 	web   string // base URL
 	store string // connection string
 }
 
-func startControl(ctx context.Context) (*bare, error) {
+func startControl(ctx context.Context) (*control, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func startControl(ctx context.Context) (*bare, error) {
 		return nil, err
 	}
 	addresses := controlReady.FindStringSubmatch(c.Greeting)
-	return &bare{
+	return &control{
 		Process: c, web: "http://" + addresses[1], store: "esdb://" + addresses[2] + "?tls=false",
 	}, nil
 }

@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// creators is how many clients create links at a time.
+	// creators is the number of concurrent clients that create links.
 	creators = 16
-	// batchSize is how many links one call may create.
+	// batchSize is the largest number of links that one call can create.
 	batchSize = 50
 )
 
-// creates measures links that are durable and readable when answered, one and fifty per call.
+// creates measures calls that create one and fifty links. The links are durable and readable when
+// the call is answered.
 func (b *bench) creates(ctx context.Context, s *installation.Service) ([]report.Result, error) {
-	ours, bare := caller.New(
-		s.Base, s.Client, creators,
-	), caller.New(b.control.web, s.Client, creators)
+	ours := caller.New(s.Base, s.Client, creators)
+	bare := caller.New(b.control.web, s.Client, creators)
 	defer ours.Close()
 	defer bare.Close()
 	var results []report.Result
@@ -49,7 +49,7 @@ func creating(c *caller.Client, size int) load.Call {
 	}
 }
 
-// batchBody creates so many links.
+// batchBody returns the body of a call that creates a number of links.
 func batchBody(size int) []byte {
 	items := bytes.Repeat([]byte(`{"long_url":"https://example.com/some/path?with=query"},`), size)
 	return append(append([]byte(`{"urls":[`), items[:len(items)-1]...), "]}"...)

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// listers is how many clients read pages at a time.
+	// listers is the number of concurrent clients that read pages.
 	listers = 2
-	// listed is how many links a page has.
-	listed = 50
+	// pageLinks is the number of links on a page.
+	pageLinks = 50
 )
 
-// lists measures pages of the account with many links, newest first, from its end and from its
-// middle. The control reads the rows alone, found by their index.
+// lists measures pages of the account with many links, newest first: the first page and one from the
+// middle. The control only reads the rows by their index.
 func (b *bench) lists(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {
@@ -36,7 +36,7 @@ func (b *bench) lists(
 		defer func() { err = errors.Join(err, databases[i].Close(ctx)) }()
 	}
 	for _, offset := range []int{0, b.links / 2} {
-		path := fmt.Sprintf("/urls?limit=%d&offset=%d", listed, offset)
+		path := fmt.Sprintf("/urls?limit=%d&offset=%d", pageLinks, offset)
 		r, err := b.Compare(ctx, load.Comparison{
 			Name: fmt.Sprintf("pages of %d links, from %d", b.links, offset), Unit: "pages",
 			Control: "bare SELECT",
@@ -59,8 +59,10 @@ func (b *bench) lists(
 
 // selectPage reads the links before a number.
 func selectPage(ctx context.Context, db *pgx.Conn, account string, before int) error {
-	const question = `SELECT * FROM linkledger.links WHERE account_id = $1 AND deleted_at IS NULL AND number < $2 ORDER BY number DESC LIMIT $3`
-	rows, err := db.Query(ctx, question, account, before, listed)
+	const query = `SELECT * FROM linkledger.links
+WHERE account_id = $1 AND deleted_at IS NULL AND number < $2
+ORDER BY number DESC LIMIT $3`
+	rows, err := db.Query(ctx, query, account, before, pageLinks)
 	if err != nil {
 		return err
 	}
@@ -71,8 +73,8 @@ func selectPage(ctx context.Context, db *pgx.Conn, account string, before int) e
 	if err := rows.Err(); err != nil {
 		return err
 	}
-	if found != listed {
-		return fmt.Errorf("%d rows before link %d; want %d", found, before, listed)
+	if found != pageLinks {
+		return fmt.Errorf("%d rows before link %d; want %d", found, before, pageLinks)
 	}
 	return nil
 }

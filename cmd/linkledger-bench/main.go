@@ -11,14 +11,18 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-func main() {
+func main() { os.Exit(runProcess()) }
+
+// runProcess runs the program until it ends or a signal stops it, and returns the exit code.
+func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "linkledger-bench:", err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }
 
 type commandLine struct {
@@ -26,16 +30,16 @@ type commandLine struct {
 	Control controlCommand `cmd:"" hidden:"" help:"Serve what the program is measured against."`
 }
 
-// process is what a command gets from the outside.
+// process is what a command gets from its process.
 type process struct {
-	stdout io.Writer // the tables
-	stderr io.Writer // what is being done
+	stdout io.Writer // results
+	stderr io.Writer // progress
 }
 
-// run is the whole program but for the process: a test may call it.
+// run is the whole program except for signals and the exit code. Tests call it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var cli commandLine
-	parser, err := kong.New(&cli, kong.Name("linkledger-bench"), kong.Writers(stdout, stderr),
+	parser, err := kong.New(&cli, kong.Name("linkledger-bench"), kong.Writers(stdout, stderr), helpTexts,
 		kong.Description(
 			"Measures linkledger beside controls, prints a table and writes it as JSON.",
 		))

@@ -15,21 +15,21 @@ import (
 	"linkledger/cmd/linkledger-bench/internal/report"
 )
 
-// measureCommand measures everything, each with the same load on every machine.
+// measureCommand measures all parts. The load is the same on every machine.
 type measureCommand struct {
 	Program string   `help:"The linkledger to measure." default:"./linkledger" type:"path"`
 	Output  string   `help:"File for the report." default:"bench.json"`
-	Results string   `help:"Markdown file whose part between the markers is replaced by the report, unless --short or --only is given." placeholder:"FILE"`
+	Results string   `help:"${results}" placeholder:"FILE"`
 	Compare string   `help:"An older report, to show what has changed since." placeholder:"FILE"`
-	Folder  string   `help:"Where the data lies meanwhile, some GB: choose a disk like that of production." default:"." type:"path"`
-	Runs    int      `help:"Runs, of which the medians are told." default:"3"`
-	Turns   int      `help:"Turns of six seconds that the program and its control take in each run." default:"2"`
+	Folder  string   `help:"${folder}" default:"." type:"path"`
+	Runs    int      `help:"Runs. The report has their medians." default:"3"`
+	Turns   int      `help:"Turns of 6 s of the program and its control per run." default:"2"`
 	Links   int      `help:"Links of the account that is listed and rebuilt." default:"1000000"`
-	Only    []string `help:"Parts to measure: appends, rebuild, lists, redirects, creates, outage." enum:"appends,rebuild,lists,redirects,creates,outage" default:"appends,rebuild,lists,redirects,creates,outage"`
-	Short   bool     `help:"Measure everything for a moment, on few links: shows that it works, its figures say nothing."`
+	Only    []string `help:"Parts to measure: ${enum}." enum:"${parts}" default:"${parts}"`
+	Short   bool     `help:"${short}"`
 }
 
-// redirectedLinks is over how many links redirects go.
+// redirectedLinks is the number of links in the measurement of redirects over many links.
 const redirectedLinks = 10_000
 
 // bench is what the measurements share.
@@ -41,7 +41,7 @@ type bench struct {
 	redirected int
 	only       []string // parts
 	outage     time.Duration
-	control    *bare
+	control    *control
 	progress   io.Writer
 }
 
@@ -51,7 +51,7 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		return errors.New("--runs and --turns must be at least 1, --links at least 2")
 	}
 	var before *report.Report
-	if c.Compare != "" { // first, lest ten minutes be lost on a wrong name
+	if c.Compare != "" { // first, because a wrong name would waste the measurement
 		if before, err = report.Read(c.Compare); err != nil {
 			return err
 		}
@@ -62,9 +62,8 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 		only: c.Only, progress: p.stderr,
 	}
 	if c.Short {
-		b.Plan, b.links, b.redirected, b.outage = load.Plan{
-			Runs: 1, Turns: 1, Turn: 200 * time.Millisecond,
-		}, 1000, 100, 200*time.Millisecond
+		b.Plan = load.Plan{Runs: 1, Turns: 1, Turn: 200 * time.Millisecond}
+		b.links, b.redirected, b.outage = 1000, 100, 200*time.Millisecond
 	}
 	if b.folder, err = dataFolder(c.Folder); err != nil {
 		return err
@@ -91,34 +90,34 @@ func (c *measureCommand) Run(ctx context.Context, p *process) (err error) {
 	return report.PrintChanges(p.stdout, before, &after)
 }
 
-// dataFolder makes a folder of its own, which PostgreSQL's user may pass through.
+// dataFolder creates a folder for the data. PostgreSQL's user can enter it.
 func dataFolder(within string) (string, error) {
 	folder, err := os.MkdirTemp(within, "linkledger-bench-")
 	if err != nil {
 		return "", fmt.Errorf("folder for the data: %w; choose another with --folder", err)
 	}
-	//nolint:gosec // the folders within keep their own secrets
+	//nolint:gosec // the folders within it protect their own secrets
 	return folder, os.Chmod(folder, 0o755)
 }
 
 // parts are the names of what can be measured.
 var parts = []string{"appends", "rebuild", "lists", "redirects", "creates", "outage"}
 
-// measure fills in the report.
+// measure runs the measurements and adds their results to the report.
 func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if b.control, err = startControl(ctx); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.control.Stop()) }()
 	if slices.Contains(b.only, "appends") {
-		b.tell("appends")
+		b.announce("appends")
 		appended, err := b.appends(ctx)
 		if err != nil {
 			return err
 		}
 		r.Results = append(r.Results, appended)
 	}
-	b.tell("a log of %d links, and the read models of it", b.links)
+	b.announce("a log of %d links, and the read models of it", b.links)
 	s, err := installation.Start(ctx, b.program, b.path("data"), b.links)
 	if err != nil {
 		return err
@@ -130,8 +129,8 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if r.Machine.Program, r.Machine.PostgreSQL, err = s.Versions(ctx); err != nil {
 		return err
 	}
-	// The rebuild first: it is of the many links alone then, and leaves tables that PostgreSQL has
-	// statistics of.
+	// The rebuild is first, so that it has no links of other measurements. It also leaves tables for
+	// which PostgreSQL has statistics.
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *installation.Service) ([]report.Result, error)
@@ -145,7 +144,7 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 		if !slices.Contains(b.only, part.name) {
 			continue
 		}
-		b.tell("%s", part.name)
+		b.announce("%s", part.name)
 		results, err := part.measure(ctx, s)
 		if err != nil {
 			return err
@@ -155,9 +154,9 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	return nil
 }
 
-// tell says what is being done.
-func (b *bench) tell(format string, args ...any) {
-	// nobody need read it
+// announce prints what is measured next.
+func (b *bench) announce(format string, args ...any) {
+	// Progress output is optional.
 	_, _ = fmt.Fprintf(
 		b.progress, "%s  "+format+"\n", append([]any{time.Now().Format(time.TimeOnly)}, args...)...,
 	)

@@ -21,20 +21,20 @@ import (
 )
 
 const (
-	// outageVisitors is how many visitors ask at a time, before, in and after an outage.
+	// outageVisitors is the number of concurrent visitors before, during and after an outage.
 	outageVisitors = 8
 	outageLinks    = 100
-	// distance is how long the event store is away, in each direction.
-	distance = 5 * time.Millisecond
-	// outageSlice is how often the state of the spool is looked at while it drains.
+	// networkDelay is the delay to the event store in each direction.
+	networkDelay = 5 * time.Millisecond
+	// outageSlice is the interval of the checks of the spool while it drains.
 	outageSlice = 100 * time.Millisecond
-	// drainPatience bounds the drain after one outage.
-	drainPatience = 10 * time.Minute
-	// bareAppend is how much one append of the control carries, in bytes.
+	// drainTimeout bounds the drain after one outage.
+	drainTimeout = 10 * time.Minute
+	// bareAppend is the size of one append of the control in bytes.
 	bareAppend = 256 << 10
 )
 
-// node is a service for visitors alone, to which the event store is far away.
+// node is a service with the redirect role only. The network delays its event store.
 type node struct {
 	*child.Process
 
@@ -44,8 +44,8 @@ type node struct {
 var servingLine = regexp.MustCompile(`msg=serving listen=(\S+) admin=(\S+)`)
 
 func (b *bench) startNode(ctx context.Context, store, database string) (*node, error) {
-	c, err := child.Start(ctx, "msg=serving", b.program, "serve", "--roles", "redirect", "--eventstore", store, "--database", database,
-		"--spool", b.path("spool"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	c, err := child.Start(ctx, "msg=serving", b.program, "serve", "--roles", "redirect",
+		"--eventstore", store, "--database", database, "--spool", b.path("spool"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func (b *bench) startNode(ctx context.Context, store, database string) (*node, e
 	return &node{Process: c, base: "http://" + at[1], admin: "http://" + at[2]}, nil
 }
 
-// outages measures how fast the clicks of an outage get to the event store afterwards, and what
-// that costs the redirects of the time. The controls are bare appends of such clicks through the
-// same network, and the redirects before.
+// outages measures how fast the clicks of an outage reach the event store afterwards, and how fast
+// redirects are meanwhile. The controls are bare appends of such clicks through the same network, and
+// the redirects before the outage.
 func (b *bench) outages(
 	ctx context.Context, s *installation.Service,
 ) (_ []report.Result, err error) {
@@ -71,7 +71,7 @@ func (b *bench) outages(
 			hashes = append(hashes, link.Hash)
 		}
 	}
-	away, err := installation.StartNetwork(s.EventStore, distance)
+	away, err := installation.StartNetwork(s.EventStore, networkDelay)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (b *bench) outages(
 	return []report.Result{drained, meanwhile}, err
 }
 
-// outage is what the runs of outages share.
+// outage is the state that the runs of outages share.
 type outage struct {
 	*bench
 
@@ -154,8 +154,8 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) err
 		if waiting, err = o.node.metric(ctx, "linkledger_spool_records"); err != nil {
 			return err
 		}
-		if time.Since(began) > drainPatience {
-			return fmt.Errorf("the spool has not drained within %s", drainPatience)
+		if time.Since(began) > drainTimeout {
+			return fmt.Errorf("the spool has not drained within %s", drainTimeout)
 		}
 	}
 	took := time.Since(began).Seconds()
@@ -165,8 +165,8 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) err
 	return err
 }
 
-// appendBare appends clicks through the network for a turn, as many at a time as fit, one append
-// after the other.
+// appendBare appends clicks through the network for a turn, one append of bareAppend bytes after the
+// other.
 func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 	store, err := eventstore.Open(eventstore.Config{URL: o.network.URL})
 	if err != nil {
@@ -198,7 +198,7 @@ func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 	return met.Figures(len(event.Clicks)), nil
 }
 
-// metric reads a metric of the node, one without labels.
+// metric returns the value of a metric without labels of the node.
 func (n *node) metric(ctx context.Context, name string) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, n.admin+"/metrics", nil)
 	if err != nil {

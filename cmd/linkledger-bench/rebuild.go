@@ -19,9 +19,9 @@ import (
 	"linkledger/projections"
 )
 
-// rebuild measures a rebuild of the links by the operator's command, from its start until the new
-// generation serves. One control receives the same events and does nothing with them, the other
-// copies as many rows into a table without indexes.
+// rebuild measures the operator command that rebuilds the links, from its start until the new
+// generation serves. One control receives the same events and ignores them. The other copies as many
+// rows into a table without indexes.
 func (b *bench) rebuild(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {
@@ -44,7 +44,7 @@ func (b *bench) rebuild(
 		if err != nil {
 			return nil, load.Failed(name, err)
 		}
-		subscription, err := rate(rows, func() error { return follow(ctx, s.Store, s.Last) })
+		received, err := rate(rows, func() error { return follow(ctx, s.Store, s.Last) })
 		if err != nil {
 			return nil, load.Failed(followed.Control.Name, err)
 		}
@@ -52,21 +52,21 @@ func (b *bench) rebuild(
 		if err != nil {
 			return nil, load.Failed(copied.Control.Name, err)
 		}
-		followed.Add(ours, subscription)
+		followed.Add(ours, received)
 		copied.Add(ours, bare)
 	}
 	copied.PeakMB = followed.PeakMB
 	return []report.Result{followed, copied}, nil
 }
 
-// rate of something that handles n links.
+// rate runs do and returns the rate of a run that handles n links.
 func rate(n int64, do func() error) (report.Figures, error) {
 	start := time.Now()
 	err := do()
 	return report.Figures{Rate: float64(n) / time.Since(start).Seconds()}, err
 }
 
-// rebuildLinks runs the command, and removes the generation that served before.
+// rebuildLinks runs the command, and prunes the previous generation.
 func (b *bench) rebuildLinks(ctx context.Context, s *installation.Service, r *report.Result) error {
 	rebuild := installation.ProgramCommand(
 		ctx, b.program, "projections", "rebuild", projections.Links, "--data", s.Folder,
@@ -106,7 +106,7 @@ func follow(ctx context.Context, store *eventstore.Store, last uint64) (err erro
 	return errors.Join(errors.New("the subscription ended"), ctx.Err())
 }
 
-// saveRows writes the links to a file and makes a table for them.
+// saveRows writes the links to a file and creates a table for them.
 func (b *bench) saveRows(ctx context.Context, db *pgx.Conn) (rows int64, err error) {
 	file, err := os.Create(b.path("rows"))
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// visitorCount is how many visitors ask at a time, each over a connection of its own.
+	// visitorCount is the number of concurrent visitors. Each has a connection of its own.
 	visitorCount = 64
 )
 
-// redirects measures redirects of one link and over many. Every answer must be a redirect, and the
-// clicks that the API tells afterwards must be as many.
+// redirects measures redirects of one link and of many links. It fails if an answer is no redirect,
+// or if the API does not report as many clicks afterwards.
 func (b *bench) redirects(ctx context.Context, s *installation.Service) ([]report.Result, error) {
 	owner := caller.New(s.Base, s.Client, 1)
 	defer owner.Close()

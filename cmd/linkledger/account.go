@@ -7,15 +7,15 @@ import (
 	"linkledger/internal/usage"
 )
 
-// accountCommand opens and manages accounts of a running installation.
+// accountCommand groups the commands that open and manage accounts.
 type accountCommand struct {
 	Create     accountCreate     `cmd:"" help:"Open an account and print its id and API key."`
 	List       accountList       `cmd:"" help:"List all accounts."`
-	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key of an account. The old key stops working."`
+	RotateKey  accountRotateKey  `cmd:"" help:"Replace the API key. The old key stops working."`
 	Deactivate accountDeactivate `cmd:"" help:"Close the API to an account and stop its links."`
 	Reactivate accountReactivate `cmd:"" help:"Undo deactivate."`
 	Edit       accountEdit       `cmd:"" help:"Change the plan or the last day of an account."`
-	Erase      accountErase      `cmd:"" help:"Close an account for ever and make its notes unreadable."`
+	Erase      accountErase      `cmd:"" help:"Close an account for ever and erase its notes."`
 	Show       accountShow       `cmd:"" help:"Show an account and what it has used."`
 }
 
@@ -64,7 +64,7 @@ type accountEdit struct {
 	operatorFlags
 	Username string  `help:"User name of the account." required:""`
 	Plan     *string `help:"Plan of the account. See serve --plans."`
-	Expires  *string `help:"Last day of the account, YYYY-MM-DD, in UTC. Empty: it never expires." placeholder:"DATE"`
+	Expires  *string `help:"${expires}" placeholder:"DATE"`
 }
 
 // Run implements the command.

@@ -12,31 +12,31 @@ import (
 	"linkledger/internal/usage"
 )
 
-// auditCommand reads the log for auditors, and changes links back to what they were.
+// auditCommand groups the commands that read the log for auditors and restore links from it.
 type auditCommand struct {
-	History auditHistory `cmd:"" help:"Show everything that happened to a hash and to the links that ever used it."`
-	At      auditAt      `cmd:"" help:"Show where a hash led at a time, and the settings of its link."`
-	Export  auditExport  `cmd:"" help:"Write the stored events to a file that ends with a manifest."`
+	History auditHistory `cmd:"" help:"Show all events of a hash and of the links that used it."`
+	At      auditAt      `cmd:"" help:"Show where a hash led at a time, with its link's settings."`
+	Export  auditExport  `cmd:"" help:"Write stored events to a file that ends with a manifest."`
 
-	Key         auditKey         `cmd:"" help:"Make a key that signs heads of the log, and print its public half."`
-	Checkpoint  auditCheckpoint  `cmd:"" help:"Print the signed head of the log. Keep it elsewhere."`
-	Prove       auditProve       `cmd:"" help:"Print a proof of each event of a link, and a proof that the log continues older heads."`
-	VerifyProof auditVerifyProof `cmd:"" help:"Verify a file of proofs with the public key. No installation is needed."`
-	Verify      auditVerify      `cmd:"" help:"Read the whole log and report the first event that differs from the tree and the signed heads."`
+	Key         auditKey         `cmd:"" help:"Make a signing key and print its public half."`
+	Checkpoint  auditCheckpoint  `cmd:"" help:"Print a signed head of the log to keep elsewhere."`
+	Prove       auditProve       `cmd:"" help:"${prove_command}"`
+	VerifyProof auditVerifyProof `cmd:"" help:"${verify_proof_command}"`
+	Verify      auditVerify      `cmd:"" help:"${verify_command}"`
 
-	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or return a link to an earlier version."`
-	Undo    auditUndo    `cmd:"" help:"Undo all that one API call changed, except links that were changed since."`
+	Restore auditRestore `cmd:"" help:"Undo the deletion of a link, or restore an older version."`
+	Undo    auditUndo    `cmd:"" help:"Undo one API call, except for links that changed since."`
 
-	ImportCheck auditImportCheck `cmd:"" help:"Check an exported file against its manifest. No installation is needed."`
+	ImportCheck auditImportCheck `cmd:"" help:"${import_check_command}"`
 }
 
-// auditHistory tells the history of a hash.
+// auditHistory prints the history of a hash.
 type auditHistory struct {
 	installation.Installation
 	Hash    string `arg:"" help:"Hash of a link, now or at any time."`
-	Account string `help:"User name or id of an account. Only its links are shown." placeholder:"NAME"`
-	Clicks  bool   `help:"Show each click instead of one count a day. This reads the log from the first claim of the hash on."`
-	Format  string `help:"Output format: table, json, ndjson or csv." enum:"table,json,ndjson,csv" default:"table"`
+	Account string `help:"${account}" placeholder:"NAME"`
+	Clicks  bool   `help:"${clicks}"`
+	Format  string `help:"Output format: ${enum}." enum:"table,json,ndjson,csv" default:"table"`
 }
 
 // Run implements the command.
@@ -46,12 +46,12 @@ func (c *auditHistory) Run(ctx context.Context, p *process) error {
 	})
 }
 
-// auditAt tells what a hash led to at a moment.
+// auditAt prints where a hash led at a time.
 type auditAt struct {
 	operatorFlags
 	Hash    string  `arg:"" help:"Hash of a link at that time."`
-	Time    instant `help:"Time in RFC 3339, or a day, which means its beginning in UTC." placeholder:"TIME" required:""`
-	Account string  `help:"User name or id of an account. Only its links are shown." placeholder:"NAME"`
+	Time    instant `help:"${at_time}" placeholder:"TIME" required:""`
+	Account string  `help:"${account}" placeholder:"NAME"`
 }
 
 // Run implements the command.
@@ -59,11 +59,11 @@ func (c *auditAt) Run(ctx context.Context, p *process) error {
 	return auditor.LinkAt(ctx, c.by(p), c.Hash, c.Account, c.Time.Time)
 }
 
-// auditRestore brings a link back.
+// auditRestore restores a link.
 type auditRestore struct {
 	operatorFlags
 	Hash     string `arg:"" help:"Hash of the link, or its hash when it was deleted."`
-	Revision *int64 `help:"Revision of an event in the link's stream, as audit history shows it. The link becomes as it was right after that event. Without it a deleted link is restored." placeholder:"N"`
+	Revision *int64 `help:"${revision}" placeholder:"N"`
 }
 
 // Run implements the command.
@@ -89,12 +89,12 @@ func (c *auditUndo) Run(ctx context.Context, p *process) error {
 // auditExport writes the stored events to a file.
 type auditExport struct {
 	installation.Installation
-	Account string  `help:"User name or id of an account. Only its links, hashes, tags and settings are exported, without clicks." placeholder:"NAME"`
-	From    instant `help:"Export events that were recorded at this time or later: RFC 3339, or a day in UTC." placeholder:"TIME"`
+	Account string  `help:"${export_account}" placeholder:"NAME"`
+	From    instant `help:"${export_from}" placeholder:"TIME"`
 	To      instant `help:"Export events that were recorded before this time." placeholder:"TIME"`
-	Format  string  `help:"Output format: ndjson or csv." enum:"ndjson,csv" default:"ndjson"`
-	Output  string  `help:"File to write. It must not exist. By default standard output." placeholder:"FILE"`
-	Resume  string  `help:"File of an interrupted export to continue. The file itself says what it exports." placeholder:"FILE"`
+	Format  string  `help:"Output format: ${enum}." enum:"ndjson,csv" default:"ndjson"`
+	Output  string  `help:"New file to write. By default standard output." placeholder:"FILE"`
+	Resume  string  `help:"${export_resume}" placeholder:"FILE"`
 }
 
 // Run implements the command.
@@ -115,7 +115,7 @@ func (c *auditImportCheck) Run(p *process) error {
 	return auditor.CheckExport(c.File, p.Stdout)
 }
 
-// instant is a time on the command line.
+// instant is a time on the command line: RFC 3339, or a day for its beginning in UTC.
 type instant struct{ time.Time }
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -11,7 +11,7 @@ import (
 // auditKey makes a key that signs heads.
 type auditKey struct {
 	File string `arg:"" help:"File to write the private key to. It must not exist."`
-	Name string `help:"Name of the key, which appears in heads, such as the host of the short links." default:"linkledger"`
+	Name string `help:"${key_name}" default:"linkledger"`
 }
 
 // Run implements the command.
@@ -19,12 +19,12 @@ func (c *auditKey) Run(p *process) error {
 	return attestation.NewKey(c.File, c.Name, p.Stdout)
 }
 
-// signing is the key that signs heads.
+// signing has the flag of the key that signs heads.
 type signing struct {
-	SigningKey secret.Text `help:"Private key that signs heads, from audit key. Give it as a file, by LINKLEDGER_SIGNING_KEY_FILE." placeholder:"KEY"`
+	SigningKey secret.Text `help:"${signing_key}" placeholder:"KEY"`
 }
 
-// trusted is the key that heads are believed by.
+// trusted has the flag of the public key that verifies heads.
 type trusted struct {
 	PublicKey string `help:"Public key of the heads, as audit key prints it." placeholder:"KEY"`
 }
@@ -45,9 +45,9 @@ type auditProve struct {
 	installation.Installation
 	signing
 	trusted
-	Hash       string   `arg:"" optional:"" help:"Hash of a link. The events of all links that ever used it are proved, without clicks."`
-	Checkpoint string   `help:"File of signed heads. The proofs rest on the last one. By default a new head is signed." placeholder:"FILE" type:"existingfile"`
-	Since      []string `help:"Files of older heads. The proofs show that the log continues them." placeholder:"FILE" type:"existingfile"`
+	Hash       string   `arg:"" optional:"" help:"${proven_hash}"`
+	Checkpoint string   `help:"${checkpoint}" placeholder:"FILE" type:"existingfile"`
+	Since      []string `help:"${since}" placeholder:"FILE" type:"existingfile"`
 }
 
 // Run implements the command.
@@ -69,11 +69,11 @@ func (c *auditVerifyProof) Run(p *process) error {
 	return attestation.VerifyProof(c.File, c.PublicKey, p.Stdout)
 }
 
-// auditVerify holds the log against its tree and against signed heads.
+// auditVerify compares the log with its tree and with signed heads.
 type auditVerify struct {
 	operatorFlags
 	trusted
-	Checkpoint []string `help:"Files of signed heads that were kept elsewhere, with one or more heads each." placeholder:"FILE" type:"existingfile"`
+	Checkpoint []string `help:"${checkpoints}" placeholder:"FILE" type:"existingfile"`
 }
 
 // Run implements the command.

@@ -8,37 +8,37 @@ import (
 	"linkledger/internal/installation"
 )
 
-// commandLine is everything that can be given to the program.
+// commandLine is the root of the commands and flags.
 type commandLine struct {
-	LogLevel  slog.Level       `help:"Lowest level that is logged: debug, info, warn or error." default:"info"`
-	LogFormat string           `help:"Format of the log: text for people, json for programs." default:"text" enum:"text,json"`
+	LogLevel  slog.Level       `help:"Log level: debug, info, warn or error." default:"info"`
+	LogFormat string           `help:"${log_format}" default:"text" enum:"text,json"`
 	Version   kong.VersionFlag `help:"Print the version and exit."`
 
-	Dev        devCommand        `cmd:"" help:"Run everything in one process: event store, private PostgreSQL, API, redirects and projections."`
-	Serve      serveCommand      `cmd:"" help:"Run the service against an event store and a PostgreSQL."`
+	Dev        devCommand        `cmd:"" help:"${dev_command}"`
+	Serve      serveCommand      `cmd:"" help:"Run the service on an event store and PostgreSQL."`
 	Eventstore eventstoreCommand `cmd:"" help:"Run the embedded event store alone."`
 	Account    accountCommand    `cmd:"" help:"Open and manage accounts."`
 
 	Projections projectionsCommand `cmd:"" help:"Show and operate the projections."`
 	Audit       auditCommand       `cmd:"" help:"Show what happened, when, and who caused it."`
-	Config      configCommand      `cmd:"" passthrough:"" help:"Print the configuration of a command, without its secrets, and check it."`
-	Health      healthCommand      `cmd:"" help:"Ask a service on this machine whether it is ready."`
+	Config      configCommand      `cmd:"" passthrough:"" help:"${config_command}"`
+	Health      healthCommand      `cmd:"" help:"Ask a service on this machine if it is ready."`
 }
 
-// operatorFlags is the installation that an operator command is for, and how it answers.
+// operatorFlags are the flags of an operator command: its installation and the form of its output.
 type operatorFlags struct {
 	installation.Installation
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// by returns the call of an operator.
-func (t *operatorFlags) by(p *process) installation.Operator {
-	o := operator(&t.Installation, p)
-	o.JSON = t.JSON
+// by returns the operator that the flags describe.
+func (f *operatorFlags) by(p *process) installation.Operator {
+	o := operator(&f.Installation, p)
+	o.JSON = f.JSON
 	return o
 }
 
-// operator returns the call of an operator that is answered in one form alone.
+// operator returns an operator for a command that has one form of output.
 func operator(i *installation.Installation, p *process) installation.Operator {
 	return installation.Operator{Installation: i, Console: p.Console}
 }

@@ -14,10 +14,10 @@ import (
 	"linkledger/internal/usage"
 )
 
-// configCommand prints what another command would run with, and says what is wrong with it. It
-// opens nothing.
+// configCommand prints the flags of another command and reports what is wrong with them. It opens
+// nothing.
 type configCommand struct {
-	Command []string `arg:"" optional:"" help:"Command with its flags, such as: eventstore serve --listen :2113. By default serve."`
+	Command []string `arg:"" optional:"" help:"${checked_command}"`
 }
 
 // Run implements the command.
@@ -42,7 +42,7 @@ func (c *configCommand) Run(p *process) error {
 	return check(call.Selected().Target.Addr().Interface())
 }
 
-// check validates the flags of a command, and what else it demands of them.
+// check validates the flags of a command, with its own method if it has one.
 func check(command any) error {
 	if strict, ok := command.(interface{ check() error }); ok {
 		return strict.check()
@@ -50,7 +50,8 @@ func check(command any) error {
 	return config.Validate(command)
 }
 
-// settings are the flags of a call with their values, without secrets, and where these come from.
+// settings returns a row for each flag of a call: its names, its value without secrets, and where
+// the value comes from.
 func settings(call *kong.Context) []table.Row {
 	given := make(map[*kong.Flag]string)
 	for _, step := range call.Path {
@@ -78,7 +79,7 @@ func settings(call *kong.Context) []table.Row {
 	return rows
 }
 
-// shown is a value as it is given on the command line.
+// shown returns a value as the command line takes it.
 func shown(value reflect.Value) string {
 	if list, ok := value.Interface().(config.Origins); ok && list.Valid() {
 		return string(list)
@@ -87,5 +88,5 @@ func shown(value reflect.Value) string {
 	if value.Kind() == reflect.Slice {
 		text = strings.Join(strings.Fields(strings.Trim(text, "[]")), ",")
 	}
-	return secret.Redact(text) // it may stand in the place of another value
+	return secret.Redact(text) // a connection string may be given for any flag by mistake
 }

@@ -7,15 +7,17 @@ import (
 	"linkledger/internal/dev"
 )
 
-// devCommand runs everything in one process, on one folder.
+// devCommand runs everything in one process with one data folder.
 type devCommand struct {
 	config.Serving
 	config.Redirecting
 	config.Projecting
-	CORSOrigins      config.Origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, or * for all. They are compared exactly. Empty: none." default:"*" placeholder:"ORIGINS" validate:"origins"`
-	Data             string         `help:"Folder of all data." default:"./data" validate:"required"`
-	EventstoreListen string         `help:"Address of the embedded event store." default:"127.0.0.1:2113" validate:"address"`
-	PostgresBin      string         `help:"Folder of PostgreSQL's initdb and postgres, where they are not in the usual places." placeholder:"DIR"`
+
+	CORSOrigins config.Origins `help:"${cors}" default:"*" placeholder:"ORIGINS" validate:"origins"`
+
+	Data             string `help:"Folder of all data." default:"./data" validate:"required"`
+	EventstoreListen string `help:"${store_listen}" default:"127.0.0.1:2113" validate:"address"`
+	PostgresBin      string `help:"${postgres_bin}" placeholder:"DIR"`
 }
 
 // Run implements the command.

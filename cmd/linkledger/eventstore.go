@@ -8,29 +8,32 @@ import (
 	"linkledger/internal/storeserver"
 )
 
-// eventstoreCommand is the embedded event store apart from the service.
+// eventstoreCommand groups the commands of the event store.
 type eventstoreCommand struct {
 	Serve  eventstoreServe  `cmd:"" default:"withargs" help:"Run the event store (the default)."`
 	Stat   eventstoreStat   `cmd:"" help:"Show counts and positions."`
-	Check  eventstoreCheck  `cmd:"" help:"Verify every record, every entry of the index, every stream and the counters."`
+	Check  eventstoreCheck  `cmd:"" help:"Verify all records, index entries, streams and counters."`
 	Backup eventstoreBackup `cmd:"" help:"Take a consistent copy, also while the store runs."`
-	Copy   eventstoreCopy   `cmd:"" help:"Copy the log into another event store, such as an EventStoreDB cluster. A repeated call continues."`
+	Copy   eventstoreCopy   `cmd:"" help:"${copy_command}"`
 
-	Prepare eventstorePrepare `cmd:"" help:"Grant a user of EventStoreDB the rights that the service needs, and print what changed."`
+	Prepare eventstorePrepare `cmd:"" help:"${prepare_command}"`
 }
 
 // eventstoreServe runs the embedded event store alone.
 type eventstoreServe struct {
-	Data           string      `help:"Folder of the log." default:"./data/events" validate:"required"`
-	Listen         string      `help:"Address of the gRPC interface." default:"127.0.0.1:2113" validate:"address"`
-	HealthListen   string      `help:"Address of /health/live. By default none." placeholder:"HOST:PORT" validate:"omitempty,address"`
-	TLSCertificate string      `name:"tls-certificate" help:"Certificate chain in PEM. With it clients must use TLS." placeholder:"FILE"`
-	TLSKey         string      `name:"tls-key" help:"Private key of the certificate, in PEM." placeholder:"FILE"`
-	User           string      `help:"User name that every client must give. It needs TLS." placeholder:"NAME"`
-	Password       secret.Text `help:"Password of that user. Give it in the environment or as a file." placeholder:"SECRET"`
-	Insecure       bool        `help:"Listen beyond this machine without a password. All who reach the address can read and write all events."`
-	MaxAppendSize  int         `help:"Largest append, in bytes, up to 8388608." default:"1048576"`
-	UnsafeNoSync   bool        `help:"Acknowledge events that a crash may lose. For benchmarks only."`
+	Data         string `help:"Folder of the log." default:"./data/events" validate:"required"`
+	Listen       string `help:"Address for gRPC." default:"127.0.0.1:2113" validate:"address"`
+	HealthListen string `help:"${health}" placeholder:"HOST:PORT" validate:"omitempty,address"`
+
+	TLSCertificate string `help:"${tls_certificate}" placeholder:"FILE"`
+	TLSKey         string `help:"Private key of the certificate, in PEM." placeholder:"FILE"`
+
+	User     string      `help:"User name that clients must give. It needs TLS." placeholder:"NAME"`
+	Password secret.Text `help:"${password}" placeholder:"SECRET"`
+
+	Insecure      bool `help:"${insecure}"`
+	MaxAppendSize int  `help:"Largest append, in bytes, up to 8388608." default:"1048576"`
+	UnsafeNoSync  bool `help:"Acknowledge events that a crash may lose. For benchmarks only."`
 }
 
 // Run implements the command.

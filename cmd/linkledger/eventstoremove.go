@@ -8,10 +8,10 @@ import (
 	"linkledger/internal/secret"
 )
 
-// eventstoreCopy moves an installation to another event store.
+// eventstoreCopy copies the log into another event store.
 type eventstoreCopy struct {
-	From secret.Connection `help:"Event store to read from." placeholder:"esdb://HOST:2113?tls=false" validate:"required,startswith=esdb,encoded"`
-	To   secret.Connection `help:"Event store to copy into. It is empty or has the events of an earlier copy." placeholder:"esdb://HOST:2113?tls=false" validate:"required,startswith=esdb,encoded"`
+	From secret.Connection `help:"${copy_from}" placeholder:"${esdb}" validate:"required,esdb"`
+	To   secret.Connection `help:"${copy_to}" placeholder:"${esdb}" validate:"required,esdb"`
 	JSON bool              `help:"Print JSON."`
 }
 
@@ -23,12 +23,13 @@ func (c *eventstoreCopy) Run(ctx context.Context, p *process) error {
 	return migration.Copy(ctx, p.Console, c.From, c.To, c.JSON)
 }
 
-// eventstorePrepare grants a user of EventStoreDB the one right that the service needs and users do
-// not have by default.
+// eventstorePrepare grants a user of EventStoreDB the right to read the log of all streams, which
+// the service needs and users do not have by default.
 type eventstorePrepare struct {
-	Eventstore secret.Connection `help:"Connection string with the name and password of an administrator." placeholder:"esdb://admin:PASSWORD@HOST:2113" validate:"required,startswith=esdb,encoded"`
-	User       string            `help:"User of EventStoreDB as whom the service connects." placeholder:"NAME" validate:"required,max=256"`
-	JSON       bool              `help:"Print JSON."`
+	Eventstore secret.Connection `help:"${admin}" placeholder:"${esdb}" validate:"required,esdb"`
+
+	User string `help:"${service_user}" placeholder:"NAME" validate:"required,max=256"`
+	JSON bool   `help:"Print JSON."`
 }
 
 // Run implements the command.

@@ -10,9 +10,9 @@ import (
 	"linkledger/internal/usage"
 )
 
-// storeFolder names the data folder of an event store, which may be running.
+// storeFolder has the flags of a command on the data folder of an event store, running or not.
 type storeFolder struct {
-	Dir  string `arg:"" help:"Data folder of the event store. With linkledger dev it is the folder events in --data."`
+	Dir  string `arg:"" help:"${store_folder}"`
 	JSON bool   `help:"Print JSON."`
 }
 
@@ -31,7 +31,7 @@ func (c *eventstoreStat) Run(ctx context.Context, p *process) error {
 // eventstoreCheck verifies a store.
 type eventstoreCheck struct{ storeFolder }
 
-// Run implements the command. It fails when anything is wrong.
+// Run implements the command. It fails if the check finds a problem.
 func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 	checked, err := storeserver.Check(ctx, c.Dir)
 	if err != nil {
@@ -41,13 +41,10 @@ func (c *eventstoreCheck) Run(ctx context.Context, p *process) error {
 		{"events", checked.Events}, {"streams", checked.Streams}, {"problems", checked.Problems},
 	}
 	for _, found := range checked.First {
-		rows = append(
-			rows,
-			[2]any{
-				fmt.Sprintf("position %d", found.Position),
-				fmt.Sprintf("stream %q: %s", found.Stream, found.What),
-			},
-		)
+		rows = append(rows, [2]any{
+			fmt.Sprintf("position %d", found.Position),
+			fmt.Sprintf("stream %q: %s", found.Stream, found.What),
+		})
 	}
 	if err := console.Pairs(p.Stdout, c.JSON, checked, rows); err != nil {
 		return err

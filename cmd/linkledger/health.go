@@ -7,14 +7,14 @@ import (
 	"linkledger/internal/config"
 )
 
-// healthCommand asks a service on this machine how it is, for images that have no other program to
-// ask with.
+// healthCommand asks a service on this machine whether it is ready. The image has no other HTTP
+// client for its health check.
 type healthCommand struct {
-	AdminListen string `help:"Internal address of the service." default:"127.0.0.1:8081" validate:"address"`
+	AdminListen string `help:"${admin_listen}" default:"127.0.0.1:8081" validate:"address"`
 	Live        bool   `help:"Ask whether the process runs, not whether it is ready."`
 }
 
-// Run implements the command. It fails with what the service says of itself.
+// Run implements the command. If the service is not ready, the error has its answer.
 func (c *healthCommand) Run(ctx context.Context, p *process) error {
 	if err := config.Validate(c); err != nil {
 		return err

@@ -16,24 +16,28 @@ import (
 	"linkledger/internal/usage"
 )
 
-// version is set by the linker, see the Makefile.
+// version is set by the linker. See the Makefile.
 var version = "development"
 
 // Exit codes.
 const (
-	exitFailed = 1 // something went wrong while running
-	exitUsage  = 2 // the configuration or the machine must be changed first
+	exitFailed = 1 // a failure while running
+	exitUsage  = 2 // the user must change the configuration or the machine
 )
 
-func main() {
+func main() { os.Exit(runProcess()) }
+
+// runProcess runs the program until it ends or a signal stops it, and returns the exit code.
+func runProcess() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout, os.Stderr)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "linkledger:", console.Escape(err.Error()))
-		os.Exit(exitCode(err))
+		return exitCode(err)
 	}
+	return 0
 }
 
 func exitCode(err error) int {
@@ -43,10 +47,11 @@ func exitCode(err error) int {
 	return exitFailed
 }
 
-// exited carries the status of --help and --version out of kong.
+// exited carries the exit code of --help and --version out of kong by a panic, because kong expects
+// its exit function not to return.
 type exited int
 
-// run is the whole program but for the process: a test may call it.
+// run is the whole program except for signals and the exit code. Tests call it.
 func run(
 	ctx context.Context, args []string, getenv func(string) string, stdout, stderr io.Writer,
 ) (err error) {
@@ -57,10 +62,10 @@ func run(
 		return err
 	}
 	defer func() {
-		if p := recover(); p != nil {
-			code, ok := p.(exited)
+		if cause := recover(); cause != nil {
+			code, ok := cause.(exited)
 			if !ok {
-				panic(p)
+				panic(cause)
 			}
 			if code != 0 {
 				err = usage.Errorf("exit %d", code)
@@ -80,11 +85,10 @@ func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
 	return kong.New(cli,
 		kong.Name("linkledger"),
 		kong.Description("A URL shortener whose database is its history. Every flag can also be "+
-			"given in the environment, "+
-			"as LINKLEDGER_ and the flag's name in capitals: LINKLEDGER_LISTEN, "+
-			"LINKLEDGER_LOG_LEVEL; or in a file that "+
-			"LINKLEDGER_LISTEN_FILE names."),
-		kong.Vars{"version": version},
+			"given in the environment, as LINKLEDGER_ and the flag's name in capitals: "+
+			"LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that LINKLEDGER_LISTEN_FILE "+
+			"names."),
+		kong.Vars{"version": version}, config.HelpTexts, helpTexts,
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.Resolvers(config.Environment(p.getenv)),
@@ -92,7 +96,7 @@ func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
 	)
 }
 
-// process is what a command gets from the outside.
+// process is what a command gets from its process.
 type process struct {
 	console.Console
 

@@ -8,17 +8,17 @@ import (
 	"linkledger/internal/usage"
 )
 
-// projectionsCommand watches and steers the projections of a running installation.
+// projectionsCommand groups the commands that show and operate the projections.
 type projectionsCommand struct {
 	List        projectionsList        `cmd:"" help:"List the projections and their generations."`
-	Status      projectionsStatus      `cmd:"" help:"Show how far each projection is, and which process owns it."`
-	Pause       projectionsPause       `cmd:"" help:"Stop the updates of a projection until it is resumed."`
-	Resume      projectionsResume      `cmd:"" help:"End a pause, or let a stopped projection try again at once."`
-	Verify      projectionsVerify      `cmd:"" help:"Replay the log and compare the result with the tables that serve, row by row."`
-	Rebuild     projectionsRebuild     `cmd:"" help:"Build the next generation beside the one that serves, and switch readers to it."`
-	Rollback    projectionsRollback    `cmd:"" help:"Switch readers back to the previous generation."`
+	Status      projectionsStatus      `cmd:"" help:"${status_command}"`
+	Pause       projectionsPause       `cmd:"" help:"Stop updating a projection until it resumes."`
+	Resume      projectionsResume      `cmd:"" help:"${resume_command}"`
+	Verify      projectionsVerify      `cmd:"" help:"${verify_tables_command}"`
+	Rebuild     projectionsRebuild     `cmd:"" help:"${rebuild_command}"`
+	Rollback    projectionsRollback    `cmd:"" help:"Switch readers to the previous generation."`
 	Prune       projectionsPrune       `cmd:"" help:"Delete the generations that do not serve."`
-	DeadLetters projectionsDeadLetters `cmd:"" help:"List, retry or discard the events that were set aside."`
+	DeadLetters projectionsDeadLetters `cmd:"" help:"List, retry or discard dead letters."`
 }
 
 type projectionsList struct {
@@ -64,14 +64,14 @@ func (c *projectionsResume) Run(ctx context.Context, p *process) error {
 	return maintenance.Resume(ctx, c.by(p), c.Name)
 }
 
-// someProjections names one projection or all.
+// someProjections has the flags that select one projection or all.
 type someProjections struct {
 	operatorFlags
 	Name string `arg:"" optional:"" help:"Name of the projection."`
 	All  bool   `help:"All projections."`
 }
 
-// names returns the projections that are named; none for all.
+// names returns the selected projections. It is empty for all of them.
 func (c *someProjections) names() ([]string, error) {
 	switch {
 	case c.All == (c.Name != ""):
@@ -97,7 +97,7 @@ func (c *projectionsVerify) Run(ctx context.Context, p *process) error {
 
 type projectionsRebuild struct {
 	someProjections
-	Connections int `default:"10" help:"Largest number of PostgreSQL connections that all builds hold together, 8 to 100."`
+	Connections int `default:"10" help:"${connections}"`
 }
 
 // Run implements the command.
@@ -136,9 +136,9 @@ func (c *projectionsPrune) Run(ctx context.Context, p *process) error {
 }
 
 type projectionsDeadLetters struct {
-	List    deadLettersList    `cmd:"" default:"withargs" help:"List the events that were set aside."`
-	Retry   deadLettersRetry   `cmd:"" help:"Apply these events in the order of the log, all or none."`
-	Discard deadLettersDiscard `cmd:"" help:"Delete these events from the list without applying them."`
+	List    deadLettersList    `cmd:"" default:"withargs" help:"List dead letters (the default)."`
+	Retry   deadLettersRetry   `cmd:"" help:"Apply dead letters in log order, all or none."`
+	Discard deadLettersDiscard `cmd:"" help:"Delete dead letters without applying them."`
 }
 
 type deadLettersList struct {
@@ -151,7 +151,7 @@ func (c *deadLettersList) Run(ctx context.Context, p *process) error {
 	return maintenance.DeadLetters(ctx, c.by(p), c.Name)
 }
 
-// letterFlags names dead letters.
+// letterFlags has the flags that select dead letters.
 type letterFlags struct {
 	operatorFlags
 	Name   string `arg:"" help:"Name of the projection."`

@@ -13,14 +13,15 @@ import (
 	"linkledger/internal/usage"
 )
 
-// serveCommand runs the service against backends that run elsewhere.
+// serveCommand runs the service with backends that run elsewhere.
 type serveCommand struct {
 	config.Serving
 	config.Redirecting
 	config.Projecting
 	config.Backends
-	CORSOrigins config.Origins `name:"cors-origins" help:"Origins whose pages may call the API from a browser, such as https://app.example.com, or * for all. They are compared exactly. By default none." placeholder:"ORIGINS" validate:"origins"`
-	Roles       []config.Role  `help:"Parts of the service that this process runs: api, redirect, projector." default:"api,redirect,projector" validate:"min=1,dive,oneof=api redirect projector"`
+
+	CORSOrigins config.Origins `help:"${cors}" placeholder:"ORIGINS" validate:"origins"`
+	Roles       []config.Role  `help:"${roles}" default:"api,redirect,projector" validate:"roles"`
 }
 
 // Run implements the command.
@@ -32,7 +33,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = public.Close() }() // closed already when it was served
+	defer func() { _ = public.Close() }() // serving closes it already, which is no error
 	private, err := address.Listen(c.AdminListen, "admin-listen")
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 		Logger: p.Logger,
 	}, internal)
 	if err != nil {
-		if ctx.Err() != nil { // told to stop while it waited
+		if ctx.Err() != nil { // stopped while it waited for a backend
 			return nil
 		}
 		return err
@@ -59,7 +60,7 @@ func (c *serveCommand) Run(ctx context.Context, p *process) (err error) {
 }
 
 func (c *serveCommand) check() error {
-	if c.EventStore == "" {
+	if c.Eventstore == "" {
 		return usage.Errorf(
 			"no event store: set --eventstore (%s) to esdb://HOST:2113?tls=false, or use "+
 				"linkledger dev",

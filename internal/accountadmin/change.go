@@ -16,12 +16,12 @@ import (
 	"linkledger/projections"
 )
 
-// change runs one command on an account and prints what it made.
+// change runs a command on an account and prints the account after it.
 func change(
 	ctx context.Context, o installation.Operator,
 	command func(context.Context, *accounts.Accounts, domain.Request) (accounts.Outcome, error),
 ) error {
-	if o.EventStore == "" {
+	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
 			return err
 		}
@@ -40,16 +40,16 @@ func change(
 		return usage.Wrap(err)
 	}
 	if errors.Is(err, eventstore.ErrUnavailable) {
-		return usage.Errorf("no event store answers at %s: is it running?", o.EventStore)
+		return usage.Errorf("no event store answers at %s: is it running?", o.Eventstore)
 	}
 	if err != nil {
 		return config.ExplainKey(err)
 	}
-	o.AwaitShown(ctx, projections.Accounts, outcome.Position)
+	o.AwaitProjection(ctx, projections.Accounts, outcome.Position)
 	return printOutcome(o, outcome)
 }
 
-// Open opens an account.
+// Open opens an account and prints it with its API key.
 func Open(ctx context.Context, o installation.Operator, username, plan string) error {
 	return change(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
@@ -67,7 +67,7 @@ func RotateKey(ctx context.Context, o installation.Operator, username string) er
 	})
 }
 
-// Deactivate bars an account from the API and stops its links.
+// Deactivate closes the API to an account and stops its links.
 func Deactivate(ctx context.Context, o installation.Operator, username string) error {
 	return change(ctx, o, func(
 		ctx context.Context, a *accounts.Accounts, r domain.Request,
@@ -96,7 +96,7 @@ func Edit(
 	})
 }
 
-// Erase ends an account for ever and makes its notes unreadable.
+// Erase closes an account for ever and makes its notes unreadable.
 func Erase(ctx context.Context, o installation.Operator, username string) error {
 	if err := o.Locate(); err != nil {
 		return err
@@ -112,12 +112,13 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 	})
 }
 
-// awaitErasure returns when no table has a note of the account any more, or says where it still is.
+// awaitErasure waits until no table has a note of the account any more. It logs the generations that
+// still have notes when ctx ends.
 func awaitErasure(ctx context.Context, o installation.Operator, position eventstore.Position) {
 	db, err := o.OpenReadModels(ctx, 1)
 	if err != nil {
 		o.Logger.WarnContext(
-			ctx, "erased, but whether the read models are too is not known", slog.Any("error", err),
+			ctx, "erased in the log; the state of the read models is not known", slog.Any("error", err),
 		)
 		return
 	}

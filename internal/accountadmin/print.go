@@ -23,20 +23,20 @@ type printedAccount struct {
 	Username string `json:"username"`
 	Plan     string `json:"plan"`
 	Active   bool   `json:"active"`
-	Expires  string `json:"expires"` // YYYY-MM-DD; empty: never
+	Expires  string `json:"expires"` // YYYY-MM-DD, or empty for never
 	Erased   bool   `json:"erased"`
 	KeyID    string `json:"key_id"`
-	APIKey   string `json:"api_key,omitempty"` // new ones only
+	APIKey   string `json:"api_key,omitempty"` // of a new key only
 }
 
-func printedAccountOf(a queries.Account) printedAccount {
+func newPrintedAccount(a queries.Account) printedAccount {
 	return printedAccount{
 		ID: a.ID.String(), Username: a.Username, Plan: a.Plan, Active: a.Active,
 		Expires: a.ExpirationDate, Erased: a.Erased, KeyID: a.KeyID,
 	}
 }
 
-// rows are what a table shows of an account.
+// rows returns the rows of a table that shows the account.
 func (v printedAccount) rows() []table.Row {
 	rows := []table.Row{
 		{"account id", v.ID},
@@ -51,7 +51,7 @@ func (v printedAccount) rows() []table.Row {
 	return rows
 }
 
-// printOutcome prints an account as a command left it.
+// printOutcome prints the account after a command.
 func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 	account := printedAccount{
 		ID: outcome.Account.ID, Username: outcome.Account.Username, Plan: outcome.Account.Plan,
@@ -77,7 +77,7 @@ func printOutcome(o installation.Operator, outcome accounts.Outcome) error {
 // List prints all accounts.
 func List(ctx context.Context, o installation.Operator) error {
 	var accounts []queries.Account
-	err := o.Ask(ctx, func(ctx context.Context, q *queries.DB) (err error) {
+	err := o.Query(ctx, func(ctx context.Context, q *queries.DB) (err error) {
 		accounts, err = q.Accounts(ctx)
 		return err
 	})
@@ -87,7 +87,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	if o.JSON {
 		views := make([]printedAccount, len(accounts))
 		for i, a := range accounts {
-			views[i] = printedAccountOf(a)
+			views[i] = newPrintedAccount(a)
 		}
 		//nolint:gosec // without keys, which are stored nowhere
 		return json.NewEncoder(o.Stdout).Encode(views)
@@ -109,15 +109,15 @@ func List(ctx context.Context, o installation.Operator) error {
 	return err
 }
 
-// printedUsage is an account with what it has used.
+// printedUsage is an account with its usage as it is printed.
 type printedUsage struct {
 	printedAccount
 	URLs          int64 `json:"urls"`
 	MonthURLs     int64 `json:"month_urls"`
-	TodayAPICalls int64 `json:"today_api_calls"` // that the nodes have told
+	TodayAPICalls int64 `json:"today_api_calls"` // as far as the nodes have reported
 }
 
-// Show prints an account and what it has used.
+// Show prints an account and its usage.
 func Show(ctx context.Context, o installation.Operator, username string) error {
 	if err := o.Locate(); err != nil {
 		return err
@@ -128,14 +128,14 @@ func Show(ctx context.Context, o installation.Operator, username string) error {
 	}
 	defer store.Close()
 	var account printedUsage
-	err = o.Ask(ctx, func(ctx context.Context, q *queries.DB) error {
+	err = o.Query(ctx, func(ctx context.Context, q *queries.DB) error {
 		found, err := q.AccountByUsername(ctx, username)
 		if err != nil {
 			return err
 		}
 		counters, err := q.AccountCounters(ctx, found.ID, time.Now())
 		account = printedUsage{
-			printedAccount: printedAccountOf(found), URLs: counters.URLs,
+			printedAccount: newPrintedAccount(found), URLs: counters.URLs,
 			MonthURLs: counters.MonthURLs,
 		}
 		return err

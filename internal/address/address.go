@@ -10,7 +10,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Listen opens a TCP address. That it can't is for the user to mend.
+// Listen opens a TCP address. Its error names the flag to change.
 func Listen(address, flag string) (net.Listener, error) {
 	listener, err := net.Listen("tcp", address) //nolint:noctx // returns at once
 	if err != nil {
@@ -21,8 +21,8 @@ func Listen(address, flag string) (net.Listener, error) {
 	return listener, nil
 }
 
-// OfClient is an address of a listener that clients on this machine can use.
-func OfClient(listener net.Listener) string {
+// ForClient returns the address at which clients on this machine reach a listener.
+func ForClient(listener net.Listener) string {
 	host, port, err := net.SplitHostPort(listener.Addr().String())
 	if err != nil {
 		return listener.Addr().String()
@@ -33,14 +33,14 @@ func OfClient(listener net.Listener) string {
 	return net.JoinHostPort(host, port)
 }
 
-// lookupTimeout bounds the question for the addresses of a name.
+// lookupTimeout bounds the lookup of a name.
 const lookupTimeout = 5 * time.Second
 
-// OnLoopback tells whether only this machine can connect to an address, HOST:PORT. A name has to
-// stand for loopback alone.
+// OnLoopback reports whether only this machine can connect to an address, HOST:PORT. All addresses
+// of a name MUST be loopback addresses for that.
 func OnLoopback(ctx context.Context, address string) (bool, error) {
 	host, _, err := net.SplitHostPort(address)
-	if err != nil || host == "" { // without a host it is every address
+	if err != nil || host == "" { // without a host, all interfaces
 		return false, err
 	}
 	if ip, err := netip.ParseAddr(host); err == nil {

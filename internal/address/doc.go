@@ -1,2 +1,2 @@
-// Package address opens the TCP addresses that flags give, and says who reaches them.
+// Package address opens the TCP addresses of flags and determines which machines can reach them.
 package address

@@ -11,8 +11,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Health asks the service behind an internal address whether it is ready, or live. It returns what
-// the service says of itself, or fails with it.
+// Health asks the service behind an internal address whether it is ready, or live. It returns the
+// answer of the service, or fails with it.
 func Health(ctx context.Context, address string, live bool) ([]byte, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -21,14 +21,14 @@ func Health(ctx context.Context, address string, live bool) ([]byte, error) {
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	question := "ready"
+	probe := "ready"
 	if live {
-		question = "live"
+		probe = "live"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*healthTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(
-		ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/health/"+question, nil,
+		ctx, http.MethodGet, "http://"+net.JoinHostPort(host, port)+"/health/"+probe, nil,
 	)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,7 @@ func Health(ctx context.Context, address string, live bool) ([]byte, error) {
 		return nil, err
 	}
 	if response.StatusCode >= http.StatusMultipleChoices {
-		return nil, fmt.Errorf("not %s: %s", question, strings.TrimSpace(string(state)))
+		return nil, fmt.Errorf("not %s: %s", probe, strings.TrimSpace(string(state)))
 	}
 	return state, nil
 }

@@ -19,13 +19,13 @@ import (
 const (
 	// healthTimeout bounds each check of a readiness probe.
 	healthTimeout = 2 * time.Second
-	// ownerGrace is how long a probe waits for a projection without an owner to get one: a killed
-	// owner is followed sooner, and that alone must not make all nodes unready at once.
+	// ownerGrace is how long a probe waits for a projection without an owner to get one. A killed
+	// owner is replaced sooner, and its death alone must not make all nodes unready at once.
 	ownerGrace = 500 * time.Millisecond
 	ownerPoll  = 50 * time.Millisecond
 )
 
-// ready answers 200 when requests can be served, otherwise 503, with the state of each part.
+// ready answers 200 if requests can be served, otherwise 503, with the state of each part.
 func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	checks := s.check(r.Context())
 	checks["process"] = s.Stopping.Err()
@@ -39,7 +39,7 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 			code = http.StatusServiceUnavailable
 		}
 	}
-	if s.Spooled { // clicks that wait there are no reason to send no visitors
+	if s.Spooled { // informs only: clicks in the spool do not make the service unready
 		state["spool"] = s.Clicks.Stats().Backlog.String()
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -49,17 +49,17 @@ func (s *Service) ready(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// check asks the event store and the database at the same time. Each that does not answer is
-// reported once: what the projections need of it is then not known, and not a fault of theirs.
+// check asks the event store and the database at the same time. A backend that does not answer is
+// reported once, and not as a problem of the projections, whose state is then not known.
 func (s *Service) check(ctx context.Context) map[string]error {
 	var store, database, generations, lag error
 	var overviews []status.Overview
 	var asking sync.WaitGroup
-	ask := func(question func(context.Context)) {
+	ask := func(probe func(context.Context)) {
 		asking.Go(func() {
 			ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 			defer cancel()
-			question(ctx)
+			probe(ctx)
 		})
 	}
 	ask(func(ctx context.Context) { _, store = s.Store.Head(ctx) })
@@ -85,7 +85,7 @@ func (s *Service) check(ctx context.Context) map[string]error {
 	return checks
 }
 
-// problem is why readers should not rely on a projection, or nil.
+// problem returns why readers should not rely on a projection. It returns nil if they can.
 func (s *Service) problem(o status.Overview) error {
 	switch {
 	case o.State == status.Unowned:
@@ -103,8 +103,8 @@ func (s *Service) problem(o status.Overview) error {
 	return nil
 }
 
-// settledGenerations returns the projections as soon as all that readers see have owners, or at the
-// end of ownerGrace.
+// settledGenerations returns the generations of the projections as soon as all serving ones have
+// owners, or at the end of ownerGrace.
 func (s *Service) settledGenerations(ctx context.Context) ([]status.Overview, error) {
 	grace := time.After(ownerGrace)
 	for {

@@ -12,17 +12,17 @@ import (
 	"linkledger/internal/httpserver"
 )
 
-// Server serves the internal address from the first moment of a process to its last. Until there is
-// a service it answers what that waits for.
+// Server serves the internal address from the start of a process to its end. Until there is a
+// service it reports the dependencies that the process waits for.
 type Server struct {
 	service atomic.Pointer[http.Handler]
 	ctx     context.Context //nolint:containedctx // ends with the server; its cause says why
-	closing func() error    // what is under way ends first
+	closing func() error    // stops the server after the requests in flight
 	mu      sync.Mutex
-	waiting map[string]string // by dependency: why it can't be used
+	waiting map[string]string // reason by dependency
 }
 
-// Serve starts to answer on an open address.
+// Serve starts a server on an open address.
 func Serve(listener net.Listener, logger *slog.Logger) *Server {
 	ctx, stop := context.WithCancelCause(context.Background())
 	a := &Server{ctx: ctx, waiting: map[string]string{"process": "starting"}}
@@ -35,23 +35,23 @@ func Serve(listener net.Listener, logger *slog.Logger) *Server {
 	return a
 }
 
-// Show has a service answer from now on.
-func (a *Server) Show(s *Service) {
+// SetService lets a service answer from now on.
+func (a *Server) SetService(s *Service) {
 	handler := s.handler()
 	a.service.Store(&handler)
 }
 
-// Done is closed when the server has ended, with close or by itself.
+// Done is closed when the server has ended, by Close or by itself.
 func (a *Server) Done() <-chan struct{} { return a.ctx.Done() }
 
-// Err is why the server has ended.
+// Err returns why the server has ended.
 func (a *Server) Err() error { return context.Cause(a.ctx) }
 
-// Close ends the server when what is under way has ended.
+// Close ends the server after the requests in flight.
 func (a *Server) Close() error { return a.closing() }
 
-// Note tells why a dependency can't be used; nil: it can.
-func (a *Server) Note(dependency string, err error) {
+// ReportDependency sets why a dependency cannot be used. A nil error means that it can.
+func (a *Server) ReportDependency(dependency string, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.waiting, dependency)
@@ -74,5 +74,5 @@ func (a *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer a.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_ = json.NewEncoder(w).Encode(a.waiting) // whoever asked has left
+	_ = json.NewEncoder(w).Encode(a.waiting) // an error means that the client has left
 }

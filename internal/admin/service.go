@@ -12,20 +12,20 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Service is a service as the internal address shows it.
+// Service is what the internal address shows of a service.
 type Service struct {
 	Stopping  context.Context //nolint:containedctx // a service that stops is no longer ready
 	Store     *eventstore.Store
 	DB        *readmodel.DB
 	Clicks    *clicks.Recorder
-	Spooled   bool          // clicks may wait in a spool
-	MaxLag    time.Duration // not ready while a projection lags by more
+	Spooled   bool          // clicks can wait in a spool
+	MaxLag    time.Duration // the service is not ready while a projection lags by more
 	Metrics   http.Handler
 	Profiling bool // serve profiles
 	Logger    *slog.Logger
 }
 
-// handler serves health, metrics and, where it was asked for, profiling.
+// handler serves health, metrics and, if enabled, profiles.
 func (s *Service) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc(

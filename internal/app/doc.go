@@ -1,4 +1,4 @@
-// Package app makes a running service of a configuration: it connects to the backends, wires
-// commands, projections, queries and HTTP together, and starts and stops them in the order in which
-// they need each other.
+// Package app turns a configuration into a running service. It connects to the backends, wires
+// commands, projections, queries and HTTP together, and starts and stops them in the order of their
+// dependencies. It MUST NOT start backends.
 package app

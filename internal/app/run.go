@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,8 @@ import (
 	"linkledger/projections/engine"
 )
 
-// Run serves until ctx ends or a part fails, then stops all parts in the order in which they need
-// each other.
+// Run serves until ctx ends or a part fails. Then it stops the parts in the order of their
+// dependencies: the HTTP servers first, then the parts that their requests use.
 func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.Server) error {
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
@@ -29,26 +30,62 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 	defer stopBackground()
 
 	var parts errgroup.Group
+	s.startParts(background, &parts, fail)
+	// The internal address closes last, so that it reports the service as not ready until the end.
+	internal.SetService(s.adminService(ctx))
+	parts.Go(func() error {
+		select {
+		case <-background.Done():
+		case <-internal.Done():
+			fail(internal.Err())
+		}
+		return internal.Close()
+	})
+
+	serving := s.drainLater(ctx)
+	var servers errgroup.Group
+	if s.has(config.RoleAPI) || s.has(config.RoleRedirect) {
+		servers.Go(func() error {
+			// If this version needs tables of a new shape, they are built first. Meanwhile requests
+			// wait in the listener.
+			if err := projections.AwaitShape(serving, s.db); err != nil {
+				return nil //nolint:nilerr // the service was stopped before the tables were ready
+			}
+			return s.serve(serving, fail, public)
+		})
+	}
+	<-serving.Done()
+	err := servers.Wait() // first, because requests in flight need the parts
+	stopBackground()
+	err = errors.Join(err, stopWithin(parts.Wait))
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
+}
+
+// startParts runs the parts of the service until background ends. It calls fail if one of them ends
+// before.
+func (s *Service) startParts(
+	background context.Context, parts *errgroup.Group, fail context.CancelCauseFunc,
+) {
 	start := func(name string, part func(context.Context) error) {
 		parts.Go(func() error {
 			err := part(background)
-			if background.Err() != nil {
-				return nil
+			if background.Err() == nil {
+				fail(fmt.Errorf("%s: %w", name, cmp.Or(err, errors.New("ended by itself"))))
 			}
-			if err == nil {
-				err = errors.New("ended by itself")
-			}
-			fail(fmt.Errorf("%s: %w", name, err))
 			return nil
 		})
 	}
-	// closed when the event store has, with a log that the database may belong to
-	answered := make(chan struct{})
+	// logChecked is closed when the event store has answered and the database can belong to its
+	// log.
+	logChecked := make(chan struct{})
 	start("freshness", func(ctx context.Context) error { s.Waiter.Run(ctx); return nil })
 	if s.has(config.RoleProjector) {
 		start("projections", func(ctx context.Context) error {
 			select {
-			case <-answered:
+			case <-logChecked:
 			case <-ctx.Done():
 				return nil
 			}
@@ -69,55 +106,31 @@ func (s *Service) Run(ctx context.Context, public net.Listener, internal *admin.
 		start("calls", s.calls.Run)
 	}
 	parts.Go(func() error {
-		if err := s.watchLog(background, sync.OnceFunc(func() { close(answered) })); err != nil &&
-			background.Err() == nil {
+		err := s.watchLog(background, sync.OnceFunc(func() { close(logChecked) }))
+		if err != nil && background.Err() == nil {
 			fail(err)
 		}
 		return nil
 	})
-	// The internal address is the last to go: it tells that the service is no longer ready.
-	internal.Show(&admin.Service{
-		Stopping: ctx, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
+}
+
+// adminService returns what the internal address shows of the service. It is not ready after
+// stopping ends.
+func (s *Service) adminService(stopping context.Context) *admin.Service {
+	return &admin.Service{
+		Stopping: stopping, Store: s.Store, DB: s.db, Clicks: s.clicks, Spooled: s.spool != nil,
 		MaxLag: s.cfg.ReadyMaxLag,
 		Metrics: s.metrics.Handler(telemetry.Sources{
 			Projections: &s.registry, Redirects: s.redirects, Clicks: s.clicks, DB: s.db,
 			Store: s.Store, Logger: s.logger,
 		}),
 		Profiling: s.cfg.Profiling, Logger: s.logger,
-	})
-	parts.Go(func() error {
-		select {
-		case <-background.Done():
-		case <-internal.Done():
-			fail(internal.Err())
-		}
-		return internal.Close()
-	})
-
-	serving := s.drainLater(ctx)
-	var servers errgroup.Group
-	if s.has(config.RoleAPI) || s.has(config.RoleRedirect) {
-		servers.Go(func() error {
-			// Where this version has tables of its own shape, they are built first; requests wait
-			// in the listener.
-			if err := projections.AwaitShape(serving, s.db); err != nil {
-				return nil //nolint:nilerr // told to stop before that
-			}
-			return s.serve(serving, fail, public)
-		})
 	}
-	<-serving.Done()
-	err := servers.Wait() // after the last request: its clicks and its waits need the parts
-	stopBackground()
-	err = errors.Join(err, within(parts.Wait))
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
-		err = errors.Join(cause, err)
-	}
-	return err
 }
 
-// drainLater returns what ends some time after ctx: until then requests are served by a service
-// that is no longer ready. Where a part has failed they are not.
+// drainLater returns a context that ends some time after ctx. Until then the service answers
+// requests although it is no longer ready, so that load balancers notice. If a part has failed, the
+// context ends at once.
 func (s *Service) drainLater(ctx context.Context) context.Context {
 	serving, stop := context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() {
@@ -131,19 +144,20 @@ func (s *Service) drainLater(ctx context.Context) context.Context {
 	return serving
 }
 
-// within bounds the time to stop something: what hangs then ends with the process.
-func within(stop func() error) error {
+// stopWithin runs stop for at most stopTimeout. After that it fails, and the end of the process ends
+// what hangs.
+func stopWithin(stop func() error) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()
 	select {
 	case err := <-stopped:
 		return err
 	case <-time.After(stopTimeout):
-		return fmt.Errorf("not everything has stopped within %s", stopTimeout)
+		return fmt.Errorf("some parts did not stop within %s", stopTimeout)
 	}
 }
 
-// serve answers what comes to the public address.
+// serve serves the public address until ctx ends.
 func (s *Service) serve(
 	ctx context.Context, fail context.CancelCauseFunc, public net.Listener,
 ) error {

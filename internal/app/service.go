@@ -41,8 +41,8 @@ import (
 )
 
 const (
-	// stopTimeout is how long the parts of the service may take to end after the last request, and
-	// their connections then.
+	// stopTimeout bounds the end of the parts after the last request, and then that of their
+	// connections.
 	stopTimeout = 20 * time.Second
 	// databaseConnections bounds the PostgreSQL connections of one process.
 	databaseConnections = 24
@@ -61,8 +61,8 @@ type Service struct {
 	queries   *queries.DB
 	redirects *cache.Redirects
 	commands  *commands.Handler
-	spool     *spool.Spool  // nil: no redirects
-	countries *countries.DB // nil: not known
+	spool     *spool.Spool  // nil without the redirect role
+	countries *countries.DB // nil without --countries
 	clicks    *clicks.Recorder
 	calls     *metering.Meter
 	registry  status.Registry
@@ -71,23 +71,24 @@ type Service struct {
 	handler   http.Handler
 }
 
-// Config of a service.
+// Config is the configuration of a service.
 type Config struct {
 	config.Serving
 	config.Backends
 	config.Redirecting
 	config.Projecting
-	// to an event store in this process; nil: over the network
+
+	// DialStore connects to an event store in this process. If nil, the network is used.
 	DialStore func(context.Context) (net.Conn, error)
 	Origins   config.Origins
 	Roles     []config.Role
-	Version   string              // of the program, for traces
-	Getenv    func(string) string // for traces
+	Version   string              // version of the program, for traces
+	Getenv    func(string) string // environment, for traces
 	Logger    *slog.Logger
 }
 
-// Open connects to the backends and brings the database's schema up to date. What it waits for the
-// internal address tells.
+// Open connects to the backends and migrates the schema of the database. While it waits for a
+// backend, the internal address reports which one.
 func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, error) {
 	key, err := cfg.Keys()
 	if err != nil {
@@ -96,34 +97,34 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	if key == nil {
 		cfg.Logger.InfoContext(
 			ctx,
-			"notes are stored as they are, and no account can be erased: --master-key is not given",
+			"notes are stored in plain text, and no account can be erased: --master-key is not given",
 		)
 	}
-	counted := telemetry.NewMetrics()
-	var sent telemetry.Traces
+	metrics := telemetry.NewMetrics()
+	var traces telemetry.Traces
 	if cfg.Traces {
-		if sent, err = telemetry.OpenTraces(ctx, cfg.Getenv, cfg.Version, cfg.Logger); err != nil {
+		if traces, err = telemetry.OpenTraces(ctx, cfg.Getenv, cfg.Version, cfg.Logger); err != nil {
 			return nil, err
 		}
 	}
 	store, err := eventstore.Open(eventstore.Config{
-		URL: string(cfg.EventStore), Dial: cfg.DialStore, OnCall: counted.Call,
-		Tracer: sent.Tracer(), Logger: cfg.Logger,
+		URL: string(cfg.Eventstore), Dial: cfg.DialStore, OnCall: metrics.Call,
+		Tracer: traces.Tracer(), Logger: cfg.Logger,
 	})
 	if err != nil {
-		sent.Close()
+		traces.Close()
 		return nil, usage.Wrap(err)
 	}
 	db, err := openDatabase(ctx, cfg.Database, key, internal, cfg.Logger)
 	if err != nil {
 		store.Close()
-		sent.Close()
+		traces.Close()
 		return nil, err
 	}
 	s := &Service{
 		Store: store, Waiter: progress.NewWaiter(db), cfg: cfg, logger: cfg.Logger, db: db,
 		queries: queries.New(db),
-		metrics: counted, traces: sent,
+		metrics: metrics, traces: traces,
 	}
 	if err := s.wire(ctx); err != nil {
 		return nil, errors.Join(err, s.closeAll())
@@ -137,23 +138,9 @@ func (s *Service) wire(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var shortHosts []string
-	if cfg.BaseURL != "" {
-		short, err := destination.ShortHost(cfg.BaseURL)
-		if err != nil {
-			return fmt.Errorf("base URL %q: %w", cfg.BaseURL, err)
-		}
-		shortHosts = append(shortHosts, short)
-	}
-	var blocked func(string) bool
-	if cfg.BlockedHosts != "" {
-		list, err := destination.ReadBlocklist(cfg.BlockedHosts, s.logger)
-		if err != nil {
-			return usage.Errorf(
-				"%w; name another file with --blocked-hosts (%s)", err, usage.Env("blocked-hosts"),
-			)
-		}
-		blocked = list.Blocks
+	destinations, err := destinationRules(cfg.Serving, s.logger)
+	if err != nil {
+		return err
 	}
 	quotas := linkquota.New(linkquota.Config{
 		Store: s.Store,
@@ -170,16 +157,15 @@ func (s *Service) wire(ctx context.Context) error {
 	s.Accounts = accounts.New(written, nil)
 	s.commands = commands.NewHandler(commands.Config{
 		Quotas: quotas, Streams: written, Logger: s.logger,
-		Destinations:   destination.Rules{ShortHosts: shortHosts, Blocked: blocked},
+		Destinations:   destinations,
 		ReservedHashes: shortlink.ReservedHashes(),
 	})
 	if s.redirects, err = cache.NewRedirects(s.queries, cfg.CacheSize<<20); err != nil {
 		return err
 	}
 	cachedAccounts := cache.NewAccounts(s.queries)
-	s.Waiter.Caches, s.Waiter.OnUnowned = []progress.Cache{
-		s.redirects, cachedAccounts,
-	}, s.logUnowned
+	s.Waiter.Caches = []progress.Cache{s.redirects, cachedAccounts}
+	s.Waiter.OnUnowned = s.logUnowned
 	if s.has(config.RoleRedirect) {
 		if s.spool, err = openSpool(ctx, s.logger, cfg.Redirecting); err != nil {
 			return err
@@ -201,9 +187,9 @@ func (s *Service) wire(ctx context.Context) error {
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
-		Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects, Clicks: s.clicks,
-		Calls: s.calls,
-		Wait:  s.Waiter.WaitOwned, Demand: s.Waiter.Demand, Overtake: s.Waiter.Overtake,
+		Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects,
+		Clicks: s.clicks, Calls: s.calls,
+		Wait: s.Waiter.WaitOwned, Demand: s.Waiter.Demand, Overtake: s.Waiter.Overtake,
 		WaitTimeout: cfg.WaitTimeout,
 		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),
 		Allowances: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
@@ -217,27 +203,48 @@ func (s *Service) wire(ctx context.Context) error {
 	return err
 }
 
-// logUnowned logs once what each call that would wait for the projection meets.
+// destinationRules returns the rules for the destinations of links.
+func destinationRules(cfg config.Serving, logger *slog.Logger) (destination.Rules, error) {
+	var rules destination.Rules
+	if cfg.BaseURL != "" {
+		short, err := destination.ShortHost(cfg.BaseURL)
+		if err != nil {
+			return rules, fmt.Errorf("base URL %q: %w", cfg.BaseURL, err)
+		}
+		rules.ShortHosts = append(rules.ShortHosts, short)
+	}
+	if cfg.BlockedHosts != "" {
+		list, err := destination.ReadBlocklist(cfg.BlockedHosts, logger)
+		if err != nil {
+			return rules, usage.Errorf(
+				"%w; name another file with --blocked-hosts (%s)", err, usage.Env("blocked-hosts"),
+			)
+		}
+		rules.Blocked = list.Blocks
+	}
+	return rules, nil
+}
+
+// logUnowned logs that a projection has lost or regained its owner.
 func (s *Service) logUnowned(projection string, unowned bool) {
 	if unowned {
 		s.logger.Warn("no process keeps the projection up to date: calls are answered without "+
-			"what it lacks",
-			slog.String("projection", projection))
+			"what it lacks", slog.String("projection", projection))
 		return
 	}
 	s.logger.Info("the projection is kept up to date again", slog.String("projection", projection))
 }
 
-// visitorKeys returns the key of the hashes that stand for visitors and the one before, which is
-// nil where none is named.
+// visitorKeys returns the key that hashes visitors, and the previous one, which is nil if none is
+// named.
 func (s *Service) visitorKeys(
 	ctx context.Context, cfg config.Redirecting,
 ) (current, former []byte, err error) {
 	if cfg.FormerVisitorKey != "" {
 		former, err = s.db.StoredSecret(ctx, cfg.FormerVisitorKey, visitorKeySize)
 		if errors.Is(err, sql.ErrNoRows) {
-			return nil, nil, usage.Errorf("there is no key %q: name the one that was used before "+
-				"with --former-visitor-key (%s), or none",
+			return nil, nil, usage.Errorf("there is no key %q: name the previous key with "+
+				"--former-visitor-key (%s), or none",
 				cfg.FormerVisitorKey, usage.Env("former-visitor-key"))
 		}
 		if err != nil {
@@ -248,7 +255,7 @@ func (s *Service) visitorKeys(
 	return current, former, err
 }
 
-// openSpool opens the spool of clicks. That it can't is for the user to mend.
+// openSpool opens the spool of clicks. If it fails, the user has to change the configuration.
 func openSpool(
 	ctx context.Context, logger *slog.Logger, cfg config.Redirecting,
 ) (*spool.Spool, error) {
@@ -268,8 +275,9 @@ func openSpool(
 
 func (s *Service) has(r config.Role) bool { return slices.Contains(s.cfg.Roles, r) }
 
-// CatchUp waits until the read models show the log up to a position. Of events that no projection
-// follows they learn only while they catch up, so it must be one from before run.
+// CatchUp waits until the read models show the log up to a position. The position MUST be one from
+// before Run: checkpoints pass events that no projection follows only while the projections catch
+// up.
 func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	for _, projection := range []string{projections.Links, projections.Tags, projections.Accounts} {
 		if err := s.Waiter.Wait(ctx, projection, to.Commit); err != nil {
@@ -279,8 +287,8 @@ func (s *Service) CatchUp(ctx context.Context, to eventstore.Position) error {
 	return nil
 }
 
-// Close ends what is left of a service that has run, or that never ran.
-func (s *Service) Close() error { return within(s.closeAll) }
+// Close closes the connections of a service. Run, if it was called, MUST have returned.
+func (s *Service) Close() error { return stopWithin(s.closeAll) }
 
 func (s *Service) closeAll() error {
 	s.Store.Close()

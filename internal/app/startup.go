@@ -18,11 +18,11 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// attemptTimeout bounds one try to reach what the service depends on.
+// attemptTimeout bounds one attempt to reach a backend.
 const attemptTimeout = 5 * time.Second
 
-// await tries until it succeeds, ctx ends, or it fails for another reason than an outage. So
-// processes may be started in any order.
+// await calls try until it succeeds, ctx ends, or it fails for another reason than an outage. With
+// it processes can be started in any order.
 func await(
 	ctx context.Context, logger *slog.Logger, dependency string, outage func(error) bool,
 	try func() error,
@@ -34,7 +34,7 @@ func await(
 	for {
 		err := try()
 		if err == nil && waiting {
-			logger.InfoContext(ctx, "it answers", name)
+			logger.InfoContext(ctx, "the dependency answers", name)
 		}
 		if err == nil || ctx.Err() != nil || !outage(err) {
 			return err
@@ -53,14 +53,14 @@ func await(
 	}
 }
 
-// openDatabase connects to the database, brings its schema up to date and checks that the master
-// key is its own. It waits for a database that does not answer.
+// openDatabase connects to the database, migrates its schema, and checks that the master key is the
+// one of the database. It waits for a database that does not answer.
 func openDatabase(
 	ctx context.Context, dsn secret.Connection, key *readmodel.MasterKey, internal *admin.Server,
 	logger *slog.Logger,
 ) (db *readmodel.DB, err error) {
 	err = await(ctx, logger, "database", readmodel.Unavailable, func() (err error) {
-		defer func() { internal.Note("database", err) }()
+		defer func() { internal.ReportDependency("database", err) }()
 		trying, cancel := context.WithTimeout(ctx, attemptTimeout)
 		defer cancel()
 		if db, err = readmodel.Open(trying, string(dsn), databaseConnections); err != nil {
@@ -78,7 +78,7 @@ func openDatabase(
 	switch {
 	case err == nil:
 		return db, nil
-	case ctx.Err() != nil: // it is not the database's fault
+	case ctx.Err() != nil: // the database is not the cause
 		return nil, fmt.Errorf("stopped while the database was opened: %w", context.Cause(ctx))
 	case usage.Is(err):
 		return nil, err
@@ -86,13 +86,14 @@ func openDatabase(
 	return nil, usage.Errorf("%w; --database (%s) names it", err, usage.Env("database"))
 }
 
-// logInterval is how long a log without an account is left before it is looked at again.
-const logInterval = 5 * time.Second
+// recheckInterval is the pause between two checks of a log without an account.
+const recheckInterval = 5 * time.Second
 
-// watchLog calls answered when the event store has answered, and returns when the database is known
-// to belong to its log. Meanwhile the service does what it can without.
+// watchLog checks that the database belongs to the log of the event store. It calls answered when
+// the event store has answered and nothing contradicts that, and returns when it is certain. A log
+// without an account leaves it open.
 func (s *Service) watchLog(ctx context.Context, answered func()) error {
-	passes := func(err error) bool {
+	outage := func(err error) bool {
 		return !errors.Is(err, eventstore.ErrDenied) && !errors.Is(err, projections.ErrOtherLog)
 	}
 	known := false
@@ -103,19 +104,19 @@ func (s *Service) watchLog(ctx context.Context, answered func()) error {
 		return err
 	}
 	for {
-		err := await(ctx, s.logger, "event store", passes, check)
+		err := await(ctx, s.logger, "event store", outage, check)
 		switch {
 		case errors.Is(err, eventstore.ErrForbidden):
 			return usage.Errorf("%w: the user of --eventstore (%s) may not read the log of all "+
-				"streams ($all): an administrator grants it "+
-				"that with linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
+				"streams ($all): an administrator grants it that with "+
+				" linkledger eventstore prepare --user NAME", err, usage.Env("eventstore"))
 		case errors.Is(err, eventstore.ErrDenied):
 			return usage.Errorf(
 				"%w: --eventstore (%s) needs other credentials", err, usage.Env("eventstore"),
 			)
 		case errors.Is(err, projections.ErrOtherLog):
 			return usage.Errorf("%w; give --database (%s) an empty one, which is filled from the "+
-				"log, or mend --eventstore (%s)",
+				"log, or correct --eventstore (%s)",
 				err, usage.Env("database"), usage.Env("eventstore"))
 		case err != nil:
 			return err
@@ -127,7 +128,7 @@ func (s *Service) watchLog(ctx context.Context, answered func()) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-time.After(logInterval):
+		case <-time.After(recheckInterval):
 		}
 	}
 }

@@ -14,31 +14,31 @@ import (
 	"linkledger/internal/console"
 )
 
-// mostCompared bounds of how many streams that something hides the log and the readers' view are
-// compared.
-const mostCompared = 100
+// maxComparedStreams bounds the streams with findings of which the log is compared with what readers
+// get.
+const maxComparedStreams = 100
 
-// printedCuts is what keeps readers from events of the log, as it is printed.
+// printedCuts are the findings that keep readers from events of the log, as they are printed.
 type printedCuts struct {
 	Cuts     []printedCut `json:"cuts"`
-	MoreCuts int64        `json:"more_cuts"` // that are not in Cuts
-	// Notices are streams of the event store that set the rights of readers in general.
+	MoreCuts int64        `json:"more_cuts"` // those that Cuts lacks
+	// Notices are the streams of the event store that set the rights of readers in general.
 	Notices []string `json:"notices"`
 }
 
-// printedCut is one stream of them.
+// printedCut is a finding about one stream.
 type printedCut struct {
 	Kind     proof.CutKind `json:"kind"`
 	Stream   string        `json:"stream"`
-	Position uint64        `json:"position"` // of the event that shows it
+	Position uint64        `json:"position"` // position of the event that shows it
 	Details  string        `json:"details"`
-	// What the log has of the stream, and what a reader gets: "0-9", or "none".
+	// Log and Readable are the revisions that the log has and that readers get: "0-9", or "none".
 	Log      string `json:"log,omitempty"`
 	Readable string `json:"readable,omitempty"`
 }
 
-// printedCutsOf asks the event store what readers get of the streams that something was found of.
-func printedCutsOf(
+// newPrintedCuts returns the findings, with what the event store gives readers of these streams.
+func newPrintedCuts(
 	ctx context.Context, store *eventstore.Store, streams *proof.Streams,
 ) (printedCuts, error) {
 	cuts, more := streams.Cuts()
@@ -49,7 +49,7 @@ func printedCutsOf(
 		line := printedCut{
 			Kind: cut.Kind, Stream: cut.Stream, Position: cut.Position.Commit, Details: cut.Details,
 		}
-		if i < mostCompared {
+		if i < maxComparedStreams {
 			line.Log = "none"
 			if last := streams.Last(cut.Stream); last != eventstore.NoStream {
 				line.Log = fmt.Sprintf("0-%d", last)
@@ -57,7 +57,7 @@ func printedCutsOf(
 			if cut.Kind == proof.Missing {
 				line.Log = "with gaps"
 			}
-			readable, err := readableOf(ctx, store, cut.Stream)
+			readable, err := readableRange(ctx, store, cut.Stream)
 			if err != nil {
 				return view, err
 			}
@@ -68,8 +68,8 @@ func printedCutsOf(
 	return view, nil
 }
 
-// readableOf returns the first and the last revision that a reader of a stream gets.
-func readableOf(ctx context.Context, store *eventstore.Store, stream string) (string, error) {
+// readableRange returns the first and the last revision that readers of a stream get.
+func readableRange(ctx context.Context, store *eventstore.Store, stream string) (string, error) {
 	first, err := store.First(ctx, stream)
 	if err == nil {
 		var last eventstore.Recorded
@@ -108,7 +108,7 @@ func (v printedCuts) print(w io.Writer) error {
 	)
 }
 
-// explain says what was found.
+// explain returns an error that summarises the findings. It returns nil if there are none.
 func (v printedCuts) explain() error {
 	if len(v.Cuts) == 0 {
 		return nil

@@ -1,3 +1,3 @@
-// Package attestation signs the head of the log, proves events against signed heads, and finds
-// where the log or its tree was altered.
+// Package attestation has the operator commands that sign the head of the log, prove events against
+// signed heads, and find where the log or its tree was altered.
 package attestation

@@ -20,15 +20,16 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// NewKey writes a new key that signs heads to a file, and prints its public half.
-func NewKey(name, of string, stdout io.Writer) error {
-	private, public, err := proof.NewKey(of)
+// NewKey writes a new signing key of a name to a file, which MUST NOT exist, and prints its public
+// half.
+func NewKey(path, name string, stdout io.Writer) error {
+	private, public, err := proof.NewKey(name)
 	if err != nil {
 		return usage.Wrap(err)
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return usage.Errorf("%s exists: a key that has signed heads is kept as long as these", name)
+		return usage.Errorf("%s exists: keep a key as long as the heads that it signed", path)
 	}
 	if err != nil {
 		return usage.Wrap(err)
@@ -54,7 +55,7 @@ func Checkpoint(ctx context.Context, o installation.Operator, key secret.Text) e
 	})
 }
 
-// signHead signs the head of the log, when the tree has all that is in the log now.
+// signHead waits until the tree has all events that are in the log now, and signs its head.
 func signHead(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, key secret.Text,
 ) (proof.Head, error) {
@@ -74,8 +75,8 @@ func signHead(
 	if err := projections.Await(ctx, db, store, projections.Tree, end); err != nil {
 		if errors.Is(err, context.DeadlineExceeded) {
 			return proof.Head{}, usage.Errorf(
-				"the tree does not have the whole log yet: %w: projections status tells how far "+
-					"it is",
+				"the tree does not have the whole log yet: %w: projections status shows its "+
+					"progress",
 				err,
 			)
 		}
@@ -93,7 +94,7 @@ func signHead(
 	head, err := proof.Sign(tlog.Tree{N: tree.Size, Hash: root}, string(key))
 	if errors.Is(err, proof.ErrNoKey) {
 		return proof.Head{}, usage.Errorf(
-			"%w: give what linkledger audit key has written to its file", err,
+			"%w: give what linkledger audit key wrote to its file", err,
 		)
 	}
 	if err != nil {
@@ -102,13 +103,13 @@ func signHead(
 	return head, nil
 }
 
-// readHeads reads the heads of files, which are believed by a key.
+// readHeads returns the heads in files. It verifies them with the public key.
 func readHeads(files []string, publicKey string) ([]proof.Head, error) {
 	var heads []proof.Head
 	for _, name := range files {
 		if publicKey == "" {
 			return nil, usage.Errorf(
-				"heads are believed by their key: give it with --public-key (%s)",
+				"heads are verified with their key: give it with --public-key (%s)",
 				usage.Env("public-key"),
 			)
 		}
@@ -118,7 +119,7 @@ func readHeads(files []string, publicKey string) ([]proof.Head, error) {
 		}
 		read, err := proof.Heads(text, publicKey)
 		if errors.Is(err, proof.ErrNoKey) {
-			return nil, usage.Errorf("%w: give the one that linkledger audit key has printed", err)
+			return nil, usage.Errorf("%w: give the one that linkledger audit key printed", err)
 		}
 		if err != nil {
 			return nil, usage.Errorf("%s: %w", name, err)

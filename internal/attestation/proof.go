@@ -28,21 +28,24 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// ProofRequest is what to prove, and by which keys.
+// ProofRequest says what to prove, and with which keys.
 type ProofRequest struct {
-	// prove the events of all links that ever lived under it, without clicks; empty: none
+	// Hash is that of the links whose events are proved, without clicks: all links that ever used
+	// it. If empty, no events are proved.
 	Hash string
-	// file with the head that the proofs rest on, the last one in it; empty: a new one is signed
+	// Checkpoint is a file of heads. The proofs rest on the last one. If empty, a new head is
+	// signed.
 	Checkpoint string
-	Since      []string    // files with older heads: prove that the log goes on from them
-	SigningKey secret.Text // of a new head
-	PublicKey  string      // of the heads in files
+	// Since are files of older heads. The proofs show that the log continues them.
+	Since      []string
+	SigningKey secret.Text // signs a new head
+	PublicKey  string      // verifies the heads in files
 }
 
-// Prove prints proofs.
+// Prove prints the proofs that a request asks for.
 func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 	if r.Hash == "" && len(r.Since) == 0 {
-		return usage.Errorf("nothing is to be proven: give a hash, or older heads with --since")
+		return usage.Errorf("nothing to prove: give a hash, or older heads with --since")
 	}
 	older, err := readHeads(r.Since, r.PublicKey)
 	if err != nil {
@@ -67,7 +70,7 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 			return altered(errors.Join(err, cut))
 		}
 		if cut != nil {
-			return fmt.Errorf("the %d events that the log has are proven, but their history was "+
+			return fmt.Errorf("the %d events that the log has are proved, but their history was "+
 				"cut: %w: linkledger audit verify lists what is cut",
 				len(recorded), cut)
 		}
@@ -75,7 +78,7 @@ func Prove(ctx context.Context, o installation.Operator, r ProofRequest) error {
 	})
 }
 
-// base is the head that the proofs rest on.
+// base returns the head that the proofs rest on.
 func (r ProofRequest) base(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) (proof.Head, error) {
@@ -90,15 +93,14 @@ func (r ProofRequest) base(
 	tree, err := logtree.New(db).Tree(ctx)
 	if err == nil && head.N > tree.Size {
 		err = fmt.Errorf("the head is of %d events and the tree in PostgreSQL has %d: it lags, or "+
-			"the log was cut off, or the head is of another one: "+
-			"linkledger audit verify --checkpoint %s tells which", head.N, tree.Size, r.Checkpoint)
+			"the log was cut off, or the head is of another one: linkledger audit verify "+
+			"--checkpoint %s shows which", head.N, tree.Size, r.Checkpoint)
 	}
 	return head, err
 }
 
-// recordedOf returns the events of the links that ever lived under a hash, and of the hash itself,
-// as they are stored. Where some of them are hidden from readers or missing, cut says so, and the
-// events are those that the log has.
+// recordedOf returns the stored events of a hash and of the links that ever used it. If some of them
+// are hidden from readers or missing, cut says which, and recorded has those that the log has.
 func recordedOf(
 	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
 ) (recorded []eventstore.Recorded, cut, err error) {
@@ -126,47 +128,46 @@ func recordedOf(
 	return recorded, cut, err
 }
 
-// recordedIn returns the events that the entries of a history are of, each once.
+// recordedIn returns the events of the entries of a history, each event once.
 func recordedIn(
 	ctx context.Context, history audit.History,
 	load func(context.Context, string) ([]eventstore.Recorded, error),
 ) (recorded []eventstore.Recorded, err error) {
-	streams := make(map[string]map[eventstore.Revision]eventstore.Recorded)
+	byStream := make(map[string]map[eventstore.Revision]eventstore.Recorded)
 	for _, entry := range history.Entries {
-		if streams[entry.Stream] == nil {
+		if byStream[entry.Stream] == nil {
 			loaded, err := load(ctx, entry.Stream)
 			if err != nil {
 				return nil, err
 			}
-			streams[entry.Stream] = make(map[eventstore.Revision]eventstore.Recorded)
+			byStream[entry.Stream] = make(map[eventstore.Revision]eventstore.Recorded)
 			for _, r := range loaded {
-				streams[entry.Stream][r.Revision] = r
+				byStream[entry.Stream][r.Revision] = r
 			}
 		}
-		// an event may have entries for several links
-		if r, ok := streams[entry.Stream][entry.Revision]; ok {
+		// An event may have entries for several links.
+		if r, ok := byStream[entry.Stream][entry.Revision]; ok {
 			recorded = append(recorded, r)
-			delete(streams[entry.Stream], entry.Revision)
+			delete(byStream[entry.Stream], entry.Revision)
 		}
 	}
 	return recorded, nil
 }
 
-// missingText names the revisions that the log does not have; empty: it has all.
+// missingText names the revisions that the log lacks. It is empty if there are none.
 func missingText(logged streams.Logged) string {
 	missing := logged.Missing()
 	var texts []string
 	for _, stream := range slices.Sorted(maps.Keys(missing)) {
 		for _, part := range missing[stream] {
-			texts = append(
-				texts,
-				fmt.Sprintf("events %d to %d of %s", part[0], part[1], console.Printable(stream)),
-			)
+			name := console.Printable(stream)
+			texts = append(texts, fmt.Sprintf("events %d to %d of %s", part[0], part[1], name))
 		}
 	}
 	return strings.Join(texts, ", ")
 }
 
+// write writes the proofs to standard output.
 func (r ProofRequest) write(
 	ctx context.Context, o installation.Operator, q *logtree.Reader, head proof.Head,
 	older []proof.Head, recorded []eventstore.Recorded,
@@ -197,28 +198,28 @@ func (r ProofRequest) write(
 	}
 	if later > 0 {
 		o.Logger.WarnContext(
-			ctx, "events that came after the head are left out", slog.Int("events", later),
+			ctx, "events after the head are left out", slog.Int("events", later),
 		)
 	}
 	return out.Close()
 }
 
-// altered explains why something can't be proven.
+// altered explains why something cannot be proved.
 func altered(err error) error {
 	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
 		return fmt.Errorf(
-			"%w: the log or the tree in PostgreSQL was altered: linkledger audit verify tells where",
+			"%w: the log or the tree in PostgreSQL was altered: linkledger audit verify shows where",
 			err,
 		)
 	}
 	return err
 }
 
-// VerifyProof verifies a file of proofs by the key of its head, and prints what it proves.
+// VerifyProof verifies a file of proofs with the public key of its head, and prints what it proves.
 func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	if publicKey == "" {
 		return usage.Errorf(
-			"proofs are believed by their key: give it with --public-key (%s)",
+			"proofs are verified with their key: give it with --public-key (%s)",
 			usage.Env("public-key"),
 		)
 	}
@@ -239,7 +240,7 @@ func VerifyProof(name, publicKey string, stdout io.Writer) error {
 	}
 	for _, older := range proven.Since {
 		if _, err := fmt.Fprintf(
-			stdout, "the log goes on from the head of %d events, root hash %s\n", older.N,
+			stdout, "the log continues the head of %d events, root hash %s\n", older.N,
 			older.Hash,
 		); err != nil {
 			return err

@@ -17,12 +17,13 @@ import (
 	"linkledger/queries/logtree"
 )
 
-// seldom is how much garbage there may be for each byte in use, in percent. To read the log makes
-// much of it and keeps little, and the usual 100 would cost a third of the time to save some 30 MB.
-const seldom = 400
+// auditGCPercent is the target percentage of the garbage collector during an audit. Reading the log
+// makes much garbage and keeps little: the default of 100 would cost a third of the time to save
+// some 30 MB.
+const auditGCPercent = 400
 
-// Verify holds the whole log against its tree and against the signed heads in files, and prints
-// what it finds.
+// Verify compares the whole log with its tree and with the signed heads in files, and prints what
+// differs.
 func Verify(
 	ctx context.Context, o installation.Operator, checkpoints []string, publicKey string,
 ) error {
@@ -30,7 +31,7 @@ func Verify(
 	if err != nil {
 		return err
 	}
-	debug.SetGCPercent(seldom)
+	debug.SetGCPercent(auditGCPercent)
 	return o.Operate(ctx, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
@@ -41,7 +42,7 @@ func Verify(
 		if err != nil {
 			return err
 		}
-		cuts, err := printedCutsOf(ctx, store, streams)
+		cuts, err := newPrintedCuts(ctx, store, streams)
 		if err != nil {
 			return err
 		}
@@ -49,7 +50,8 @@ func Verify(
 	})
 }
 
-// auditLog reads the log up to where it ends now. Whatever the tree has is in the log by then.
+// auditLog reads the log up to its current end. It reads the tree before that, so the log MUST have
+// all events of the tree.
 func auditLog(
 	ctx context.Context, o installation.Operator, q *logtree.Reader, store *eventstore.Store,
 	heads []proof.Head,
@@ -76,7 +78,7 @@ func auditLog(
 		ofPrograms := slices.DeleteFunc(
 			batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") },
 		)
-		return audit.Take(ctx, ofPrograms) // no head is of the event store's own events
+		return audit.Take(ctx, ofPrograms) // heads do not cover the event store's own events
 	})
 	ended(err == nil)
 	if err != nil {
@@ -86,12 +88,12 @@ func auditLog(
 	return found, streams, err
 }
 
-// printedFindings is what an audit has found as it is printed.
+// printedFindings is the result of an audit as it is printed.
 type printedFindings struct {
 	Events   int64  `json:"events"`
-	Position uint64 `json:"position"` // of the last of them
+	Position uint64 `json:"position"` // position of the last event
 	Root     string `json:"root"`
-	// the heads that fit, by how many events they are of
+	// Fitting has the sizes of the heads that fit.
 	Fitting    []int64            `json:"fitting"`
 	Alteration *printedAlteration `json:"alteration"`
 	printedCuts
@@ -101,8 +103,8 @@ type printedAlteration struct {
 	Of    proof.Suspect `json:"of"`
 	First printedPlace  `json:"first"`
 	Last  printedPlace  `json:"last"`
-	Head  *int64        `json:"head"` // that does not fit
-	// DeniedBy is the size of a head that goes as far and fits: see proof.Alteration.
+	Head  *int64        `json:"head"` // size of the head that does not fit
+	// DeniedBy is the size of a head that reaches as far and fits. See proof.Alteration.
 	DeniedBy *int64 `json:"denied_by,omitempty"`
 }
 
@@ -112,10 +114,10 @@ type printedPlace struct {
 	Stream   string `json:"stream"`
 	Revision int64  `json:"revision"`
 	Type     string `json:"type"`
-	End      bool   `json:"end"` // the log ends there
+	End      bool   `json:"end"` // the end of the log
 }
 
-func printedPlaceOf(p proof.Place) printedPlace {
+func newPrintedPlace(p proof.Place) printedPlace {
 	return printedPlace{p.Index, p.Position.Commit, p.Stream, int64(p.Revision), p.Type, p.End}
 }
 
@@ -130,7 +132,7 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 	}
 	if a := found.Alteration; a != nil {
 		view.Alteration = &printedAlteration{
-			Of: a.Of, First: printedPlaceOf(a.First), Last: printedPlaceOf(a.Last),
+			Of: a.Of, First: newPrintedPlace(a.First), Last: newPrintedPlace(a.Last),
 		}
 		if a.Head != nil {
 			view.Alteration.Head = &a.Head.N
@@ -144,14 +146,13 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 		err = console.JSON(o.Stdout, view)
 	} else {
 		_, err = fmt.Fprintf(o.Stdout, "%d events up to position %d, root hash %s; signed heads "+
-			"that fit: %d\n",
-			view.Events, view.Position, view.Root, len(view.Fitting))
+			"that fit: %d\n", view.Events, view.Position, view.Root, len(view.Fitting))
 		err = errors.Join(err, cuts.print(o.Stdout))
 	}
 	return errors.Join(err, explainAlteration(found.Alteration), cuts.explain())
 }
 
-// explainAlteration says what was altered and where.
+// explainAlteration returns an error that says what was altered and where. It returns nil for nil.
 func explainAlteration(a *proof.Alteration) error {
 	switch {
 	case a == nil:
@@ -159,7 +160,7 @@ func explainAlteration(a *proof.Alteration) error {
 	case a.Of == proof.KeptTree:
 		return fmt.Errorf(
 			"the tree in PostgreSQL was altered from %s on; the log is as a signed head says: "+
-				"projections rebuild tree builds it anew",
+				"projections rebuild tree repairs it",
 			placeText(a.First),
 		)
 	case a.Of == proof.Either:
@@ -169,9 +170,8 @@ func explainAlteration(a *proof.Alteration) error {
 			placeText(a.First),
 		)
 	case a.DeniedBy != nil:
-		return fmt.Errorf("two signed heads deny each other: that of %d events fits, that of %d "+
-			"does not. "+
-			"The log was altered from %s to %s before the former was signed, or the latter is of "+
+		return fmt.Errorf("two signed heads contradict each other: that of %d events fits, that "+
+			"of %d does not. The log was altered from %s to %s before the former was signed, or the latter is of "+
 			"another log",
 			a.DeniedBy.N, a.Head.N, placeText(a.First), placeText(a.Last))
 	case a.First == a.Last:
@@ -187,7 +187,7 @@ func explainAlteration(a *proof.Alteration) error {
 
 func placeText(p proof.Place) string {
 	if p.End {
-		return fmt.Sprintf("the end of the log behind position %d", p.Position.Commit)
+		return fmt.Sprintf("the end of the log after position %d", p.Position.Commit)
 	}
 	return fmt.Sprintf(
 		"position %d (event %d of %s, %s)", p.Position.Commit, p.Revision, p.Stream, p.Type,

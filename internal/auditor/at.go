@@ -14,7 +14,7 @@ import (
 	"linkledger/internal/installation"
 )
 
-// LinkAt prints where a hash led at a moment, and how its link was set.
+// LinkAt prints where a hash led at a time, and the settings of its link.
 func LinkAt(
 	ctx context.Context, o installation.Operator, hash, username string, at time.Time,
 ) error {
@@ -23,13 +23,13 @@ func LinkAt(
 		if err != nil {
 			return err
 		}
-		moment, err := o.Auditor(store).LinkAsOf(
+		asOf, err := o.Auditor(store).LinkAsOf(
 			ctx, audit.AsOfQuery{Hash: hash, Time: at, Account: account},
 		)
 		if err != nil {
 			return err
 		}
-		view := printedLinkOf(moment)
+		view := newPrintedLink(asOf)
 		if o.JSON {
 			return console.JSON(o.Stdout, view)
 		}
@@ -37,14 +37,14 @@ func LinkAt(
 	})
 }
 
-// printedLink is a link at a moment as it is printed.
+// printedLink is a link at a time as it is printed.
 type printedLink struct {
 	ID      string `json:"id"`
 	Account string `json:"account"`
 	Hash    string `json:"hash"`
 	LongURL string `json:"long_url"`
 	Note    string `json:"note"`
-	// with the account; then Note is the word erased
+	// NoteErased reports that the account was erased. Then Note is the word erased.
 	NoteErased     bool      `json:"note_erased,omitempty"`
 	EmailStats     bool      `json:"email_stats"`
 	Protected      bool      `json:"protected"`
@@ -55,11 +55,11 @@ type printedLink struct {
 	Tags           []string  `json:"tags"`
 	CreatedAt      time.Time `json:"created_at"`
 	ModifiedAt     time.Time `json:"modified_at"`
-	Since          time.Time `json:"since"`          // it was like this
-	Until          time.Time `json:"until,omitzero"` // absent: it still is
+	Since          time.Time `json:"since"`          // start of the time with these settings
+	Until          time.Time `json:"until,omitzero"` // end of that time; absent while it lasts
 }
 
-func printedLinkOf(m audit.AsOf) printedLink {
+func newPrintedLink(m audit.AsOf) printedLink {
 	u := m.Link
 	view := printedLink{
 		ID: u.ID, Account: u.Account, Hash: u.Hash, LongURL: u.LongURL, Note: u.Note,
@@ -81,7 +81,7 @@ func (v printedLink) rows() []table.Row {
 	}
 	note := fmt.Sprintf("%q", v.Note)
 	if v.NoteErased {
-		note = v.Note // without quotes, which every other one has
+		note = v.Note // without quotes, to differ from a note with this text
 	}
 	return []table.Row{
 		{"long_url", fmt.Sprintf("%q", v.LongURL)},

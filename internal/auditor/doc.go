@@ -1,3 +1,3 @@
-// Package auditor tells auditors what the log says of links, exports it, and changes links back to
-// what they were.
+// Package auditor has the operator commands that show the history of links from the log, export the
+// log, and restore links from it.
 package auditor

@@ -16,30 +16,30 @@ import (
 	"linkledger/internal/usage"
 )
 
-// ExportRequest is what to export, and where to.
+// ExportRequest says what to export, and where to.
 type ExportRequest struct {
-	// user name or id: its links, hashes, tags and settings alone; empty: all events
+	// Account is the user name or id of an account. Only its links, hashes, tags and settings are
+	// exported. If empty, all events are.
 	Account string
-	From    time.Time // recorded at that time or later; zero: from the beginning
-	To      time.Time // recorded before that time; zero: to the end
+	From    time.Time // time of the first event; zero for the beginning
+	To      time.Time // time after the last event; zero for the end
 	Format  string    // ndjson or csv
-	Output  string    // file that must not exist; empty: standard output
-	Resume  string    // file whose export was interrupted; empty: none
+	Output  string    // path of a new file; empty for standard output
+	Resume  string    // path of the file of an interrupted export; empty for none
 }
 
 // Export writes the stored events to a file that ends with a manifest.
 func Export(ctx context.Context, o installation.Operator, r ExportRequest) error {
-	if r.Resume != "" && (r.Output != "" || r.Account != "" || !r.From.IsZero() || !r.To.IsZero()) {
-		return usage.Errorf(
-			"what --resume goes on with stands in its file: leave out --output, --account, --from " +
-				"and --to",
-		)
+	selects := r.Output != "" || r.Account != "" || !r.From.IsZero() || !r.To.IsZero()
+	if r.Resume != "" && selects {
+		return usage.Errorf("the file of --resume says what it exports: leave out --output, " +
+			"--account, --from and --to")
 	}
 	if !r.To.IsZero() && !r.From.Before(r.To) {
 		return usage.Errorf("there is nothing between --from and --to: --to must be later")
 	}
 	if now := time.Now(); r.From.After(now) {
-		return usage.Errorf("--from lies in the future, it is %s", now.UTC().Format(time.RFC3339))
+		return usage.Errorf("--from is in the future: the time is %s", now.UTC().Format(time.RFC3339))
 	}
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		out, file, err := r.open(o.Stdout)
@@ -54,7 +54,8 @@ func Export(ctx context.Context, o installation.Operator, r ExportRequest) error
 	})
 }
 
-// open returns where to write; file is nil for standard output.
+// open returns the writer of the export, which is a file or standard output. For standard output,
+// file is nil.
 func (r ExportRequest) open(stdout io.Writer) (out io.Writer, file *os.File, err error) {
 	switch {
 	case r.Resume != "":
@@ -66,7 +67,7 @@ func (r ExportRequest) open(stdout io.Writer) (out io.Writer, file *os.File, err
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil, nil, usage.Errorf(
-			"%s exists: choose another --output, or go on with it by --resume", r.Output,
+			"%s exists: choose another --output, or continue it with --resume", r.Output,
 		)
 	}
 	if err != nil {
@@ -90,7 +91,7 @@ func (r ExportRequest) export(
 	end(err == nil)
 	if err != nil && ctx.Err() != nil && file != nil {
 		return usage.Errorf(
-			"interrupted: go on with linkledger audit export --resume %s", file.Name(),
+			"interrupted: continue with linkledger audit export --resume %s", file.Name(),
 		)
 	}
 	if err != nil || file == nil {
@@ -103,6 +104,7 @@ func (r ExportRequest) export(
 	return err
 }
 
+// begin starts a new export, or continues an interrupted one.
 func (r ExportRequest) begin(
 	ctx context.Context, o installation.Operator, store *eventstore.Store, out io.Writer,
 	file *os.File,

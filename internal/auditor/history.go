@@ -15,15 +15,15 @@ import (
 	"linkledger/queries"
 )
 
-// HistoryQuery asks for the history of a hash.
+// HistoryQuery says which history to print, and how.
 type HistoryQuery struct {
 	Hash    string
-	Account string // user name or id; empty: whose the links are does not matter
-	Clicks  bool   // each of them, in place of the clicks of each day
+	Account string // user name or id; empty for all accounts
+	Clicks  bool   // print each click, not the number of clicks per day
 	Format  string // table, json, ndjson or csv
 }
 
-// History prints everything that happened to a hash and to the links that ever lived under it.
+// History prints all events of a hash and of the links that ever used it.
 func History(ctx context.Context, o installation.Operator, q HistoryQuery) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		known, reader := o.Accounts(store), o.Auditor(store)
@@ -54,8 +54,8 @@ func History(ctx context.Context, o installation.Operator, q HistoryQuery) error
 	})
 }
 
-// accountNamed returns the id of an account that is given by its id or its user name; nothing for
-// nothing.
+// accountNamed returns the id of an account by its id or user name. It returns an empty id for an
+// empty name.
 func accountNamed(ctx context.Context, known *accounts.Accounts, name string) (string, error) {
 	if name == "" {
 		return "", nil
@@ -66,8 +66,8 @@ func accountNamed(ctx context.Context, known *accounts.Accounts, name string) (s
 	return known.ID(ctx, name)
 }
 
-// usernames returns what tells the user names of accounts, each of which is looked up once; the id
-// stands for one that is not there.
+// usernames returns a function that returns the user name of an account, or its id if it has none.
+// The function looks each account up once.
 func usernames(ctx context.Context, all *accounts.Accounts) func(account string) (string, error) {
 	known := make(map[string]string)
 	return func(account string) (string, error) {
@@ -83,7 +83,7 @@ func usernames(ctx context.Context, all *accounts.Accounts) func(account string)
 	}
 }
 
-// printedHistory is a history with the clicks of each day.
+// printedHistory is a history with the clicks per day, as it is printed.
 type printedHistory struct {
 	audit.History
 
@@ -93,7 +93,7 @@ type printedHistory struct {
 type printedLife struct {
 	audit.LinkLife
 
-	// since the last reset, by day, YYYY-MM-DD
+	// DailyClicks has the clicks since the last reset by day, YYYY-MM-DD.
 	DailyClicks map[string]dayClicks `json:"daily_clicks,omitempty"`
 	days        []queries.Day
 }
@@ -103,7 +103,7 @@ type dayClicks struct {
 	Unique int64 `json:"unique"`
 }
 
-// lives adds the clicks of each day, unless every click is told.
+// lives adds the clicks per day to links, unless each click is printed.
 func (q HistoryQuery) lives(
 	ctx context.Context, o installation.Operator, links []audit.LinkLife,
 ) ([]printedLife, error) {
@@ -141,15 +141,15 @@ func (q HistoryQuery) lives(
 	return lives, errors.Join(err, db.Close())
 }
 
-// daySummary stands for the type of an event where a line tells the clicks of a day.
+// daySummary is the type of an entry that has the clicks of a day instead of an event.
 const daySummary = "clicks of the day"
 
-// days returns the clicks of each day in the form of entries, for formats that are lists of them.
+// days returns the clicks per day as entries, for formats that are lists of entries.
 func (h printedHistory) days() []audit.Entry {
 	var entries []audit.Entry
 	for _, link := range h.Links {
 		for _, day := range link.days {
-			at, _ := time.Parse(time.DateOnly, day.Date) // as the query wrote it
+			at, _ := time.Parse(time.DateOnly, day.Date) // the query wrote it in this form
 			entries = append(entries, audit.Entry{
 				Type: daySummary, Time: at, Link: link.ID,
 				Actor: audit.Actor{Kind: audit.ByVisitor},

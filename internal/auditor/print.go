@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -25,10 +26,11 @@ type historyPrinter struct {
 	username func(account string) (string, error)
 }
 
-// entries hands all entries of a history to visit, in their order.
+// entries calls visit for each entry of a history in order.
 type entries func(visit func(audit.Entry) error) error
 
-// print prints a history with the entries that are visited. ndjson and csv hold none of them.
+// print prints a history with its entries. In ndjson and csv it prints them one by one and keeps
+// none of them in memory.
 func (p historyPrinter) print(printed printedHistory, all entries) error {
 	switch p.format {
 	case "json":
@@ -43,7 +45,7 @@ func (p historyPrinter) print(printed printedHistory, all entries) error {
 	return p.table(printed, all)
 }
 
-// json prints what the API answers, all of it on one page. The clicks of each day are with their
+// json prints the history as the API answers it, on one page. The clicks per day are part of their
 // links.
 func (p historyPrinter) json(printed printedHistory, all entries) error {
 	printed.Entries = []audit.Entry{}
@@ -61,14 +63,13 @@ func (p historyPrinter) json(printed printedHistory, all entries) error {
 	return whole.Encode(printed)
 }
 
-// csv prints one line for each field that an event changed, and one for an event that changed none.
+// csv prints one line for each field that an event changed, and one for an event without changes.
 // Values are JSON.
 func (p historyPrinter) csv(all entries) error {
 	lines := csv.NewWriter(p.out)
 	err := lines.Write([]string{
 		"time", "position", "stream", "revision", "id", "type", "link", "actor", "account", "key",
-		"address", "visitor", "request", "batch",
-		"field", "before", "after",
+		"address", "visitor", "request", "batch", "field", "before", "after",
 	})
 	if err != nil {
 		return err
@@ -76,20 +77,15 @@ func (p historyPrinter) csv(all entries) error {
 	err = all(func(e audit.Entry) error {
 		event := []string{
 			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream,
-			strconv.FormatInt(int64(e.Revision), 10),
-			e.ID.String(), e.Type, e.Link, string(e.Actor.Kind), e.Actor.Account, e.Actor.Key,
-			e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
+			strconv.FormatInt(int64(e.Revision), 10), e.ID.String(), e.Type, e.Link,
+			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
 			return lines.Write(append(event, "", "", ""))
 		}
 		for _, c := range e.Changes {
-			if err := lines.Write(
-				append(
-					event[:len(event):len(event)], c.Field, changeText(c, c.Before),
-					changeText(c, c.After),
-				),
-			); err != nil {
+			change := []string{c.Field, changeText(c, c.Before), changeText(c, c.After)}
+			if err := lines.Write(slices.Concat(event, change)); err != nil {
 				return err
 			}
 		}
@@ -99,7 +95,7 @@ func (p historyPrinter) csv(all entries) error {
 	return errors.Join(err, lines.Error())
 }
 
-// table prints which links there were, and then the events.
+// table prints the links, and then the events.
 func (p historyPrinter) table(printed printedHistory, all entries) error {
 	links := make([]table.Row, len(printed.Links))
 	for i, link := range printed.Links {
@@ -141,7 +137,7 @@ func (p historyPrinter) table(printed printedHistory, all entries) error {
 	return errors.Join(err, out.Flush())
 }
 
-// heading tells what the events of one call have in common. It stands above them once.
+// heading returns the line above the events of one call: what they have in common.
 func (p historyPrinter) heading(e audit.Entry, severalLinks bool) (string, error) {
 	by, err := p.actor(e.Actor)
 	if err != nil {
@@ -157,7 +153,7 @@ func (p historyPrinter) heading(e audit.Entry, severalLinks bool) (string, error
 	return console.Printable(heading), nil
 }
 
-// entryLines returns an event, with a line for each field that it changed.
+// entryLines returns the lines of an event, one for each field that it changed.
 func entryLines(e audit.Entry) string {
 	var changes []string
 	if e.Actor.Visitor != "" {
@@ -172,16 +168,17 @@ func entryLines(e audit.Entry) string {
 	if len(changes) == 0 {
 		changes = []string{""}
 	}
-	lines := columns(console.Time(e.Time), console.Printable(e.Type), revisionText(e), changes[0])
-	var linesSb176 strings.Builder
+	var lines strings.Builder
+	lines.WriteString(
+		columns(console.Time(e.Time), console.Printable(e.Type), revisionText(e), changes[0]),
+	)
 	for _, change := range changes[1:] {
-		linesSb176.WriteString(columns("", "", "", change))
+		lines.WriteString(columns("", "", "", change))
 	}
-	lines += linesSb176.String()
-	return lines
+	return lines.String()
 }
 
-// columns returns a line of the events. What is wider than its column moves the rest of its line.
+// columns returns a line of the events. A value wider than its column moves the rest of the line.
 func columns(at, event, revision, changed string) string {
 	return strings.TrimRight(
 		fmt.Sprintf("%-26s  %-25s  %8s  %s", at, event, revision, changed), " ",
@@ -193,7 +190,7 @@ func writeText(w io.Writer, text string) error {
 	return err
 }
 
-// lines puts values of one cell below each other where the table is drawn.
+// lines returns the values of one cell, on lines of their own if the table is drawn.
 func (p historyPrinter) lines(values []string) string {
 	if console.IsTerminal(p.out) {
 		return strings.Join(values, "\n")
@@ -215,7 +212,8 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	return "an operator", nil
 }
 
-// revisionText is the revision of an event in the stream of its link, for restore.
+// revisionText returns the revision of an event in the stream of its link, which restore takes. It is
+// empty for events of other streams.
 func revisionText(e audit.Entry) string {
 	if e.Stream != events.StreamURL+e.Link {
 		return ""
@@ -223,8 +221,7 @@ func revisionText(e audit.Entry) string {
 	return strconv.FormatInt(int64(e.Revision), 10)
 }
 
-// changeText writes what was before a change or after it. Erased texts have no quotes, which all
-// others have.
+// changeText returns a value before or after a change. Erased texts have no quotes; other texts have.
 func changeText(c audit.FieldChange, value any) string {
 	if text, ok := value.(string); ok && c.Erased && text != "" {
 		return text
@@ -232,14 +229,14 @@ func changeText(c audit.FieldChange, value any) string {
 	return valueText(value)
 }
 
-// valueText writes a value as JSON, in which no value can move the cursor of a terminal or begin a
-// formula.
+// valueText returns a value as JSON, in which no value can move the cursor of a terminal or begin a
+// formula of a spreadsheet.
 func valueText(value any) string {
 	var text strings.Builder
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		return "?" // a value of a FieldChange can be encoded
+		return "?" // never: the values of a FieldChange can be encoded
 	}
 	return strings.TrimSuffix(text.String(), "\n")
 }

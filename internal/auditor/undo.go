@@ -21,8 +21,8 @@ import (
 // undoPortion is how many links of a batch are undone at a time.
 const undoPortion = 500
 
-// Restore undoes the deletion of a link, or makes a link as it was right after an event in its
-// stream.
+// Restore undoes the deletion of a link. If a revision is given, it returns the link to its state
+// right after that event of its stream.
 func Restore(ctx context.Context, o installation.Operator, hash string, revision *int64) error {
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
@@ -34,7 +34,7 @@ func Restore(ctx context.Context, o installation.Operator, hash string, revision
 		if outcome.Err != nil {
 			return outcome.Err
 		}
-		o.AwaitShown(ctx, projections.Links, outcome.Position)
+		o.AwaitProjection(ctx, projections.Links, outcome.Position)
 		u := outcome.URL
 		view := printedRestore{
 			u.ID, u.Account, u.Hash, u.LongURL, outcome.Labels, outcome.Position.Commit,
@@ -50,17 +50,17 @@ func Restore(ctx context.Context, o installation.Operator, hash string, revision
 	})
 }
 
-// printedRestore is a link that was restored as it is printed.
+// printedRestore is a restored link as it is printed.
 type printedRestore struct {
 	ID       string   `json:"id"`
 	Account  string   `json:"account"`
 	Hash     string   `json:"hash"`
 	LongURL  string   `json:"long_url"`
 	Tags     []string `json:"tags"`
-	Position uint64   `json:"position"` // in the log
+	Position uint64   `json:"position"` // position in the log
 }
 
-// Undo undoes all that one call of the API changed, but for links that were changed since.
+// Undo undoes all changes of one API call, except for links that were changed since.
 func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
 	if o.Database == "" {
 		if err := o.Locate(); err != nil {
@@ -78,11 +78,11 @@ func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
 			return err
 		}
 		if view.Undone+len(view.Refused) == 0 {
-			return usage.Errorf("there is no link that a batch with the id %s changed", batch)
+			return usage.Errorf("no link was changed by a batch with the id %s", batch)
 		}
 		ctx, cancel := context.WithTimeout(ctx, installation.Timeout)
 		defer cancel()
-		o.AwaitShown(ctx, projections.Links, last)
+		o.AwaitProjection(ctx, projections.Links, last)
 		return printUndone(o, view)
 	})
 }
@@ -90,7 +90,7 @@ func Undo(ctx context.Context, o installation.Operator, batch uuid.UUID) error {
 // printedUndo is an undone batch as it is printed.
 type printedUndo struct {
 	Batch string `json:"batch"`
-	// the batch that can be undone in turn; empty: nothing was changed
+	// By is the batch of the undo itself, which can be undone. It is empty if nothing changed.
 	By      string           `json:"undone_by,omitempty"`
 	Undone  int              `json:"undone"`
 	Refused []printedRefusal `json:"refused"`
@@ -100,10 +100,10 @@ type printedRefusal struct {
 	ID      string   `json:"id"`
 	Hash    string   `json:"hash"`
 	Details string   `json:"details"`
-	Fields  []string `json:"fields,omitempty"` // that are in the way
+	Fields  []string `json:"fields,omitempty"` // the fields that prevent it
 }
 
-// undoBatch undoes a batch, whatever the account. It returns how far in the log it got.
+// undoBatch undoes a batch of any account. It returns the position of its last change in the log.
 func undoBatch(
 	ctx context.Context, handler *commands.Handler, q *queries.DB, batch uuid.UUID,
 ) (printedUndo, eventstore.Position, error) {
@@ -132,12 +132,9 @@ func undoBatch(
 			case outcome.Err == nil:
 				view.Undone++
 			case ok:
-				view.Refused = append(
-					view.Refused,
-					printedRefusal{
-						outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields,
-					},
-				)
+				view.Refused = append(view.Refused, printedRefusal{
+					outcome.URL.ID, outcome.URL.Hash, refused.Details, refused.Fields,
+				})
 			default:
 				return view, last, fmt.Errorf(
 					"undo %s, of which %d links are done: %w", batch, view.Undone, outcome.Err,
@@ -147,7 +144,7 @@ func undoBatch(
 	}
 }
 
-// printUndone tells what was done. Links that were left as they are make it an error.
+// printUndone prints what was undone. It fails if links were left as they are.
 func printUndone(o installation.Operator, view printedUndo) error {
 	var err error
 	if o.JSON {

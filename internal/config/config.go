@@ -22,33 +22,34 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Serving are the addresses of the service.
+// Serving configures how the service serves: addresses, requests that are logged, and limits.
 type Serving struct {
-	Listen       string        `help:"Address of the API and the short links." default:"127.0.0.1:8080" validate:"address"`
-	AdminListen  string        `help:"Internal address of health and metrics." default:"127.0.0.1:8081" validate:"address"`
-	Traces       bool          `help:"Send traces by OTLP over gRPC. OpenTelemetry's environment variables, such as OTEL_EXPORTER_OTLP_ENDPOINT, say where."`
-	LogRequests  string        `help:"Requests that are logged: none, api, or all. With all, visits of short links are logged too." default:"api" validate:"oneof=none api all"`
-	Profiling    bool          `help:"Serve profiles of the process under /debug/pprof/ on the internal address."`
-	BlockedHosts string        `help:"File of hosts that no new link may lead to, one per line. The service reads it again when it changes." placeholder:"FILE"`
-	Plans        Plans         `help:"Limits of the accounts of each plan: NAME:urls=N,month-urls=N,day-calls=N, with a ; between plans. What is not named has no limit." placeholder:"PLANS"`
-	DrainDelay   time.Duration `help:"How long the service keeps serving after the signal to stop, while /health/ready already fails, so that load balancers notice." default:"0s" validate:"min=0s,max=10m"`
-	BaseURL      string        `help:"Address of the short links, such as https://sho.rt. By default the host of the request." placeholder:"URL" validate:"omitempty,base_url"`
+	Listen       string        `help:"${listen}" default:"127.0.0.1:8080" validate:"address"`
+	AdminListen  string        `help:"${admin_listen}" default:"127.0.0.1:8081" validate:"address"`
+	Traces       bool          `help:"${traces}"`
+	LogRequests  string        `help:"${log_requests}" default:"api" validate:"oneof=none api all"`
+	Profiling    bool          `help:"${profiling}"`
+	BlockedHosts string        `help:"${blocked_hosts}" placeholder:"FILE"`
+	Plans        Plans         `help:"${plans}" placeholder:"PLANS"`
+	DrainDelay   time.Duration `help:"${drain_delay}" default:"0s" validate:"min=0s,max=10m"`
+	BaseURL      string        `help:"${base_url}" placeholder:"URL" validate:"omitempty,base_url"`
 }
 
-// Backends tell where a running installation keeps its data.
+// Backends configures where an installation keeps its data.
 type Backends struct {
-	EventStore secret.Connection `name:"eventstore" help:"Connection string of the event store." placeholder:"esdb://HOST:2113?tls=false" validate:"omitempty,startswith=esdb,encoded"`
-	Database   secret.Connection `help:"Connection string of the PostgreSQL database." placeholder:"postgres://..." validate:"omitempty,startswith=postgres,encoded"`
+	Eventstore secret.Connection `help:"${eventstore}" placeholder:"${esdb}" validate:"esdb"`
+	Database   secret.Connection `help:"${database}" placeholder:"${postgres}" validate:"postgres"`
 	Sealing
 }
 
-// Sealing is how notes are encrypted.
+// Sealing configures how notes are encrypted.
 type Sealing struct {
-	MasterKey       secret.Text `help:"Key that encrypts the accounts' keys, under which the log stores notes: 32 bytes in base64, as openssl rand -base64 32 prints them. Give it as a file, by LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in plain text." placeholder:"KEY" validate:"omitempty,master_key"`
-	FormerMasterKey secret.Text `help:"Previous master key. The service encrypts the accounts' keys under the new one when it starts." placeholder:"KEY" validate:"omitempty,master_key,nefield=MasterKey"`
+	MasterKey       secret.Text `help:"${master_key}" placeholder:"KEY" validate:"sealing_key"`
+	FormerMasterKey secret.Text `help:"${former_key}" placeholder:"KEY" validate:"former_key"`
 }
 
-// Keys returns the master key with the one before; nil: there is none.
+// Keys returns the master key, with the previous one if both are given. It returns nil if there is
+// no master key.
 func (s Sealing) Keys() (*readmodel.MasterKey, error) {
 	var key *readmodel.MasterKey
 	for _, text := range []secret.Text{s.FormerMasterKey, s.MasterKey} {
@@ -66,19 +67,23 @@ func (s Sealing) Keys() (*readmodel.MasterKey, error) {
 	return key, nil
 }
 
-// Redirecting is how short links are answered.
+// Redirecting configures how short links are answered.
 type Redirecting struct {
-	CacheSize        uint64         `help:"Memory for the cache of redirects, in MiB." default:"32" validate:"min=1,max=65536"`
-	Spool            string         `help:"Folder that keeps clicks while the event store is slow or away, on a local disk. Each process needs one of its own. By default ./data/spool; in dev the folder spool in --data." placeholder:"DIR"`
-	SpoolSize        int64          `help:"Largest size of the spool, in MiB." default:"1024" validate:"min=1,max=1048576"`
-	ClickPatience    time.Duration  `help:"How long a redirect waits for the event store before its click goes to the spool." default:"50ms" validate:"min=1ms,max=5s"`
-	VisitorKey       string         `help:"Name of the key that hashes visitors. A key is generated when its name is first used." default:"visitor" validate:"key_name"`
-	FormerVisitorKey string         `help:"Previous visitor key. Set it during a rotation so that visitors keep their identity." placeholder:"NAME" validate:"omitempty,key_name,nefield=VisitorKey"`
-	Countries        string         `help:"File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that maps addresses to countries. The service reads it again when it changes." placeholder:"FILE"`
-	TrustedProxies   []netip.Prefix `help:"Networks of the proxies whose X-Forwarded-For header is believed, such as 10.0.0.0/8." placeholder:"CIDR"`
+	CacheSize uint64 `help:"${cache_size}" default:"32" validate:"min=1,max=65536"`
+
+	Spool     string `help:"${spool}" placeholder:"DIR"`
+	SpoolSize int64  `help:"${spool_size}" default:"1024" validate:"min=1,max=1048576"`
+
+	ClickPatience time.Duration `help:"${click_patience}" default:"50ms" validate:"min=1ms,max=5s"`
+
+	VisitorKey       string `help:"${visitor_key}" default:"visitor" validate:"key_name"`
+	FormerVisitorKey string `help:"${former_visitor}" placeholder:"NAME" validate:"former_visitor"`
+	Countries        string `help:"${countries}" placeholder:"FILE"`
+
+	TrustedProxies []netip.Prefix `help:"${trusted_proxies}" placeholder:"CIDR"`
 }
 
-// WithSpool returns the configuration with a folder for the spool, where none was given.
+// WithSpool returns the configuration with a folder for the spool if none is given.
 func (r Redirecting) WithSpool(spool string) Redirecting {
 	if r.Spool == "" {
 		r.Spool = spool
@@ -86,14 +91,14 @@ func (r Redirecting) WithSpool(spool string) Redirecting {
 	return r
 }
 
-// Projecting is how the read models are kept and waited for.
+// Projecting configures how projections run and how long calls wait for them.
 type Projecting struct {
-	PoisonEvents projector.Policy `help:"What a projection does at an event that it cannot apply: stop before it, or park it as a dead letter." default:"stop" validate:"policy"`
-	ReadyMaxLag  time.Duration    `help:"Largest lag of a projection behind the log with which /health/ready succeeds." default:"30s" validate:"min=1s"`
-	WaitTimeout  time.Duration    `help:"Longest time, up to 8s, that a call waits for the read models to show what was written. After that the call is answered without." default:"1s" validate:"min=1ms,max=8s"`
+	PoisonEvents projector.Policy `help:"${poison_events}" default:"stop" validate:"policy"`
+	ReadyMaxLag  time.Duration    `help:"${ready_max_lag}" default:"30s" validate:"min=1s"`
+	WaitTimeout  time.Duration    `help:"${wait_timeout}" default:"1s" validate:"min=1ms,max=8s"`
 }
 
-// Role is a part of the service that a process takes on.
+// Role is a part of the service that a process runs.
 type Role string
 
 // The roles.
@@ -103,7 +108,7 @@ const (
 	RoleProjector Role = "projector"
 )
 
-// Validate checks a command's flags and says which one to change.
+// Validate checks the flags of a command. Its error names the flag to change and what to give.
 func Validate(config any) error {
 	check := validator.New(validator.WithRequiredStructEnabled())
 	for tag, rule := range rules {
@@ -113,18 +118,31 @@ func Validate(config any) error {
 			return err
 		}
 	}
+	for tag, tags := range aliases {
+		check.RegisterAlias(tag, tags)
+	}
 	err := check.Struct(config)
 	if wrong, ok := errors.AsType[validator.ValidationErrors](err); ok {
 		flag := flagName(wrong[0].StructField())
 		return usage.Errorf(
 			"%q is not valid for --%s (%s): %s", secret.Redact(fmt.Sprint(wrong[0].Value())), flag,
-			usage.Env(flag), expectations[wrong[0].Tag()],
+			usage.Env(flag), expectations[wrong[0].ActualTag()],
 		)
 	}
 	return err
 }
 
-// rules are the validator tags of our own.
+// aliases are names for lists of validator tags that are too long for the tag of a field.
+var aliases = map[string]string{
+	"esdb":           "omitempty,startswith=esdb,encoded",
+	"postgres":       "omitempty,startswith=postgres,encoded",
+	"sealing_key":    "omitempty,master_key",
+	"former_key":     "omitempty,master_key,nefield=MasterKey",
+	"former_visitor": "omitempty,key_name,nefield=VisitorKey",
+	"roles":          "min=1,dive,oneof=api redirect projector",
+}
+
+// rules are the validator tags that this package defines.
 var rules = map[string]func(string) bool{
 	"address": func(address string) bool {
 		_, port, err := net.SplitHostPort(address)
@@ -154,30 +172,28 @@ var rules = map[string]func(string) bool{
 	},
 }
 
-// expectations say what a validator tag asks for.
+// expectations have the advice for each validator tag that can fail.
 var expectations = map[string]string{
 	"policy":     "choose from stop, park",
 	"key_name":   "give 1 to 64 letters, digits, dots, dashes and underscores",
 	"master_key": "give 32 bytes in base64, as openssl rand -base64 32 makes them",
-	"nefield":    "give another key than the one that it comes before",
+	"nefield":    "give another key than the current one",
 	"address":    "give HOST:PORT, such as 127.0.0.1:8080",
 	"base_url":   "give scheme and host only, such as https://sho.rt",
-	"encoded":    "write in it what is neither a letter nor a digit as %XX, such as %40 for @",
+	"encoded":    "write characters other than letters and digits as %XX, such as %40 for @",
 	"startswith": "give a connection string, as linkledger serve --help shows it",
-	"origins": "give scheme, host and port alone, in lower case and without the scheme's usual " +
-		"port, " +
-		"such as https://app.example.com,http://localhost:3000, or * alone for all origins",
+	"origins": "give scheme, host and port only, in lower case and without the scheme's " +
+		"default port, such as https://app.example.com,http://localhost:3000, or * alone for " +
+		"all origins",
 	"required": "give a value",
 	"min":      "give more",
 	"max":      "give less",
 	"oneof":    "choose from what linkledger serve --help shows",
 }
 
-// flagName is kong's name for a field: AdminListen is --admin-listen.
+// flagName returns the flag of a field, as kong derives it: --admin-listen for AdminListen.
 func flagName(field string) string {
 	switch field {
-	case "EventStore":
-		return "eventstore"
 	case "BaseURL":
 		return "base-url"
 	case "CORSOrigins":
@@ -193,7 +209,8 @@ func flagName(field string) string {
 	return strings.ToLower(name.String())
 }
 
-// ExplainKey says what an operator can do about a master key that is missing or wrong.
+// ExplainKey adds to an error about a missing or wrong master key which flag to change. It returns
+// other errors unchanged.
 func ExplainKey(err error) error {
 	if errors.Is(err, readmodel.ErrNoMasterKey) || errors.Is(err, readmodel.ErrOtherMasterKey) ||
 		errors.Is(err, accounts.ErrNothingSealed) {

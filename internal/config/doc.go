@@ -1,3 +1,3 @@
-// Package config has the flags of the service, which commands share: what they mean, which values
-// are valid, and how the environment stands for them.
+// Package config defines the flags of the service that several commands share: their help texts,
+// their valid values, and their names in the environment.
 package config

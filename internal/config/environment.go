@@ -13,8 +13,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Environment gives flags their values from the environment, or from the files that it names: so a
-// secret can be mounted.
+// Environment returns a resolver that takes the value of a flag from its environment variable, or
+// from the file that the variable with the suffix _FILE names. So secrets can be mounted as files.
 func Environment(getenv func(string) string) kong.Resolver {
 	return kong.ResolverFunc(func(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 		name := usage.Env(flag.Name)
@@ -27,7 +27,7 @@ func Environment(getenv func(string) string) kong.Resolver {
 			value = strings.TrimSpace(string(content))
 		}
 		if value == "" {
-			return nil, nil //nolint:nilnil // kong's way to say: not set
+			return nil, nil // kong reads nil as "not set"
 		}
 		if flag.Target.Kind() == reflect.Bool {
 			return value == "true" || value == "1", nil
@@ -36,8 +36,8 @@ func Environment(getenv func(string) string) kong.Resolver {
 	})
 }
 
-// withoutPath is an error of a file without its name: in the place of one, the secret itself is
-// given easily.
+// withoutPath returns an error without the path of its file. Users give the secret itself in place
+// of its path by mistake, and errors are printed.
 func withoutPath(err error) error {
 	if named, ok := errors.AsType[*fs.PathError](err); ok {
 		return named.Err

@@ -6,10 +6,10 @@ import (
 	"linkledger/httpapi"
 )
 
-// Origins are those whose pages may call the API from a browser, with commas between them.
+// Origins is a comma-separated list of the origins whose pages may call the API from a browser.
 type Origins string
 
-// List returns each of them; none for an empty text.
+// List returns the origins one by one. It is empty if the text is.
 func (o Origins) List() []string {
 	var list []string
 	for origin := range strings.SplitSeq(string(o), ",") {
@@ -20,5 +20,5 @@ func (o Origins) List() []string {
 	return list
 }
 
-// Valid reports whether each is spelled as browsers send it.
+// Valid reports whether each origin is spelled as browsers send it.
 func (o Origins) Valid() bool { return httpapi.CheckOrigins(o.List()) == nil }

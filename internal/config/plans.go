@@ -9,7 +9,7 @@ import (
 	"linkledger/commands/domain"
 )
 
-// Plans are what accounts may use, by the names of their plans.
+// Plans are the limits of accounts by plan.
 type Plans struct {
 	ByName map[string]domain.Plan
 	text   string // as it was given

@@ -1,3 +1,3 @@
-// Package console prints what commands answer, as tables, lines or JSON, and shows how far they
-// are. What other programs have chosen the text of cannot command a terminal.
+// Package console prints the output of commands as tables, lines or JSON, and shows their progress.
+// It escapes texts, so that texts of other programs cannot control a terminal.
 package console

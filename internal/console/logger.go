@@ -5,7 +5,8 @@ import (
 	"log/slog"
 )
 
-// NewLogger logs text for people or JSON for programs, which tells durations in seconds.
+// NewLogger returns a logger that writes text for people, or JSON for programs with durations in
+// seconds.
 func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 	if format == "text" {
 		return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: level}))

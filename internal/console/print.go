@@ -17,17 +17,17 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// Console is where a command prints, and what it logs to.
+// Console has the outputs of a command.
 type Console struct {
 	Stdout io.Writer
 	Stderr io.Writer
 	Logger *slog.Logger
 }
 
-// JSON prints a value for scripts.
+// JSON prints a value as one line of JSON.
 func JSON(w io.Writer, value any) error { return json.NewEncoder(w).Encode(value) }
 
-// Table prints a table for people, or plain lines with tabs where nobody is at the terminal.
+// Table prints a table on a terminal, and lines with tabs between cells elsewhere.
 func Table(w io.Writer, header table.Row, rows []table.Row) error {
 	if !IsTerminal(w) {
 		return printLines(w, append([]table.Row{header}, rows...))
@@ -36,14 +36,14 @@ func Table(w io.Writer, header table.Row, rows []table.Row) error {
 	t.SetStyle(table.StyleLight)
 	t.AppendHeader(header)
 	for _, row := range rows {
-		t.AppendRow(shownRow(row))
+		t.AppendRow(escapeRow(row))
 	}
 	_, err := fmt.Fprintln(w, t.Render())
 	return err
 }
 
-// printLines prints rows with tabs between their cells, which stand as they are: quotes in a cell
-// are part of it.
+// printLines prints rows with tabs between their cells. It does not quote plain cells: quotes in a
+// cell are part of its text.
 func printLines(w io.Writer, rows []table.Row) error {
 	var text strings.Builder
 	for _, row := range rows {
@@ -59,8 +59,8 @@ func printLines(w io.Writer, rows []table.Row) error {
 	return err
 }
 
-// shownRow returns a row as it can be shown on a terminal.
-func shownRow(row table.Row) table.Row {
+// escapeRow returns a row with its texts escaped for a terminal.
+func escapeRow(row table.Row) table.Row {
 	shown := slices.Clone(row)
 	for i, cell := range shown {
 		if text, ok := cell.(string); ok {
@@ -70,9 +70,8 @@ func shownRow(row table.Row) table.Row {
 	return shown
 }
 
-// Escape returns a text as it can be shown on a terminal: characters that might move its cursor,
-// change its colours or turn its direction stand as they are written in a program. Ends of lines
-// and tabs stay.
+// Escape returns a text that is safe on a terminal. Characters that could move the cursor, change
+// colours or turn the direction of text become Go escapes. Line breaks and tabs stay.
 func Escape(text string) string {
 	hidden := func(r rune) bool {
 		return r == unicode.ReplacementChar || r != '\n' && r != '\t' && !unicode.IsPrint(r)
@@ -93,19 +92,19 @@ func Escape(text string) string {
 	return shown.String()
 }
 
-// Printable returns a text of the event store as it can be shown on a terminal: in quotes where it
-// has more than plain characters.
+// Printable returns a text of the event store that is safe on a terminal. It is quoted if it has
+// characters that cannot be printed.
 func Printable(text string) string {
-	if strings.ContainsFunc(text, func(r rune) bool {
-		return r == unicode.ReplacementChar ||
-			!unicode.IsPrint(r)
-	}) {
+	unprintable := func(r rune) bool {
+		return r == unicode.ReplacementChar || !unicode.IsPrint(r)
+	}
+	if strings.ContainsFunc(text, unprintable) {
 		return strconv.QuoteToASCII(text)
 	}
 	return text
 }
 
-// IsTerminal tells whether somebody reads along.
+// IsTerminal reports whether a writer is a terminal.
 func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	if !ok {
@@ -115,7 +114,7 @@ func IsTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// Time returns a time as tables show it, in UTC; empty for no time.
+// Time returns a time as tables show it, in UTC. It is empty for the zero time.
 func Time(t time.Time) string {
 	if t.IsZero() {
 		return ""

@@ -6,8 +6,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/progress"
 )
 
-// Progress returns what shows how far a reader of the log is, where somebody is at the terminal,
-// and what ends the show.
+// Progress shows how far a reader of the log is, if stderr is a terminal. The caller MUST call end.
 func Progress(
 	stderr io.Writer,
 ) (show func(message string, at, head uint64), end func(complete bool)) {

@@ -14,10 +14,10 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// masterKeyFile has the master key of dev, in its data folder.
+// masterKeyFile is the name of the file with the master key of dev.
 const masterKeyFile = "master.key"
 
-// StoredMasterKey reads the master key of a data folder; empty: there is none.
+// StoredMasterKey returns the master key in a data folder. It is empty if there is none.
 func StoredMasterKey(folder string) (secret.Text, error) {
 	key, err := os.ReadFile(filepath.Join(folder, masterKeyFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,14 +29,14 @@ func StoredMasterKey(folder string) (secret.Text, error) {
 	return secret.Text(strings.TrimSpace(string(key))), nil
 }
 
-// MasterKey returns the master key of a data folder, which is drawn at the first start.
+// MasterKey returns the master key in a data folder. At the first start it generates one.
 func MasterKey(folder string) (key secret.Text, err error) {
 	if key, err = StoredMasterKey(folder); err != nil || key != "" {
 		return key, err
 	}
-	drawn := make([]byte, readmodel.MasterKeySize)
-	_, _ = rand.Read(drawn) // never fails
-	key = secret.Text(base64.StdEncoding.EncodeToString(drawn))
+	random := make([]byte, readmodel.MasterKeySize)
+	_, _ = rand.Read(random) // never fails
+	key = secret.Text(base64.StdEncoding.EncodeToString(random))
 	file, err := os.OpenFile(
 		filepath.Join(folder, masterKeyFile), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600,
 	)

@@ -12,23 +12,23 @@ import (
 	"linkledger/internal/usage"
 )
 
-// runningFile tells operator commands how to reach the dev that runs on a data folder. It has the
-// password of the event store.
+// runningFile is the name of the file with which operator commands reach the dev that runs on a data
+// folder. The file has the password of the event store.
 const runningFile = "running.json"
 
-// Running is the content of the file.
+// Running has the connection strings of a running dev.
 type Running struct {
 	EventStore secret.Connection `json:"eventstore"`
 	Database   secret.Connection `json:"database"`
 }
 
-// Save has operator commands find the dev that runs on a data folder.
+// Save writes the connection strings to a data folder, where FindRunning finds them.
 func (r Running) Save(folder string) error {
 	body, err := json.Marshal(r)
 	if err != nil {
 		return err
 	}
-	// One that a killed process has left may be open to others.
+	// A file that a killed process left may be readable for other users.
 	if err := RemoveRunning(folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("cannot write to the data folder: %w", err)
 	}
@@ -38,10 +38,10 @@ func (r Running) Save(folder string) error {
 	return nil
 }
 
-// RemoveRunning has operator commands no longer find it.
+// RemoveRunning removes the connection strings from a data folder.
 func RemoveRunning(folder string) error { return os.Remove(filepath.Join(folder, runningFile)) }
 
-// FindRunning finds the dev that runs on a data folder.
+// FindRunning returns the connection strings of the dev that runs on a data folder.
 func FindRunning(folder string) (Running, error) {
 	notRunning := usage.Errorf("no linkledger dev runs on %s: start one, name its folder with "+
 		"--data (%s), or give --eventstore and --database",
@@ -51,7 +51,7 @@ func FindRunning(folder string) (Running, error) {
 		return Running{}, notRunning
 	}
 	if err != nil {
-		return Running{}, usage.Errorf("cannot read how to reach linkledger dev: %w", err)
+		return Running{}, usage.Errorf("cannot read the connection strings of linkledger dev: %w", err)
 	}
 	var r Running
 	if err := json.Unmarshal(body, &r); err != nil {

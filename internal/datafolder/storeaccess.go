@@ -16,8 +16,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// The folder accessFolder in the data of dev has what clients of its event store need: the
-// password, and the certificate that they trust. It is closed to other users of the machine.
+// The folder accessFolder in the data folder has what clients of dev's event store need: the
+// password, and the certificate that they trust. Other users of the machine cannot read it.
 const (
 	accessFolder = "access"
 	passwordFile = "password"
@@ -28,18 +28,18 @@ const (
 	StoreUser = "linkledger"
 )
 
-// StoreAccess is how clients get at the event store of dev. Every user of the machine can connect
-// to its address, but only those who may read the data folder know the password. The password goes
-// with TLS, because clients send it no other way.
+// StoreAccess gives clients access to the event store of dev. Every user of the machine can connect
+// to its address, but only users who can read the data folder know the password. The store uses TLS
+// because clients send passwords over TLS only.
 type StoreAccess struct {
 	folder   string // absolute
 	Password secret.Text
 	server   tls.Certificate
 }
 
-// OpenStoreAccess returns the access to the store of a data folder, under the names of the server
-// that clients use. It is made at the first start. The certificate is made anew before it ends and
-// where it lacks a name; the password stays.
+// OpenStoreAccess returns the access to the store of a data folder. The certificate is valid for the
+// given names of the server. The first start creates password and certificate. A certificate that
+// expires soon or lacks a name is replaced; the password stays.
 func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 	folder, err := filepath.Abs(filepath.Join(data, accessFolder))
 	if err != nil {
@@ -53,8 +53,8 @@ func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 		)
 	}
 	a, err := loadStoreAccess(folder, names)
-	if errors.Is(err, errUnfit) || errors.Is(err, fs.ErrNotExist) {
-		if err = makeStoreAccess(folder, names, exists); err == nil {
+	if errors.Is(err, errInvalidCertificate) || errors.Is(err, fs.ErrNotExist) {
+		if err = createStoreAccess(folder, names, exists); err == nil {
 			a, err = loadStoreAccess(folder, nil)
 		}
 	}
@@ -67,8 +67,8 @@ func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 	return a, nil
 }
 
-// errUnfit says that clients would not take the certificate.
-var errUnfit = errors.New("its certificate does not fit")
+// errInvalidCertificate means that clients would not accept the certificate.
+var errInvalidCertificate = errors.New("its certificate does not fit")
 
 func loadStoreAccess(folder string, names []string) (*StoreAccess, error) {
 	password, err := readPassword(folder)
@@ -85,14 +85,14 @@ func loadStoreAccess(folder string, names []string) (*StoreAccess, error) {
 	}
 	certificate, err := readCertificate(server, ca, names)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnfit, err)
+		return nil, fmt.Errorf("%w: %w", errInvalidCertificate, err)
 	}
 	return &StoreAccess{folder: folder, Password: password, server: certificate}, nil
 }
 
-// makeStoreAccess makes the folder, in the place of one that is of no use or where there is none.
-// It appears under its name when it is complete.
-func makeStoreAccess(folder string, names []string, replace bool) error {
+// createStoreAccess creates the access folder, or replaces it. It keeps a password that exists. The
+// folder gets its name when it is complete, so that readers never find a part of it.
+func createStoreAccess(folder string, names []string, replace bool) error {
 	password, err := readPassword(folder)
 	if errors.Is(err, fs.ErrNotExist) {
 		password, err = secret.Text(rand.Text()), nil
@@ -108,7 +108,7 @@ func makeStoreAccess(folder string, names []string, replace bool) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(fresh) }() // nothing is left of it when it has its name
+	defer func() { _ = os.RemoveAll(fresh) }() // it no longer exists after the rename
 	err = errors.Join(
 		writeFile(filepath.Join(fresh, passwordFile), []byte(password+"\n")),
 		writeFile(filepath.Join(fresh, serverFile), server),
@@ -118,20 +118,20 @@ func makeStoreAccess(folder string, names []string, replace bool) error {
 		return err
 	}
 	if replace {
-		former := fresh + ".old"
-		if err := os.Rename(folder, former); err != nil {
+		previous := fresh + ".old"
+		if err := os.Rename(folder, previous); err != nil {
 			return err
 		}
-		defer func() { _ = os.RemoveAll(former) }() // nothing reads it
+		defer func() { _ = os.RemoveAll(previous) }() // unused from now on
 	}
-	// or another process was faster
+	// A folder that exists is of another process that was faster.
 	if err := os.Rename(fresh, folder); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	return nil
 }
 
-// writeFile makes a file for this user alone, which is on the disk when it returns.
+// writeFile creates a file that only this user can read, and syncs it.
 func writeFile(path string, content []byte) error {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -152,12 +152,12 @@ func readPassword(folder string) (secret.Text, error) {
 	return "", fmt.Errorf("%s is empty: %w", passwordFile, fs.ErrNotExist)
 }
 
-// TLSConfig is for the server.
+// TLSConfig returns the TLS configuration of the server.
 func (a *StoreAccess) TLSConfig() *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{a.server}, MinVersion: tls.VersionTLS12}
 }
 
-// URL is the connection string for clients on this machine.
+// URL returns the connection string for clients on this machine.
 func (a *StoreAccess) URL(address string) secret.Connection {
 	u := url.URL{
 		Scheme: "esdb", User: url.UserPassword(StoreUser, string(a.Password)), Host: address,
@@ -166,15 +166,15 @@ func (a *StoreAccess) URL(address string) secret.Connection {
 	return secret.Connection(u.String())
 }
 
-// PrintedStoreURL is the connection string for a shell that is in the same folder as this process.
-// The shell reads the password from its file, so that neither the screen nor a log has it.
+// PrintedStoreURL returns the connection string for a shell in the working folder of this process.
+// The shell reads the password from its file, so that neither the screen nor a log shows it.
 func PrintedStoreURL(data, address string) string {
 	folder := data + "/" + accessFolder
 	return `"esdb://` + StoreUser + ":$(cat " + folder + "/" + passwordFile + ")@" + address +
 		"?tls=true&tlsCaFile=" + folder + "/" + caFile + `"`
 }
 
-// StoreNames are the names under which clients know a listener that was asked for by an address.
+// StoreNames returns the names by which clients reach a listener that was opened for an address.
 func StoreNames(listener net.Listener, address string) []string {
 	names := []string{"localhost", "127.0.0.1", "::1"}
 	host, _, err := net.SplitHostPort(listener.Addr().String())
@@ -186,9 +186,9 @@ func StoreNames(listener net.Listener, address string) []string {
 			return names
 		}
 	}
-	asked, _, _ := net.SplitHostPort(address) // it is listened on already
+	asked, _, _ := net.SplitHostPort(address) // valid: it was listened on
 	for _, name := range []string{host, asked} {
-		// the zone of an address is of this machine alone
+		// The zone of an address has a meaning on this machine only.
 		name, _, _ = strings.Cut(strings.TrimSuffix(name, "."), "%")
 		if name != "" && !net.ParseIP(name).IsUnspecified() {
 			names = append(names, name)

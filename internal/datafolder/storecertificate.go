@@ -16,12 +16,13 @@ import (
 
 const (
 	certificateYears = 10
-	// renewBefore is how long before its end a certificate is made anew.
+	// renewBefore is how long before its expiry a certificate is replaced.
 	renewBefore = 90 * 24 * time.Hour
 )
 
-// newCertificate makes a certificate for a server of these names, with its key, and the authority
-// that has signed it. The authority's own key is not kept, so it never signs another one.
+// newCertificate returns a certificate for a server with these names, with its key, and the
+// certificate of the authority that signed it. The authority's key is discarded, so it never signs
+// another certificate.
 func newCertificate(names []string) (server, ca []byte, err error) {
 	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -75,15 +76,15 @@ func newCertificate(names []string) (server, ca []byte, err error) {
 	return server, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authorityDER}), nil
 }
 
-// readCertificate reads what newCertificate has made. It fails unless clients that trust the
-// authority take it, under each of the names, for a while yet.
+// readCertificate reads a certificate of newCertificate. It fails unless clients that trust the
+// authority accept the certificate for each of the names until renewBefore has passed.
 func readCertificate(server, ca []byte, names []string) (tls.Certificate, error) {
 	certificate, err := tls.X509KeyPair(server, server)
 	if err != nil {
 		return certificate, err
 	}
 	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca) // without a certificate in it, nothing is trusted
+	roots.AppendCertsFromPEM(ca) // without a certificate, Verify fails below
 	_, err = certificate.Leaf.Verify(
 		x509.VerifyOptions{Roots: roots, CurrentTime: time.Now().Add(renewBefore)},
 	)

@@ -31,12 +31,12 @@ import (
 
 const (
 	demoUser = "demo"
-	// defaultData is where operator commands look for a dev.
+	// defaultData is the data folder that operator commands use by default.
 	defaultData = "./data"
 	freePlan    = "free"
 )
 
-// Config of an installation in one process.
+// Config is the configuration of an installation in one process.
 type Config struct {
 	config.Serving
 	config.Redirecting
@@ -44,20 +44,20 @@ type Config struct {
 	Origins          config.Origins
 	Data             string // folder of all data
 	EventStoreListen string
-	PostgresBin      string // folder of PostgreSQL's programs; empty: the usual places
-	Version          string // of the program
+	PostgresBin      string // folder of PostgreSQL's programs; empty for the usual places
+	Version          string // version of the program
 	Getenv           func(string) string
 }
 
-// Run runs everything until ctx ends or a part fails, and prints what runs where. What is started
-// last stops first.
+// Run runs everything until ctx ends or a part fails, and prints the addresses. Parts stop in the
+// reverse order of their start.
 func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	open, err := c.listen()
 	if err != nil {
 		return err
 	}
 	defer open.close()
-	//nolint:gosec // the folders within keep their own secrets
+	//nolint:gosec // the folders within it protect their own secrets
 	if err := os.MkdirAll(c.Data, 0o755); err != nil {
 		return usage.Errorf(
 			"cannot create the data folder: %w; choose another with --data (%s)", err,
@@ -97,7 +97,7 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 		err = errors.Join(err, database.Stop(deadline))
 	}()
 	running := datafolder.Running{
-		EventStore: access.URL(address.OfClient(open.events)),
+		EventStore: access.URL(address.ForClient(open.events)),
 		Database:   secret.Connection(database.DSN()),
 	}
 	if err := running.Save(c.Data); err != nil {
@@ -109,12 +109,12 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	defer stop(nil)
 	watch(ctx, stop, "event store", store.Done(), store.Failure)
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
-	// The service itself reaches the store through memory.
-	running.EventStore = secret.Connection("esdb://" + address.OfClient(open.events) + "?tls=false")
+	// The service connects to the store through memory, so it needs no TLS.
+	running.EventStore = secret.Connection("esdb://" + address.ForClient(open.events) + "?tls=false")
 	return c.serve(ctx, stop, out, running, key, store.Dialer(), open)
 }
 
-// watch stops everything when a part has ended by itself.
+// watch calls stop if a part ends before ctx does.
 func watch(
 	ctx context.Context, stop context.CancelCauseFunc, name string, ended <-chan struct{},
 	reason func() error,
@@ -123,23 +123,20 @@ func watch(
 		select {
 		case <-ctx.Done():
 		case <-ended:
-			stop(
-				fmt.Errorf(
-					"%s has ended by itself: %w", name,
-					cmp.Or(reason(), errors.New("without an error")),
-				),
-			)
+			err := cmp.Or(reason(), errors.New("without an error"))
+			stop(fmt.Errorf("%s has ended by itself: %w", name, err))
 		}
 	}()
 }
 
+// serve runs the service on the backends that run.
 func (c Config) serve(
 	ctx context.Context, stop context.CancelCauseFunc, out console.Console,
 	running datafolder.Running, key secret.Text,
 	dialStore func(context.Context) (net.Conn, error), open *openListeners,
 ) (err error) {
 	if c.BaseURL == "" {
-		c.BaseURL = "http://" + address.OfClient(open.public)
+		c.BaseURL = "http://" + address.ForClient(open.public)
 	}
 	internal := admin.Serve(open.admin, out.Logger)
 	defer func() { err = errors.Join(err, internal.Close()) }()
@@ -147,7 +144,7 @@ func (c Config) serve(
 		Serving: c.Serving, Redirecting: c.WithSpool(filepath.Join(c.Data, "spool")),
 		Projecting: c.Projecting,
 		Backends: config.Backends{
-			EventStore: running.EventStore, Database: running.Database,
+			Eventstore: running.EventStore, Database: running.Database,
 			Sealing: config.Sealing{MasterKey: key},
 		},
 		DialStore: dialStore, Origins: c.Origins,
@@ -173,8 +170,8 @@ func (c Config) serve(
 	return s.Run(ctx, open.public, internal)
 }
 
-// greet opens the demo account on the first start, waits until the read models have caught up with
-// the log, and tells the user what runs where.
+// greet opens the demo account at the first start, waits until the read models have caught up with
+// the log, and prints the greeting.
 func (c Config) greet(
 	ctx context.Context, out console.Console, s *app.Service, head eventstore.Position,
 	open *openListeners,
@@ -195,13 +192,13 @@ func (c Config) greet(
 	if err := s.Waiter.Wait(ctx, projections.Accounts, demo.Position.Commit); err != nil {
 		return fmt.Errorf("wait for the demo account: %w", err)
 	}
-	of := "" // where commands find this dev, if not by themselves
+	of := "" // flag with which operator commands find this dev
 	if c.Data != defaultData {
 		of = " --data " + c.Data
 	}
 	return greeting.Execute(out.Stdout, map[string]string{
-		"Base": c.BaseURL, "Admin": "http://" + address.OfClient(open.admin),
-		"Store": datafolder.PrintedStoreURL(c.Data, address.OfClient(open.events)),
+		"Base": c.BaseURL, "Admin": "http://" + address.ForClient(open.admin),
+		"Store": datafolder.PrintedStoreURL(c.Data, address.ForClient(open.events)),
 		"Data":  c.Data, "User": demoUser, "Key": demo.Key, "Of": of,
 	})
 }

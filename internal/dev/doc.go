@@ -1,3 +1,3 @@
-// Package dev runs everything in one process on one data folder: event store, private PostgreSQL
+// Package dev runs everything in one process with one data folder: event store, private PostgreSQL
 // and service.
 package dev

@@ -2,7 +2,7 @@ package dev
 
 import "text/template"
 
-// greeting is what dev prints once everything is ready. The curl lines are run by a test as they
+// greeting is the text that dev prints when everything is ready. A test runs its curl lines as they
 // are printed.
 var greeting = template.Must(template.New("greeting").Parse(`
 Linkledger is ready.

@@ -6,11 +6,12 @@ import (
 	"linkledger/internal/address"
 )
 
-// openListeners are the open addresses of dev.
+// openListeners are the open listeners of dev.
 type openListeners struct {
 	public, admin, events net.Listener
 }
 
+// listen opens all listeners, or none.
 func (c Config) listen() (*openListeners, error) {
 	var open openListeners
 	for _, l := range []struct {
@@ -30,7 +31,7 @@ func (c Config) listen() (*openListeners, error) {
 	return &open, nil
 }
 
-// close closes what is open. What was served is closed already, which is no error here.
+// close closes the listeners that are open. Servers close theirs themselves, so errors are ignored.
 func (l *openListeners) close() {
 	for _, listener := range []net.Listener{l.public, l.admin, l.events} {
 		if listener != nil {

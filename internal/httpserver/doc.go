@@ -1,3 +1,3 @@
-// Package httpserver serves HTTP within limits of time and size until it is stopped, and lets the
+// Package httpserver serves HTTP with limits of time and size. When it is stopped, it lets the
 // requests in flight finish.
 package httpserver

@@ -19,11 +19,12 @@ const (
 	requestTimeout = 30 * time.Second
 	writeTimeout   = 60 * time.Second
 	idleTimeout    = 2 * time.Minute
-	// DrainTimeout is how long requests in flight may take after the service was told to stop.
+	// DrainTimeout bounds the requests in flight after the server is stopped.
 	DrainTimeout = 10 * time.Second
 )
 
-// ServeFast serves like Serve, and answers requests for the paths that fast takes on the fast path.
+// ServeFast is like Serve, and answers requests for paths for which fast returns true on the fast
+// path.
 func ServeFast(
 	ctx context.Context, fail context.CancelCauseFunc, handler http.Handler,
 	fast func(path string) bool, public net.Listener, logger *slog.Logger,
@@ -48,7 +49,7 @@ func Serve(
 		ReadTimeout:       requestTimeout,
 		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
-		// some clients put the JSON of their last call into the query of the next
+		// Some clients put the JSON of their last call into the query of the next one.
 		MaxHeaderBytes: 128 << 10,
 		ErrorLog:       errorLog(logger),
 	}
@@ -65,7 +66,7 @@ func Serve(
 	return <-drained
 }
 
-// drainAfter shuts a server down when ctx ends, and tells how that went.
+// drainAfter shuts a server down when ctx ends. The channel receives the result.
 func drainAfter(ctx context.Context, shutdown func(context.Context) error) <-chan error {
 	drained := make(chan error, 1)
 	context.AfterFunc(ctx, func() {

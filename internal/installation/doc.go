@@ -1,3 +1,3 @@
-// Package installation is how operator commands reach a running installation: they find its
-// backends and use its event store, its read models or both.
+// Package installation gives operator commands access to a running installation: it finds the
+// backends and opens the event store, the read models or both.
 package installation

@@ -11,26 +11,26 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Installation is a running installation that an operator command is for.
+// Installation has the flags that name the installation of an operator command.
 type Installation struct {
 	config.Backends
 	Data string `help:"Data folder of a running linkledger dev." default:"./data"`
 }
 
-// Locate fills in the connection strings that were not given.
+// Locate fills in missing connection strings from the data folder of a running dev.
 func (i *Installation) Locate() error {
 	if err := config.Validate(i); err != nil {
 		return err
 	}
-	if i.EventStore != "" && i.Database != "" {
+	if i.Eventstore != "" && i.Database != "" {
 		return nil
 	}
 	running, err := datafolder.FindRunning(i.Data)
 	if err != nil {
 		return err
 	}
-	if i.EventStore == "" {
-		i.EventStore = running.EventStore
+	if i.Eventstore == "" {
+		i.Eventstore = running.EventStore
 	}
 	if i.Database == "" {
 		i.Database = running.Database
@@ -55,13 +55,13 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	return db, nil
 }
 
-// keysOnDemand opens the database when a key is asked for, which many an operator command never
-// does.
+// keysOnDemand opens the database for each key that is needed. Many operator commands need none, and
+// work without a database.
 type keysOnDemand struct{ of *Installation }
 
 var _ streams.NoteKeys = keysOnDemand{}
 
-func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) error) error {
+func (k keysOnDemand) withDatabase(ctx context.Context, use func(*readmodel.DB) error) error {
 	if k.of.Database == "" {
 		if err := k.of.Locate(); err != nil {
 			return err
@@ -71,33 +71,28 @@ func (k keysOnDemand) ask(ctx context.Context, question func(*readmodel.DB) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(question(db), db.Close())
+	return errors.Join(use(db), db.Close())
 }
 
 // AccountKey implements streams.NoteKeys.
 func (k keysOnDemand) AccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(
-		ctx,
-		func(db *readmodel.DB) (err error) { key, err = db.AccountKey(ctx, account); return err },
-	)
+	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
+		key, err = db.AccountKey(ctx, account)
+		return err
+	})
 	return key, err
 }
 
 // MakeAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key []byte, err error) {
-	err = k.ask(
-		ctx,
-		func(
-			db *readmodel.DB,
-		) (err error) {
-			key, err = db.MakeAccountKey(ctx, account)
-			return err
-		},
-	)
+	err = k.withDatabase(ctx, func(db *readmodel.DB) (err error) {
+		key, err = db.MakeAccountKey(ctx, account)
+		return err
+	})
 	return key, err
 }
 
 // EraseAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
-	return k.ask(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
+	return k.withDatabase(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
 }

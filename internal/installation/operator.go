@@ -30,29 +30,29 @@ import (
 )
 
 const (
-	// Timeout bounds the parts of an operator command that must not take long.
+	// Timeout bounds the parts of an operator command that wait for a backend.
 	Timeout = 10 * time.Second
 	// operatorConnections bounds the PostgreSQL connections of an operator command.
 	operatorConnections = 8
 )
 
-// Operator is the call of an operator: what it is for, and how it answers.
+// Operator is the call of an operator command: its installation and the form of its output.
 type Operator struct {
 	*Installation
 	console.Console
 
-	JSON bool // print JSON, for scripts
+	JSON bool // print JSON
 }
 
-// Command is a command on the database and the event store of an installation.
+// Command is an operator command on the database and the event store.
 type Command = func(context.Context, *readmodel.DB, *eventstore.Store) error
 
-// Operate runs an operator command.
+// Operate runs a command on the database and the event store of the installation.
 func (o Operator) Operate(ctx context.Context, command Command) error {
 	return o.OperateWithin(ctx, operatorConnections, command)
 }
 
-// OperateWithin bounds the connections that stay open by a number.
+// OperateWithin is like Operate, with a limit for the PostgreSQL connections.
 func (o Operator) OperateWithin(ctx context.Context, connections int, command Command) error {
 	if err := o.Locate(); err != nil {
 		return err
@@ -66,44 +66,41 @@ func (o Operator) OperateWithin(ctx context.Context, connections int, command Co
 	if err != nil {
 		return err
 	}
-	return errors.Join(o.explained(command(ctx, db, store)), db.Close())
+	return errors.Join(o.explain(command(ctx, db, store)), db.Close())
 }
 
-// OpenStore opens the event store of the installation, which answers or not.
+// OpenStore returns a client of the event store. It does not connect yet.
 func (o Operator) OpenStore() (*eventstore.Store, error) {
-	store, err := eventstore.Open(eventstore.Config{URL: string(o.EventStore), Logger: o.Logger})
+	store, err := eventstore.Open(eventstore.Config{URL: string(o.Eventstore), Logger: o.Logger})
 	if err != nil {
 		return nil, usage.Wrap(err)
 	}
 	return store, nil
 }
 
-// explained says what an operator can do about an error.
-func (o Operator) explained(err error) error {
+// explain adds to an error what an operator can do about it.
+func (o Operator) explain(err error) error {
 	switch {
 	case errors.Is(err, projection.ErrUnknown):
 		return usage.Errorf("%w (linkledger projections list names them)", err)
-	case errors.Is(
-		err, generation.ErrPaused,
-	), errors.Is(err, rebuild.ErrNoGeneration), errors.Is(err, generation.ErrOtherShape),
-		errors.Is(
-			err, rebuild.ErrBehind,
-		), errors.Is(err, verify.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
+	case errors.Is(err, generation.ErrPaused), errors.Is(err, generation.ErrOtherShape),
+		errors.Is(err, rebuild.ErrNoGeneration), errors.Is(err, rebuild.ErrBehind),
+		errors.Is(err, verify.ErrDisturbed), errors.Is(err, projections.ErrOtherLog),
 		errors.Is(err, eventstore.ErrPositionInvalid):
 		return usage.Wrap(err)
 	case errors.Is(err, generation.ErrNotPrepared):
 		return usage.Errorf("%w: start linkledger serve or dev once", err)
 	case errors.Is(err, eventstore.ErrUnavailable):
-		return usage.Errorf("no event store answers at %s: is it running?", o.EventStore)
+		return usage.Errorf("no event store answers at %s: is it running?", o.Eventstore)
 	}
 	return config.ExplainKey(err)
 }
 
-// WithLog runs a command on the event store of the installation alone.
+// WithLog runs a command that needs only the event store.
 func (o Operator) WithLog(
 	ctx context.Context, command func(context.Context, *eventstore.Store) error,
 ) error {
-	if o.EventStore == "" {
+	if o.Eventstore == "" {
 		if err := o.Locate(); err != nil {
 			return err
 		}
@@ -115,8 +112,8 @@ func (o Operator) WithLog(
 	defer store.Close()
 	probe, cancel := context.WithTimeout(ctx, Timeout)
 	defer cancel()
-	if _, err := store.Head(probe); err != nil { // later on, an outage is waited out
-		return o.explained(err)
+	if _, err := store.Head(probe); err != nil { // later the client waits for the end of an outage
+		return o.explain(err)
 	}
 	err = command(ctx, store)
 	if _, refused := errors.AsType[*domain.Error](err); refused {
@@ -132,9 +129,9 @@ func (o Operator) WithLog(
 	return config.ExplainKey(err)
 }
 
-// Ask has a question answered by the read models.
-func (o Operator) Ask(
-	ctx context.Context, question func(context.Context, *queries.DB) error,
+// Query runs a query on the read models.
+func (o Operator) Query(
+	ctx context.Context, query func(context.Context, *queries.DB) error,
 ) error {
 	if o.Database == "" {
 		if err := o.Locate(); err != nil {
@@ -147,10 +144,10 @@ func (o Operator) Ask(
 	if err != nil {
 		return err
 	}
-	return errors.Join(question(ctx, queries.New(db)), db.Close())
+	return errors.Join(query(ctx, queries.New(db)), db.Close())
 }
 
-// Handler returns the handler of an operator's commands on links.
+// Handler returns a handler of commands on links.
 func (o Operator) Handler(store *eventstore.Store) *commands.Handler {
 	return commands.NewHandler(commands.Config{Streams: o.streams(store), Logger: o.Logger})
 }
@@ -163,7 +160,7 @@ func (o Operator) Accounts(store *eventstore.Store) *accounts.Accounts {
 	return accounts.New(o.streams(store), keysOnDemand{o.Installation})
 }
 
-// Auditor returns the reader of the histories of links.
+// Auditor returns a reader of the histories of links.
 func (o Operator) Auditor(store *eventstore.Store) *audit.Reader {
 	return audit.New(o.streams(store), store, o.Logger)
 }
@@ -174,7 +171,7 @@ func (o Operator) streams(store *eventstore.Store) *streams.Streams {
 	})
 }
 
-// NewRequest is a call of its own of an operator, which can be undone.
+// NewRequest returns a request of an operator. Its batch can be undone.
 func NewRequest() domain.Request {
 	command := uuid.New()
 	return domain.Request{
@@ -182,8 +179,8 @@ func NewRequest() domain.Request {
 	}
 }
 
-// AwaitShown returns when the API shows a change, or says that it does not yet.
-func (o Operator) AwaitShown(ctx context.Context, projection string, position eventstore.Position) {
+// AwaitProjection waits until a projection has a change. If ctx ends before, it logs a warning.
+func (o Operator) AwaitProjection(ctx context.Context, projection string, position eventstore.Position) {
 	if err := o.await(ctx, projection, position); err != nil {
 		o.Logger.WarnContext(
 			ctx, "done, but the read model does not show it yet: is a projector running?",
@@ -192,8 +189,8 @@ func (o Operator) AwaitShown(ctx context.Context, projection string, position ev
 	}
 }
 
-// await returns when a projection knows of a change, so that a new key, for instance, can be used
-// as soon as it is printed. Where only the event store was named, it cannot tell.
+// await waits until a projection has a change, so that a new key, for instance, works as soon as it
+// is printed. If only the event store is given, it cannot wait and returns at once.
 func (o Operator) await(
 	ctx context.Context, projection string, position eventstore.Position,
 ) error {

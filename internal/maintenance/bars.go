@@ -9,7 +9,7 @@ import (
 	"linkledger/projections/engine/status"
 )
 
-// progressBars shows a bar per projection.
+// progressBars shows a progress bar per projection on a terminal.
 type progressBars struct {
 	writer   progress.Writer
 	trackers map[string]*progress.Tracker
@@ -34,7 +34,7 @@ func newProgressBars(out io.Writer) *progressBars {
 	return b
 }
 
-func (b *progressBars) tell(all []status.Progress) {
+func (b *progressBars) update(all []status.Progress) {
 	for _, p := range all {
 		tracker, ok := b.trackers[p.Name]
 		if !ok {

@@ -29,7 +29,7 @@ type printedDeadLetter struct {
 	Error      string    `json:"error"`
 }
 
-// DeadLetters prints the dead letters of a projection, or of all where it has no name.
+// DeadLetters prints the dead letters of a projection, or of all projections if the name is empty.
 func DeadLetters(ctx context.Context, o installation.Operator, name string) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		letters, err := projections.DeadLetters(ctx, db, name)
@@ -62,32 +62,33 @@ func DeadLetters(ctx context.Context, o installation.Operator, name string) erro
 	})
 }
 
-// DeadLetterSelection is the dead letters of a projection.
+// DeadLetterSelection selects dead letters of a projection.
 type DeadLetterSelection struct {
 	Projection string
-	Stream     string // empty: of all streams
+	Stream     string // empty for all streams
 }
 
-// RetryDeadLetters applies dead letters after all, in the order of the log, all or none.
+// RetryDeadLetters applies dead letters in the order of the log, all or none.
 func RetryDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
-	return which.take(ctx, o, "applied", projections.RetryDeadLetters)
+	return which.apply(ctx, o, "applied", projections.RetryDeadLetters)
 }
 
-// DiscardDeadLetters removes dead letters.
+// DiscardDeadLetters deletes dead letters without applying them.
 func DiscardDeadLetters(
 	ctx context.Context, o installation.Operator, which DeadLetterSelection,
 ) error {
-	return which.take(ctx, o, "discarded", projections.DiscardDeadLetters)
+	return which.apply(ctx, o, "discarded", projections.DiscardDeadLetters)
 }
 
-func (s DeadLetterSelection) take(
+// apply changes the selected dead letters and prints how many they were. done says what was done.
+func (s DeadLetterSelection) apply(
 	ctx context.Context, o installation.Operator, done string,
-	take func(context.Context, *readmodel.DB, string, string) (int, error),
+	change func(context.Context, *readmodel.DB, string, string) (int, error),
 ) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
-		n, err := take(ctx, db, s.Projection, s.Stream)
+		n, err := change(ctx, db, s.Projection, s.Stream)
 		if err != nil {
 			return err
 		}

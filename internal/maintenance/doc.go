@@ -1,3 +1,3 @@
-// Package maintenance watches and steers the projections for operators: status, pause, rebuild,
-// verify and dead letters.
+// Package maintenance has the operator commands on projections: status, pause, rebuild, verify and
+// dead letters.
 package maintenance

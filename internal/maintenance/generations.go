@@ -11,21 +11,21 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Pause keeps a projection where it is until it is resumed.
+// Pause stops the updates of a projection until it is resumed.
 func Pause(ctx context.Context, o installation.Operator, name string) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		return projections.Pause(ctx, db, name)
 	})
 }
 
-// Resume ends a pause, or has a stopped projection try again at once.
+// Resume ends a pause, or lets a stopped projection try again at once.
 func Resume(ctx context.Context, o installation.Operator, name string) error {
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		return projections.Resume(ctx, db, name)
 	})
 }
 
-// Rollback has the generation before serve again.
+// Rollback switches readers back to the previous generation.
 func Rollback(ctx context.Context, o installation.Operator, name string) error {
 	return o.Operate(ctx, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
@@ -42,9 +42,9 @@ func Rollback(ctx context.Context, o installation.Operator, name string) error {
 	})
 }
 
-// Prune removes the generations of projections that do not serve.
+// Prune deletes the generations of projections that do not serve.
 func Prune(ctx context.Context, o installation.Operator, names []string) error {
-	names = orAll(names)
+	names = namesOrAll(names)
 	return o.Operate(ctx, func(ctx context.Context, db *readmodel.DB, _ *eventstore.Store) error {
 		pruned := 0
 		for _, name := range names {
@@ -62,8 +62,8 @@ func Prune(ctx context.Context, o installation.Operator, names []string) error {
 	})
 }
 
-// orAll returns the names of projections: those that are given, or all.
-func orAll(names []string) []string {
+// namesOrAll returns the given names of projections, or all names if none is given.
+func namesOrAll(names []string) []string {
 	if len(names) == 0 {
 		return projections.Names()
 	}

@@ -18,54 +18,58 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// besidePool are the connections of a rebuild that are not from the pool: it listens on one, and
-// locks the schemas over another.
-const besidePool = 2
+// extraConnections are the connections of a rebuild that are not from the pool: one listens for
+// notifications, and one holds the lock of the schemas.
+const extraConnections = 2
 
-// rebuildMemory is what a rebuild may take of memory, in bytes, where GOMEMLIMIT does not say. What
-// it holds is bounded to about two thirds of that, whatever the log has; the rest is for garbage.
+// rebuildMemory is the memory limit of a rebuild in bytes if GOMEMLIMIT is not set. The data that a
+// rebuild holds is bounded to about two thirds of it, however large the log is. The rest is for
+// garbage.
 const rebuildMemory = 230 << 20
 
-// Rebuild builds the next generations beside those that serve, over a number of connections, and
-// has them take over.
+// Rebuild builds the next generations beside those that serve, and switches readers to them. All
+// builds together hold at most the given number of connections.
 func Rebuild(ctx context.Context, o installation.Operator, names []string, connections int) error {
-	names = orAll(names)
+	names = namesOrAll(names)
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 {
 		debug.SetMemoryLimit(rebuildMemory)
 	}
-	return o.OperateWithin(ctx, connections-besidePool, func(
+	return o.OperateWithin(ctx, connections-extraConnections, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
-		tell, done := teller(o)
+		update, end := newProgressDisplay(o)
 		err := projections.Rebuild(
-			ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, tell,
+			ctx, engine.Config{DB: db, Store: store, Logger: o.Logger}, names, update,
 		)
-		done(err == nil)
+		end(err == nil)
 		if ctx.Err() != nil {
 			return usage.Errorf(
-				"interrupted: the running services go on with the build; projections prune gives " +
-					"it up",
+				"interrupted: the running services continue the build; projections prune deletes " +
+					"it",
 			)
 		}
 		return err
 	})
 }
 
-// teller returns what shows the progress of a rebuild, and what ends the show.
-func teller(o installation.Operator) (tell func([]status.Progress), done func(complete bool)) {
+// newProgressDisplay returns the functions that show the progress of a rebuild and end its display.
+func newProgressDisplay(o installation.Operator) (
+	update func([]status.Progress), end func(complete bool),
+) {
 	if o.JSON || !console.IsTerminal(o.Stdout) {
 		lines := progressPrinter{out: o.Stdout, json: o.JSON}
-		return lines.tell, func(bool) {}
+		return lines.update, func(bool) {}
 	}
 	bars := newProgressBars(o.Stdout)
-	return bars.tell, bars.end
+	return bars.update, bars.end
 }
 
-// progressLines is how often a rebuild prints a line where nobody is at the terminal.
-const progressLines = 2 * time.Second
+// progressInterval is how often a rebuild prints its progress as lines.
+const progressInterval = 2 * time.Second
 
-// estimate is what can be said of the rest of a rebuild. Positions are about bytes of the log, so
-// the rest of them takes as long as those before it did.
+// estimate returns the progress of a rebuild in percent and the estimated time to its end. Positions
+// are about bytes of the log, so it assumes that the remaining bytes take as long as the earlier
+// ones.
 func estimate(
 	p status.Progress, from uint64, since time.Duration,
 ) (percent float64, left time.Duration) {
@@ -79,7 +83,7 @@ func estimate(
 	return percent, left
 }
 
-// progressPrinter prints a line per projection now and then.
+// progressPrinter prints a line per projection at intervals.
 type progressPrinter struct {
 	out      io.Writer
 	json     bool
@@ -98,7 +102,7 @@ type printedProgress struct {
 	Serving    bool    `json:"serving"`
 }
 
-func (l *progressPrinter) tell(all []status.Progress) {
+func (l *progressPrinter) update(all []status.Progress) {
 	now, ended := time.Now(), true
 	if l.from == nil {
 		l.from, l.began = make(map[string]uint64), now
@@ -109,7 +113,7 @@ func (l *progressPrinter) tell(all []status.Progress) {
 	for _, p := range all {
 		ended = ended && p.Done
 	}
-	if !ended && now.Sub(l.reported) < progressLines {
+	if !ended && now.Sub(l.reported) < progressInterval {
 		return
 	}
 	l.reported = now
@@ -117,7 +121,7 @@ func (l *progressPrinter) tell(all []status.Progress) {
 		percent, left := estimate(p, l.from[p.Name], now.Sub(l.began))
 		view := printedProgress{p.Name, p.Generation, percent, p.Rate, left.Seconds(), p.Done}
 		if l.json {
-			_ = console.JSON(l.out, view) // that nobody reads along does not end the rebuild
+			_ = console.JSON(l.out, view) // a closed output does not end the rebuild
 			continue
 		}
 		_, _ = fmt.Fprintf(l.out, "%s generation %d: %.1f%%, %.0f events/s, %s left, serving: %t\n",

@@ -30,7 +30,7 @@ type printedGeneration struct {
 	LastError  string       `json:"last_error"`
 }
 
-func printedGenerationOf(o status.Overview) printedGeneration {
+func newPrintedGeneration(o status.Overview) printedGeneration {
 	return printedGeneration{
 		Name: o.Name, Generation: o.Generation, Serving: o.Serving, Position: o.Position.Commit,
 		LagEvents:  o.LagEvents,
@@ -39,7 +39,7 @@ func printedGenerationOf(o status.Overview) printedGeneration {
 	}
 }
 
-// overviews asks for all projections within the time of an operator command.
+// overviews returns all generations with their progress, within installation.Timeout.
 func overviews(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 ) ([]printedGeneration, error) {
@@ -48,7 +48,7 @@ func overviews(
 	found, err := projections.Overviews(ctx, db, store)
 	views := make([]printedGeneration, len(found))
 	for i, o := range found {
-		views[i] = printedGenerationOf(o)
+		views[i] = newPrintedGeneration(o)
 	}
 	return views, err
 }
@@ -69,7 +69,7 @@ func List(ctx context.Context, o installation.Operator) error {
 	})
 }
 
-// Status prints how far each projection is; where it watches, again and again until ctx ends.
+// Status prints the progress of each projection. If watch is set, it repeats that until ctx ends.
 func Status(
 	ctx context.Context, o installation.Operator, watch bool, interval time.Duration,
 ) error {
@@ -98,12 +98,12 @@ func printStatus(
 	views, err := overviews(ctx, db, store)
 	if err != nil {
 		if watch && ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is the normal end of --watch
 		}
 		return err
 	}
 	if watch && !o.JSON && console.IsTerminal(o.Stdout) {
-		// home, and clear what follows
+		// The cursor moves to the top left, and the screen is cleared from there.
 		if _, err := fmt.Fprint(o.Stdout, "\x1b[H\x1b[J"); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// printedVerification is what a verification found, as it is printed.
+// printedVerification is the result of a verification as it is printed.
 type printedVerification struct {
 	Name        string              `json:"name"`
 	Generation  int                 `json:"generation"`
@@ -26,9 +26,9 @@ type printedVerification struct {
 	Differences []verify.Difference `json:"differences"` // the first of each table
 }
 
-// Verify replays the log and prints which rows of the tables that serve are not as it says.
+// Verify replays the log and prints the rows of the serving tables that differ from the result.
 func Verify(ctx context.Context, o installation.Operator, names []string) error {
-	names = orAll(names)
+	names = namesOrAll(names)
 	return o.Operate(ctx, func(
 		ctx context.Context, db *readmodel.DB, store *eventstore.Store,
 	) error {
@@ -52,15 +52,14 @@ func Verify(ctx context.Context, o installation.Operator, names []string) error 
 		}
 		if different > 0 {
 			return fmt.Errorf(
-				"%d rows are not as the log says: projections rebuild builds them anew", different,
+				"%d rows are not as the log says: projections rebuild repairs them", different,
 			)
 		}
 		return nil
 	})
 }
 
-// verifyProjection verifies one projection, and shows how far it is where somebody is at the
-// terminal.
+// verifyProjection verifies one projection, with a progress bar on a terminal.
 func verifyProjection(
 	ctx context.Context, o installation.Operator, db *readmodel.DB, store *eventstore.Store,
 	name string,
@@ -69,7 +68,7 @@ func verifyProjection(
 		return projections.Verify(ctx, db, store, name, func([]status.Progress) {})
 	}
 	bars := newProgressBars(o.Stdout)
-	found, err := projections.Verify(ctx, db, store, name, bars.tell)
+	found, err := projections.Verify(ctx, db, store, name, bars.update)
 	bars.end(err == nil)
 	return found, err
 }

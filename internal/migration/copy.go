@@ -14,8 +14,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// copyReports is how often a copy tells the log how far it is.
-const copyReports = 10 * time.Second
+// reportInterval is how often a copy logs its progress.
+const reportInterval = 10 * time.Second
 
 // printedCopy is a finished copy as it is printed.
 type printedCopy struct {
@@ -24,8 +24,8 @@ type printedCopy struct {
 	Chain  string `json:"chain"`
 }
 
-// Copy copies the log of an event store into another one, or goes on with that, and prints what is
-// the same in both.
+// Copy copies the log of an event store into another one, or continues that, and prints the hash
+// chain of both.
 func Copy(
 	ctx context.Context, out console.Console, source, target secret.Connection, asJSON bool,
 ) error {
@@ -45,7 +45,7 @@ func Copy(
 	copied, err := copyLog(ctx, out, from, to)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return usage.Errorf("interrupted: the same command goes on")
+		return usage.Errorf("interrupted: the same command continues")
 	case err != nil:
 		return err
 	case asJSON:
@@ -58,7 +58,7 @@ func Copy(
 	return err
 }
 
-// checkTarget refuses a copy into the same log, and event stores that do not answer.
+// checkTarget refuses a copy of a log into itself, and event stores that do not answer.
 func checkTarget(
 	ctx context.Context, source, target secret.Connection, from, to *eventstore.Store,
 ) error {
@@ -95,11 +95,10 @@ func copyLog(
 			fmt.Sprintf("%s, %d events, %.0f/s", stage, at.Events, rate), at.At.Commit,
 			at.Head.Commit,
 		)
-		if now.Sub(reported) > copyReports && !console.IsTerminal(out.Stderr) {
+		if now.Sub(reported) > reportInterval && !console.IsTerminal(out.Stderr) {
 			reported = now
-			out.Logger.InfoContext(ctx, "copying the log", slog.String(
-				"stage", string(stage),
-			), slog.Int64("events", at.Events), slog.Float64("per_second", rate),
+			out.Logger.InfoContext(ctx, "copying the log", slog.String("stage", string(stage)),
+				slog.Int64("events", at.Events), slog.Float64("per_second", rate),
 				slog.Uint64("position", at.At.Commit), slog.Uint64("head", at.Head.Commit))
 		}
 	})

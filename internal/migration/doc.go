@@ -1,3 +1,3 @@
-// Package migration moves an installation to another event store: it grants what the service needs
-// there, and copies the log.
+// Package migration has the operator commands that move an installation to another event store: they
+// grant the rights that the service needs, and copy the log.
 package migration

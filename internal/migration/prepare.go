@@ -13,7 +13,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// printedGrant is what has changed, as it is printed.
+// printedGrant is a grant as it is printed.
 type printedGrant struct {
 	Stream  string   `json:"stream"`
 	Right   string   `json:"right"`
@@ -22,8 +22,7 @@ type printedGrant struct {
 	Changed bool     `json:"changed"`
 }
 
-// Prepare grants a user the right to read the log, as an administrator, and prints what has
-// changed.
+// Prepare grants a user the right to read the log, as an administrator, and prints what changed.
 func Prepare(
 	ctx context.Context, out console.Console, administrator secret.Connection, user string,
 	asJSON bool,

@@ -9,27 +9,23 @@ import (
 	"strings"
 )
 
-// shownSettings are the keys whose values are printed: those that are known not to be secret, in
-// small letters. Of others not even the key is, which may be the rest of a password that was not
-// encoded.
+// shownSettings are the keys, in lower case, whose values are not secret and are printed. Of other
+// settings not even the key is printed: it may be a part of a password that was not encoded.
 var shownSettings = []string{
-	// PostgreSQL's
+	// Settings of PostgreSQL.
 	"application_name", "channel_binding", "client_encoding", "connect_timeout", "database",
-	"dbname", "host", "hostaddr",
-	"krbsrvname", "lock_timeout", "max_protocol_version", "min_protocol_version", "passfile",
-	"pool_max_conns",
-	"pool_min_conns", "port", "require_auth", "search_path", "service", "servicefile", "ssl",
-	"sslcert", "sslcertmode", "sslcrl",
-	"sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "statement_timeout",
-	"target_session_attrs", "timezone",
-	"user",
-	// EventStoreDB's
+	"dbname", "host", "hostaddr", "krbsrvname", "lock_timeout", "max_protocol_version",
+	"min_protocol_version", "passfile", "pool_max_conns", "pool_min_conns", "port",
+	"require_auth", "search_path", "service", "servicefile", "ssl", "sslcert", "sslcertmode",
+	"sslcrl", "sslkey", "sslmode", "sslnegotiation", "sslrootcert", "sslsni", "statement_timeout",
+	"target_session_attrs", "timezone", "user",
+	// Settings of EventStoreDB.
 	"defaultdeadline", "discoveryinterval", "gossiptimeout", "keepaliveinterval",
-	"keepalivetimeout", "maxdiscoverattempts",
-	"nodepreference", "tls", "tlscafile", "tlsverifycert", "usercertfile", "userkeyfile",
+	"keepalivetimeout", "maxdiscoverattempts", "nodepreference", "tls", "tlscafile",
+	"tlsverifycert", "usercertfile", "userkeyfile",
 }
 
-// secretSettings are the keys that are printed without their values.
+// secretSettings are the keys, in lower case, that are printed without their values.
 var secretSettings = []string{"password", "sslpassword"}
 
 var (
@@ -38,43 +34,44 @@ var (
 	userForm   = regexp.MustCompile(`^[A-Za-z0-9._~+-]*$`)
 	pathForm   = regexp.MustCompile(`^(/[A-Za-z0-9._~-]*)?$`)
 	valueForm  = regexp.MustCompile(`^[A-Za-z0-9._~+,:/\\ -]*$`)
-	// wordForm is a key of the form KEY=VALUE with its value, and the space behind.
+	// wordForm matches KEY=VALUE and the space after it.
 	wordForm = regexp.MustCompile(
 		`^([A-Za-z0-9_.]+)\s*=\s*('(?:[^'\\]|\\.)*'|(?:[^\s'\\]|\\.)*)(\s+|$)`,
 	)
 )
 
-// withoutSecrets returns what may be printed of a connection string: a URL, or PostgreSQL's
-// KEY=VALUE. It consists of parts that are known not to be secret. Of a string that is not exactly
-// of these forms only the scheme remains: what stands where is not known then.
-func withoutSecrets(text string) string {
+// redactConnection returns a connection string without its secrets: a URL, or PostgreSQL's
+// KEY=VALUE form. It keeps only parts that are known not to be secret. Of a string that is not
+// exactly of these forms it keeps the scheme only, because the place of its secrets is not known.
+func redactConnection(text string) string {
 	if text == "" {
 		return ""
 	}
 	scheme, rest, isURL := strings.Cut(text, "://")
 	if !isURL || !schemeForm.MatchString(scheme) {
-		if words, ok := printedWords(text); ok {
+		if words, ok := redactWords(text); ok {
 			return words
 		}
 		return hidden
 	}
-	if printed, ok := printedURL(rest); ok {
+	if printed, ok := redactURL(rest); ok {
 		return scheme + "://" + printed
 	}
 	return scheme + "://" + hidden
 }
 
-// quotedURL is a URL that a message quotes. Where it ends is not known, for it may have any
-// characters.
+// quotedURL matches a URL in a message and all text after it. The URL may have any characters, so its
+// end is not known.
 var quotedURL = regexp.MustCompile(`(?s)[A-Za-z][A-Za-z0-9+.-]*://.*`)
 
-// Redact returns a message about the command line without the secrets of a URL that it quotes.
+// Redact returns a message about the command line without the secrets of a URL in it.
 func Redact(message string) string {
-	return quotedURL.ReplaceAllStringFunc(message, withoutSecrets)
+	return quotedURL.ReplaceAllStringFunc(message, redactConnection)
 }
 
-// printedURL returns what may be printed of a URL without its scheme.
-func printedURL(rest string) (string, bool) {
+// redactURL returns a URL, given without its scheme, without secrets. It returns false if the form of
+// the URL is not known.
+func redactURL(rest string) (string, bool) {
 	authority, tail := rest, ""
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {
 		authority, tail = rest[:end], rest[end:]
@@ -83,13 +80,13 @@ func printedURL(rest string) (string, bool) {
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		login, hosts = authority[:at+1], authority[at+1:]
 	}
-	// net/url takes one host only, where a cluster has several.
+	// net/url accepts one host only, but the URL of a cluster has several.
 	u, err := url.Parse("x://" + login + "host" + tail)
 	switch {
 	case err != nil, strings.ContainsAny(tail, "@#"), !pathForm.MatchString(u.EscapedPath()):
-		// part of a password, perhaps
+		// The parts may belong to a password that was not encoded.
 		return "", false
-	case slices.ContainsFunc(strings.Split(hosts, ","), isNoHost):
+	case slices.ContainsFunc(strings.Split(hosts, ","), invalidHost):
 		return "", false
 	}
 	printed := ""
@@ -110,13 +107,13 @@ func printedURL(rest string) (string, bool) {
 	var settings []string
 	for setting := range strings.SplitSeq(u.RawQuery, "&") {
 		key, value, _ := strings.Cut(setting, "=")
-		settings = append(settings, printedSetting(key, value, url.QueryUnescape))
+		settings = append(settings, redactSetting(key, value, url.QueryUnescape))
 	}
 	return printed + "?" + strings.Join(settings, "&"), true
 }
 
-// Encoded tells whether a URL has its parts where they belong. Those of a password that is not
-// percent-encoded would be taken for a host, a path or a setting, and be shown in errors.
+// Encoded reports whether the parts of a URL are in their places. Parts of a password that is not
+// percent-encoded would be read as a host, a path or a setting, and errors would show them.
 func Encoded(text string) bool {
 	_, rest, _ := strings.Cut(text, "://")
 	end := strings.IndexAny(rest, "/?#")
@@ -135,24 +132,25 @@ func Encoded(text string) bool {
 	return true
 }
 
-// isNoHost tells of anything but a name or an address, with a port if it likes.
-func isNoHost(host string) bool {
+// invalidHost reports whether a text is not a name or an address with an optional port.
+func invalidHost(host string) bool {
 	if inner, port, bracketed := strings.Cut(host, "]"); bracketed {
 		_, err := netip.ParseAddr(strings.TrimPrefix(inner, "["))
-		return err != nil || !strings.HasPrefix(inner, "[") || port != "" && isNoPort(port)
+		return err != nil || !strings.HasPrefix(inner, "[") || port != "" && invalidPort(port)
 	}
 	name, _, hasPort := strings.Cut(host, ":")
-	return !hostForm.MatchString(name) || hasPort && isNoPort(host[len(name):])
+	return !hostForm.MatchString(name) || hasPort && invalidPort(host[len(name):])
 }
 
-// isNoPort tells of anything but a colon and the number of a port.
-func isNoPort(port string) bool {
+// invalidPort reports whether a text is not a colon and a port number.
+func invalidPort(port string) bool {
 	_, err := strconv.ParseUint(strings.TrimPrefix(port, ":"), 10, 16)
 	return err != nil || !strings.HasPrefix(port, ":")
 }
 
-// printedWords returns what may be printed of PostgreSQL's KEY=VALUE KEY='VALUE'.
-func printedWords(text string) (string, bool) {
+// redactWords returns PostgreSQL's KEY=VALUE KEY='VALUE' without secrets. It returns false if the
+// text is not of this form.
+func redactWords(text string) (string, bool) {
 	var words []string
 	for rest := strings.TrimSpace(text); rest != ""; {
 		word := wordForm.FindStringSubmatch(rest)
@@ -160,14 +158,14 @@ func printedWords(text string) (string, bool) {
 			return "", false
 		}
 		unquoted := func(value string) (string, error) { return strings.Trim(value, "'"), nil }
-		words = append(words, printedSetting(word[1], word[2], unquoted))
+		words = append(words, redactSetting(word[1], word[2], unquoted))
 		rest = rest[len(word[0]):]
 	}
 	return strings.Join(words, " "), true
 }
 
-// printedSetting returns a setting as it is given where that is no secret.
-func printedSetting(key, value string, decode func(string) (string, error)) string {
+// redactSetting returns a setting as it is given if it is not secret.
+func redactSetting(key, value string, decode func(string) (string, error)) string {
 	name, err := url.QueryUnescape(key)
 	name = strings.ToLower(name)
 	decoded, malformed := decode(value)

@@ -1,3 +1,3 @@
-// Package secret has the types of passwords, keys and connection strings. They hide what is secret
-// wherever they are printed or logged.
+// Package secret has the types of passwords, keys and connection strings. They hide their secrets
+// when they are printed or logged.
 package secret

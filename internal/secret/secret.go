@@ -2,19 +2,19 @@ package secret
 
 import "log/slog"
 
-// hidden stands for a secret wherever one is printed.
+// hidden replaces a secret in output.
 const hidden = "xxxxx"
 
-// Connection is a connection string. It is printed without its passwords.
+// Connection is a connection string. Output shows it without its passwords.
 type Connection string
 
 // String implements fmt.Stringer.
-func (c Connection) String() string { return withoutSecrets(string(c)) }
+func (c Connection) String() string { return redactConnection(string(c)) }
 
-// LogValue implements slog.LogValuer: a JSON log would otherwise have the string as it is.
+// LogValue implements slog.LogValuer. Without it a JSON log would have the whole string.
 func (c Connection) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// Text is never printed.
+// Text is a secret. Output shows only whether it is empty.
 type Text string
 
 // String implements fmt.Stringer.

@@ -10,22 +10,22 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Config of an event store that runs alone, as flags give it.
+// Config is the configuration of an event store that runs alone, as its flags give it.
 type Config struct {
 	Dir            string
 	Listen         string
-	HealthListen   string // empty: none
-	TLSCertificate string // file; empty: no TLS
-	TLSKey         string // file
-	User           string // demanded of every client; empty: none
+	HealthListen   string // empty for none
+	TLSCertificate string // path; empty for no TLS
+	TLSKey         string // path
+	User           string // user name that clients must give; empty for none
 	Password       secret.Text
-	Insecure       bool // other machines may reach it without a password
+	Insecure       bool // other machines may connect without a password
 	MaxAppendSize  int  // bytes
 	NoSync         bool
 }
 
-// Check refuses what does not go together, and an address that other machines reach without a
-// password.
+// Check refuses flags that contradict each other, and an address that other machines can reach
+// without a password.
 func (c Config) Check() error {
 	if (c.TLSCertificate == "") != (c.TLSKey == "") {
 		return usage.Errorf(
@@ -40,8 +40,7 @@ func (c Config) Check() error {
 	}
 	if c.User != "" && c.TLSCertificate == "" {
 		return usage.Errorf("--user (%s) needs --tls-certificate (%s): clients send a password "+
-			"over TLS only",
-			usage.Env("user"), usage.Env("tls-certificate"))
+			"over TLS only", usage.Env("user"), usage.Env("tls-certificate"))
 	}
 	if err := c.checkReach(c.Listen); err != nil {
 		return err
@@ -55,7 +54,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// checkReach refuses to let other machines in without a password.
+// checkReach refuses an address that other machines can reach without a password.
 func (c Config) checkReach(listen string) error {
 	if c.User != "" || c.Insecure {
 		return nil
@@ -63,14 +62,14 @@ func (c Config) checkReach(listen string) error {
 	local, err := address.OnLoopback(context.Background(), listen)
 	if err != nil {
 		return usage.Errorf(
-			"cannot tell who reaches %s, the address of --listen (%s): %w", listen,
+			"cannot determine who reaches %s, the address of --listen (%s): %w", listen,
 			usage.Env("listen"), err,
 		)
 	}
 	if !local {
 		return usage.Errorf("other machines reach %s, the address of --listen (%s): give "+
-			"--tls-certificate (%s), --tls-key, --user and "+
-			"--password, or --insecure (%s), which lets everybody read and write all events",
+			"--tls-certificate (%s), --tls-key, --user and --password, or --insecure (%s), which "+
+			"lets them read and write all events",
 			listen, usage.Env("listen"), usage.Env("tls-certificate"), usage.Env("insecure"))
 	}
 	return nil

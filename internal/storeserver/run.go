@@ -9,8 +9,8 @@ import (
 	"linkledger/internal/httpserver"
 )
 
-// Run serves a store, and its health where an address for it is given, until ctx ends or the store
-// does. The configuration MUST have passed Check.
+// Run serves a store until ctx ends or the store fails. If an address for it is given, it serves the
+// health too. The configuration MUST have passed Check.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	config, err := c.embedded()
 	if err != nil {
@@ -21,7 +21,7 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	// a name may stand for another address by now
+	// Check resolved the name of the address before. It may have another address by now.
 	if err := c.checkReach(listener.Addr().String()); err != nil {
 		return errors.Join(err, listener.Close())
 	}
@@ -33,9 +33,8 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 		ctx, "event store is ready", slog.String("url", store.url()), slog.String("data", c.Dir),
 	)
 	if c.User == "" {
-		logger.WarnContext(ctx, "the event store has no password: whoever can connect to it, "+
-			"every user of this machine too, "+
-			"can read and write all events", slog.String("listen", listener.Addr().String()))
+		logger.WarnContext(ctx, "the event store has no password: all who can connect to it, "+
+			"which includes every user of this machine, can read and write all events", slog.String("listen", listener.Addr().String()))
 	}
 	if c.NoSync {
 		logger.WarnContext(ctx, "events are not synced: a crash loses some")
@@ -50,7 +49,7 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	}
 	logger.InfoContext(
 		ctx, "health is served",
-		slog.String("url", "http://"+address.OfClient(health)+"/health/live"),
+		slog.String("url", "http://"+address.ForClient(health)+"/health/live"),
 	)
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {

@@ -13,14 +13,14 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Server is an embedded event store that serves.
+// Server is a running embedded event store.
 type Server struct {
 	store    *embedded.Store
 	listener net.Listener
 	secure   bool
 	admin    *socketServer
 	ended    chan struct{} // closed when serving has ended
-	err      error         // why; valid once ended is closed
+	err      error         // why serving has ended; valid once ended is closed
 }
 
 // Start opens a store and serves it on an open address.
@@ -29,7 +29,7 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	if err != nil {
 		return nil, usage.Wrap(errors.Join(err, listener.Close()))
 	}
-	if err := closeToOthers(config.Dir); err != nil {
+	if err := restrictFolder(config.Dir); err != nil {
 		config.Logger.WarnContext(
 			ctx, "other users of the machine can enter the folder of the event store",
 			slog.Any("error", err),
@@ -51,9 +51,9 @@ func Start(ctx context.Context, config embedded.Config, listener net.Listener) (
 	return r, nil
 }
 
-// closeToOthers takes from the folder of a store what users may do that are neither its owner nor
-// of its group. A new one is made closed.
-func closeToOthers(folder string) error {
+// restrictFolder removes all rights of other users from the folder of a store. It leaves those of the
+// owner and the group. A new folder has none of these rights.
+func restrictFolder(folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil || info.Mode().Perm()&0o007 == 0 {
 		return err
@@ -61,16 +61,16 @@ func closeToOthers(folder string) error {
 	return os.Chmod(folder, info.Mode()&^0o007)
 }
 
-// url is a connection string without a password, for clients on this machine.
+// url returns a connection string without a password, for clients on this machine.
 func (r *Server) url() string {
 	security := "?tls=false"
 	if r.secure {
 		security = "?tls=true"
 	}
-	return "esdb://" + address.OfClient(r.listener) + security
+	return "esdb://" + address.ForClient(r.listener) + security
 }
 
-// Stop ends the store, and returns why it has ended where it did by itself.
+// Stop closes the store. If serving has failed before, it returns why.
 func (r *Server) Stop() error {
 	err := r.store.Close()
 	<-r.ended
@@ -81,16 +81,16 @@ func (r *Server) Stop() error {
 	return errors.Join(r.err, err)
 }
 
-// Dialer connects to the store through memory.
+// Dialer returns a function that connects to the store through memory.
 func (r *Server) Dialer() func(context.Context) (net.Conn, error) { return r.store.Dialer() }
 
 // Done is closed when serving has ended.
 func (r *Server) Done() <-chan struct{} { return r.ended }
 
-// Failure is why serving has ended. It is valid once done is closed.
+// Failure returns why serving has ended. It is valid once Done is closed.
 func (r *Server) Failure() error { return r.err }
 
-// healthHandler answers as EventStoreDB does: 204 while the store takes writes, else 503.
+// healthHandler answers as EventStoreDB does: 204 while the store accepts writes, else 503.
 func (r *Server) healthHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health/live", func(w http.ResponseWriter, _ *http.Request) {
@@ -103,7 +103,7 @@ func (r *Server) healthHandler() http.Handler {
 	return mux
 }
 
-// wait returns when ctx ends or the store does.
+// wait returns when ctx ends or serving has ended.
 func (r *Server) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():

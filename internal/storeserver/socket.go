@@ -18,11 +18,12 @@ import (
 	"linkledger/events/embedded"
 )
 
-// socketName is where the process that runs a store answers stat, check and backup: only it can
-// read what it has locked. It is for the owner of the folder alone.
+// socketName is the name of the Unix socket on which the process of a running store answers stat,
+// check and backup. The process locks the store, so no other one can read it. Only the owner of the
+// folder can connect.
 const socketName = "admin.sock"
 
-// Stat is a store's state as it is shown.
+// Stat is the state of a store as it is printed.
 type Stat struct {
 	Running       bool   `json:"running"`
 	Events        uint64 `json:"events"`
@@ -44,12 +45,12 @@ func newStat(st embedded.Stat, running bool) Stat {
 	return shown
 }
 
-// backupRequest asks for a copy.
+// backupRequest is the request for a backup.
 type backupRequest struct {
-	To string `json:"to"` // an absolute path
+	To string `json:"to"` // absolute path
 }
 
-// socketServer answers on the socket of a running store.
+// socketServer serves the socket of a running store.
 type socketServer struct {
 	server  *http.Server
 	serving sync.WaitGroup
@@ -57,22 +58,22 @@ type socketServer struct {
 
 func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*socketServer, error) {
 	path := filepath.Join(folder, socketName)
-	// The folder is locked, so a socket that is there was left by a process that was killed.
+	// This process holds the lock of the folder, so a killed process left a socket that is there.
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}
-	config := net.ListenConfig{Control: closedSocket}
+	config := net.ListenConfig{Control: ownerOnlySocket}
 	listener, err := config.Listen(ctx, "unix", path)
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /stat", func(w http.ResponseWriter, _ *http.Request) {
-		answerJSON(w, newStat(store.Stat(), true), nil)
+		writeJSON(w, newStat(store.Stat(), true), nil)
 	})
 	mux.HandleFunc("POST /check", func(w http.ResponseWriter, r *http.Request) {
 		checked, err := store.Check(r.Context())
-		answerJSON(w, checked, err)
+		writeJSON(w, checked, err)
 	})
 	mux.HandleFunc("POST /backup", func(w http.ResponseWriter, r *http.Request) {
 		var request backupRequest
@@ -80,42 +81,43 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 		if err == nil {
 			err = store.Backup(request.To)
 		}
-		answerJSON(w, newStat(store.Stat(), true), err)
+		writeJSON(w, newStat(store.Stat(), true), err)
 	})
 	a := &socketServer{server: &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}}
-	// it ends with stop, which also removes the socket
+	// The server ends with stop, which also removes the socket.
 	a.serving.Go(func() { _ = a.server.Serve(listener) })
 	return a, nil
 }
 
-// closedSocket has a Unix socket appear with a mode that lets only its owner connect, whatever the
-// umask is.
-func closedSocket(_, _ string, connection syscall.RawConn) error {
+// ownerOnlySocket gives a Unix socket, before it appears, a mode with which only its owner can connect,
+// whatever the umask is.
+func ownerOnlySocket(_, _ string, connection syscall.RawConn) error {
 	var failed error
 	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })
 	return errors.Join(err, failed)
 }
 
-// stop ends the calls in progress. A store that could not offer the socket has none to end.
+// stop ends the calls in flight. It does nothing for a nil server, which a store has that could not
+// open the socket.
 func (a *socketServer) stop() {
 	if a == nil {
 		return
 	}
-	_ = a.server.Close() // what cannot be closed ends with the process
+	_ = a.server.Close() // a connection that fails to close ends with the process
 	a.serving.Wait()
 }
 
-func answerJSON(w http.ResponseWriter, value any, err error) {
+func writeJSON(w http.ResponseWriter, value any, err error) {
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 		return
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(w).Encode(value) // whoever asked has left
+	_ = json.NewEncoder(w).Encode(value) // an error means that the client has left
 }
 
-// askSocket asks the process that runs the store in folder.
-func askSocket[T any](
+// callSocket calls the process that runs the store in a folder.
+func callSocket[T any](
 	ctx context.Context, folder, method, path string, question any,
 ) (answer T, err error) {
 	client := &http.Client{Transport: &http.Transport{
@@ -138,7 +140,7 @@ func askSocket[T any](
 	response, err := client.Do(request)
 	if err != nil {
 		return answer, fmt.Errorf(
-			"ask the process that runs the event store in %s: %w; stop it to do without", folder,
+			"ask the process that runs the event store in %s: %w; or stop that process", folder,
 			err,
 		)
 	}

@@ -14,7 +14,7 @@ import (
 	"linkledger/internal/usage"
 )
 
-// ReadStat returns the counts and positions of the store in a folder.
+// ReadStat returns the state of the store in a folder.
 func ReadStat(ctx context.Context, dir string) (Stat, error) {
 	return readFolder(ctx, dir, http.MethodGet, "/stat", func(f *storage.Folder) (Stat, error) {
 		st, err := f.Stat()
@@ -22,7 +22,7 @@ func ReadStat(ctx context.Context, dir string) (Stat, error) {
 	})
 }
 
-// Rows are what a table shows of a store.
+// Rows returns the rows of a table that shows the state.
 func (s Stat) Rows() [][2]any {
 	state := "stopped"
 	switch {
@@ -48,12 +48,12 @@ func Check(ctx context.Context, dir string) (storecheck.Report, error) {
 	)
 }
 
-// Backup copies the store in a folder to a new one, an absolute path.
+// Backup copies the store in a folder to a new folder, whose path MUST be absolute.
 func Backup(ctx context.Context, dir, to string, logger *slog.Logger) (stat Stat, err error) {
-	// Only a folder that holds a store is opened for it: opening creates one otherwise.
+	// OpenFolder fails if there is no store. embedded.Open would create one.
 	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
-		return askSocket[Stat](ctx, dir, http.MethodPost, "/backup", backupRequest{To: to})
+		return callSocket[Stat](ctx, dir, http.MethodPost, "/backup", backupRequest{To: to})
 	}
 	if err != nil {
 		return stat, usage.Wrap(err)
@@ -69,15 +69,14 @@ func Backup(ctx context.Context, dir, to string, logger *slog.Logger) (stat Stat
 	return newStat(store.Stat(), false), store.Backup(to)
 }
 
-// readFolder reads the folder of a stopped store with offline, and asks the process of a running
-// one.
+// readFolder reads the folder of a stopped store with offline. If the store runs, it asks its process.
 func readFolder[T any](
 	ctx context.Context, dir, method, path string, offline func(*storage.Folder) (T, error),
 ) (value T, err error) {
-	// what it would log is in what it returns
+	// No logger: the result has all that it would log.
 	folder, err := storage.OpenFolder(storage.Config{Dir: dir})
 	if errors.Is(err, disk.ErrLocked) {
-		return askSocket[T](ctx, dir, method, path, nil)
+		return callSocket[T](ctx, dir, method, path, nil)
 	}
 	if err != nil {
 		return value, usage.Wrap(err)

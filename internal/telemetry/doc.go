@@ -1,3 +1,2 @@
-// Package telemetry has what a process shows to monitoring: metrics for Prometheus and traces for
-// OpenTelemetry.
+// Package telemetry exports metrics for Prometheus and traces for OpenTelemetry.
 package telemetry

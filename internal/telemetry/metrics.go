@@ -29,17 +29,17 @@ type Metrics struct {
 	logins       *prometheus.CounterVec
 }
 
-// NewMetrics returns metrics that have counted nothing yet.
+// NewMetrics returns metrics that are all zero.
 func NewMetrics() *Metrics {
 	seconds := prometheus.ExponentialBucketsRange(0.000_5, 30, 12)
 	return &Metrics{
 		requests: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "linkledger_http_request_duration_seconds", Help: "Requests that were answered.",
+			Name: "linkledger_http_request_duration_seconds", Help: "Answered requests.",
 			Buckets: seconds,
 		}, []string{"method", "route", "code"}),
 		calls: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "linkledger_eventstore_call_duration_seconds",
-			Help: "Calls of the event store with all their tries; the outcome is ok, " +
+			Help: "Calls of the event store with all their attempts; the outcome is ok, " +
 				"unavailable or refused.",
 			Buckets: seconds,
 		}, []string{"call", "outcome"}),
@@ -54,27 +54,27 @@ func NewMetrics() *Metrics {
 		}, []string{"projection"}),
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "linkledger_projection_retries_total",
-			Help: "Batches that this process could not apply and tries again.",
+			Help: "Batches that this process could not apply and retries.",
 		}, []string{"projection"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "linkledger_login_failures_total",
-			Help: "Calls of the API that were refused for their credentials; throttled: without " +
-				"saying whether the user name or the key is wrong.",
+			Help: "API calls refused for their credentials; throttled: without saying whether the " +
+				"user name or the key is wrong.",
 		}, []string{"reason"}),
 	}
 }
 
-// Request is httpapi's Observe.
+// Request observes a request. It is the Observe of httpapi.Config.
 func (m *Metrics) Request(method, route string, status int, took time.Duration) {
 	m.requests.WithLabelValues(method, cmp.Or(route, "none"), strconv.Itoa(status)).Observe(
 		took.Seconds(),
 	)
 }
 
-// Login is httpapi's LoginRefused.
+// Login counts a refused login. It is the LoginRefused of httpapi.Config.
 func (m *Metrics) Login(reason string) { m.logins.WithLabelValues(reason).Inc() }
 
-// Call is the event store's OnCall.
+// Call observes a call of the event store. It is the OnCall of eventstore.Config.
 func (m *Metrics) Call(call string, took time.Duration, err error) {
 	outcome := "ok"
 	switch {
@@ -86,7 +86,7 @@ func (m *Metrics) Call(call string, took time.Duration, err error) {
 	m.calls.WithLabelValues(call, outcome).Observe(took.Seconds())
 }
 
-// Batch is the projections' OnBatch.
+// Batch observes a batch. It is the OnBatch of engine.Config.
 func (m *Metrics) Batch(projection string, events int, took time.Duration, err error) {
 	if err != nil {
 		m.retries.WithLabelValues(projection).Inc()
@@ -102,7 +102,7 @@ func (m *Metrics) collectors() []prometheus.Collector {
 	}
 }
 
-// Sources are the parts of a service that count for themselves.
+// Sources are the parts of a service that have counters of their own.
 type Sources struct {
 	Projections *status.Registry
 	Redirects   *cache.Redirects
@@ -112,16 +112,16 @@ type Sources struct {
 	Logger      *slog.Logger
 }
 
-// Handler answers a scrape with what the parts of a service count, and with what the process does.
-func (m *Metrics) Handler(of Sources) http.Handler {
+// Handler returns a handler that answers scrapes with the metrics of a service and its process.
+func (m *Metrics) Handler(s Sources) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-		registryCollector{registry: of.Projections},
-		overviewCollector{db: of.DB, store: of.Store, logger: of.Logger},
-		redirectsCollector{redirects: of.Redirects},
-		clicksCollector{clicks: of.Clicks},
+		registryCollector{registry: s.Projections},
+		overviewCollector{db: s.DB, store: s.Store, logger: s.Logger},
+		redirectsCollector{redirects: s.Redirects},
+		clicksCollector{clicks: s.Clicks},
 	)
 	registry.MustRegister(m.collectors()...)
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{})

@@ -14,31 +14,31 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// registryCollector exports the state of the projections.
+// registryCollector exports the state of the projections in this process.
 type registryCollector struct {
 	registry *status.Registry
 }
 
 var (
 	positionMetric = prometheus.NewDesc("linkledger_projection_position",
-		"Commit position up to which this process knows the projection to be.",
+		"Last commit position of the projection that this process has seen.",
 		[]string{"projection", "generation"}, nil)
 	eventsMetric = prometheus.NewDesc("linkledger_projection_events_total",
 		"Events that this process applied.", []string{"projection", "generation"}, nil)
 	failingMetric = prometheus.NewDesc("linkledger_projection_failing",
-		"1 while the projection does not go on.", []string{"projection", "generation"}, nil)
+		"1 while the projection fails.", []string{"projection", "generation"}, nil)
 	stoppedMetric = prometheus.NewDesc("linkledger_projection_stopped",
-		"1 while the projection stands before an event that can't be applied.",
+		"1 while the projection is stopped at an event that cannot be applied.",
 		[]string{"projection", "generation"}, nil)
 	setAsideMetric = prometheus.NewDesc("linkledger_projection_set_aside_total",
 		"Events that this process set aside as dead letters.", []string{"projection", "generation"},
 		nil)
 	skippedMetric = prometheus.NewDesc("linkledger_projection_skipped_total",
 		"Events of the event store itself in streams of Linkledger, such as tombstones, that this "+
-			"process passed over.",
+			"process skipped.",
 		[]string{"projection", "generation"}, nil)
 	ownedMetric = prometheus.NewDesc("linkledger_projection_owned",
-		"1 while this process keeps the projection up to date, 0 while it stands by.",
+		"1 while this process keeps the projection up to date, 0 while it is on standby.",
 		[]string{"projection", "generation"}, nil)
 )
 
@@ -55,37 +55,37 @@ func (c registryCollector) Describe(descs chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (c registryCollector) Collect(metrics chan<- prometheus.Metric) {
-	for _, status := range c.registry.All() {
+	for _, entry := range c.registry.All() {
 		gauge := func(desc *prometheus.Desc, kind prometheus.ValueType, value float64) {
 			metrics <- prometheus.MustNewConstMetric(
-				desc, kind, value, status.Projection, strconv.Itoa(status.Generation),
+				desc, kind, value, entry.Projection, strconv.Itoa(entry.Generation),
 			)
 		}
-		gauge(positionMetric, prometheus.GaugeValue, float64(status.Position.Commit))
-		gauge(eventsMetric, prometheus.CounterValue, float64(status.Events))
-		gauge(setAsideMetric, prometheus.CounterValue, float64(status.SetAside))
-		gauge(skippedMetric, prometheus.CounterValue, float64(status.Skipped))
-		gauge(failingMetric, prometheus.GaugeValue, truth(status.Err != nil))
-		gauge(stoppedMetric, prometheus.GaugeValue, truth(status.Stopped))
-		gauge(ownedMetric, prometheus.GaugeValue, truth(status.Owned))
+		gauge(positionMetric, prometheus.GaugeValue, float64(entry.Position.Commit))
+		gauge(eventsMetric, prometheus.CounterValue, float64(entry.Events))
+		gauge(setAsideMetric, prometheus.CounterValue, float64(entry.SetAside))
+		gauge(skippedMetric, prometheus.CounterValue, float64(entry.Skipped))
+		gauge(failingMetric, prometheus.GaugeValue, boolValue(entry.Err != nil))
+		gauge(stoppedMetric, prometheus.GaugeValue, boolValue(entry.Stopped))
+		gauge(ownedMetric, prometheus.GaugeValue, boolValue(entry.Owned))
 	}
 }
 
-func truth(b bool) float64 {
+func boolValue(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// overviewCollector exports what operators see of the projections, whichever process owns them.
+// overviewCollector exports the state of the projections in all processes, as operators see it.
 type overviewCollector struct {
 	db     *readmodel.DB
 	store  *eventstore.Store
 	logger *slog.Logger
 }
 
-// scrapeTimeout bounds the questions of one scrape.
+// scrapeTimeout bounds the queries of one scrape.
 const scrapeTimeout = 2 * time.Second
 
 var (
@@ -96,7 +96,7 @@ var (
 		"Age of the oldest event that is still to be applied; 0 if there is none.",
 		[]string{"projection", "generation"}, nil)
 	rateMetric = prometheus.NewDesc("linkledger_projection_rate",
-		"Events per second that the owner has applied of late.",
+		"Events per second that the owner has applied recently.",
 		[]string{"projection", "generation"}, nil)
 	stateMetric = prometheus.NewDesc("linkledger_projection_state",
 		"1 for the state that the projection is in.", []string{"projection", "generation", "state"},
@@ -111,8 +111,8 @@ func (c overviewCollector) Describe(descs chan<- *prometheus.Desc) {
 	descs <- stateMetric
 }
 
-// Collect implements prometheus.Collector. Where the database or the event store does not answer,
-// it has nothing to tell.
+// Collect implements prometheus.Collector. It collects nothing if the database or the event store
+// does not answer.
 func (c overviewCollector) Collect(metrics chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), scrapeTimeout)
 	defer cancel()

@@ -7,20 +7,20 @@ import (
 	"linkledger/queries/cache"
 )
 
-// redirectsCollector exports the use of the memory of redirects.
+// redirectsCollector exports the state of the cache of redirects.
 type redirectsCollector struct {
 	redirects *cache.Redirects
 }
 
 var (
 	cacheBytesMetric = prometheus.NewDesc("linkledger_targets_bytes",
-		"Memory that the targets of short links take.", nil, nil)
+		"Memory of the cached targets of short links.", nil, nil)
 	cacheEntriesMetric = prometheus.NewDesc("linkledger_targets_entries",
-		"Hashes whose targets are in memory.", nil, nil)
+		"Hashes whose targets are cached.", nil, nil)
 	cacheHitsMetric = prometheus.NewDesc("linkledger_targets_hits_total",
-		"Look-ups of a target that were answered from memory.", nil, nil)
+		"Look-ups of a target in the cache that found it.", nil, nil)
 	cacheMissesMetric = prometheus.NewDesc("linkledger_targets_misses_total",
-		"Look-ups of a target that were not.", nil, nil)
+		"Look-ups of a target in the cache that did not find it.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
@@ -48,22 +48,22 @@ func (c redirectsCollector) Collect(metrics chan<- prometheus.Metric) {
 	)
 }
 
-// clicksCollector exports what becomes of the clicks.
+// clicksCollector exports how many clicks were recorded, spooled and lost, and the state of the spool.
 type clicksCollector struct {
 	clicks *clicks.Recorder
 }
 
 var (
 	clicksRecordedMetric = prometheus.NewDesc("linkledger_clicks_recorded_total",
-		"Clicks that this process brought into the event store.", nil, nil)
+		"Clicks that this process wrote to the event store.", nil, nil)
 	clicksSpooledMetric = prometheus.NewDesc("linkledger_clicks_spooled_total",
-		"Clicks that went to the spool because the event store was slow or away.", nil, nil)
+		"Clicks that went to the spool because the event store was slow or unavailable.", nil, nil)
 	clicksLostMetric = prometheus.NewDesc("linkledger_clicks_lost_total",
 		"Clicks that neither the event store nor the spool could take.", nil, nil)
 	spoolRecordsMetric = prometheus.NewDesc("linkledger_spool_records",
 		"Groups of clicks in the spool.", nil, nil)
 	spoolBytesMetric = prometheus.NewDesc("linkledger_spool_bytes",
-		"What the spool takes on the disk.", nil, nil)
+		"Size of the spool on disk.", nil, nil)
 	spoolClicksMetric = prometheus.NewDesc("linkledger_spool_clicks",
 		"Clicks in the spool.", nil, nil)
 	spoolAgeMetric = prometheus.NewDesc("linkledger_spool_age_seconds",
@@ -71,10 +71,10 @@ var (
 	spoolDrainedMetric = prometheus.NewDesc("linkledger_spool_drained_total",
 		"Clicks that have left the spool for the event store.", nil, nil)
 	spoolRateMetric = prometheus.NewDesc("linkledger_spool_drain_rate",
-		"Clicks a second that leave the spool, of late; 0 when it is empty.", nil, nil)
+		"Recent clicks per second that leave the spool; 0 when it is empty.", nil, nil)
 	spoolLeftMetric = prometheus.NewDesc("linkledger_spool_left_seconds",
-		"Time until the spool is empty at the pace of late; 0 when it is empty or does not get "+
-			"emptier.", nil, nil)
+		"Time until the spool is empty at the recent rate; 0 when it is empty or does not "+
+			"shrink.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

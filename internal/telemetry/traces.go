@@ -16,17 +16,17 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Traces sends spans by OTLP over gRPC. Where to, how many, and under which name is told by
-// OpenTelemetry's own variables of the environment, which its modules read by themselves. The zero
-// value traces nothing.
+// Traces sends spans by OTLP over gRPC. The environment variables of OpenTelemetry, which its modules
+// read themselves, set the receiver, the sampling and the name of the service. The zero value traces
+// nothing.
 type Traces struct {
-	provider *sdktrace.TracerProvider // nil: none
+	provider *sdktrace.TracerProvider // nil for none
 }
 
-// flushTimeout bounds the sending of what is left when the process ends.
+// flushTimeout bounds the sending of the remaining spans when the process ends.
 const flushTimeout = 10 * time.Second
 
-// OpenTraces prepares to send traces, under the version of the program.
+// OpenTraces returns traces with the version of the program. It does not connect yet.
 func OpenTraces(
 	ctx context.Context, getenv func(string) string, version string, logger *slog.Logger,
 ) (Traces, error) {
@@ -35,7 +35,7 @@ func OpenTraces(
 		getenv("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL"), getenv(protocol), "grpc",
 	); asked != "grpc" {
 		return Traces{}, usage.Errorf(
-			"%s is %s: --traces (%s) sends over grpc alone", protocol, asked, usage.Env("traces"),
+			"%s is %s: --traces (%s) supports grpc only", protocol, asked, usage.Env("traces"),
 		)
 	}
 	exporter, err := otlptracegrpc.New(ctx) // does not connect yet
@@ -61,7 +61,7 @@ func OpenTraces(
 	}, nil
 }
 
-// Tracer is nil where nothing is traced.
+// Tracer returns a tracer. It returns nil if nothing is traced.
 func (t Traces) Tracer() trace.Tracer {
 	if t.provider == nil {
 		return nil
@@ -69,7 +69,7 @@ func (t Traces) Tracer() trace.Tracer {
 	return t.provider.Tracer("linkledger")
 }
 
-// Close sends what is left. What can't be sent was logged.
+// Close sends the remaining spans. The error handler logs those that cannot be sent.
 func (t Traces) Close() {
 	if t.provider == nil {
 		return

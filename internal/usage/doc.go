@@ -1,3 +1,3 @@
-// Package usage has the errors that the user of the command line can mend: by other flags, another
+// Package usage has the errors that users of the command line can correct: by other flags, another
 // environment or a change to the machine.
 package usage

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// wrong is an error that the user can mend by calling otherwise or by changing the machine.
-type wrong struct{ error }
+// userError is an error that the user can correct.
+type userError struct{ error }
 
 // Unwrap returns the error without the mark.
-func (w wrong) Unwrap() error { return w.error }
+func (w userError) Unwrap() error { return w.error }
 
-// Errorf returns an error that the user can mend.
-func Errorf(format string, args ...any) error { return wrong{fmt.Errorf(format, args...)} }
+// Errorf returns an error that the user can correct.
+func Errorf(format string, args ...any) error { return userError{fmt.Errorf(format, args...)} }
 
-// Wrap marks an error as one that the user can mend.
-func Wrap(err error) error { return wrong{err} }
+// Wrap marks an error as one that the user can correct.
+func Wrap(err error) error { return userError{err} }
 
-// Is reports whether the user can mend what is wrong.
+// Is reports whether the user can correct an error.
 func Is(err error) bool {
-	_, is := errors.AsType[wrong](err)
+	_, is := errors.AsType[userError](err)
 	return is
 }
 
-// Env is the variable of the environment that stands for a flag.
+// Env returns the environment variable of a flag.
 func Env(flag string) string {
 	return "LINKLEDGER_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

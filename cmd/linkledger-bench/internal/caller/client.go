@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// answerPatience bounds every single answer.
-const answerPatience = 30 * time.Second
+// answerTimeout bounds every single answer.
+const answerTimeout = 30 * time.Second
 
 // clickPoll is the pause between two looks at the clicks.
 const clickPoll = 200 * time.Millisecond
@@ -27,7 +27,7 @@ type Client struct {
 // New returns a client with the key of an account.
 func New(base string, as Account, workers int) *Client {
 	return &Client{base: base, account: as, http: &http.Client{
-		Timeout: answerPatience,
+		Timeout: answerTimeout,
 		Transport: &http.Transport{
 			MaxConnsPerHost: workers, MaxIdleConnsPerHost: workers, DisableCompression: true,
 		},
@@ -93,7 +93,7 @@ type Account struct {
 // AwaitClicks waits until the account's links have so many clicks. Any other number in the end is
 // an error.
 func (c *Client) AwaitClicks(ctx context.Context, want int64) (counted int64, err error) {
-	late := time.NewTimer(countPatience)
+	late := time.NewTimer(countTimeout)
 	defer late.Stop()
 	again := time.NewTicker(clickPoll)
 	defer again.Stop()
@@ -139,7 +139,7 @@ func (c *Client) clicks(ctx context.Context) (total int64, err error) {
 }
 
 const (
-	// countPatience bounds the wait until all clicks are counted: what went to the spool comes
+	// countTimeout bounds the wait until all clicks are counted: what went to the spool comes
 	// later.
-	countPatience = time.Minute
+	countTimeout = time.Minute
 )

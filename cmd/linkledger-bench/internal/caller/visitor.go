@@ -79,7 +79,7 @@ func (v *Visitors) Visit(_ context.Context, worker int) error {
 		one.request[:0], "GET /%s HTTP/1.1\r\nHost: %s\r\nUser-Agent: visitor %d\r\n\r\n", hash,
 		v.host, worker,
 	)
-	if err := one.SetDeadline(time.Now().Add(answerPatience)); err != nil {
+	if err := one.SetDeadline(time.Now().Add(answerTimeout)); err != nil {
 		return err
 	}
 	if _, err := one.Write(one.request); err != nil {

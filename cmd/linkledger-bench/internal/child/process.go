@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// startPatience bounds the start of a process, which may have a whole log to catch up with.
-	startPatience = 30 * time.Minute
-	// stopPatience bounds its end.
-	stopPatience = time.Minute
+	// startTimeout bounds the start of a process, which may have a whole log to catch up with.
+	startTimeout = 30 * time.Minute
+	// stopTimeout bounds its end.
+	stopTimeout = time.Minute
 	// tailLines is how much of its output is shown when it fails.
 	tailLines = 20
 )
@@ -39,7 +39,7 @@ type Process struct {
 // with stop, or with this process, however that ends; Ctrl-C reaches this process alone.
 func Start(ctx context.Context, ready, program string, args ...string) (*Process, error) {
 	ctx, cancel := context.WithTimeoutCause(
-		ctx, startPatience, fmt.Errorf("it was not ready within %s", startPatience),
+		ctx, startTimeout, fmt.Errorf("it was not ready within %s", startTimeout),
 	)
 	defer cancel()
 	c := &Process{ended: make(chan struct{})}
@@ -111,7 +111,7 @@ func (c *Process) failure() error {
 // Stop ends the process as Ctrl-C does, and demands that it ends well.
 func (c *Process) Stop() error {
 	_ = c.Command.Process.Signal(os.Interrupt) // an error means that it has ended
-	late := time.AfterFunc(stopPatience, func() { _ = c.Command.Process.Kill() })
+	late := time.AfterFunc(stopTimeout, func() { _ = c.Command.Process.Kill() })
 	defer late.Stop()
 	<-c.ended
 	if c.err != nil {

@@ -49,8 +49,8 @@ type where struct {
 }
 
 const (
-	// settlePatience bounds the wait for the links.
-	settlePatience = 5 * time.Minute
+	// settleTimeout bounds the wait for the links.
+	settleTimeout = 5 * time.Minute
 	// writers is how many append the links at a time.
 	writers = 64
 	// settlePoll is the pause between two looks at what the program is to get done.
@@ -59,8 +59,8 @@ const (
 
 var baseLine = regexp.MustCompile(`(?m)^  API +(\S+)/v3$`)
 
-// Start makes a log of many links and runs everything on it. It is started twice, lest its memory
-// be what catching up took.
+// Start creates a log of many links and runs everything on it. It starts the program twice, so that
+// the memory of the second process has nothing of catching up.
 func Start(ctx context.Context, program, folder string, links int) (*Service, error) {
 	s := &Service{Folder: folder}
 	if err := s.fill(ctx, program, links); err != nil {
@@ -112,10 +112,10 @@ func (s *Service) Stop() error {
 }
 
 // Settle waits until the links have all that is in the log. The dimensions take a tenth of the time
-// at most, whoever's turn it is, and need not be waited for.
+// at most, in all turns alike, so Settle does not wait for them.
 func (s *Service) Settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(
-		ctx, settlePatience, fmt.Errorf("the links lag for %s", settlePatience),
+		ctx, settleTimeout, fmt.Errorf("the links lag for %s", settleTimeout),
 	)
 	defer cancel()
 	again := time.NewTicker(settlePoll)
@@ -138,9 +138,9 @@ func (s *Service) Settle(ctx context.Context) error {
 
 func lagging(p status.Overview) bool { return p.Name == projections.Links && p.LagEvents > 0 }
 
-// fill opens the accounts and appends the creations of one's links.
+// fill opens the accounts and appends the events that create the links of the lister.
 func (s *Service) fill(ctx context.Context, program string, links int) (err error) {
-	// it is not measured
+	// Filling is not measured, so it need not sync.
 	c, url, err := StartStore(ctx, program, filepath.Join(s.Folder, "events"), "--unsafe-no-sync")
 	if err != nil {
 		return err
@@ -180,8 +180,8 @@ func (s *Service) fill(ctx context.Context, program string, links int) (err erro
 	return err
 }
 
-// creation is the beginning of a link's stream. Its hash is claimed by nobody, which no read model
-// asks for.
+// creation returns the first event of a link's stream. No event claims its hash, because no read model
+// needs that.
 func creation(account string, n int64) eventstore.Write {
 	id := uuid.Must(uuid.NewV7()).String()
 	return eventstore.Write{
@@ -205,7 +205,7 @@ func openAccount(ctx context.Context, program, username, store string) (caller.A
 	return opened, json.Unmarshal(out, &opened)
 }
 
-// Versions of the program and of its PostgreSQL.
+// Versions returns the versions of the program and of its PostgreSQL.
 func (s *Service) Versions(ctx context.Context) (program, postgres string, err error) {
 	//nolint:gosec // the program that is asked for
 	out, err := exec.CommandContext(ctx, s.Command.Path, "--version").Output()
@@ -216,13 +216,13 @@ func (s *Service) Versions(ctx context.Context) (program, postgres string, err e
 	return strings.TrimSpace(string(out)), postgres, err
 }
 
-// ProgramCommand is a command of the program that ends by itself.
+// ProgramCommand returns a command of the program that ends by itself.
 func ProgramCommand(ctx context.Context, program string, args ...string) *exec.Cmd {
 	//nolint:gosec // the program that is asked for
 	return exec.CommandContext(ctx, program, args...)
 }
 
-// OutputOf adds to the error of a command what it said.
+// OutputOf adds to the error of a command what it printed to stderr.
 func OutputOf(err error) error {
 	if ended, ok := errors.AsType[*exec.ExitError](err); ok {
 		return fmt.Errorf("%w: %s", err, strings.TrimSpace(string(ended.Stderr)))

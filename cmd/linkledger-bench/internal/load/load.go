@@ -17,14 +17,14 @@ import (
 // Call does one thing that is measured, on the connection of a worker.
 type Call func(ctx context.Context, worker int) error
 
-// Sample is what the workers met.
+// Sample has the latencies of calls.
 type Sample struct {
 	elapsed   time.Duration
-	latencies []time.Duration // one of each call
+	latencies []time.Duration // one per call
 }
 
-// Load has all workers call, one call after the other, until the time is over, and adds what they
-// met. Calls under way then are waited for; the first error ends all.
+// Load lets all workers call, each one call after the other, for the duration, and adds their
+// latencies. It waits for calls in flight at the end. The first error stops all workers.
 func (s *Sample) Load(ctx context.Context, workers int, duration time.Duration, do Call) error {
 	met := make([][]time.Duration, workers)
 	all, ctx := errgroup.WithContext(ctx)
@@ -48,7 +48,7 @@ func (s *Sample) Load(ctx context.Context, workers int, duration time.Duration, 
 	return err
 }
 
-// Figures of a sample whose calls each did so many things.
+// Figures returns the figures of a sample. Each call counts as that many units.
 func (s *Sample) Figures(each int) report.Figures {
 	slices.Sort(s.latencies)
 	percentile := func(p int) float64 {
@@ -66,18 +66,19 @@ type Comparison struct {
 	Control       string // what the control is
 	Workers, Each int    // each call counts as so many
 	Ours, Bare    Call
-	Server        *child.Process // whose memory is read
-	// waits for what ours leaves to be done, lest it be the control's burden; may be nil
+	Server        *child.Process // the process whose memory is measured
+	// Settle waits for work that ours leaves behind, so that it does not slow down the control. It may
+	// be nil.
 	Settle func(context.Context) error
 }
 
-// Plan says how long is measured.
+// Plan is the length of a measurement.
 type Plan struct {
-	Runs, Turns int           // the program and its control take so many turns in each run
-	Turn        time.Duration // of either
+	Runs, Turns int           // Turns are those of program and control per run
+	Turn        time.Duration // length of one turn
 }
 
-// Compare warms both up and has them take turns.
+// Compare warms up program and control, and then lets them take turns.
 func (p Plan) Compare(ctx context.Context, c Comparison) (report.Result, error) {
 	measured := report.Result{Name: c.Name, Unit: c.Unit, Control: report.Control{Name: c.Control}}
 	if err := p.takeTurns(ctx, c, 1, new(Sample), new(Sample)); err != nil { // the warm-up
@@ -116,5 +117,5 @@ func (p Plan) takeTurns(ctx context.Context, c Comparison, turns int, ours, bare
 	return nil
 }
 
-// Failed tells which measurement an error ended.
+// Failed returns an error that names the measurement that failed.
 func Failed(name string, err error) error { return fmt.Errorf("%s: %w", name, err) }

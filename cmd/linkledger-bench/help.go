@@ -1,0 +1,19 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// helpTexts are the parts of tags that are too long for the tag of their field. A tag names its text
+// as ${NAME}.
+var helpTexts = kong.Vars{
+	// measureCommand.
+	"results": "Markdown file whose part between the markers is replaced by the report, unless " +
+		"--short or --only is given.",
+	"folder": "Folder for the data of the run, some GB: choose a disk like that of production.",
+	"parts":  strings.Join(parts, ","),
+	"short": "Measure everything briefly with few links. This shows that the program works; the " +
+		"figures say nothing.",
+}

@@ -1,0 +1,65 @@
+package config
+
+import "github.com/alecthomas/kong"
+
+// HelpTexts are the help texts and placeholders of the flags in this package that are too long for
+// the tag of their field. A tag names its text as ${NAME}.
+var HelpTexts = kong.Vars{
+	// Placeholders of connection strings.
+	"esdb":     "esdb://HOST:2113?tls=false",
+	"postgres": "postgres://...",
+
+	// Serving.
+	"listen":       "Address of the API and the short links.",
+	"admin_listen": "Internal address of health and metrics.",
+	"traces": "Send traces by OTLP over gRPC. The environment variables of OpenTelemetry, such " +
+		"as OTEL_EXPORTER_OTLP_ENDPOINT, configure the export.",
+	"log_requests": "Requests that are logged: none, api, or all. With all, visits of short " +
+		"links are logged too.",
+	"profiling": "Serve profiles of the process under /debug/pprof/ on the internal address.",
+	"blocked_hosts": "File of hosts that no new link may lead to, one per line. The service " +
+		"reads it again when it changes.",
+	"plans": "Limits of the accounts of each plan: NAME:urls=N,month-urls=N,day-calls=N, with a " +
+		"; between plans. A limit that is left out does not apply.",
+	"drain_delay": "How long the service keeps serving after the signal to stop. Meanwhile " +
+		"/health/ready fails, so that load balancers notice.",
+	"base_url": "Address of the short links, such as https://sho.rt. By default the host of the " +
+		"request.",
+	"cors": "Origins whose pages may call the API from a browser, such as " +
+		"https://app.example.com, or * for all. They are compared exactly. Empty: none.",
+
+	// Backends.
+	"eventstore": "Connection string of the event store.",
+	"database":   "Connection string of the PostgreSQL database.",
+
+	// Sealing.
+	"master_key": "Key that encrypts the accounts' keys, under which the log stores notes: 32 " +
+		"bytes in base64, as openssl rand -base64 32 prints them. Give it as a file, by " +
+		"LINKLEDGER_MASTER_KEY_FILE. Without it notes are stored in plain text.",
+	"former_key": "Previous master key. The service encrypts the accounts' keys under the new " +
+		"one when it starts.",
+
+	// Redirecting.
+	"cache_size": "Memory for the cache of redirects, in MiB.",
+	"spool": "Folder that keeps clicks while the event store is slow or unavailable, on a local " +
+		"disk. Each process needs its own. By default ./data/spool; in dev the folder spool in " +
+		"--data.",
+	"spool_size": "Largest size of the spool, in MiB.",
+	"click_patience": "How long a redirect waits for the event store before its click goes to " +
+		"the spool.",
+	"visitor_key": "Name of the key that hashes visitors. A key is generated when its name is " +
+		"first used.",
+	"former_visitor": "Previous visitor key. Set it during a rotation so that visitors keep " +
+		"their identity.",
+	"countries": "File in the MaxMind DB format, such as GeoLite2-Country.mmdb, that maps " +
+		"addresses to countries. The service reads it again when it changes.",
+	"trusted_proxies": "Networks of the proxies whose X-Forwarded-For header is believed, such " +
+		"as 10.0.0.0/8.",
+
+	// Projecting.
+	"poison_events": "What a projection does at an event that it cannot apply: stop before it, " +
+		"or park it as a dead letter.",
+	"ready_max_lag": "Largest lag of a projection with which /health/ready succeeds.",
+	"wait_timeout": "Longest time, up to 8s, that a call waits for the read models to show what " +
+		"was written. After that the call is answered anyway.",
+}
