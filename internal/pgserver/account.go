@@ -55,8 +55,8 @@ func userName(uid uint32) string {
 	return id
 }
 
-// own gives a file to the account.
-func (a account) own(path string) error {
+// chown gives a file to the account.
+func (a account) chown(path string) error {
 	if !a.drop {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (a account) own(path string) error {
 	return nil
 }
 
-// reaches tells whether the account may pass through every folder above path.
-func (a account) reaches(path string) (bool, error) {
+// canReach tells whether the account may pass through every folder above path.
+func (a account) canReach(path string) (bool, error) {
 	if !a.drop {
 		return true, nil
 	}
@@ -76,7 +76,7 @@ func (a account) reaches(path string) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("look at folder %s: %w", dir, err)
 		}
-		if !a.enters(info) {
+		if !a.canEnter(info) {
 			return false, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -85,7 +85,7 @@ func (a account) reaches(path string) (bool, error) {
 	}
 }
 
-func (a account) enters(info os.FileInfo) bool {
+func (a account) canEnter(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode().Perm(); {
 	case ok && st.Uid == a.uid:

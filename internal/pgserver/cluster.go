@@ -44,8 +44,8 @@ log_timezone = 'GMT'
 // bytes of memory. Scans of a table that is larger than a quarter of them keep nothing of it.
 func sharedBuffers(memory uint64) uint64 { return min(max(memory>>20/8, 128), 1024) }
 
-// memory returns the bytes that this process and its children may use; 0: nobody knows.
-func memory() uint64 {
+// availableMemory returns the bytes that this process and its children may use; 0: nobody knows.
+func availableMemory() uint64 {
 	limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	if err != nil {
 		return 0
@@ -58,7 +58,7 @@ func serverArgs(f *folder, unsafe bool) []string {
 	pairs := []string{
 		"listen_addresses=",
 		"port=5432", // only the name of the socket
-		"unix_socket_directories=" + quoteList(f.asServer(f.socket)),
+		"unix_socket_directories=" + quoteList(f.serverPath(f.socket)),
 		"unix_socket_permissions=0700",
 		"logging_collector=off",
 		"log_destination=stderr",
@@ -69,7 +69,7 @@ func serverArgs(f *folder, unsafe bool) []string {
 	if unsafe {
 		pairs = append(pairs, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
-	args := []string{"-D", f.asServer(f.cluster())}
+	args := []string{"-D", f.serverPath(f.cluster())}
 	for _, pair := range pairs {
 		args = append(args, "-c", pair)
 	}
@@ -96,7 +96,7 @@ func initCluster(ctx context.Context, f *folder, inst installation, unsafe bool)
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
-	if err := f.owner.own(fresh); err != nil {
+	if err := f.owner.chown(fresh); err != nil {
 		return err
 	}
 	if err := initdb(ctx, f, inst, fresh, unsafe); err != nil {
@@ -131,7 +131,7 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 	// Byte order sorts fastest and lets an index serve prefixes; the character
 	// type keeps upper and lower case working beyond ASCII.
 	args := []string{
-		"-D", f.asServer(dir), "-U", name, "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8",
+		"-D", f.serverPath(dir), "-U", name, "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8",
 		"--auth-local=trust", "--auth-host=reject", "--data-checksums", "--no-instructions",
 	}
 	if unsafe {
@@ -172,7 +172,7 @@ func configure(cluster string) error {
 	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
-	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, sharedBuffers(memory()))
+	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, sharedBuffers(availableMemory()))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}

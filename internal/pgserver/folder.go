@@ -17,10 +17,10 @@ const (
 	maxSocketPath = 107
 	// tempPrefix begins the name of a socket folder outside the data folder.
 	tempPrefix = "linkledger-postgres-"
-	// doorPath is what the server calls a folder that it was handed open, as the first
+	// openDirPath is what the server calls a folder that it was handed open, as the first
 	// file beside the standard ones. The kernel goes by the open file, whatever the
 	// folders above are closed to.
-	doorPath = "/proc/self/fd/3"
+	openDirPath = "/proc/self/fd/3"
 )
 
 // ErrInUse says that another process runs a server on the data folder.
@@ -28,12 +28,12 @@ var ErrInUse = errors.New("data folder in use")
 
 // folder is a data folder, locked by this process.
 type folder struct {
-	path   string // absolute and without symbolic links
-	lock   *os.File
-	owner  account
-	door   *os.File // the folder itself, where a folder above it is closed to the owner; else nil
-	socket string   // folder of the socket, set by openSocket
-	temp   string   // the same where it lies outside the data folder, else ""
+	path    string // absolute and without symbolic links
+	lock    *os.File
+	owner   account
+	openDir *os.File // the folder itself, where a folder above it is closed to the owner; else nil
+	socket  string   // folder of the socket, set by openSocket
+	temp    string   // the same where it lies outside the data folder, else ""
 }
 
 // openFolder creates the folder where it is missing, and locks it.
@@ -106,11 +106,11 @@ func (f *folder) prepare(inst installation) error {
 		return fmt.Errorf("close data folder to other users: %w", err)
 	}
 	for _, path := range []string{f.path, f.lock.Name()} {
-		if err := f.owner.own(path); err != nil {
+		if err := f.owner.chown(path); err != nil {
 			return err
 		}
 	}
-	open, err := f.owner.reaches(filepath.Join(inst.bin, "postgres"))
+	open, err := f.owner.canReach(filepath.Join(inst.bin, "postgres"))
 	if err != nil {
 		return err
 	}
@@ -118,22 +118,22 @@ func (f *folder) prepare(inst installation) error {
 		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
 			"install PostgreSQL with apt-get, or run as an ordinary user", f.owner.name, inst.bin)
 	}
-	if open, err = f.owner.reaches(f.path); err != nil || open {
+	if open, err = f.owner.canReach(f.path); err != nil || open {
 		return err
 	}
-	if f.door, err = os.Open(f.path); err != nil {
+	if f.openDir, err = os.Open(f.path); err != nil {
 		return fmt.Errorf("open data folder: %w", err)
 	}
 	return nil
 }
 
-// asServer returns what the server calls a path in the folder.
-func (f *folder) asServer(path string) string {
+// serverPath returns what the server calls a path in the folder.
+func (f *folder) serverPath(path string) string {
 	within, ok := strings.CutPrefix(path, f.path+"/")
-	if f.door == nil || !ok {
+	if f.openDir == nil || !ok {
 		return path
 	}
-	return doorPath + "/" + within
+	return openDirPath + "/" + within
 }
 
 // openSocket makes the folder of the socket: in the data folder where the path
@@ -153,7 +153,7 @@ func (f *folder) openSocket() error {
 		if err := os.Symlink(temp, link); err != nil {
 			return fmt.Errorf("link socket folder: %w", err)
 		}
-		open, err := f.owner.reaches(temp)
+		open, err := f.owner.canReach(temp)
 		if err != nil {
 			return err
 		}
@@ -162,12 +162,12 @@ func (f *folder) openSocket() error {
 				"choose another temporary folder with TMPDIR, or a data folder with a shorter path",
 				f.owner.name, filepath.Dir(temp))
 		}
-		return f.owner.own(temp)
+		return f.owner.chown(temp)
 	}
 	if err := os.Mkdir(link, 0o700); err != nil {
 		return fmt.Errorf("create socket folder: %w", err)
 	}
-	return f.owner.own(link)
+	return f.owner.chown(link)
 }
 
 // removeSocket removes what an earlier server left, also outside the data folder.
@@ -202,7 +202,7 @@ func (f *folder) release() {
 	// closing is not enough.
 	_ = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN)
 	_ = f.lock.Close() // nothing is left to flush
-	if f.door != nil {
-		_ = f.door.Close()
+	if f.openDir != nil {
+		_ = f.openDir.Close()
 	}
 }

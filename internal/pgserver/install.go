@@ -19,8 +19,8 @@ const (
 	minMajor = 15
 	// debianBins are the folders where Debian's packages put the server.
 	debianBins = "/usr/lib/postgresql/*/bin"
-	// outputPatience bounds the wait for output that outlives its process.
-	outputPatience = 5 * time.Second
+	// outputTimeout bounds the wait for output that outlives its process.
+	outputTimeout = 5 * time.Second
 )
 
 var (
@@ -42,7 +42,7 @@ type installation struct {
 // findInstallation picks the binaries for a cluster: those of its own version
 // where it exists, else the newest. Only bin is looked at unless it is "".
 func findInstallation(ctx context.Context, bin, cluster string) (installation, error) {
-	candidates, err := candidates(ctx, bin)
+	candidates, err := installations(ctx, bin)
 	if err != nil {
 		return installation{}, err
 	}
@@ -66,8 +66,8 @@ func findInstallation(ctx context.Context, bin, cluster string) (installation, e
 		ErrOtherVersion, cluster, made, newest.bin, newest.major, made)
 }
 
-// candidates lists at least one fit installation, or fails with ErrNotInstalled.
-func candidates(ctx context.Context, bin string) ([]installation, error) {
+// installations lists at least one fit installation, or fails with ErrNotInstalled.
+func installations(ctx context.Context, bin string) ([]installation, error) {
 	if bin != "" {
 		inst, err := inspect(ctx, bin)
 		if ctx.Err() != nil {
@@ -114,7 +114,7 @@ func inspect(ctx context.Context, bin string) (installation, error) {
 		return installation{}, fmt.Errorf("no initdb in %s: %w", bin, err)
 	}
 	inst := installation{bin: bin}
-	ctx, cancel := context.WithTimeout(ctx, outputPatience)
+	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
 	out, err := inst.bare(ctx, "postgres", "--version").Output()
 	if err != nil {
@@ -156,7 +156,7 @@ func (i installation) bare(ctx context.Context, program string, args ...string) 
 	}
 	// The caller's working folder may be closed to the server's user.
 	cmd.Dir = "/"
-	cmd.WaitDelay = outputPatience
+	cmd.WaitDelay = outputTimeout
 	return cmd
 }
 
@@ -166,8 +166,8 @@ func (i installation) command(
 ) *exec.Cmd {
 	cmd := i.bare(ctx, program, args...)
 	cmd.Env = append(cmd.Env, "HOME="+f.path)
-	if f.door != nil {
-		cmd.ExtraFiles = []*os.File{f.door}
+	if f.openDir != nil {
+		cmd.ExtraFiles = []*os.File{f.openDir}
 	}
 	return cmd
 }

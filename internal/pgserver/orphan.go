@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	// orphanPatience bounds the clean shutdown of a server whose parent was
+	// orphanTimeout bounds the clean shutdown of a server whose parent was
 	// killed; after as long again without an end, the start fails.
-	orphanPatience = 20 * time.Second
-	orphanPoll     = 10 * time.Millisecond
+	orphanTimeout = 20 * time.Second
+	orphanPoll    = 10 * time.Millisecond
 )
 
 // endOrphans stops the servers that a killed process left running on the
@@ -58,7 +58,7 @@ func endOrphan(ctx context.Context, pid int, cluster string) error {
 func awaitEnd(ctx context.Context, pid int, cluster string) (bool, error) {
 	tick := time.NewTicker(orphanPoll)
 	defer tick.Stop()
-	late := time.NewTimer(orphanPatience)
+	late := time.NewTimer(orphanTimeout)
 	defer late.Stop()
 	for serves(pid, cluster) {
 		select {
@@ -100,7 +100,7 @@ func serves(pid int, cluster string) bool {
 		return false
 	}
 	return bytes.HasPrefix(args, []byte("-D\x00"+cluster+"\x00")) ||
-		bytes.HasPrefix(args, []byte("-D\x00"+doorPath+"/")) && worksIn(pid, cluster)
+		bytes.HasPrefix(args, []byte("-D\x00"+openDirPath+"/")) && worksIn(pid, cluster)
 }
 
 // worksIn tells whether a process has a folder as its working folder, as a server has its cluster.

@@ -24,11 +24,11 @@ const (
 	name = "linkledger"
 	// readyPoll is the pause between two attempts to reach a starting server.
 	readyPoll = 20 * time.Millisecond
-	// abortPatience bounds the shutdown of a server whose start failed.
-	abortPatience = 10 * time.Second
-	// quitPatience bounds an immediate shutdown; PostgreSQL kills its own
+	// abortTimeout bounds the shutdown of a server whose start failed.
+	abortTimeout = 10 * time.Second
+	// quitTimeout bounds an immediate shutdown; PostgreSQL kills its own
 	// children after five seconds.
-	quitPatience = 10 * time.Second
+	quitTimeout = 10 * time.Second
 	// cannotConnectNow is the SQLSTATE of a server that is starting up or recovering.
 	cannotConnectNow = "57P03"
 )
@@ -70,7 +70,7 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	if err := s.awaitReady(ctx); err != nil {
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
 		return nil, fmt.Errorf("start PostgreSQL: %w", errors.Join(err, s.Stop(stopCtx)))
 	}
@@ -184,7 +184,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.signal(syscall.SIGQUIT)
-	late := time.AfterFunc(quitPatience, func() { s.signal(os.Kill) })
+	late := time.AfterFunc(quitTimeout, func() { s.signal(os.Kill) })
 	defer late.Stop()
 	<-s.done
 	return fmt.Errorf(

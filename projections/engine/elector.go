@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	// renewals is how many times per lease an idle owner renews it.
-	renewals = 3
+	// renewalsPerLease is how many times per lease an idle owner renews it.
+	renewalsPerLease = 3
 	// electionInterval is how often a process looks for generations without an owner.
 	electionInterval = 150 * time.Millisecond
-	// farewell bounds the release of a lease by a process that is ending.
-	farewell = 2 * time.Second
+	// releaseTimeout bounds the release of a lease by a process that is ending.
+	releaseTimeout = 2 * time.Second
 )
 
 // elector keeps those generations up to date that this process is elected for, and stands by for
@@ -35,7 +35,7 @@ type elector struct {
 	shapes      map[string]string // of this program's tables, by projection
 	wake        chan struct{}     // an election may have another outcome now
 	present     atomic.Bool       // this process holds its presence lock, so it may be elected
-	working     sync.WaitGroup
+	tasks       sync.WaitGroup
 
 	mu           sync.Mutex
 	leaseholders map[generation.Key]*leaseholder // of this process
@@ -63,10 +63,10 @@ func (e *elector) run(ctx context.Context) error {
 		}
 	}
 	running, fail := context.WithCancelCause(ctx)
-	defer e.working.Wait()
+	defer e.tasks.Wait()
 	defer fail(nil)
-	e.working.Go(func() { e.listen(running) })
-	ticker := time.NewTicker(min(electionInterval, e.cfg.Lease/renewals))
+	e.tasks.Go(func() { e.listen(running) })
+	ticker := time.NewTicker(min(electionInterval, e.cfg.Lease/renewalsPerLease))
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -102,7 +102,7 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 			continue
 		}
 		known[generation.KeyOf(c.Generation)] = true
-		if l := e.inOffice(generation.KeyOf(c.Generation)); l != nil {
+		if l := e.leaseholderOf(generation.KeyOf(c.Generation)); l != nil {
 			l.observe(c.Generation)
 			l.status.Serve(c.Serving)
 			continue
@@ -139,7 +139,7 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 // interruptAll notes on the board that nothing is known of the generations that others own.
 func (e *elector) interruptAll(err error) {
 	for _, s := range e.cfg.Registry.All() {
-		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(
+		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.leaseholderOf(
 			at,
 		) == nil {
 			e.cfg.Registry.Entry(at).Interrupt(err)
@@ -147,8 +147,8 @@ func (e *elector) interruptAll(err error) {
 	}
 }
 
-// inOffice returns the term of this process; nil: it has none.
-func (e *elector) inOffice(key generation.Key) *leaseholder {
+// leaseholderOf returns the term of this process; nil: it has none.
+func (e *elector) leaseholderOf(key generation.Key) *leaseholder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.leaseholders[key]
@@ -159,8 +159,8 @@ func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *le
 	e.mu.Lock()
 	e.leaseholders[key] = l
 	e.mu.Unlock()
-	e.working.Go(func() {
-		defer e.again() // it may have ended for somebody else's reason, such as a pause
+	e.tasks.Go(func() {
+		defer e.requestElection() // it may have ended for somebody else's reason, such as a pause
 		err := l.run(ctx)
 		e.mu.Lock()
 		delete(e.leaseholders, key)
@@ -201,7 +201,7 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 		return err
 	}
 	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
@@ -211,21 +211,21 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 	e.present.Store(true)
 	defer e.present.Store(false)
 	connected()
-	e.again() // an announcement may have gone out before
+	e.requestElection() // an announcement may have gone out before
 	for {
 		announcement, err := readmodel.NextNotification(ctx, conn)
 		if err != nil {
 			return err
 		}
-		if !e.demand(announcement) {
-			e.again()
+		if !e.raiseDemand(announcement) {
+			e.requestElection()
 		}
 	}
 }
 
-// demand passes on what an announcement demands of a projection. It is false where the announcement
+// raiseDemand passes on what an announcement demands of a projection. It is false where the announcement
 // is about elections.
-func (e *elector) demand(announcement string) bool {
+func (e *elector) raiseDemand(announcement string) bool {
 	name, text, ok := strings.Cut(announcement, " ")
 	position, err := strconv.ParseUint(text, 10, 64)
 	if !ok || err != nil {
@@ -241,8 +241,8 @@ func (e *elector) demand(announcement string) bool {
 	return true
 }
 
-// again has an election held soon.
-func (e *elector) again() {
+// requestElection has an election held soon.
+func (e *elector) requestElection() {
 	select {
 	case e.wake <- struct{}{}:
 	default: // one is due already

@@ -106,10 +106,10 @@ func runRouter(ctx context.Context, router *message.Router) error {
 	return nil
 }
 
-// noteOutcome tells of each batch, and puts its outcome on the board. That the checkpoint is
+// reportOutcome tells of each batch, and puts its outcome on the board. That the checkpoint is
 // elsewhere is no failure: the subscriber asks for it, and so learns whether another process owns
 // it or an outage hid how a commit ended.
-func noteOutcome(
+func reportOutcome(
 	status *status.Entry, tell func(events int, took time.Duration, err error),
 ) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
@@ -130,8 +130,8 @@ func noteOutcome(
 	}
 }
 
-// quiet keeps watermill's account of its own doings out of the log, and its errors in.
-func quiet(logger *slog.Logger) watermill.LoggerAdapter {
+// routerLogger keeps watermill's account of its own doings out of the log, and its errors in.
+func routerLogger(logger *slog.Logger) watermill.LoggerAdapter {
 	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{
 		slog.LevelInfo: slog.LevelDebug,
 	})

@@ -20,9 +20,9 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// buildBatch is the most events of one transaction where batches are few, where the configuration
+// largeBatch is the most events of one transaction where batches are few, where the configuration
 // does not say.
-const buildBatch = 4_000
+const largeBatch = 4_000
 
 // leaseholder is the time in which this process owns a generation.
 type leaseholder struct {
@@ -96,7 +96,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 			append(l.attributes(), slog.Any("error", err))...,
 		)
 	}
-	router, err := message.NewRouter(message.RouterConfig{}, quiet(l.cfg.Logger))
+	router, err := message.NewRouter(message.RouterConfig{}, routerLogger(l.cfg.Logger))
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}
@@ -114,7 +114,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 	tell := func(events int, took time.Duration, err error) {
 		l.cfg.OnBatch(p.Name, events, took, err)
 	}
-	handler.AddMiddleware(noteOutcome(l.status, tell), middleware.Recoverer)
+	handler.AddMiddleware(reportOutcome(l.status, tell), middleware.Recoverer)
 
 	var beside sync.WaitGroup
 	beside.Go(func() { l.renew(ctx) })
@@ -131,7 +131,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 func (l *leaseholder) batchSize() int {
 	// where batches are few, they are large
 	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) {
-		return buildBatch
+		return largeBatch
 	}
 	return l.cfg.BatchSize
 }
@@ -139,7 +139,7 @@ func (l *leaseholder) batchSize() int {
 // renew extends the lease now and then, because an idle projection has no batches that do, and
 // tells how it is going.
 func (l *leaseholder) renew(ctx context.Context) {
-	ticker := time.NewTicker(l.cfg.Lease / renewals)
+	ticker := time.NewTicker(l.cfg.Lease / renewalsPerLease)
 	defer ticker.Stop()
 	var counted uint64
 	since := time.Now()
@@ -197,7 +197,7 @@ func (l *leaseholder) analyze(ctx context.Context) {
 
 // release hands the generation on, also when ctx has ended.
 func (l *leaseholder) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	switch err := l.at.Release(ctx, l.cfg.DB); {
 	case errors.Is(err, generation.ErrFenced):

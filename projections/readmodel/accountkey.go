@@ -13,7 +13,7 @@ import (
 
 const (
 	accountKeySize = 32  // bytes
-	rewrapped      = 500 // keys at a time
+	rewrapBatch    = 500 // keys at a time
 )
 
 // AccountKeysQuery asks for the rows of account_keys of the accounts $1.
@@ -37,7 +37,7 @@ func (db *DB) MakeAccountKey(ctx context.Context, account string) ([]byte, error
 	}
 	drawn := make([]byte, accountKeySize)
 	_, _ = rand.Read(drawn) // never fails
-	err = db.durably(ctx, `INSERT INTO linkledger.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
+	err = db.execDurably(ctx, `INSERT INTO linkledger.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
 		ON CONFLICT DO NOTHING`, account, db.MasterKey.wrap(account, drawn), db.MasterKey.name)
 	if err != nil {
 		return nil, fmt.Errorf("make a key for account %s: %w", account, err)
@@ -68,15 +68,15 @@ func (db *DB) AccountKey(ctx context.Context, account string) ([]byte, error) {
 
 // EraseAccountKey deletes the key of an account for ever, as EraseKeyStatement does.
 func (db *DB) EraseAccountKey(ctx context.Context, account string) error {
-	if err := db.durably(ctx, EraseKeyStatement, account); err != nil {
+	if err := db.execDurably(ctx, EraseKeyStatement, account); err != nil {
 		return fmt.Errorf("delete the key of account %s: %w", account, err)
 	}
 	return nil
 }
 
-// durably executes a statement and returns when no crash of the database takes it back, whatever
+// execDurably executes a statement and returns when no crash of the database takes it back, whatever
 // the connection's settings.
-func (db *DB) durably(ctx context.Context, statement string, args ...any) error {
+func (db *DB) execDurably(ctx context.Context, statement string, args ...any) error {
 	return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
@@ -130,7 +130,7 @@ func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 		}
 		if err := tx.NewRaw(`SELECT account_id, wrapped FROM linkledger.account_keys WHERE master = ?
 			ORDER BY account_id LIMIT ? FOR UPDATE`, former,
-			rewrapped).Scan(ctx, &rows); err != nil {
+			rewrapBatch).Scan(ctx, &rows); err != nil {
 			return err
 		}
 		n = len(rows)

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// completedAtOnce is how many tables are completed at a time: one of them, the searched one, takes
+// completionConcurrency is how many tables are completed at a time: one of them, the searched one, takes
 // as long as all others.
-const completedAtOnce = 2
+const completionConcurrency = 2
 
 // Complete makes a generation that was filled in bulk ready for its readers: it fills in what
 // follows from the rest, creates the indexes, and tidies up. What is complete already is filled in
@@ -39,10 +39,10 @@ func Complete(
 		indexes, func(statement string) bool { return !sqlIndex.MatchString(statement) },
 	)
 	completing, ctx := errgroup.WithContext(ctx)
-	completing.SetLimit(completedAtOnce)
-	for _, table := range inOrder(tables, derived) {
+	completing.SetLimit(completionConcurrency)
+	for _, table := range completionOrder(tables, derived) {
 		completing.Go(func() error {
-			work := append(about(table, derived), about(table, indexes)...)
+			work := append(statementsAbout(table, derived), statementsAbout(table, indexes)...)
 			if err := completeTable(ctx, db, schema, work, confirm); err != nil {
 				return fmt.Errorf("complete %s.%s: %w", schema, table, err)
 			}
@@ -70,9 +70,9 @@ func derivations(projection string) ([]string, error) {
 	return statements, err
 }
 
-// inOrder begins with the tables that are derived, in the order of their derivations: the longest
+// completionOrder begins with the tables that are derived, in the order of their derivations: the longest
 // work comes first.
-func inOrder(tables, derived []string) []string {
+func completionOrder(tables, derived []string) []string {
 	var order []string
 	for _, statement := range derived {
 		if table := tableOf(statement); !slices.Contains(order, table) {
@@ -87,7 +87,7 @@ func inOrder(tables, derived []string) []string {
 	return order
 }
 
-func about(table string, statements []string) []string {
+func statementsAbout(table string, statements []string) []string {
 	return slices.DeleteFunc(
 		slices.Clone(statements),
 		func(statement string) bool { return tableOf(statement) != table },

@@ -70,7 +70,7 @@ type DB struct {
 func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("database connection string: %w", unquoted(err))
+		return nil, fmt.Errorf("database connection string: %w", redactDSNError(err))
 	}
 	if maxConns < 1 || maxConns > 1<<15 {
 		return nil, fmt.Errorf("open the database: %d connections are not possible", maxConns)
@@ -114,8 +114,8 @@ var errDSN = errors.New("it is not valid, and not shown, for it may hold a passw
 	"postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, in the password as %XX what is " +
 	"neither a letter nor a digit")
 
-// unquoted is an error of a connection string without parts of that, which may be of the password.
-func unquoted(err error) error {
+// redactDSNError is an error of a connection string without parts of that, which may be of the password.
+func redactDSNError(err error) error {
 	if file, ok := errors.AsType[*fs.PathError](err); ok { // a certificate, say
 		return file
 	}

@@ -177,8 +177,8 @@ func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) 
 	return tables, nil
 }
 
-// patience has PostgreSQL give up what follows in a transaction before it looks for deadlocks.
-const patience = `SELECT set_config('statement_timeout', (setting::integer / 2)::text, true) FROM pg_settings WHERE name = 'deadlock_timeout'`
+// limitToHalfDeadlockTimeout has PostgreSQL give up what follows in a transaction before it looks for deadlocks.
+const limitToHalfDeadlockTimeout = `SELECT set_config('statement_timeout', (setting::integer / 2)::text, true) FROM pg_settings WHERE name = 'deadlock_timeout'`
 
 // Serve points the views of a projection to a generation. A view can't change the type of a column,
 // and tables come and go, so those of the generation before are dropped first; readers wait for the
@@ -214,7 +214,7 @@ func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	for i, table := range tables {
 		views[i] = bun.Ident("linkledger." + table)
 	}
-	if _, err := tx.NewRaw(patience).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw(limitToHalfDeadlockTimeout).Exec(ctx); err != nil {
 		return fmt.Errorf("views of %s: %w", schema, err)
 	}
 	if _, err := tx.NewRaw("DROP VIEW IF EXISTS ?", bun.List(views)).Exec(ctx); err != nil {

@@ -14,7 +14,7 @@ import (
 type Batch struct {
 	schema string // of the tables
 	batch  pgx.Batch
-	copies []copied
+	copies []copyRows
 }
 
 // New returns none yet, for the tables of a schema.
@@ -32,14 +32,14 @@ func (s *Batch) Len() int { return s.batch.Len() }
 // Copy adds n new rows of a table. They are asked for when they are sent.
 func (s *Batch) Copy(table string, columns []string, n int, row func(r *Row, i int)) {
 	if n > 0 {
-		s.copies = append(s.copies, copied{table, false, columns, n, row})
+		s.copies = append(s.copies, copyRows{table, false, columns, n, row})
 	}
 }
 
 // Stage has n rows ready for the statements in a table pg_temp.staged_<table> that ends with the
 // transaction.
 func (s *Batch) Stage(table string, columns []string, n int, row func(r *Row, i int)) {
-	s.copies = append(s.copies, copied{table, true, columns, n, row})
+	s.copies = append(s.copies, copyRows{table, true, columns, n, row})
 }
 
 // Queue adds a statement, in which ?schema stands for the schema of the tables.

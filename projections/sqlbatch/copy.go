@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// copied are rows for a table that has none of them, or for a staging table, which is temporary and
+// copyRows are rows for a table that has none of them, or for a staging table, which is temporary and
 // like that one.
-type copied struct {
+type copyRows struct {
 	table   string
 	staged  bool
 	columns []string
@@ -25,7 +25,7 @@ type copied struct {
 
 // send copies the rows as they are asked for, in PostgreSQL's binary format. pgx would do so too,
 // at three times the cost.
-func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
+func (c copyRows) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	into := pgx.Identifier{schema, c.table}.Sanitize()
 	if c.staged {
 		like := into
@@ -39,7 +39,7 @@ func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	statement := fmt.Sprintf(
 		"COPY %s (%s) FROM STDIN (FORMAT binary)", into, strings.Join(c.columns, ", "),
 	)
-	_, err := conn.PgConn().CopyFrom(ctx, &copyReader{copied: c, buf: Row(copyHeader)}, statement)
+	_, err := conn.PgConn().CopyFrom(ctx, &copyReader{copyRows: c, buf: Row(copyHeader)}, statement)
 	return err
 }
 
@@ -52,7 +52,7 @@ const (
 
 // copyReader reads as the data of a COPY.
 type copyReader struct {
-	copied
+	copyRows
 
 	next int // row to encode
 	buf  Row // what was encoded and not yet read

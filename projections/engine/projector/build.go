@@ -24,7 +24,7 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 		return err
 	}
 	p.at, p.building = at, false
-	p.reached(stretch{to: at.Position}, true, nil)
+	p.afterCommit(span{to: at.Position}, true, nil)
 	p.logger.InfoContext(
 		ctx, "generation has taken over", slog.String("projection", p.projection.Name),
 		slog.Int("generation", at.Generation),

@@ -24,9 +24,9 @@ const (
 	Park Policy = "park"
 )
 
-// stoppedFor is how long a stopped projection waits before it tries the event again by itself:
+// retryInterval is how long a stopped projection waits before it tries the event again by itself:
 // whoever mends the cause need not tell.
-const stoppedFor = time.Minute
+const retryInterval = time.Minute
 
 // errPanicked stands for a panic while a batch was applied.
 var errPanicked = errors.New("panic")
@@ -60,15 +60,15 @@ func Transient(err error) bool {
 	return false
 }
 
-// applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what
+// applyOrBisect commits a batch. Where an event can't be applied, it is found by bisection, and what
 // precedes it is committed; where something is held, only once it has come again.
-func (p *Projector) applyAll(
+func (p *Projector) applyOrBisect(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) error {
-	holding := p.gathered != nil
+	holding := p.pending != nil
 	err := p.commit(ctx, recorded, to)
 	if holding {
-		p.letGo(to, err)
+		p.discardBuffered(to, err)
 		return err
 	}
 	if err == nil || len(recorded) == 0 || Transient(err) {
@@ -81,10 +81,10 @@ func (p *Projector) applyAll(
 	if failed, ok := errors.AsType[*projection.EventError](err); ok { // the fold knows which one
 		cut = max(failed.Index, 1)
 	}
-	if err := p.applyAll(ctx, recorded[:cut], recorded[cut-1].Position); err != nil {
+	if err := p.applyOrBisect(ctx, recorded[:cut], recorded[cut-1].Position); err != nil {
 		return err
 	}
-	return p.applyAll(ctx, recorded[cut:], to)
+	return p.applyOrBisect(ctx, recorded[cut:], to)
 }
 
 // SetAside does with an event that can't be applied what the policy says.
@@ -101,12 +101,12 @@ func (p *Projector) setAside(
 			return err
 		}
 	}
-	p.retryAt = time.Now().Add(stoppedFor)
+	p.retryAt = time.Now().Add(retryInterval)
 	return failed
 }
 
-// rest waits while the projection is stopped.
-func (p *Projector) rest(ctx context.Context) error {
+// waitIfStopped waits while the projection is stopped.
+func (p *Projector) waitIfStopped(ctx context.Context) error {
 	p.mu.Lock()
 	wait := time.Until(p.retryAt)
 	stopped := !p.retryAt.IsZero()

@@ -66,13 +66,13 @@ type Projector struct {
 	parked  map[string]struct{}   // streams that have dead letters
 	retryAt time.Time             // of a stopped projection; zero: it goes on
 
-	building bool                // has yet to take over for the first time
-	complete bool                // and is no longer filled in bulk
-	bulk     *bulk               // nil: batches are applied as those of a complete generation are
-	gathered *gathered           // nil: nothing
-	apart    eventstore.Position // up to here nothing is held
-	writing  *writing            // nil: nothing
-	told     bool                // readers know that this process owns the generation that serves
+	building    bool                // has yet to take over for the first time
+	complete    bool                // and is no longer filled in bulk
+	bulk        *bulkLoader         // nil: batches are applied as those of a complete generation are
+	pending     *pendingBatch       // nil: nothing
+	bisectUntil eventstore.Position // up to here nothing is held
+	inFlight    *inFlight           // nil: nothing
+	announced   bool                // readers know that this process owns the generation that serves
 
 	caughtUp atomic.Bool // with the log, once
 }
@@ -88,7 +88,7 @@ func New(cfg Config) *Projector {
 	}
 	if p.building {
 		// what holds gathers more by itself
-		if fill := p.newBulk(); fill.loader != nil || !p.projection.Held {
+		if fill := p.newBulkLoader(); fill.loader != nil || !p.projection.Held {
 			p.bulk = fill
 		}
 	}
@@ -107,7 +107,7 @@ func (p *Projector) Position() eventstore.Position {
 
 // Checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
 func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error) {
-	if err := p.rest(ctx); err != nil {
+	if err := p.waitIfStopped(ctx); err != nil {
 		return eventstore.Position{}, err
 	}
 	p.mu.Lock()
@@ -163,9 +163,9 @@ func (p *Projector) Handle(m *message.Message) error {
 func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	recorded := p.fresh(batch.Events)
+	recorded := p.unapplied(batch.Events)
 	if len(recorded) > 0 || batch.Position.After(p.at.Position) {
-		if err := p.take(ctx, recorded, batch.Position, batch.Held); err != nil {
+		if err := p.applyParts(ctx, recorded, batch.Position, batch.Held); err != nil {
 			return err
 		}
 	}
@@ -180,14 +180,14 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	return nil
 }
 
-// fresh leaves out what was taken in already.
-func (p *Projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded {
+// unapplied leaves out what was taken in already.
+func (p *Projector) unapplied(recorded []eventstore.Recorded) []eventstore.Recorded {
 	taken := p.at.Position
 	switch {
-	case p.gathered != nil:
-		taken = p.gathered.to
-	case p.writing != nil:
-		taken = p.writing.to
+	case p.pending != nil:
+		taken = p.pending.to
+	case p.inFlight != nil:
+		taken = p.inFlight.to
 	}
 	for i, r := range recorded {
 		if r.Position.After(taken) {
@@ -203,13 +203,13 @@ func (p *Projector) commit(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {
 	defer recovered(&err)
-	sorted := p.sortOut(recorded)
-	facts := sorted.facts
-	var taken stretch
+	sorted := p.decode(recorded)
+	facts := sorted.events
+	var taken span
 	folding := p.folds.Next()
-	if p.gathered != nil {
-		taken, folding = p.gathered.stretch, p.gathered.fold
-		p.gathered = nil
+	if p.pending != nil {
+		taken, folding = p.pending.span, p.pending.fold
+		p.pending = nil
 	}
 	read := func(s *sqlbatch.Batch) { folding.Read(s, facts) }
 	serving, changed, err := p.transact(ctx, to, read, func(
@@ -224,19 +224,19 @@ func (p *Projector) commit(
 	if err != nil {
 		return err
 	}
-	p.note(ctx, sorted.letters, sorted.skipped)
+	p.recordSetAside(ctx, sorted.letters, sorted.skipped)
 	taken.extend(recorded, to)
-	p.reached(taken, serving, changed)
+	p.afterCommit(taken, serving, changed)
 	return nil
 }
 
-// reached notes and tells what was committed.
-func (p *Projector) reached(taken stretch, serving bool, changed []string) {
+// afterCommit notes and tells what was committed.
+func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 	p.at.Position = taken.to
 	p.status.Applied(taken.to, taken.events, taken.last)
 	if serving {
-		if !p.told { // what this generation took in before it served was announced by nobody
-			p.told = true
+		if !p.announced { // what this generation took in before it served was announced by nobody
+			p.announced = true
 			changed = append(changed, readmodel.Everything)
 		}
 		p.onCommit(p.projection.Name, taken.to.Commit, changed)

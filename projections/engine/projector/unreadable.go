@@ -12,18 +12,18 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// sorted are the events of a batch by what becomes of them.
-type sorted struct {
-	facts   []projection.Event
+// decodedBatch are the events of a batch by what becomes of them.
+type decodedBatch struct {
+	events  []projection.Event
 	letters []deadletter.Letter   // in the order of the log
 	skipped []eventstore.Recorded // no event of Linkledger
 }
 
-// sortOut decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is,
+// decode decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is,
 // and so does what follows in its stream: a damaged stream MUST NOT keep the projection from all
 // others.
-func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
-	s := sorted{facts: make([]projection.Event, 0, len(recorded))}
+func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
+	s := decodedBatch{events: make([]projection.Event, 0, len(recorded))}
 	var parked map[string]struct{} // by this batch
 	for i, r := range recorded {
 		if !p.projection.Raw && projection.IsForeign(r) {
@@ -57,33 +57,33 @@ func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
 				continue
 			}
 		}
-		s.facts = append(s.facts, f)
+		s.events = append(s.events, f)
 	}
 	return s
 }
 
-// note logs what was not applied, and remembers the streams that have dead letters now.
-func (p *Projector) note(
+// recordSetAside logs what was not applied, and remembers the streams that have dead letters now.
+func (p *Projector) recordSetAside(
 	ctx context.Context, letters []deadletter.Letter, skipped []eventstore.Recorded,
 ) {
 	for _, r := range skipped {
 		p.logger.WarnContext(
 			ctx, "event skipped that Linkledger did not write: run linkledger audit verify",
-			p.about(r)...,
+			p.attributes(r)...,
 		)
 	}
 	for _, l := range letters {
 		if _, known := p.parked[l.Stream]; !known {
 			p.logger.ErrorContext(ctx, "event set aside, with what follows in its stream: see "+
 				"linkledger projections dead-letters",
-				append(p.about(l.Recorded), slog.Any("error", l.Cause))...)
+				append(p.attributes(l.Recorded), slog.Any("error", l.Cause))...)
 			p.parked[l.Stream] = struct{}{}
 		}
 	}
 	p.status.SetAside(len(letters), len(skipped))
 }
 
-func (p *Projector) about(r eventstore.Recorded) []any {
+func (p *Projector) attributes(r eventstore.Recorded) []any {
 	return []any{
 		slog.String("projection", p.projection.Name), slog.String("stream", r.Stream),
 		slog.Int64("revision", int64(r.Revision)),
@@ -118,7 +118,7 @@ func (p *Projector) park(
 	if err != nil {
 		return false, err
 	}
-	p.note(ctx, []deadletter.Letter{{Recorded: r, Cause: cause}}, nil)
-	p.reached(stretch{to: to}, true, nil)
+	p.recordSetAside(ctx, []deadletter.Letter{{Recorded: r, Cause: cause}}, nil)
+	p.afterCommit(span{to: to}, true, nil)
 	return true, nil
 }
