@@ -11,25 +11,25 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Bounds of what a build holds, in bytes.
+// Bounds of the memory of a build, in bytes.
 const (
-	maxPendingBytes = 16 << 20 // what one transaction writes
-	eventOverhead   = 48       // what a fact takes beside its contents
+	maxPendingBytes = 16 << 20 // of the events and rows of one transaction
+	eventOverhead   = 48       // of an event, beside its contents
 )
 
-// bulkLoader is how a generation is filled that nobody reads yet.
+// bulkLoader fills a generation that no reader sees yet.
 type bulkLoader struct {
 	loader projection.Loader // nil: the projection has none
 }
 
-// begin makes room for what the next transaction writes.
+// begin prepares the loader for the next transaction.
 func (b *bulkLoader) begin() {
 	if b.loader != nil {
 		b.loader.Begin()
 	}
 }
 
-// pendingBytes is how many bytes the rows take that are to be written, as far as they are known.
+// pendingBytes returns how many bytes the cached rows take that are not written yet.
 func (b *bulkLoader) pendingBytes() int {
 	if b.loader == nil {
 		return 0
@@ -39,7 +39,7 @@ func (b *bulkLoader) pendingBytes() int {
 
 func (p *Projector) newBulkLoader() *bulkLoader { return &bulkLoader{p.folds.Loader()} }
 
-// bulkFold returns the fold of the next transaction of a build.
+// bulkFold returns the fold for the next transaction of a build.
 func (p *Projector) bulkFold() projection.Fold {
 	if p.bulk != nil && p.bulk.loader != nil {
 		return p.bulk.loader.Next()
@@ -47,11 +47,11 @@ func (p *Projector) bulkFold() projection.Fold {
 	return p.folds.Next()
 }
 
-// span is a part of the log that goes into the tables together.
+// span is a part of the log that is written in one transaction.
 type span struct {
 	to     eventstore.Position
 	events int
-	last   time.Time // when the last of them was recorded; zero: there are none
+	last   time.Time // when the last event was recorded; zero: no events
 }
 
 func (s *span) extend(recorded []eventstore.Recorded, to eventstore.Position) {
@@ -61,19 +61,19 @@ func (s *span) extend(recorded []eventstore.Recorded, to eventstore.Position) {
 	}
 }
 
-// pendingBatch is what was folded since PostgreSQL was given something to write.
+// pendingBatch holds events that are folded but not yet sent to PostgreSQL.
 type pendingBatch struct {
 	span
 
 	fold    projection.Fold
 	letters []deadletter.Letter
-	size    int // of the events, in bytes
+	size    int // size of the events, in bytes
 }
 
 func (g *pendingBatch) add(
-	recorded []eventstore.Recorded, facts []projection.Event, to eventstore.Position,
+	recorded []eventstore.Recorded, decoded []projection.Event, to eventstore.Position,
 ) error {
-	if err := projection.Each(facts, g.fold.Apply); err != nil {
+	if err := projection.Each(decoded, g.fold.Apply); err != nil {
 		return err
 	}
 	g.extend(recorded, to)
@@ -83,7 +83,7 @@ func (g *pendingBatch) add(
 	return nil
 }
 
-// inFlight is what PostgreSQL takes in.
+// inFlight is a transaction that PostgreSQL is executing.
 type inFlight struct {
 	span
 
@@ -91,8 +91,8 @@ type inFlight struct {
 	cancel  context.CancelFunc
 }
 
-// applyParts brings a batch into the tables, in parts. After an event that is applied alone a build knows
-// no rows any more.
+// applyParts applies a batch in the parts that projection.Cut makes. An event that is applied alone
+// may change rows that the bulk loader has cached, so the loader is replaced after it.
 func (p *Projector) applyParts(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {
@@ -123,8 +123,8 @@ func (p *Projector) applyParts(
 	return nil
 }
 
-// applyPart brings events into the tables, or gathers them. Nobody waits for those that are held,
-// and for none of a build; settle does.
+// applyPart applies events, or adds them to the pending batch. Held events and those of a build are
+// committed later: no reader waits for them. Settle commits them at once.
 func (p *Projector) applyPart(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {
@@ -141,8 +141,8 @@ func (p *Projector) applyPart(
 	return p.applyOrBisect(ctx, recorded, to)
 }
 
-// applyBulk gathers events while PostgreSQL takes in what came before, as far as there is room: a
-// row that many of them change is written once.
+// applyBulk adds events to the pending batch while PostgreSQL executes the previous one. The batch
+// grows up to maxPendingBytes, because a row that many events change is then written once.
 func (p *Projector) applyBulk(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) error {
@@ -165,7 +165,7 @@ func (p *Projector) applyBulk(
 	return p.startWrite(ctx)
 }
 
-// Settle waits until everything that was taken is in the tables.
+// Settle waits until all events that were added are committed.
 func (p *Projector) Settle(ctx context.Context) error {
 	if err := p.awaitWrite(ctx); err != nil || p.pending == nil {
 		return err
@@ -179,13 +179,13 @@ func (p *Projector) Settle(ctx context.Context) error {
 	return p.awaitWrite(ctx)
 }
 
-// abandon waits for what PostgreSQL takes in, and forgets what it was not given yet.
+// abandon waits for the transaction that is in flight, and discards the pending batch.
 func (p *Projector) abandon(ctx context.Context) {
 	p.pending = nil
-	_ = p.awaitWrite(ctx) // what came of it the database knows
+	_ = p.awaitWrite(ctx) // the checkpoint in the database shows the outcome
 }
 
-// awaitWrite waits for what PostgreSQL takes in.
+// awaitWrite waits for the transaction that is in flight.
 func (p *Projector) awaitWrite(ctx context.Context) error {
 	if p.inFlight == nil {
 		return nil
@@ -202,41 +202,41 @@ func (p *Projector) awaitWrite(ctx context.Context) error {
 	return err
 }
 
-// discardBulk forgets what follows from something that failed. Where it can't be applied for what is in
-// it, nothing is gathered in bulk any more, so that the event is found.
+// discardBulk discards everything that depends on a failed batch. If the cause is in an event, the
+// bulk load ends, so that applyOrBisect finds the event.
 func (p *Projector) discardBulk(err error) {
 	p.pending, p.bulk = nil, nil
 	if Transient(err) {
-		p.bulk = p.newBulkLoader() // the old one knows what never came to be
+		p.bulk = p.newBulkLoader() // the old one has cached rows that were not committed
 	}
 }
 
-// addPending folds a batch into what is to be written next.
+// addPending folds a batch into the pending batch.
 func (p *Projector) addPending(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {
 	defer recovered(&err)
-	sorted := p.decode(recorded)
-	facts := sorted.events
+	decoded := p.decode(recorded)
 	if p.pending == nil {
 		p.pending = &pendingBatch{fold: p.bulkFold()}
 	}
 	folding, reading := p.pending.fold, sqlbatch.New(p.at.Schema())
-	if folding.Read(reading, facts); reading.Len() > 0 {
+	if folding.Read(reading, decoded.events); reading.Len() > 0 {
 		if err := p.Read(ctx, reading); err != nil {
 			return err
 		}
 	}
-	if err := p.pending.add(recorded, facts, to); err != nil {
+	if err := p.pending.add(recorded, decoded.events, to); err != nil {
 		return err
 	}
-	p.pending.letters = append(p.pending.letters, sorted.letters...)
-	// where they do not get into the table, checkpoint forgets them
-	p.recordSetAside(ctx, sorted.letters, sorted.skipped)
+	p.pending.letters = append(p.pending.letters, decoded.letters...)
+	// If the dead letters are not committed, Checkpoint reads the parked streams anew.
+	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
 	return nil
 }
 
-// startWrite has PostgreSQL take in what was gathered, while the next batches are.
+// startWrite sends the pending batch to PostgreSQL. The transaction runs while the next batches are
+// folded.
 func (p *Projector) startWrite(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
@@ -248,15 +248,15 @@ func (p *Projector) startWrite(ctx context.Context) (err error) {
 	statements := sqlbatch.New(p.at.Schema())
 	p.pending.fold.Write(statements)
 	deadletter.Insert(statements, p.at, p.pending.letters)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ctx ends with the message
 	w := &inFlight{p.pending.span, make(chan error, 1), cancel}
 	p.pending, p.inFlight = nil, w
 	go func() { w.outcome <- p.writeBulk(ctx, statements, w.to) }()
 	return nil
 }
 
-// Read asks without a transaction: whoever else changes the tables moves the checkpoint too, and
-// writeBulk notices.
+// Read sends queries without a transaction. Another process that changes the tables also moves the
+// checkpoint, and writeBulk then fails with ErrFenced.
 func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
@@ -269,9 +269,12 @@ func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 	return nil
 }
 
-// writeBulk moves the checkpoint and writes what a batch has changed, in one transaction.
+// writeBulk moves the checkpoint and writes the changes of a batch in one transaction.
+//
+// The checkpoint moves first. Its update fails with ErrFenced if another process owns the
+// generation, and locks the row against other owners until the commit.
 func (p *Projector) writeBulk(
-	ctx context.Context, writing *sqlbatch.Batch, to eventstore.Position,
+	ctx context.Context, changes *sqlbatch.Batch, to eventstore.Position,
 ) (err error) {
 	defer recovered(&err)
 	conn, err := p.db.Writers.Acquire(ctx)
@@ -291,10 +294,10 @@ func (p *Projector) writeBulk(
 	if err := opening.Send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("build %s: %w", p.projection.Name, err)
 	}
-	writing.Commit()
+	changes.Commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	if err := writing.Send(ctx, conn.Conn()); err != nil {
+	if err := changes.Send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("write a batch of %s: %w", p.projection.Name, err)
 	}
 	return nil

@@ -12,15 +12,15 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// decodedBatch are the events of a batch by what becomes of them.
+// decodedBatch holds the events of a batch by what happens to them.
 type decodedBatch struct {
 	events  []projection.Event
 	letters []deadletter.Letter   // in the order of the log
-	skipped []eventstore.Recorded // no event of Linkledger
+	skipped []eventstore.Recorded // not written by Linkledger
 }
 
-// decode decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is,
-// and so does what follows in its stream: a damaged stream MUST NOT keep the projection from all
+// decode decodes events. An event that cannot be decoded becomes a dead letter under any policy,
+// and so do the later events of its stream: a damaged stream MUST NOT stop the projection of all
 // others.
 func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
 	s := decodedBatch{events: make([]projection.Event, 0, len(recorded))}
@@ -40,16 +40,9 @@ func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
 		if !p.projection.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				// which names the event too
-				s.letters = append(
-					s.letters,
-					deadletter.Letter{
-						Recorded: r,
-						Cause: fmt.Errorf(
-							"%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err),
-						),
-					},
-				)
+				// The outer error names the event, and so does the dead letter.
+				cause := fmt.Errorf("%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err))
+				s.letters = append(s.letters, deadletter.Letter{Recorded: r, Cause: cause})
 				if parked == nil {
 					parked = make(map[string]struct{})
 				}
@@ -62,7 +55,8 @@ func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
 	return s
 }
 
-// recordSetAside logs what was not applied, and remembers the streams that have dead letters now.
+// recordSetAside logs and counts the events that were not applied, and adds the streams of dead
+// letters to the parked ones.
 func (p *Projector) recordSetAside(
 	ctx context.Context, letters []deadletter.Letter, skipped []eventstore.Recorded,
 ) {
@@ -96,29 +90,29 @@ func (p *Projector) isParked(r eventstore.Recorded) bool {
 	return ok
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it. It returns false,
-// and changes nothing, where the generation does not serve.
+// park sets an event aside in the transaction that moves the checkpoint past it. If the generation
+// does not serve, it returns false and changes nothing.
 func (p *Projector) park(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) (bool, error) {
 	errNotServing := errors.New("not serving")
-	_, _, err := p.transact(ctx, to, func(
-		*sqlbatch.Batch,
-	) {
-	}, func(s *sqlbatch.Batch, serving bool) ([]string, error) {
+	letters := []deadletter.Letter{{Recorded: r, Cause: cause}}
+	readNothing := func(*sqlbatch.Batch) {}
+	write := func(s *sqlbatch.Batch, serving bool) ([]string, error) {
 		if !serving {
 			return nil, errNotServing
 		}
-		deadletter.Insert(s, p.at, []deadletter.Letter{{Recorded: r, Cause: cause}})
+		deadletter.Insert(s, p.at, letters)
 		return nil, nil
-	})
+	}
+	_, _, err := p.transact(ctx, to, readNothing, write)
 	if errors.Is(err, errNotServing) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	p.recordSetAside(ctx, []deadletter.Letter{{Recorded: r, Cause: cause}}, nil)
+	p.recordSetAside(ctx, letters, nil)
 	p.afterCommit(span{to: to}, true, nil)
 	return true, nil
 }
