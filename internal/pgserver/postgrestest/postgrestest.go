@@ -38,7 +38,7 @@ type instance struct {
 // Main is a [testing.M] that stops the server after the tests.
 type Main struct{ M *testing.M }
 
-// Run runs the tests and returns the exit code, like [Run].
+// Run runs the tests and returns the exit code, as [Run] does.
 func (m Main) Run() int { return Run(m.M) }
 
 // Run runs the tests, stops the server and removes its folder, and returns the
@@ -90,7 +90,7 @@ func withDatabase(dsn, name string) (string, error) {
 }
 
 func (i *instance) start() {
-	// Without the test's context: the server outlives the test that starts it.
+	// The context is not the test's, because the server outlives the test that starts it.
 	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if i.dir, i.err = os.MkdirTemp("", "linkledger-test-"); i.err != nil {
