@@ -16,7 +16,7 @@ import (
 type account struct {
 	name     string
 	uid, gid uint32
-	drop     bool // this process is root and has to give the server to the account
+	drop     bool // this process is root, and the server runs as the account
 }
 
 // serverAccount chooses the account for a cluster, which may not exist yet.
@@ -24,8 +24,8 @@ func serverAccount(cluster string) (account, error) {
 	if os.Geteuid() != 0 {
 		return account{name: strconv.Itoa(os.Geteuid())}, nil
 	}
-	// The owner of the folder above may have put a link there, which is its own, to a folder of
-	// another user.
+	// Lstat does not follow a link. The owner of the parent folder may have put a link there to the
+	// folder of another user.
 	if info, err := os.Lstat(cluster); err == nil {
 		if st, ok := info.Sys().(*syscall.Stat_t); ok && st.Uid != 0 {
 			return account{name: userName(st.Uid), uid: st.Uid, gid: st.Gid, drop: true}, nil
@@ -55,8 +55,8 @@ func userName(uid uint32) string {
 	return id
 }
 
-// own gives a file to the account.
-func (a account) own(path string) error {
+// chown makes the account the owner of a file.
+func (a account) chown(path string) error {
 	if !a.drop {
 		return nil
 	}
@@ -66,8 +66,8 @@ func (a account) own(path string) error {
 	return nil
 }
 
-// reaches tells whether the account may pass through every folder above path.
-func (a account) reaches(path string) (bool, error) {
+// canReach reports whether the account may enter every folder above path.
+func (a account) canReach(path string) (bool, error) {
 	if !a.drop {
 		return true, nil
 	}
@@ -76,7 +76,7 @@ func (a account) reaches(path string) (bool, error) {
 		if err != nil {
 			return false, fmt.Errorf("look at folder %s: %w", dir, err)
 		}
-		if !a.enters(info) {
+		if !a.canEnter(info) {
 			return false, nil
 		}
 		if dir == filepath.Dir(dir) {
@@ -85,7 +85,7 @@ func (a account) reaches(path string) (bool, error) {
 	}
 }
 
-func (a account) enters(info os.FileInfo) bool {
+func (a account) canEnter(info os.FileInfo) bool {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	switch mode := info.Mode().Perm(); {
 	case ok && st.Uid == a.uid:
@@ -97,10 +97,10 @@ func (a account) enters(info os.FileInfo) bool {
 	}
 }
 
-// sysProcAttr makes a process of the account that ends by the signal when its
-// parent dies. A group of its own keeps it from the Ctrl-C of a terminal: it has
-// to outlive the connections of its parent. Of the rights of this process it gets
-// none: no capability and no further group.
+// sysProcAttr returns the attributes of a process of the account. The process receives the signal
+// death when its parent ends. It has its own process group, so that Ctrl-C in a terminal does not
+// reach it: it has to outlive the connections of its parent. It has no capabilities and no
+// supplementary groups.
 func (a account) sysProcAttr(death syscall.Signal) *syscall.SysProcAttr {
 	attr := &syscall.SysProcAttr{Pdeathsig: death, Setpgid: true}
 	if a.drop {
@@ -109,9 +109,9 @@ func (a account) sysProcAttr(death syscall.Signal) *syscall.SysProcAttr {
 	return attr
 }
 
-// confineThread keeps the processes that the calling thread starts from ever getting
-// more rights than they have, such as by a program with the setuid bit. The thread
-// stays so: its goroutine locks it and never unlocks it, so that it ends with it.
+// confineThread prevents the processes that the calling thread starts from gaining rights, for
+// example through a setuid program. The setting cannot be undone. The calling goroutine MUST lock
+// its thread and never unlock it, so that the thread ends with it.
 func confineThread() error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("keep PostgreSQL from getting further rights: %w", err)
@@ -119,7 +119,7 @@ func confineThread() error {
 	return nil
 }
 
-// explain says what to do where the kernel refuses to start a process of the account.
+// explain adds advice if the kernel refuses to start a process of the account.
 func (a account) explain(err error) error {
 	if !a.drop || !errors.Is(err, os.ErrPermission) {
 		return err

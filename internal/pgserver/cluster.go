@@ -14,17 +14,16 @@ import (
 )
 
 const (
-	// freshPrefix begins the name of a cluster that is being made.
+	// freshPrefix begins the name of a cluster that is being created.
 	freshPrefix = "cluster.new-"
 
-	// accessRules let in whoever can reach the socket, and nobody by network:
-	// the folder of the socket is closed to other users.
+	// accessRules allow connections through the socket and refuse them by network. Only the
+	// server's user may enter the folder of the socket.
 	accessRules = "# TYPE  DATABASE  USER  METHOD\nlocal   all       all   trust\n"
 
-	// settings are for a small installation whose data can be rebuilt from the
-	// events. Nothing replicates from it, so the log holds what recovery needs
-	// and no more, which lets bulk loads of a rebuild write their rows once.
-	// GMT is the one time zone that needs no time zone files.
+	// settings suit a small installation whose data can be rebuilt from the events. Nothing
+	// replicates from it, so the log contains only what recovery needs, and the bulk loads of a
+	// rebuild write their rows only once. GMT is the only time zone that needs no time zone files.
 	settings = `
 # Settings of Linkledger. They may be edited; changes count from the next start.
 max_connections = 100
@@ -40,12 +39,13 @@ log_timezone = 'GMT'
 `
 )
 
-// sharedBuffers returns how many megabytes of pages the server keeps, on a machine with so many
-// bytes of memory. Scans of a table that is larger than a quarter of them keep nothing of it.
+// sharedBuffers returns the size of PostgreSQL's page cache in megabytes for a machine with some
+// bytes of memory. Scans of a table larger than a quarter of the cache do not fill it.
 func sharedBuffers(memory uint64) uint64 { return min(max(memory>>20/8, 128), 1024) }
 
-// memory returns the bytes that this process and its children may use; 0: nobody knows.
-func memory() uint64 {
+// availableMemory returns the memory that this process and its children may use, in bytes, or 0 if
+// it is unknown.
+func availableMemory() uint64 {
 	limit, err := memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem)()
 	if err != nil {
 		return 0
@@ -53,34 +53,34 @@ func memory() uint64 {
 	return limit
 }
 
-// serverArgs are the settings that no postgresql.conf may change.
+// serverArgs returns the arguments of the server. They override postgresql.conf.
 func serverArgs(f *folder, unsafe bool) []string {
 	pairs := []string{
 		"listen_addresses=",
 		"port=5432", // only the name of the socket
-		"unix_socket_directories=" + quoteList(f.asServer(f.socket)),
+		"unix_socket_directories=" + quoteList(f.serverPath(f.socket)),
 		"unix_socket_permissions=0700",
 		"logging_collector=off",
 		"log_destination=stderr",
 		"log_line_prefix=",
-		"log_min_error_statement=panic", // statements hold data of the users
-		"lc_messages=C",                 // the levels of the log are read
+		"log_min_error_statement=panic", // statements contain data of users
+		"lc_messages=C",                 // serverLog parses the levels
 	}
 	if unsafe {
 		pairs = append(pairs, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
-	args := []string{"-D", f.asServer(f.cluster())}
+	args := []string{"-D", f.serverPath(f.cluster())}
 	for _, pair := range pairs {
 		args = append(args, "-c", pair)
 	}
 	return args
 }
 
-// quoteList writes a path as the only item of a PostgreSQL list of names.
+// quoteList returns a PostgreSQL list of names with the path as its only item.
 func quoteList(path string) string { return `"` + strings.ReplaceAll(path, `"`, `""`) + `"` }
 
-// initCluster makes the cluster unless there is one. It appears under its name
-// only when complete, so an interrupted attempt leaves nothing half-made in use.
+// initCluster creates the cluster if it does not exist. It gets its name only when it is complete,
+// so an interrupted attempt leaves no incomplete cluster in use.
 func initCluster(ctx context.Context, f *folder, inst installation, unsafe bool) error {
 	_, err := os.Stat(f.cluster())
 	if err == nil {
@@ -96,7 +96,7 @@ func initCluster(ctx context.Context, f *folder, inst installation, unsafe bool)
 	if err != nil {
 		return fmt.Errorf("create database: %w", err)
 	}
-	if err := f.owner.own(fresh); err != nil {
+	if err := f.owner.chown(fresh); err != nil {
 		return err
 	}
 	if err := initdb(ctx, f, inst, fresh, unsafe); err != nil {
@@ -128,10 +128,10 @@ func removeUnfinished(dir string) error {
 }
 
 func initdb(ctx context.Context, f *folder, inst installation, dir string, unsafe bool) error {
-	// Byte order sorts fastest and lets an index serve prefixes; the character
-	// type keeps upper and lower case working beyond ASCII.
+	// Byte order sorts fastest and allows prefix searches by index. The character type makes upper
+	// and lower case work beyond ASCII.
 	args := []string{
-		"-D", f.asServer(dir), "-U", name, "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8",
+		"-D", f.serverPath(dir), "-U", name, "--encoding=UTF8", "--locale=C", "--lc-ctype=C.UTF-8",
 		"--auth-local=trust", "--auth-host=reject", "--data-checksums", "--no-instructions",
 	}
 	if unsafe {
@@ -144,7 +144,7 @@ func initdb(ctx context.Context, f *folder, inst installation, dir string, unsaf
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		runtime.LockOSThread() // the parent-death signal belongs to the thread that forks, too
+		runtime.LockOSThread() // the kernel sends the parent-death signal when the thread ends
 		if err = confineThread(); err == nil {
 			out, err = cmd.CombinedOutput()
 		}
@@ -172,7 +172,7 @@ func configure(cluster string) error {
 	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
-	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, sharedBuffers(memory()))
+	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, sharedBuffers(availableMemory()))
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}

@@ -3,17 +3,17 @@
 //
 // The server listens on a Unix socket in a folder that only its own user may
 // enter, never on TCP, so neither a taken port nor a password matters. It ends
-// together with the process that started it, also when that process is killed,
-// and a start right after such a death waits for the old server first.
+// together with the process that started it, also when that process is killed.
+// The next start waits for the end of an earlier server.
 //
 // One data folder holds everything:
 //
 //	cluster/  the PostgreSQL data directory; its postgresql.conf may be edited
-//	socket    the socket folder (a link into the temporary folder where the path is too long)
+//	socket    the socket folder (a link into the temporary folder if the path is too long)
 //	lock      held by the process that runs the server
 //
 // PostgreSQL refuses to run as root. Started by root, the server runs as the
-// user that owns the cluster, else as postgres, else as nobody, and has no right
-// of root: where a folder above the data is closed to that user, it gets the data
-// folder as an open file.
+// user that owns the cluster, else as postgres, else as nobody, without any right
+// of root. If that user cannot enter a folder above the data, the server gets the
+// data folder as an open file.
 package pgserver

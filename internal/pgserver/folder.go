@@ -11,32 +11,32 @@ import (
 )
 
 const (
-	// socketFile is what PostgreSQL calls its socket; the port is only a name here.
+	// socketFile is the name of PostgreSQL's socket. The port is only part of the name.
 	socketFile = ".s.PGSQL.5432"
-	// maxSocketPath is the longest path of a Unix socket on Linux, in bytes.
+	// maxSocketPath is the maximum length of the path of a Unix socket on Linux, in bytes.
 	maxSocketPath = 107
 	// tempPrefix begins the name of a socket folder outside the data folder.
 	tempPrefix = "linkledger-postgres-"
-	// doorPath is what the server calls a folder that it was handed open, as the first
-	// file beside the standard ones. The kernel goes by the open file, whatever the
-	// folders above are closed to.
-	doorPath = "/proc/self/fd/3"
+	// openDirPath is the path by which the server reaches a folder that it inherited as an open
+	// file, the first one after the standard files. The kernel does not check the parent folders
+	// for such a path.
+	openDirPath = "/proc/self/fd/3"
 )
 
-// ErrInUse says that another process runs a server on the data folder.
+// ErrInUse means that another process runs a server on the data folder.
 var ErrInUse = errors.New("data folder in use")
 
-// folder is a data folder, locked by this process.
+// folder is a data folder that this process has locked.
 type folder struct {
-	path   string // absolute and without symbolic links
-	lock   *os.File
-	owner  account
-	door   *os.File // the folder itself, where a folder above it is closed to the owner; else nil
-	socket string   // folder of the socket, set by openSocket
-	temp   string   // the same where it lies outside the data folder, else ""
+	path    string // absolute and without symbolic links
+	lock    *os.File
+	owner   account
+	openDir *os.File // the folder, if the owner cannot enter a parent; else nil
+	socket  string   // folder of the socket, set by openSocket
+	temp    string   // equals socket if that is outside the data folder, else ""
 }
 
-// openFolder creates the folder where it is missing, and locks it.
+// openFolder locks the folder. It creates the folder if it does not exist.
 func openFolder(dir string) (*folder, error) {
 	if dir == "" {
 		return nil, errors.New("no data folder given")
@@ -67,9 +67,9 @@ func openFolder(dir string) (*folder, error) {
 	return f, nil
 }
 
-// acquireLock takes the lock, which the kernel frees when this process ends,
-// and writes the process id into its file for others to name. The server's user
-// owns the folder: a link that it puts there MUST NOT lead to a file of root.
+// acquireLock takes the lock and writes the process id into its file for error messages of other
+// processes. The kernel releases the lock when this process ends. The server's user owns the
+// folder: a link that they put there MUST NOT lead to a file of root.
 func acquireLock(path string) (*os.File, error) {
 	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|syscall.O_NOFOLLOW, 0o600)
 	if errors.Is(err, syscall.ELOOP) {
@@ -99,18 +99,18 @@ func acquireLock(path string) (*os.File, error) {
 
 func (f *folder) cluster() string { return filepath.Join(f.path, "cluster") }
 
-// prepare gives the folder to the server's user and finds out what that user lacks.
+// prepare gives the folder to the server's user and checks what that user can reach.
 func (f *folder) prepare(inst installation) error {
 	//nolint:gosec // G302: a folder, closed to all but its owner
 	if err := os.Chmod(f.path, 0o700); err != nil {
 		return fmt.Errorf("close data folder to other users: %w", err)
 	}
 	for _, path := range []string{f.path, f.lock.Name()} {
-		if err := f.owner.own(path); err != nil {
+		if err := f.owner.chown(path); err != nil {
 			return err
 		}
 	}
-	open, err := f.owner.reaches(filepath.Join(inst.bin, "postgres"))
+	open, err := f.owner.canReach(filepath.Join(inst.bin, "postgres"))
 	if err != nil {
 		return err
 	}
@@ -118,26 +118,26 @@ func (f *folder) prepare(inst installation) error {
 		return fmt.Errorf("user %s, which PostgreSQL has to run as, may not enter %s: "+
 			"install PostgreSQL with apt-get, or run as an ordinary user", f.owner.name, inst.bin)
 	}
-	if open, err = f.owner.reaches(f.path); err != nil || open {
+	if open, err = f.owner.canReach(f.path); err != nil || open {
 		return err
 	}
-	if f.door, err = os.Open(f.path); err != nil {
+	if f.openDir, err = os.Open(f.path); err != nil {
 		return fmt.Errorf("open data folder: %w", err)
 	}
 	return nil
 }
 
-// asServer returns what the server calls a path in the folder.
-func (f *folder) asServer(path string) string {
+// serverPath returns the path by which the server reaches a path in the folder.
+func (f *folder) serverPath(path string) string {
 	within, ok := strings.CutPrefix(path, f.path+"/")
-	if f.door == nil || !ok {
+	if f.openDir == nil || !ok {
 		return path
 	}
-	return doorPath + "/" + within
+	return openDirPath + "/" + within
 }
 
-// openSocket makes the folder of the socket: in the data folder where the path
-// is short enough for a socket, else in the temporary folder.
+// openSocket creates the folder of the socket: in the data folder if the path is short enough for a
+// socket, else in the temporary folder.
 func (f *folder) openSocket() error {
 	link := filepath.Join(f.path, "socket")
 	if err := removeSocket(link); err != nil {
@@ -153,7 +153,7 @@ func (f *folder) openSocket() error {
 		if err := os.Symlink(temp, link); err != nil {
 			return fmt.Errorf("link socket folder: %w", err)
 		}
-		open, err := f.owner.reaches(temp)
+		open, err := f.owner.canReach(temp)
 		if err != nil {
 			return err
 		}
@@ -162,15 +162,15 @@ func (f *folder) openSocket() error {
 				"choose another temporary folder with TMPDIR, or a data folder with a shorter path",
 				f.owner.name, filepath.Dir(temp))
 		}
-		return f.owner.own(temp)
+		return f.owner.chown(temp)
 	}
 	if err := os.Mkdir(link, 0o700); err != nil {
 		return fmt.Errorf("create socket folder: %w", err)
 	}
-	return f.owner.own(link)
+	return f.owner.chown(link)
 }
 
-// removeSocket removes what an earlier server left, also outside the data folder.
+// removeSocket removes the socket folder of an earlier server, also outside the data folder.
 func removeSocket(link string) error {
 	if temp, err := os.Readlink(link); err == nil {
 		if strings.HasPrefix(filepath.Base(temp), tempPrefix) {
@@ -183,26 +183,26 @@ func removeSocket(link string) error {
 	return nil
 }
 
-// removeTemp removes a socket folder and what PostgreSQL puts there, by name: a
-// folder that holds anything else is not ours, and stays.
+// removeTemp removes a socket folder and PostgreSQL's files in it by name. A folder that contains
+// anything else stays.
 func removeTemp(temp string) {
 	for _, path := range []string{
 		filepath.Join(temp, socketFile), filepath.Join(temp, socketFile+".lock"), temp,
 	} {
-		_ = os.Remove(path) // leftovers in the temporary folder do no harm
+		_ = os.Remove(path) // remaining files in the temporary folder are harmless
 	}
 }
 
-// release gives the folder up for the next server. It is called once.
+// release unlocks the folder for the next server. It MUST be called only once.
 func (f *folder) release() {
 	if f.temp != "" {
 		removeTemp(f.temp)
 	}
-	// A process that this one is starting has the lock too until it runs its own program, so that
-	// closing is not enough.
+	// A process that is being started inherits the lock until it executes its program, so closing
+	// the file does not release it.
 	_ = syscall.Flock(int(f.lock.Fd()), syscall.LOCK_UN)
 	_ = f.lock.Close() // nothing is left to flush
-	if f.door != nil {
-		_ = f.door.Close()
+	if f.openDir != nil {
+		_ = f.openDir.Close()
 	}
 }

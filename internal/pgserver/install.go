@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// minMajor is the oldest PostgreSQL that the read models support.
+	// minMajor is the oldest major version of PostgreSQL that the read models support.
 	minMajor = 15
-	// debianBins are the folders where Debian's packages put the server.
+	// debianBins matches the folders of the server in Debian's packages.
 	debianBins = "/usr/lib/postgresql/*/bin"
-	// outputPatience bounds the wait for output that outlives its process.
-	outputPatience = 5 * time.Second
+	// outputTimeout bounds the wait for the output of a process, also after its end.
+	outputTimeout = 5 * time.Second
 )
 
 var (
-	// ErrNotInstalled says that this machine has no fit PostgreSQL server.
+	// ErrNotInstalled means that no suitable PostgreSQL server was found.
 	ErrNotInstalled = errors.New("PostgreSQL 15 or later is not installed: run `apt-get install " +
 		"postgresql`, " +
 		"or set LINKLEDGER_POSTGRES_BIN to the folder of its initdb and postgres")
-	// ErrOtherVersion says that the data folder was made by another major
-	// version of PostgreSQL than the installed one.
+	// ErrOtherVersion means that another major version of PostgreSQL than the installed one created
+	// the data folder.
 	ErrOtherVersion = errors.New("data folder of another PostgreSQL version")
 )
 
@@ -39,10 +39,10 @@ type installation struct {
 	major int
 }
 
-// findInstallation picks the binaries for a cluster: those of its own version
-// where it exists, else the newest. Only bin is looked at unless it is "".
+// findInstallation returns the binaries for a cluster: those of its own version if it exists, else
+// the newest. If bin is not empty, it considers only that folder.
 func findInstallation(ctx context.Context, bin, cluster string) (installation, error) {
-	candidates, err := candidates(ctx, bin)
+	candidates, err := installations(ctx, bin)
 	if err != nil {
 		return installation{}, err
 	}
@@ -66,8 +66,8 @@ func findInstallation(ctx context.Context, bin, cluster string) (installation, e
 		ErrOtherVersion, cluster, made, newest.bin, newest.major, made)
 }
 
-// candidates lists at least one fit installation, or fails with ErrNotInstalled.
-func candidates(ctx context.Context, bin string) ([]installation, error) {
+// installations returns at least one suitable installation, or fails with ErrNotInstalled.
+func installations(ctx context.Context, bin string) ([]installation, error) {
 	if bin != "" {
 		inst, err := inspect(ctx, bin)
 		if ctx.Err() != nil {
@@ -90,7 +90,7 @@ func candidates(ctx context.Context, bin string) ([]installation, error) {
 	}
 	var found []installation
 	for _, b := range bins {
-		// A folder that does not fit is passed over: another one may.
+		// An unsuitable folder is skipped, because another one may be suitable.
 		if inst, err := inspect(ctx, b); err == nil {
 			found = append(found, inst)
 		}
@@ -104,7 +104,7 @@ func candidates(ctx context.Context, bin string) ([]installation, error) {
 	return found, nil
 }
 
-// inspect asks the binaries in a folder for their version.
+// inspect reads the version of the binaries in a folder.
 func inspect(ctx context.Context, bin string) (installation, error) {
 	bin, err := filepath.Abs(bin)
 	if err != nil {
@@ -114,7 +114,7 @@ func inspect(ctx context.Context, bin string) (installation, error) {
 		return installation{}, fmt.Errorf("no initdb in %s: %w", bin, err)
 	}
 	inst := installation{bin: bin}
-	ctx, cancel := context.WithTimeout(ctx, outputPatience)
+	ctx, cancel := context.WithTimeout(ctx, outputTimeout)
 	defer cancel()
 	out, err := inst.bare(ctx, "postgres", "--version").Output()
 	if err != nil {
@@ -130,8 +130,8 @@ func inspect(ctx context.Context, bin string) (installation, error) {
 	return inst, nil
 }
 
-// parseMajor reads "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)",
-// and also "17devel" and "16beta2" in the place of the number.
+// parseMajor parses "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)", and also "17devel" and
+// "16beta2" instead of the number.
 func parseMajor(version string) (int, error) {
 	_, number, _ := strings.Cut(version, "(PostgreSQL) ")
 	end := strings.IndexFunc(number, func(r rune) bool { return r < '0' || r > '9' })
@@ -145,8 +145,8 @@ func parseMajor(version string) (int, error) {
 	return major, nil
 }
 
-// bare prepares one of the binaries. The environment is built from nothing, so
-// that PGDATA and its like in the caller's cannot lead it astray.
+// bare returns the command of one of the binaries. It does not inherit the environment, so that
+// PGDATA and similar variables have no effect.
 func (i installation) bare(ctx context.Context, program string, args ...string) *exec.Cmd {
 	//nolint:gosec // G204: the operator chooses the folder of the binaries
 	cmd := exec.CommandContext(ctx, filepath.Join(i.bin, program), args...)
@@ -154,26 +154,26 @@ func (i installation) bare(ctx context.Context, program string, args ...string) 
 	if libs := i.libraries(); len(libs) > 0 {
 		cmd.Env = append(cmd.Env, "LD_LIBRARY_PATH="+strings.Join(libs, ":"))
 	}
-	// The caller's working folder may be closed to the server's user.
+	// The server's user may not be able to enter the current folder.
 	cmd.Dir = "/"
-	cmd.WaitDelay = outputPatience
+	cmd.WaitDelay = outputTimeout
 	return cmd
 }
 
-// command prepares one of the binaries to run for the folder's owner.
+// command returns the command of one of the binaries, which runs for the folder's owner.
 func (i installation) command(
 	ctx context.Context, f *folder, program string, args ...string,
 ) *exec.Cmd {
 	cmd := i.bare(ctx, program, args...)
 	cmd.Env = append(cmd.Env, "HOME="+f.path)
-	if f.door != nil {
-		cmd.ExtraFiles = []*os.File{f.door}
+	if f.openDir != nil {
+		cmd.ExtraFiles = []*os.File{f.openDir}
 	}
 	return cmd
 }
 
-// libraries lists the library folders of Debian packages that were unpacked
-// into a folder of their own instead of being installed.
+// libraries returns the library folders of Debian packages that were unpacked into a folder instead
+// of being installed.
 func (i installation) libraries() []string {
 	root, _, unpacked := strings.Cut(i.bin, "/usr/lib/postgresql/")
 	if !unpacked || root == "" {
@@ -189,7 +189,7 @@ func (i installation) libraries() []string {
 	return libs
 }
 
-// clusterMajor returns the major version that made a cluster, 0 for no cluster.
+// clusterMajor returns the major version that created a cluster, or 0 if there is no cluster.
 func clusterMajor(cluster string) (int, error) {
 	text, err := os.ReadFile(filepath.Join(cluster, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {

@@ -9,23 +9,24 @@ import (
 )
 
 const (
-	// tailLines is how much of the server's log an error repeats.
+	// tailLines is how many lines of the server's log an error contains.
 	tailLines = 5
-	// maxLine is the longest line of the server's log that is kept whole, in bytes.
+	// maxLine is the maximum length of a line of the server's log, in bytes. Longer lines are
+	// split.
 	maxLine = 8 << 10
 )
 
-// serverLog hands the server's log to a logger line by line, and remembers the end.
+// serverLog passes the server's log to a logger line by line, and keeps the last lines.
 type serverLog struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex
-	rest  []byte // the beginning of a line
+	rest  []byte // an incomplete line
 	lines []string
 	level slog.Level // of the latest message, which may have several lines
 }
 
-// Write takes the next piece of the log. It never fails.
+// Write adds a part of the log. It never fails.
 func (l *serverLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,7 +54,7 @@ func (l *serverLog) emit(line string) {
 	case "FATAL", "WARNING":
 		l.level = slog.LevelWarn
 	case "LOG", "INFO", "NOTICE", "ERROR":
-		// An error of a statement is its caller's to report.
+		// The caller of a statement reports its errors.
 		l.level = slog.LevelDebug
 	}
 	l.logger.LogAttrs(context.Background(), l.level, "postgres", slog.String("line", line))
@@ -63,14 +64,14 @@ func (l *serverLog) emit(line string) {
 	}
 }
 
-// tail returns the end of the log, ready to be put behind an error's text.
+// tail returns the last lines of the log as a suffix for an error message.
 func (l *serverLog) tail() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return lastLines(append(l.lines[:len(l.lines):len(l.lines)], string(l.rest)))
 }
 
-// lastLines joins the last lines that hold text into one, behind a colon.
+// lastLines joins the last non-empty lines into one, after a colon.
 func lastLines(lines []string) string {
 	var kept []string
 	for _, line := range lines {

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// orphanPatience bounds the clean shutdown of a server whose parent was
-	// killed; after as long again without an end, the start fails.
-	orphanPatience = 20 * time.Second
-	orphanPoll     = 10 * time.Millisecond
+	// orphanTimeout bounds the clean shutdown of a server whose parent was killed. The immediate
+	// shutdown after it has the same limit. Then the start fails.
+	orphanTimeout = 20 * time.Second
+	orphanPoll    = 10 * time.Millisecond
 )
 
-// endOrphans stops the servers that a killed process left running on the
-// cluster. The caller holds the lock of the folder, so whatever runs there is
-// nobody's. The process id in postmaster.pid is not asked: the number may belong
-// to another process by now, and PostgreSQL would refuse to start for it.
+// endOrphans stops the servers that a killed process left running on the cluster. The caller MUST
+// hold the lock of the folder, so that any running server is an orphan. The process id in
+// postmaster.pid is not used: the id may belong to another process now. The file is removed,
+// because PostgreSQL would then refuse to start.
 func endOrphans(ctx context.Context, cluster string) error {
 	pids, err := postmasters(cluster)
 	if err != nil {
@@ -40,7 +40,7 @@ func endOrphans(ctx context.Context, cluster string) error {
 	return nil
 }
 
-// endOrphan asks for a fast shutdown, then for an immediate one.
+// endOrphan requests a fast shutdown, then an immediate one.
 func endOrphan(ctx context.Context, pid int, cluster string) error {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT} {
 		if err := syscall.Kill(pid, sig); err != nil && !errors.Is(err, syscall.ESRCH) {
@@ -54,11 +54,12 @@ func endOrphan(ctx context.Context, pid int, cluster string) error {
 	return errors.New("it does not end: stop it by hand")
 }
 
-// awaitEnd waits until the server is gone, and tells whether that came in time.
+// awaitEnd waits until the server has ended. It returns false if that takes longer than
+// orphanTimeout.
 func awaitEnd(ctx context.Context, pid int, cluster string) (bool, error) {
 	tick := time.NewTicker(orphanPoll)
 	defer tick.Stop()
-	late := time.NewTimer(orphanPatience)
+	late := time.NewTimer(orphanTimeout)
 	defer late.Stop()
 	for serves(pid, cluster) {
 		select {
@@ -72,7 +73,7 @@ func awaitEnd(ctx context.Context, pid int, cluster string) (bool, error) {
 	return true, nil
 }
 
-// postmasters finds the main processes of servers on the cluster.
+// postmasters returns the main processes of servers on the cluster.
 func postmasters(cluster string) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -87,9 +88,8 @@ func postmasters(cluster string) ([]int, error) {
 	return pids, nil
 }
 
-// serves tells whether a process is the main process of a server on the cluster.
-// The children of a server replace their command line, and one that has ended
-// but is not yet collected has none.
+// serves reports whether a process is the main process of a server on the cluster. The child
+// processes of a server replace their command line, and a zombie has none.
 func serves(pid int, cluster string) bool {
 	line, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "cmdline"))
 	if err != nil {
@@ -100,10 +100,10 @@ func serves(pid int, cluster string) bool {
 		return false
 	}
 	return bytes.HasPrefix(args, []byte("-D\x00"+cluster+"\x00")) ||
-		bytes.HasPrefix(args, []byte("-D\x00"+doorPath+"/")) && worksIn(pid, cluster)
+		bytes.HasPrefix(args, []byte("-D\x00"+openDirPath+"/")) && worksIn(pid, cluster)
 }
 
-// worksIn tells whether a process has a folder as its working folder, as a server has its cluster.
+// worksIn reports whether the working folder of a process is dir. A server works in its cluster.
 func worksIn(pid int, dir string) bool {
 	at, err := os.Stat(filepath.Join("/proc", strconv.Itoa(pid), "cwd"))
 	if err != nil {

@@ -125,7 +125,7 @@ func TestFirstStart(t *testing.T) {
 			t.Errorf("%s is %q, want %q", setting, got, want)
 		}
 	}
-	buffers := strconv.FormatUint(sharedBuffers(memory())<<20, 10)
+	buffers := strconv.FormatUint(sharedBuffers(availableMemory())<<20, 10)
 	if got := query(t, s.DSN(), "SELECT pg_size_bytes(current_setting('shared_buffers'))::text"); got != buffers {
 		t.Errorf("%s bytes of shared buffers, want %s", got, buffers)
 	}
@@ -232,7 +232,7 @@ func TestStartWithStaleProcessID(t *testing.T) {
 	if err := os.WriteFile(pidFile, []byte(stale), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.folder.owner.own(pidFile); err != nil {
+	if err := first.folder.owner.chown(pidFile); err != nil {
 		t.Fatal(err)
 	}
 	start(t, config(dir))
@@ -272,10 +272,10 @@ func TestClosedParentFolder(t *testing.T) {
 	writeNote(t, first.DSN())
 	wantConfined(t, first)
 	if os.Geteuid() == 0 {
-		if first.folder.door == nil {
+		if first.folder.openDir == nil {
 			t.Error("the folder was reached by its path")
 		}
-		for _, path := range []string{"/etc/shadow", secret, doorPath + "/../secret"} {
+		for _, path := range []string{"/etc/shadow", secret, openDirPath + "/../secret"} {
 			if read, err := readBySQL(t, first.DSN(), path); err == nil {
 				t.Errorf("SQL reads %s: %q", path, read)
 			}

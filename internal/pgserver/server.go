@@ -20,22 +20,22 @@ import (
 )
 
 const (
-	// name is both the superuser and the database of the service.
+	// name is the name of both the superuser and the database of the service.
 	name = "linkledger"
-	// readyPoll is the pause between two attempts to reach a starting server.
+	// readyPoll is the pause between two attempts to connect to a starting server.
 	readyPoll = 20 * time.Millisecond
-	// abortPatience bounds the shutdown of a server whose start failed.
-	abortPatience = 10 * time.Second
-	// quitPatience bounds an immediate shutdown; PostgreSQL kills its own
-	// children after five seconds.
-	quitPatience = 10 * time.Second
-	// cannotConnectNow is the SQLSTATE of a server that is starting up or recovering.
+	// abortTimeout bounds the shutdown of a server whose start failed.
+	abortTimeout = 10 * time.Second
+	// quitTimeout bounds an immediate shutdown. PostgreSQL kills its child processes after five
+	// seconds.
+	quitTimeout = 10 * time.Second
+	// cannotConnectNow is the SQLSTATE of a server that is starting or recovering.
 	cannotConnectNow = "57P03"
 )
 
-// Config says where and how the server runs.
+// Config configures a server.
 type Config struct {
-	Dir    string       // data folder, such as data/postgres; created when missing
+	Dir    string       // data folder, such as data/postgres; created if missing
 	BinDir string       // folder of initdb and postgres; "" searches the usual places
 	Logger *slog.Logger // receives the server's log line by line; nil discards it
 	Unsafe bool         // for tests: a crash of the machine may lose or damage the data
@@ -52,13 +52,12 @@ type Server struct {
 	err      error // why the process ended; written before done is closed
 }
 
-// Start starts the server on the data folder, which it initialises on first
-// use, and returns once the server accepts connections. Recovery after a crash
-// may take long; ctx bounds the start and has no effect on the running server.
+// Start starts the server on the data folder and returns when the server accepts connections. The
+// first start creates the database. Recovery after a crash may take long. ctx bounds the start and
+// has no effect on the running server.
 //
-// It fails with [ErrNotInstalled] where no PostgreSQL is found, with
-// [ErrOtherVersion] where the folder needs another PostgreSQL, and with
-// [ErrInUse] where another process runs a server on the folder.
+// It fails with [ErrNotInstalled] if no PostgreSQL is found, with [ErrOtherVersion] if the folder
+// needs another PostgreSQL, and with [ErrInUse] if another process runs a server on the folder.
 func Start(ctx context.Context, cfg Config) (*Server, error) {
 	f, err := openFolder(cfg.Dir)
 	if err != nil {
@@ -70,14 +69,14 @@ func Start(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("start PostgreSQL: %w", err)
 	}
 	if err := s.awaitReady(ctx); err != nil {
-		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortPatience)
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), abortTimeout)
 		defer cancel()
 		return nil, fmt.Errorf("start PostgreSQL: %w", errors.Join(err, s.Stop(stopCtx)))
 	}
 	return s, nil
 }
 
-// startIn launches the server process on a folder that this process has locked.
+// startIn starts the server process on a folder that this process has locked.
 func startIn(ctx context.Context, f *folder, cfg Config) (*Server, error) {
 	inst, err := findInstallation(ctx, cfg.BinDir, f.cluster())
 	if err != nil {
@@ -116,9 +115,9 @@ func launch(ctx context.Context, f *folder, inst installation, cfg Config) (*Ser
 	return s, nil
 }
 
-// run starts the process and waits for its end. It keeps its thread to itself,
-// because the kernel sends the parent-death signal when the thread that forked
-// ends, not when the process does, and because the thread is confined.
+// run starts the process and waits for its end. It locks its thread for two reasons: the kernel
+// sends the parent-death signal when the thread that forked ends, not when the process does, and
+// the thread is confined.
 func (s *Server) run(started chan<- error) {
 	runtime.LockOSThread()
 	err := confineThread()
@@ -144,7 +143,7 @@ func exitText(err error) string {
 	return err.Error()
 }
 
-// DSN returns the connection URL of the database, good for pgx on this machine.
+// DSN returns the connection URL of the database. It is valid for pgx on this machine.
 func (s *Server) DSN() string { return s.dsn(name) }
 
 func (s *Server) dsn(database string) string {
@@ -157,11 +156,11 @@ func (s *Server) dsn(database string) string {
 	return u.String()
 }
 
-// Done is closed when the server process has ended, for whatever reason.
+// Done returns a channel that is closed when the server process has ended for any reason.
 func (s *Server) Done() <-chan struct{} { return s.done }
 
-// Err says why the server ended by itself, with the last lines of its log. It
-// is nil while the server runs and after [Server.Stop].
+// Err returns why the server ended unexpectedly, with the last lines of its log. It returns nil
+// while the server runs and after [Server.Stop].
 func (s *Server) Err() error {
 	select {
 	case <-s.done:
@@ -171,10 +170,10 @@ func (s *Server) Err() error {
 	}
 }
 
-// Stop shuts the server down: open connections are cut, everything committed is
-// kept. When ctx ends first the server is told to quit at once, and Stop fails
-// with the cause of ctx; nothing is lost then either, but the next start has to
-// recover. Stopping a server that has ended returns nil.
+// Stop shuts the server down. It closes open connections and keeps everything that was committed.
+// If ctx ends first, Stop requests an immediate shutdown and fails with the cause of ctx. Committed
+// data is kept then too, but the next start has to recover. Stop returns nil if the server has
+// ended already.
 func (s *Server) Stop(ctx context.Context) error {
 	s.stopping.Store(true)
 	s.stop.Do(func() { s.signal(os.Interrupt) })
@@ -184,7 +183,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 	}
 	s.signal(syscall.SIGQUIT)
-	late := time.AfterFunc(quitPatience, func() { s.signal(os.Kill) })
+	late := time.AfterFunc(quitTimeout, func() { s.signal(os.Kill) })
 	defer late.Stop()
 	<-s.done
 	return fmt.Errorf(
@@ -192,10 +191,10 @@ func (s *Server) Stop(ctx context.Context) error {
 	)
 }
 
-// signal ignores a process that is gone already: done tells of that.
+// signal ignores the error of a process that has ended: done reports that.
 func (s *Server) signal(sig os.Signal) { _ = s.cmd.Process.Signal(sig) }
 
-// awaitReady returns once the server accepts connections and the database exists.
+// awaitReady returns when the server accepts connections and the database exists.
 func (s *Server) awaitReady(ctx context.Context) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
@@ -219,7 +218,7 @@ func (s *Server) awaitReady(ctx context.Context) error {
 	}
 }
 
-// stillStarting tells whether a connection error may pass by itself.
+// stillStarting reports whether a connection error may be temporary.
 func stillStarting(err error) bool {
 	if pgErr, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return pgErr.Code == cannotConnectNow
@@ -228,7 +227,7 @@ func stillStarting(err error) bool {
 		errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// createDatabase makes the database of the service unless it exists.
+// createDatabase creates the database of the service if it does not exist.
 func (s *Server) createDatabase(ctx context.Context) (err error) {
 	conn, err := pgx.Connect(ctx, s.dsn("postgres"))
 	if err != nil {
@@ -236,8 +235,8 @@ func (s *Server) createDatabase(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, conn.Close(ctx)) }()
 	var exists bool
-	const question = `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`
-	if err := conn.QueryRow(ctx, question, name).Scan(&exists); err != nil {
+	const query = `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`
+	if err := conn.QueryRow(ctx, query, name).Scan(&exists); err != nil {
 		return fmt.Errorf("look for database %s: %w", name, err)
 	}
 	if exists {

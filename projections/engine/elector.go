@@ -19,23 +19,23 @@ import (
 )
 
 const (
-	// renewals is how many times per lease an idle owner renews it.
-	renewals = 3
+	// renewalsPerLease is how many times per lease an idle owner renews it.
+	renewalsPerLease = 3
 	// electionInterval is how often a process looks for generations without an owner.
 	electionInterval = 150 * time.Millisecond
-	// farewell bounds the release of a lease by a process that is ending.
-	farewell = 2 * time.Second
+	// releaseTimeout bounds the release of a lease, and of the presence lock, when a process ends.
+	releaseTimeout = 2 * time.Second
 )
 
-// elector keeps those generations up to date that this process is elected for, and stands by for
-// the others.
+// elector runs a leaseholder for each generation that this process is elected for, and stands by
+// for the others.
 type elector struct {
 	cfg         Config
 	projections map[string]projection.Definition
-	shapes      map[string]string // of this program's tables, by projection
-	wake        chan struct{}     // an election may have another outcome now
+	shapes      map[string]string // shapes of this program's tables, by projection
+	wake        chan struct{}     // requests an election
 	present     atomic.Bool       // this process holds its presence lock, so it may be elected
-	working     sync.WaitGroup
+	tasks       sync.WaitGroup
 
 	mu           sync.Mutex
 	leaseholders map[generation.Key]*leaseholder // of this process
@@ -53,8 +53,8 @@ func newElector(projections projection.Set, cfg Config) *elector {
 	return e
 }
 
-// run holds elections until ctx ends or a term ends in a way that it must not, and waits for
-// everything it started.
+// run holds elections until ctx ends or a leaseholder fails. It returns when everything that it
+// started has ended.
 func (e *elector) run(ctx context.Context) error {
 	for name := range e.projections {
 		var err error
@@ -63,10 +63,10 @@ func (e *elector) run(ctx context.Context) error {
 		}
 	}
 	running, fail := context.WithCancelCause(ctx)
-	defer e.working.Wait()
+	defer e.tasks.Wait()
 	defer fail(nil)
-	e.working.Go(func() { e.listen(running) })
-	ticker := time.NewTicker(min(electionInterval, e.cfg.Lease/renewals))
+	e.tasks.Go(func() { e.listen(running) })
+	ticker := time.NewTicker(min(electionInterval, e.cfg.Lease/renewalsPerLease))
 	defer ticker.Stop()
 	failing := false
 	for {
@@ -87,7 +87,7 @@ func (e *elector) run(ctx context.Context) error {
 	}
 }
 
-// elect takes over what has no owner.
+// elect takes over the generations that have no owner.
 func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error {
 	found, err := generation.Candidates(ctx, e.cfg.DB)
 	if err != nil {
@@ -102,7 +102,7 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 			continue
 		}
 		known[generation.KeyOf(c.Generation)] = true
-		if l := e.inOffice(generation.KeyOf(c.Generation)); l != nil {
+		if l := e.leaseholderOf(generation.KeyOf(c.Generation)); l != nil {
 			l.observe(c.Generation)
 			l.status.Serve(c.Serving)
 			continue
@@ -126,29 +126,28 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 	}
 	for name := range e.projections {
 		if !prepared[name] {
-			known[generation.Key{Name: name, Generation: generation.First}] = true
-			e.cfg.Registry.Entry(
-				generation.Key{Name: name, Generation: generation.First},
-			).Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
+			first := generation.Key{Name: name, Generation: generation.First}
+			known[first] = true
+			e.cfg.Registry.Entry(first).
+				Interrupt(fmt.Errorf("%s: %w", name, generation.ErrNotPrepared))
 		}
 	}
 	e.cfg.Registry.Keep(known)
 	return nil
 }
 
-// interruptAll notes on the board that nothing is known of the generations that others own.
+// interruptAll stores in the registry that the state of the generations of other owners is unknown.
 func (e *elector) interruptAll(err error) {
 	for _, s := range e.cfg.Registry.All() {
-		if at := (generation.Key{Name: s.Projection, Generation: s.Generation}); e.inOffice(
-			at,
-		) == nil {
-			e.cfg.Registry.Entry(at).Interrupt(err)
+		key := generation.Key{Name: s.Projection, Generation: s.Generation}
+		if e.leaseholderOf(key) == nil {
+			e.cfg.Registry.Entry(key).Interrupt(err)
 		}
 	}
 }
 
-// inOffice returns the term of this process; nil: it has none.
-func (e *elector) inOffice(key generation.Key) *leaseholder {
+// leaseholderOf returns the leaseholder of a generation in this process, or nil if there is none.
+func (e *elector) leaseholderOf(key generation.Key) *leaseholder {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.leaseholders[key]
@@ -159,8 +158,8 @@ func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *le
 	e.mu.Lock()
 	e.leaseholders[key] = l
 	e.mu.Unlock()
-	e.working.Go(func() {
-		defer e.again() // it may have ended for somebody else's reason, such as a pause
+	e.tasks.Go(func() {
+		defer e.requestElection() // another process may own it next, or an operator has paused it
 		err := l.run(ctx)
 		e.mu.Lock()
 		delete(e.leaseholders, key)
@@ -171,9 +170,11 @@ func (e *elector) start(ctx context.Context, fail context.CancelCauseFunc, l *le
 	})
 }
 
-// listen holds the presence lock of this process, and an election as soon as one is announced, over
-// a connection of its own. While that is lost, this process is not elected, and other processes
-// take its generations over.
+// listen holds the presence lock of this process on a connection of its own, and requests an
+// election whenever one is announced there.
+//
+// While the connection is lost, this process is not elected, and other processes take over its
+// generations.
 func (e *elector) listen(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 50*time.Millisecond, 500*time.Millisecond
@@ -201,7 +202,7 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 		return err
 	}
 	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 		defer cancel()
 		err = errors.Join(err, conn.Close(closing))
 	}()
@@ -211,21 +212,21 @@ func (e *elector) listenOnce(ctx context.Context, connected func()) (err error) 
 	e.present.Store(true)
 	defer e.present.Store(false)
 	connected()
-	e.again() // an announcement may have gone out before
+	e.requestElection() // an announcement may have been missed
 	for {
 		announcement, err := readmodel.NextNotification(ctx, conn)
 		if err != nil {
 			return err
 		}
-		if !e.demand(announcement) {
-			e.again()
+		if !e.raiseDemand(announcement) {
+			e.requestElection()
 		}
 	}
 }
 
-// demand passes on what an announcement demands of a projection. It is false where the announcement
-// is about elections.
-func (e *elector) demand(announcement string) bool {
+// raiseDemand passes the position that a reader waits for to the leaseholders of a projection. It
+// returns false if the announcement is about elections.
+func (e *elector) raiseDemand(announcement string) bool {
 	name, text, ok := strings.Cut(announcement, " ")
 	position, err := strconv.ParseUint(text, 10, 64)
 	if !ok || err != nil {
@@ -241,10 +242,10 @@ func (e *elector) demand(announcement string) bool {
 	return true
 }
 
-// again has an election held soon.
-func (e *elector) again() {
+// requestElection makes run hold an election soon.
+func (e *elector) requestElection() {
 	select {
 	case e.wake <- struct{}{}:
-	default: // one is due already
+	default: // one is requested already
 	}
 }

@@ -23,47 +23,50 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrStopped means that the projections ended although nobody asked them to.
+// ErrStopped means that a projection ended although its context had not.
 var ErrStopped = errors.New("projections stopped by themselves")
 
-// Config of Run.
+// Config configures Run.
 type Config struct {
-	DB     *readmodel.DB // prepared, see Prepare
+	DB     *readmodel.DB // prepared by generation.Prepare
 	Store  *eventstore.Store
-	Logger *slog.Logger // nil discards
-	// OnCommit learns that a projection of this process has reached a commit position, and which
-	// keys have changed with that; see readmodel.Channel. It must not block; may be nil.
+	Logger *slog.Logger // nil discards the log
+	// OnCommit is called after a projection of this process has reached a commit position. changed
+	// are the keys that have changed, see readmodel.Channel. It MUST NOT block. It may be nil.
 	OnCommit func(projection string, position uint64, changed []string)
-	// BatchSize is the most events of one transaction; 0 means subscription.DefaultBatchSize.
+	// BatchSize is the maximum number of events in one transaction; 0 means
+	// subscription.DefaultBatchSize.
 	BatchSize int
-	// OnBatch learns of each batch that a projection of this process has tried to apply: how many
-	// events it has, how long it took, and why it is tried again; nil: it was applied. It must not
-	// block; may be nil.
+	// OnBatch is called for each batch that a projection of this process has tried to apply, with
+	// the number of its events and the time it took. If err is not nil, the batch is tried again.
+	// It MUST NOT block. It may be nil.
 	OnBatch func(projection string, events int, took time.Duration, err error)
-	// of batches, with links to the appends of their events; nil: they are not traced
+	// Tracer traces batches, with links to the appends of their events; nil: batches are not
+	// traced.
 	Tracer   trace.Tracer
-	Registry *status.Registry // shows how the projections are doing; may be nil
-	// names this process, and no other; empty: host name, process id and a random part
+	Registry *status.Registry // receives the state of the projections; may be nil
+	// Owner is the unique name of this process; empty: host name, process id and a random part.
 	Owner string
 
-	Policy projector.Policy // of events that can't be applied; empty means Stop
+	Policy projector.Policy // for events that cannot be applied; empty means Stop
 
-	Only map[generation.Key]bool // keep these generations alone; nil: all of this program's shape
-	// how long a suspended owner stays in office; 0 means DefaultLease
+	Only map[generation.Key]bool // restricts the generations; nil: all of this program's shape
+	// Lease is how long a suspended owner keeps its generation; 0 means DefaultLease.
 	Lease time.Duration
 }
 
 // Run keeps the projections up to date until ctx ends, and returns when everything that it started
-// has stopped. Several processes may run on one database: each generation of a projection is kept
-// up to date by the one that is elected for it, the others stand by. Projections share the
-// connections of DB: each holds one of the Writers while it applies a batch, and now and then one
-// of the others; one more is outside the pools. Outages are waited out; an error means that a
-// projection ended by itself.
+// has ended. Several processes may run on one database. Each generation is kept up to date by the
+// process that is elected for it; the others stand by.
+//
+// A projection holds one connection of DB.Writers while it applies a batch, and sometimes one of
+// DB.Pool. The elector uses one more connection outside the pools. Run waits for the end of
+// outages. An error means that a projection ended by itself.
 func Run(ctx context.Context, projections projection.Set, cfg Config) error {
 	return newElector(projections, cfg.WithDefaults()).run(ctx)
 }
 
-// WithDefaults returns the configuration with what it leaves open.
+// WithDefaults returns the configuration with defaults for the fields that are not set.
 func (cfg Config) WithDefaults() Config {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -86,8 +89,8 @@ func (cfg Config) WithDefaults() Config {
 	return cfg
 }
 
-// processName tells processes apart: host name and process id for people, and a random part,
-// because the processes of two containers may have both in common.
+// processName returns a unique name for this process. Operators recognise the host name and the
+// process id. The random part is necessary because two containers may have the same of both.
 func processName() string {
 	host, err := os.Hostname()
 	if err != nil {
@@ -100,29 +103,29 @@ func runRouter(ctx context.Context, router *message.Router) error {
 	if err := router.Run(ctx); err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}
-	if ctx.Err() == nil { // watermill calls it a success when its handlers end
+	if ctx.Err() == nil { // watermill returns nil when its handlers end
 		return ErrStopped
 	}
 	return nil
 }
 
-// noteOutcome tells of each batch, and puts its outcome on the board. That the checkpoint is
-// elsewhere is no failure: the subscriber asks for it, and so learns whether another process owns
-// it or an outage hid how a commit ended.
-func noteOutcome(
-	status *status.Entry, tell func(events int, took time.Duration, err error),
+// reportOutcome returns a middleware that reports each batch and stores its outcome in the status.
+// ErrFenced is not a failure: the subscriber reads the checkpoint again, which shows whether
+// another process owns it, or whether an outage hid the outcome of a commit.
+func reportOutcome(
+	status *status.Entry, report func(events int, took time.Duration, err error),
 ) message.HandlerMiddleware {
 	return func(next message.HandlerFunc) message.HandlerFunc {
 		return func(m *message.Message) ([]*message.Message, error) {
 			began := time.Now()
 			_, err := next(m)
-			tell(len(subscription.BatchOf(m).Events), time.Since(began), err)
+			report(len(subscription.BatchOf(m).Events), time.Since(began), err)
 			switch {
 			case errors.Is(err, generation.ErrFenced):
 				status.Refuse(nil)
 				m.Nack()
 				return nil, nil
-			case err != nil && m.Context().Err() == nil: // or else it was told to stop
+			case err != nil && m.Context().Err() == nil: // otherwise the subscription has ended
 				status.Refuse(err)
 			}
 			return nil, err
@@ -130,8 +133,9 @@ func noteOutcome(
 	}
 }
 
-// quiet keeps watermill's account of its own doings out of the log, and its errors in.
-func quiet(logger *slog.Logger) watermill.LoggerAdapter {
+// routerLogger returns a logger for watermill that lowers its info messages to debug and keeps its
+// errors.
+func routerLogger(logger *slog.Logger) watermill.LoggerAdapter {
 	return watermill.NewSlogLoggerWithLevelMapping(logger, map[slog.Level]slog.Level{
 		slog.LevelInfo: slog.LevelDebug,
 	})

@@ -20,25 +20,26 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// buildBatch is the most events of one transaction where batches are few, where the configuration
-// does not say.
-const buildBatch = 4_000
+// largeBatch is the default number of events in one transaction of a projection that has few
+// batches.
+const largeBatch = 4_000
 
-// leaseholder is the time in which this process owns a generation.
+// leaseholder owns one generation, from its election until another process owns it or this process
+// ends.
 type leaseholder struct {
 	cfg         Config
 	projection  projection.Definition
-	at          generation.Checkpoint // as it was at first; name, generation and epoch never change
+	at          generation.Checkpoint // at the election; name, generation and epoch never change
 	status      *status.Entry
 	projector   *projector.Projector
 	demand      *subscription.Demand
-	building    bool            // the generation had yet to take over when the term began
-	serving     bool            // the generation served when the term began
-	stopped     <-chan struct{} // the projector has stopped
-	resume      chan<- struct{} // it is to try again
-	resumptions int64           // counted so far
+	building    bool            // the generation had not served when it was acquired
+	serving     bool            // the generation served when it was acquired
+	stopped     <-chan struct{} // receives when the projector has stopped
+	resume      chan<- struct{} // makes a stopped projector try again
+	resumptions int64           // last seen by observe
 	end         context.CancelFunc
-	//nolint:containedctx // of end, for those who see that the term is over
+	//nolint:containedctx // end ends it; run derives its own context from it
 	ended context.Context
 }
 
@@ -62,8 +63,8 @@ func newLeaseholder(
 	return l
 }
 
-// observe notices, at an election, that the term is over, or that an operator wants a stopped
-// projection to try again.
+// observe compares the row of an election with this leaseholder. It ends run if another process
+// owns the generation. It makes a stopped projector try again if an operator has requested that.
 func (l *leaseholder) observe(row readmodel.Generation) {
 	if row.Epoch != l.at.Epoch {
 		l.end()
@@ -79,8 +80,9 @@ func (l *leaseholder) observe(row readmodel.Generation) {
 }
 
 // run keeps the generation up to date until ctx ends or another process owns it. An error means
-// that it ended by itself. The router is the term's own: watermill ends a router with its last
-// handler, and here that is the point.
+// that the projection ended by itself.
+//
+// Each run has its own router, because watermill ends a router together with its last handler.
 func (l *leaseholder) run(ctx context.Context) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -96,7 +98,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 			append(l.attributes(), slog.Any("error", err))...,
 		)
 	}
-	router, err := message.NewRouter(message.RouterConfig{}, quiet(l.cfg.Logger))
+	router, err := message.NewRouter(message.RouterConfig{}, routerLogger(l.cfg.Logger))
 	if err != nil {
 		return fmt.Errorf("projections: %w", err)
 	}
@@ -111,35 +113,36 @@ func (l *leaseholder) run(ctx context.Context) error {
 		OnError: l.status.Interrupt,
 	})
 	handler := router.AddConsumerHandler(p.Name, p.Name, subscriber, l.projector.Handle)
-	tell := func(events int, took time.Duration, err error) {
+	report := func(events int, took time.Duration, err error) {
 		l.cfg.OnBatch(p.Name, events, took, err)
 	}
-	handler.AddMiddleware(noteOutcome(l.status, tell), middleware.Recoverer)
+	handler.AddMiddleware(reportOutcome(l.status, report), middleware.Recoverer)
 
-	var beside sync.WaitGroup
-	beside.Go(func() { l.renew(ctx) })
-	beside.Go(func() { l.analyze(ctx) })
+	var background sync.WaitGroup
+	background.Go(func() { l.renew(ctx) })
+	background.Go(func() { l.analyze(ctx) })
 	err = runRouter(ctx, router)
 	_ = subscriber.Close() // never fails
 	end()
-	beside.Wait()
+	background.Wait()
 	l.projector.End(ctx)
 	l.release(ctx)
 	return err
 }
 
+// batchSize returns the maximum number of events in one transaction. Builds, and projections that
+// no reader waits for, have few batches, so theirs are larger.
 func (l *leaseholder) batchSize() int {
-	// where batches are few, they are large
 	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) {
-		return buildBatch
+		return largeBatch
 	}
 	return l.cfg.BatchSize
 }
 
-// renew extends the lease now and then, because an idle projection has no batches that do, and
-// tells how it is going.
+// renew extends the lease regularly, because an idle projection has no batches that extend it. Each
+// renewal stores the state of the projection in the database.
 func (l *leaseholder) renew(ctx context.Context) {
-	ticker := time.NewTicker(l.cfg.Lease / renewals)
+	ticker := time.NewTicker(l.cfg.Lease / renewalsPerLease)
 	defer ticker.Stop()
 	var counted uint64
 	since := time.Now()
@@ -170,8 +173,8 @@ func (l *leaseholder) renew(ctx context.Context) {
 	}
 }
 
-// analyze sees to it that the planner knows the tables, beside the batches: not before the log was
-// caught up with, because until then whatever it learns is soon outgrown.
+// analyze keeps the statistics of the planner up to date while batches are applied. It begins when
+// the log was caught up with: statistics from before that are soon outdated.
 func (l *leaseholder) analyze(ctx context.Context) {
 	ticker := time.NewTicker(l.cfg.Lease)
 	defer ticker.Stop()
@@ -195,9 +198,9 @@ func (l *leaseholder) analyze(ctx context.Context) {
 	}
 }
 
-// release hands the generation on, also when ctx has ended.
+// release ends the lease, also after ctx has ended, so that the next owner does not wait for it.
 func (l *leaseholder) release(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewell)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	switch err := l.at.Release(ctx, l.cfg.DB); {
 	case errors.Is(err, generation.ErrFenced):
@@ -222,9 +225,9 @@ func (l *leaseholder) attributes() []any {
 	}
 }
 
-// retryReadable applies the dead letters of those streams whose first one can be read by now,
-// because an older version has set it aside. The term of this process ends by that, and the next
-// one begins without them.
+// retryReadable applies the dead letters of the streams whose first dead letter an older version
+// could not decode and this version can. deadletter.Retry revokes the lease, so this process is
+// elected again and begins without these dead letters.
 func (l *leaseholder) retryReadable(ctx context.Context) error {
 	if !l.serving {
 		return nil

@@ -13,75 +13,75 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Definition is one read model: what it follows and how a batch gets into its tables.
+// Definition describes one projection.
 type Definition struct {
 	Name   string
 	Filter eventstore.Filter
-	// Folds returns what makes the folds of one generation. The key is that of the accounts' keys;
+	// Folds returns the source of the folds of one generation. master wraps the keys of accounts;
 	// nil: none was given.
 	Folds func(master *readmodel.MasterKey) Folds
-	Raw   bool // the fold takes facts without their bodies
-	Held  bool // events that nobody waits for may be held: the fold may be given them without read
-	// Alone reports whether an event is applied alone, after all that precedes it and before
-	// anything that follows. What was known of the tables before it is not known any more. nil: no
-	// event is.
+	Raw   bool // the fold takes events without their bodies
+	// Held reports that events that no reader waits for may be buffered. The fold MUST then accept
+	// them without Read.
+	Held bool
+	// Alone reports whether an event is applied alone: after all events before it, and before all
+	// events after it. Rows that were cached before it are discarded. If nil, no event is.
 	Alone func(eventstore.Recorded) bool
-	// Patient tells of events that nobody waits for; nil: somebody waits for each.
+	// Patient reports whether an event may wait to be batched. If nil, no event may.
 	Patient                  func(eventstore.Recorded) bool
-	Rests                    bool          // nobody waits for any
+	Rests                    bool          // no reader waits for any event
 	MinPatience, MaxPatience time.Duration // see subscription.Config
 }
 
-// Folds makes the folds of one generation, one for each batch. It holds what they share, such as
+// Folds creates the folds of one generation, one for each batch. It holds what they share, such as
 // the keys of accounts.
 type Folds interface {
 	Next() Fold
-	// Loader returns what makes the folds while the generation is filled in bulk; nil: next does.
+	// Loader returns the source of the folds for a bulk load. If it returns nil, Next is used.
 	Loader() Loader
 }
 
-// Loader makes folds that fill a generation in bulk. Nobody else changes its tables, so a loader
-// knows rows that were touched of late, and the folds need not ask for them. What the folds leave
-// out comes from readmodel.Complete at the end.
+// Loader creates folds for a bulk load. No other process changes the tables meanwhile, so a loader
+// may cache recently changed rows instead of reading them. It may leave out derived tables, which
+// readmodel.Complete fills at the end.
 type Loader interface {
 	Next() Fold
-	// Begin makes room for what the next transaction writes. What the one before wrote is in the
-	// tables by now.
+	// Begin prepares the cache for the next transaction. The previous one is committed.
 	Begin()
-	// Touched is how many bytes the known rows take that are to be written.
+	// Touched returns the size of the cached rows that are not written yet, in bytes.
 	Touched() int
 }
 
-// independent makes folds that share nothing.
+// independent creates folds that share nothing.
 type independent func() Fold
 
 func (f independent) Next() Fold { return f() }
 
 func (f independent) Loader() Loader { return nil }
 
-// FoldsOf returns the folds of a projection that share nothing.
+// FoldsOf returns the Folds of a projection whose folds share nothing.
 func FoldsOf(of func() Fold) func(*readmodel.MasterKey) Folds {
 	return func(*readmodel.MasterKey) Folds { return independent(of) }
 }
 
-// Fold takes the facts of one batch into the tables: it reads the rows that they touch, changes
-// them in memory, and writes what came of it.
+// Fold applies the events of one batch: it reads the rows that they change, changes them in memory,
+// and writes the changed rows.
 type Fold interface {
-	// Read queues the questions for the rows that the facts touch, as far as there can be any.
-	Read(s *sqlbatch.Batch, facts []Event)
-	// Apply takes in the next fact, or refuses it.
-	Apply(f Event) error
-	// Size is about how many rows write has to write.
+	// Read queues the queries for the existing rows that the events change.
+	Read(s *sqlbatch.Batch, batch []Event)
+	// Apply applies the next event in memory. It fails if the event contradicts earlier ones.
+	Apply(e Event) error
+	// Size returns approximately how many rows Write has to write.
 	Size() int
-	// Write queues what brings the tables up to date, and returns the keys that readmodel.Channel
-	// has to announce.
+	// Write queues the statements that update the tables, and returns the keys to announce on
+	// readmodel.Channel.
 	Write(s *sqlbatch.Batch) (changed []string)
 }
 
-// Set are the projections of a program.
+// Set is the list of projections of a program.
 type Set []Definition
 
-// Named returns the projection of that name, or ErrUnknown.
+// Named returns a projection by name, or ErrUnknown.
 func (s Set) Named(name string) (Definition, error) {
 	for _, p := range s {
 		if p.Name == name {
@@ -103,7 +103,7 @@ func (s Set) Names() []string {
 // Streams returns a filter of the streams whose names begin with one of the prefixes.
 func Streams(prefixes ...string) eventstore.Filter { return eventstore.Filter{Streams: prefixes} }
 
-// Types returns a filter of types of events.
+// Types returns a filter of event types.
 func Types(of ...events.Event) (f eventstore.Filter) {
 	for _, e := range of {
 		f.Types = append(f.Types, e.EventType())
@@ -111,7 +111,7 @@ func Types(of ...events.Event) (f eventstore.Filter) {
 	return f
 }
 
-// Cut cuts events into parts, of which each event that is applied alone is one.
+// Cut divides events into parts. Each event that is applied alone is a part of its own.
 func Cut[E any](p Definition, all []E, recorded func(E) eventstore.Recorded) [][]E {
 	var parts [][]E
 	begin := 0
@@ -131,11 +131,11 @@ func Cut[E any](p Definition, all []E, recorded func(E) eventstore.Recorded) [][
 	return parts
 }
 
-// Apply takes facts into the tables of a schema, and returns the keys to announce.
+// Apply applies events to the tables of a schema, and returns the keys to announce.
 func (p Definition) Apply(
-	ctx context.Context, conn *pgx.Conn, schema string, folds Folds, facts []Event,
+	ctx context.Context, conn *pgx.Conn, schema string, folds Folds, batch []Event,
 ) (changed []string, err error) {
-	for _, part := range Cut(p, facts, func(f Event) eventstore.Recorded { return f.Recorded }) {
+	for _, part := range Cut(p, batch, func(f Event) eventstore.Recorded { return f.Recorded }) {
 		folding, reading, writing := folds.Next(), sqlbatch.New(schema), sqlbatch.New(schema)
 		folding.Read(reading, part)
 		if err := reading.Send(ctx, conn); err != nil {

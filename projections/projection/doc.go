@@ -1,4 +1,4 @@
-// Package projection defines what a projection is to the engine: which events it follows, and how a
-// batch of them gets into its tables. It also has what all projections need to read events: the
-// parsing of their fields, and the errors about them.
+// Package projection defines a projection for the engine: the events that it follows, and how a
+// batch of them is applied to its tables. It also contains the parsing of event fields and the
+// errors that all projections share. It MUST NOT contain a particular projection.
 package projection

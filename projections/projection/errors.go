@@ -8,14 +8,15 @@ import (
 )
 
 var (
-	// ErrUnknown means that there is no projection of that name.
+	// ErrUnknown means that no projection has that name.
 	ErrUnknown = errors.New("unknown projection")
-	// ErrContradiction means that an event does not fit what came before it, such as the edit of a
-	// link that was never created: the log is damaged or the program is wrong.
+	// ErrContradiction means that an event contradicts earlier ones, such as the edit of a link
+	// that was never created. The log is damaged or the program is wrong.
 	ErrContradiction = errors.New("event contradicts the history before it")
 )
 
-// EventError tells which event can't be applied. The projection stands right before it.
+// EventError identifies an event that cannot be applied. The projection is at the position right
+// before it.
 type EventError struct {
 	Stream   string
 	Revision eventstore.Revision
@@ -23,10 +24,10 @@ type EventError struct {
 	Type     string
 	Err      error
 
-	Index int // in its batch
+	Index int // of the event in its batch
 }
 
-// NewEventError returns the error about an event, and its place in the batch.
+// NewEventError returns the error about an event. index is its place in the batch.
 func NewEventError(e eventstore.Recorded, index int, err error) *EventError {
 	return &EventError{
 		Stream: e.Stream, Revision: e.Revision, Position: e.Position, Type: e.Type, Err: err,

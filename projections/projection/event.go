@@ -14,16 +14,16 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Event is a stored event with its decoded body.
+// Event is a recorded event with its decoded body.
 type Event struct {
 	eventstore.Recorded
-	Body  events.Event // nil for a raw projection
-	Index int          // in its batch
+	Body  events.Event // nil if the projection is raw
+	Index int          // of the event in its batch
 }
 
-// Decode decodes events. It leaves out those that Linkledger did not write.
+// Decode decodes events. It leaves out events that Linkledger did not write.
 func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
-	facts := make([]Event, 0, len(recorded))
+	decoded := make([]Event, 0, len(recorded))
 	for i, r := range recorded {
 		if !p.Raw && IsForeign(r) {
 			continue
@@ -32,43 +32,44 @@ func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
 		if !p.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				return nil, NewEventError(r, i, errors.Unwrap(err)) // which names the event too
+				return nil, NewEventError(r, i, errors.Unwrap(err)) // the outer error names the event, as NewEventError does
 			}
 		}
-		facts = append(facts, f)
+		decoded = append(decoded, f)
 	}
-	return facts, nil
+	return decoded, nil
 }
 
-// IsForeign reports whether an event is none of Linkledger although its stream is named like one:
-// the event store has put it there, as a tombstone, or PostgreSQL cannot hold the name.
+// IsForeign reports whether Linkledger did not write an event although the name of its stream has
+// the right form. Either the event store wrote it, such as a tombstone, or PostgreSQL cannot store
+// the name.
 func IsForeign(r eventstore.Recorded) bool {
 	return r.IsSystem() || !utf8.ValidString(r.Stream) || strings.ContainsRune(r.Stream, 0)
 }
 
-// Each hands the facts to step in their order and names the one it fails at.
-func Each(facts []Event, step func(Event) error) error {
-	for _, f := range facts {
-		if err := step(f); err != nil {
+// Each calls apply for the events in their order. An error of apply is returned as an *EventError.
+func Each(batch []Event, apply func(Event) error) error {
+	for _, f := range batch {
+		if err := apply(f); err != nil {
 			return NewEventError(f.Recorded, f.Index, err)
 		}
 	}
 	return nil
 }
 
-// Subject returns the id that follows the prefix in the fact's stream.
-func (f Event) Subject(prefix string) (uuid.UUID, error) {
-	id, ok := strings.CutPrefix(f.Stream, prefix)
+// Subject returns the id after the prefix in the name of the event's stream.
+func (e Event) Subject(prefix string) (uuid.UUID, error) {
+	id, ok := strings.CutPrefix(e.Stream, prefix)
 	if !ok {
-		return uuid.Nil, fmt.Errorf("%w: it lies in stream %s", ErrContradiction, f.Stream)
+		return uuid.Nil, fmt.Errorf("%w: it lies in stream %s", ErrContradiction, e.Stream)
 	}
 	return ParseID(id)
 }
 
 // CommitPosition returns the commit position as PostgreSQL stores it.
-func (f Event) CommitPosition() int64 { return sqlbatch.Signed(f.Position.Commit) }
+func (e Event) CommitPosition() int64 { return sqlbatch.Signed(e.Position.Commit) }
 
-// ParseID reads an id of a stored event.
+// ParseID parses an id of a recorded event.
 func ParseID(text string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil {
@@ -77,7 +78,7 @@ func ParseID(text string) (uuid.UUID, error) {
 	return id, nil
 }
 
-// ParseIDs reads ids of a stored event.
+// ParseIDs parses ids of a recorded event.
 func ParseIDs(texts []string) ([]uuid.UUID, error) {
 	ids := make([]uuid.UUID, len(texts))
 	for i, text := range texts {
@@ -89,7 +90,7 @@ func ParseIDs(texts []string) ([]uuid.UUID, error) {
 	return ids, nil
 }
 
-// ParseDate reads a date of a stored event; empty is nil.
+// ParseDate parses a date of a recorded event. It returns nil if the text is empty.
 func ParseDate(text string) (*time.Time, error) {
 	if text == "" {
 		return nil, nil //nolint:nilnil // no date is a value
@@ -101,7 +102,7 @@ func ParseDate(text string) (*time.Time, error) {
 	return &date, checkYear(date)
 }
 
-// CheckTime refuses a time that no event was recorded at, or that PostgreSQL can't hold.
+// CheckTime fails if the time is zero or PostgreSQL cannot store it.
 func CheckTime(at time.Time) error {
 	if at.IsZero() {
 		return fmt.Errorf("%w: it has no time", ErrContradiction)
@@ -116,7 +117,7 @@ func checkYear(t time.Time) error {
 	return nil
 }
 
-// Unexpected refuses a fact of a type that its stream never holds.
-func Unexpected(f Event) error {
-	return fmt.Errorf("%w: %s has no place in stream %s", ErrContradiction, f.Type, f.Stream)
+// Unexpected returns the error about an event whose type does not belong in its stream.
+func Unexpected(e Event) error {
+	return fmt.Errorf("%w: %s has no place in stream %s", ErrContradiction, e.Type, e.Stream)
 }

@@ -13,20 +13,20 @@ import (
 
 const (
 	accountKeySize = 32  // bytes
-	rewrapped      = 500 // keys at a time
+	rewrapBatch    = 500 // keys per transaction
 )
 
-// AccountKeysQuery asks for the rows of account_keys of the accounts $1.
+// AccountKeysQuery selects the rows of account_keys of the accounts $1.
 const AccountKeysQuery = "SELECT account_id::text, wrapped, master FROM linkledger.account_keys " +
 	"WHERE account_id = ANY($1::uuid[])"
 
-// EraseKeyStatement deletes the key of the account $1, if there is one, and keeps it from ever
-// getting another.
+// EraseKeyStatement deletes the key of the account $1, if there is one. The row stays, so that the
+// account never gets another key.
 const EraseKeyStatement = `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
 
-// MakeAccountKey returns the key of an account, which is drawn at the first call; nil: the account
-// was erased. Errors: ErrNoMasterKey, ErrOtherMasterKey.
+// MakeAccountKey returns the key of an account. The first call generates it. The key is nil if the
+// account was erased. It fails with ErrNoMasterKey or ErrOtherMasterKey.
 func (db *DB) MakeAccountKey(ctx context.Context, account string) ([]byte, error) {
 	key, err := db.AccountKey(ctx, account)
 	if !errors.Is(err, ErrKeyLost) {
@@ -35,18 +35,19 @@ func (db *DB) MakeAccountKey(ctx context.Context, account string) ([]byte, error
 	if db.MasterKey == nil {
 		return nil, ErrNoMasterKey
 	}
-	drawn := make([]byte, accountKeySize)
-	_, _ = rand.Read(drawn) // never fails
-	err = db.durably(ctx, `INSERT INTO linkledger.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
-		ON CONFLICT DO NOTHING`, account, db.MasterKey.wrap(account, drawn), db.MasterKey.name)
+	random := make([]byte, accountKeySize)
+	_, _ = rand.Read(random) // never fails
+	err = db.execDurably(ctx, `
+		INSERT INTO linkledger.account_keys (account_id, wrapped, master) VALUES ($1, $2, $3)
+		ON CONFLICT DO NOTHING`, account, db.MasterKey.wrap(account, random), db.MasterKey.name)
 	if err != nil {
 		return nil, fmt.Errorf("make a key for account %s: %w", account, err)
 	}
-	return db.AccountKey(ctx, account) // whoever was first has won
+	return db.AccountKey(ctx, account) // another process may have been first
 }
 
-// AccountKey returns the key of an account; nil: the account was erased. Errors: ErrKeyLost where
-// it has none, and ErrNoMasterKey, ErrOtherMasterKey.
+// AccountKey returns the key of an account. The key is nil if the account was erased. It fails with
+// ErrKeyLost if the account has no key, and with ErrNoMasterKey or ErrOtherMasterKey.
 func (db *DB) AccountKey(ctx context.Context, account string) ([]byte, error) {
 	var stored struct {
 		Wrapped []byte `bun:"wrapped"`
@@ -68,15 +69,15 @@ func (db *DB) AccountKey(ctx context.Context, account string) ([]byte, error) {
 
 // EraseAccountKey deletes the key of an account for ever, as EraseKeyStatement does.
 func (db *DB) EraseAccountKey(ctx context.Context, account string) error {
-	if err := db.durably(ctx, EraseKeyStatement, account); err != nil {
+	if err := db.execDurably(ctx, EraseKeyStatement, account); err != nil {
 		return fmt.Errorf("delete the key of account %s: %w", account, err)
 	}
 	return nil
 }
 
-// durably executes a statement and returns when no crash of the database takes it back, whatever
-// the connection's settings.
-func (db *DB) durably(ctx context.Context, statement string, args ...any) error {
+// execDurably executes a statement and returns once a crash of the database cannot undo it,
+// whatever the settings of the connection.
+func (db *DB) execDurably(ctx context.Context, statement string, args ...any) error {
 	return pgx.BeginFunc(ctx, db.Pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 			return err
@@ -86,9 +87,9 @@ func (db *DB) durably(ctx context.Context, statement string, args ...any) error 
 	})
 }
 
-// CheckMasterKey wraps by the master key what its former one has wrapped, and fails with
-// ErrOtherMasterKey where there are keys that neither has, or ErrNoMasterKey where there are keys
-// and no master key.
+// CheckMasterKey wraps the keys of accounts anew that the former master key has wrapped. It fails
+// with ErrOtherMasterKey if neither master key has wrapped one of the others, and with
+// ErrNoMasterKey if there are keys but no master key.
 func (db *DB) CheckMasterKey(ctx context.Context) error {
 	for m := db.MasterKey; m != nil && m.former != nil; {
 		n, err := db.rewrap(ctx, m.former.name)
@@ -104,13 +105,10 @@ func (db *DB) CheckMasterKey(ctx context.Context) error {
 		name = db.MasterKey.name
 	}
 	var foreign bool
-	if err := db.NewRaw(
-		"SELECT EXISTS (SELECT FROM linkledger.account_keys WHERE wrapped IS NOT NULL AND master "+
-			"<> ?)",
-		name,
-	).
-		Scan(ctx, &foreign); err != nil {
-		return fmt.Errorf("look at the keys of accounts: %w", err)
+	const query = "SELECT EXISTS (SELECT FROM linkledger.account_keys " +
+		"WHERE wrapped IS NOT NULL AND master <> ?)"
+	if err := db.NewRaw(query, name).Scan(ctx, &foreign); err != nil {
+		return fmt.Errorf("check the keys of accounts: %w", err)
 	}
 	switch {
 	case foreign && db.MasterKey == nil:
@@ -121,7 +119,8 @@ func (db *DB) CheckMasterKey(ctx context.Context) error {
 	return nil
 }
 
-// rewrap takes the next keys that a former master key has wrapped, and returns how many it took.
+// rewrap wraps the next keys anew that a former master key has wrapped, and returns how many there
+// were. FOR UPDATE keeps other processes from erasing them meanwhile.
 func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 	err = db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		var rows []struct {
@@ -129,8 +128,8 @@ func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 			Wrapped []byte `bun:"wrapped"`
 		}
 		if err := tx.NewRaw(`SELECT account_id, wrapped FROM linkledger.account_keys WHERE master = ?
-			ORDER BY account_id LIMIT ? FOR UPDATE`, former,
-			rewrapped).Scan(ctx, &rows); err != nil {
+			ORDER BY account_id LIMIT ? FOR UPDATE`, former, rewrapBatch).
+			Scan(ctx, &rows); err != nil {
 			return err
 		}
 		n = len(rows)
@@ -139,10 +138,11 @@ func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 			if err != nil {
 				return err
 			}
-			if _, err := tx.NewRaw("UPDATE linkledger.account_keys SET wrapped = ?, master = ? "+
-				"WHERE account_id = ?",
-				db.MasterKey.wrap(row.Account, key), db.MasterKey.name,
-				row.Account).Exec(ctx); err != nil {
+			const statement = "UPDATE linkledger.account_keys SET wrapped = ?, master = ? " +
+				"WHERE account_id = ?"
+			wrapped := db.MasterKey.wrap(row.Account, key)
+			if _, err := tx.NewRaw(statement, wrapped, db.MasterKey.name, row.Account).
+				Exec(ctx); err != nil {
 				return err
 			}
 		}

@@ -5,8 +5,8 @@ CREATE TABLE ?schema.accounts (
     key_id          text        NOT NULL,
     key_hash        text        NOT NULL,  -- SHA-256 of the API key, hex
     active          boolean     NOT NULL,
-    expiration_date date,                  -- the last day of its use, UTC
-    erased          boolean     NOT NULL,  -- its notes are gone, and nobody uses it any more
+    expiration_date date,                  -- last day on which it may be used, UTC
+    erased          boolean     NOT NULL,  -- its notes are gone, and it cannot be used
     created_at      timestamptz NOT NULL
 ) WITH (fillfactor = 70);
 

@@ -11,13 +11,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// completedAtOnce is how many tables are completed at a time: one of them, the searched one, takes
-// as long as all others.
-const completedAtOnce = 2
+// completionConcurrency is how many tables are completed at the same time. The searched table takes
+// as long as all others together, so more would not help.
+const completionConcurrency = 2
 
-// Complete makes a generation that was filled in bulk ready for its readers: it fills in what
-// follows from the rest, creates the indexes, and tidies up. What is complete already is filled in
-// anew. Each table has a transaction of its own, in which confirm has the last word.
+// Complete prepares a generation that was filled in bulk for its readers: it fills the derived
+// tables, creates the indexes, and vacuums. It may be called again: derived tables are then
+// corrected.
+//
+// Each table has its own transaction. confirm is called last in each of them, and its error rolls
+// the transaction back.
 func Complete(
 	ctx context.Context, db *bun.DB, projection string, generation int,
 	confirm func(context.Context, bun.Tx) error,
@@ -39,10 +42,10 @@ func Complete(
 		indexes, func(statement string) bool { return !sqlIndex.MatchString(statement) },
 	)
 	completing, ctx := errgroup.WithContext(ctx)
-	completing.SetLimit(completedAtOnce)
-	for _, table := range inOrder(tables, derived) {
+	completing.SetLimit(completionConcurrency)
+	for _, table := range completionOrder(tables, derived) {
 		completing.Go(func() error {
-			work := append(about(table, derived), about(table, indexes)...)
+			work := append(statementsAbout(table, derived), statementsAbout(table, indexes)...)
 			if err := completeTable(ctx, db, schema, work, confirm); err != nil {
 				return fmt.Errorf("complete %s.%s: %w", schema, table, err)
 			}
@@ -52,7 +55,7 @@ func Complete(
 	return completing.Wait()
 }
 
-// Derive fills in what follows from the rest of a projection's tables.
+// Derive fills the tables of a projection that are derived from its other tables.
 func Derive(ctx context.Context, tx bun.Tx, projection, schema string) error {
 	derived, err := derivations(projection)
 	if err != nil {
@@ -61,7 +64,7 @@ func Derive(ctx context.Context, tx bun.Tx, projection, schema string) error {
 	return execStatements(ctx, tx, schema, derived)
 }
 
-// derivations returns the statements of Derive, each about one table; many a projection needs none.
+// derivations returns the statements of Derive, each for one table. A projection may have none.
 func derivations(projection string) ([]string, error) {
 	statements, err := statementsOf(projection + ".derived")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,9 +73,9 @@ func derivations(projection string) ([]string, error) {
 	return statements, err
 }
 
-// inOrder begins with the tables that are derived, in the order of their derivations: the longest
-// work comes first.
-func inOrder(tables, derived []string) []string {
+// completionOrder returns the derived tables first, in the order of their derivations, because they
+// take longest.
+func completionOrder(tables, derived []string) []string {
 	var order []string
 	for _, statement := range derived {
 		if table := tableOf(statement); !slices.Contains(order, table) {
@@ -87,14 +90,14 @@ func inOrder(tables, derived []string) []string {
 	return order
 }
 
-func about(table string, statements []string) []string {
+func statementsAbout(table string, statements []string) []string {
 	return slices.DeleteFunc(
 		slices.Clone(statements),
 		func(statement string) bool { return tableOf(statement) != table },
 	)
 }
 
-// tableOf returns the table that a statement is about: the first one that it names.
+// tableOf returns the table of a statement: the first one that it names.
 func tableOf(statement string) string {
 	found := sqlTable.FindStringSubmatch(statement)
 	if found == nil {
@@ -126,10 +129,10 @@ func completeTable(
 	})
 }
 
-// vacuum prepares a table that was filled in bulk for its readers: the planner learns of it,
-// indexes can answer alone, and what waits beside the search index gets into it.
+// vacuum prepares a table that was filled in bulk for its readers: it updates the statistics,
+// allows index-only scans, and merges the pending list of the search index.
 func vacuum(ctx context.Context, db *bun.DB, schema, table string) (err error) {
-	conn, err := db.Conn(ctx) // one, for its setting: it takes as long as it takes
+	conn, err := db.Conn(ctx) // one connection, because its statement_timeout is switched off
 	if err != nil {
 		return fmt.Errorf("vacuum %s.%s: %w", schema, table, err)
 	}

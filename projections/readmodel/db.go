@@ -20,16 +20,16 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// closeTimeout bounds the farewell to the server when a connection of its own is closed.
+// closeTimeout bounds the closing of a connection outside the pools.
 const closeTimeout = 2 * time.Second
 
-// maxPrepared is the most statements that a connection of a projector has prepared: those of a few
-// generations.
+// maxPrepared is the maximum number of prepared statements of a projector's connection. It suffices
+// for a few generations.
 const maxPrepared = 100
 
-// sessionSettings hold where the connection string does not say otherwise. A projector that stops
-// in the middle of a transaction (a suspended machine) holds the lock on its checkpoint; the idle
-// timeout frees it for the next one.
+// sessionSettings apply unless the connection string sets others. A suspended projector may stop in
+// a transaction that holds the lock on its checkpoint. The idle timeout then releases the lock for
+// the next owner.
 var sessionSettings = map[string]string{
 	"application_name":                    "linkledger",
 	"timezone":                            "UTC",
@@ -40,13 +40,18 @@ var sessionSettings = map[string]string{
 	"jit":                                 "off",
 }
 
-// writerSettings are those of the projectors' connections. Their transactions do not wait for the
-// disk: a crash of the database, or its failover to a standby that lags, takes back the last of
-// them in the order of their commits, and each has its checkpoint in it, so the projectors read
-// what is lost from the log again. Only for that moment do readers see an older model. Statements
-// are prepared and planned once, often for tables that are still empty, so the plan must be one for
-// large ones. An owner that stops in the middle of a batch (a suspended process) holds the lock on
-// its checkpoint, and its successor must not wait longer for it than for its lease.
+// writerSettings apply to the projectors' connections.
+//
+// Their transactions do not wait for the disk. A crash of the database, or its failover to a
+// standby that lags, undoes the last transactions in the order of their commits. Each one contains
+// its checkpoint, so the projectors apply the lost events from the log again. Readers see an older
+// model only until then.
+//
+// Statements are prepared and planned once, often while the tables are still empty, so the plan
+// MUST suit large tables.
+//
+// A suspended owner may hold the lock on its checkpoint within a batch. The next owner MUST NOT
+// wait longer for that lock than for the lease.
 var writerSettings = map[string]string{
 	"synchronous_commit":                  "off",
 	"plan_cache_mode":                     "force_generic_plan",
@@ -57,28 +62,28 @@ var writerSettings = map[string]string{
 // DB is the PostgreSQL database of the read models. It is safe for concurrent use.
 type DB struct {
 	*bun.DB
-	Pool    *pgxpool.Pool // the connections that bun uses
-	Writers *pgxpool.Pool // those of the projectors, with prepared statements
+	Pool    *pgxpool.Pool // used by bun
+	Writers *pgxpool.Pool // used by the projectors, with prepared statements
 
-	// of the notes of accounts; nil: none was given. It is set before DB is used
+	// MasterKey wraps the keys of accounts; nil: none was given. It MUST be set before DB is used.
 	MasterKey *MasterKey
 }
 
-// Open connects to the database with at most maxConns pooled connections and returns when it
-// answers. A third of them is for projectors; one each is the least. The connections of Listen and
-// Locked come on top of maxConns.
+// Open connects to the database with at most maxConns pooled connections, and returns when it
+// answers. A third of the connections, but at least one, is for projectors, and at least one is for
+// the other callers. Listen and Locked use additional connections.
 func Open(ctx context.Context, dsn string, maxConns int) (*DB, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
-		return nil, fmt.Errorf("database connection string: %w", unquoted(err))
+		return nil, fmt.Errorf("database connection string: %w", redactDSNError(err))
 	}
 	if maxConns < 1 || maxConns > 1<<15 {
 		return nil, fmt.Errorf("open the database: %d connections are not possible", maxConns)
 	}
 	writers := max(1, maxConns/3)
 	cfg.MaxConns = int32(max(1, maxConns-writers))
-	// bun writes arguments as literals into its statements, so there is nothing to prepare, and a
-	// statement cache would keep a plan of every distinct statement ever sent.
+	// bun writes arguments as literals into its statements, so preparing them has no benefit. A
+	// statement cache would keep a plan of every distinct statement.
 	cfg.ConnConfig.DefaultQueryExecMode = pgx.QueryExecModeSimpleProtocol
 	cfg.ConnConfig.StatementCacheCapacity = 0
 	cfg.ConnConfig.DescriptionCacheCapacity = 0
@@ -114,17 +119,18 @@ var errDSN = errors.New("it is not valid, and not shown, for it may hold a passw
 	"postgres://USER:PASSWORD@HOST/DATABASE?sslmode=verify-full, in the password as %XX what is " +
 	"neither a letter nor a digit")
 
-// unquoted is an error of a connection string without parts of that, which may be of the password.
-func unquoted(err error) error {
-	if file, ok := errors.AsType[*fs.PathError](err); ok { // a certificate, say
+// redactDSNError removes the quoted connection string from an error, because it may contain the
+// password.
+func redactDSNError(err error) error {
+	if file, ok := errors.AsType[*fs.PathError](err); ok { // such as a missing certificate
 		return file
 	}
 	return errDSN
 }
 
-// Unavailable tells whether an error of Open means that the database can't be reached, or does not
-// take connections yet: a later try may succeed. Wrong credentials, a database that does not exist
-// and a foreign certificate are none.
+// Unavailable reports whether an error of Open means that the database cannot be reached or does
+// not accept connections yet, so that a later try may succeed. Wrong credentials, a missing
+// database and an invalid certificate do not count.
 func Unavailable(err error) bool {
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok {
 		switch refused.Code[:min(2, len(refused.Code))] {
@@ -137,11 +143,11 @@ func Unavailable(err error) bool {
 		return false
 	}
 	_, connecting := errors.AsType[*pgconn.ConnectError](err)
-	_, network := errors.AsType[net.Error](err) // time limits too
+	_, network := errors.AsType[net.Error](err) // includes timeouts
 	return connecting || network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
 }
 
-// readTimesAsUTC keeps the zone of the machine out of what is read.
+// readTimesAsUTC makes a connection return times in UTC instead of the time zone of the machine.
 func readTimesAsUTC(_ context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID,
@@ -150,7 +156,7 @@ func readTimesAsUTC(_ context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// Close waits for the connections that are in use and closes all of them.
+// Close waits for the connections that are in use and closes all pools.
 func (db *DB) Close() error {
 	err := db.DB.Close()
 	db.Pool.Close()
@@ -158,8 +164,8 @@ func (db *DB) Close() error {
 	return err
 }
 
-// Listen returns a connection outside the pool that receives the notifications of the channel. The
-// caller closes it.
+// Listen returns a connection outside the pools that receives the notifications of the channel. The
+// caller MUST close it.
 func (db *DB) Listen(ctx context.Context, channel string) (*pgx.Conn, error) {
 	conn, err := pgx.ConnectConfig(ctx, db.Pool.Config().ConnConfig)
 	if err != nil {
@@ -171,7 +177,7 @@ func (db *DB) Listen(ctx context.Context, channel string) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// closeConn closes a connection also after ctx has ended.
+// closeConn closes a connection, also after ctx has ended.
 func closeConn(ctx context.Context, conn *pgx.Conn) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTimeout)
 	defer cancel()

@@ -16,11 +16,12 @@ const (
 	DimensionDevice   = "device" // desktop, mobile or tablet
 )
 
-// OtherValues stands for all values of a dimension that have no row of their own: those that came
-// on a day when MaxValues of the link were there.
+// OtherValues stands for all values of a dimension that have no row of their own: those first seen
+// on a day on which the link already had MaxValues.
 const OtherValues = "other"
 
-// MaxValues is how many values a dimension has for one link on one day, beside OtherValues.
+// MaxValues is the maximum number of values of a dimension for one link on one day, not counting
+// OtherValues.
 const MaxValues = 100
 
 // ClickDimension is a row of click_dimensions.

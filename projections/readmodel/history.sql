@@ -1,14 +1,14 @@
--- What links, tags and accounts were at any moment. A moment is the time at which the event store has recorded an event, in
--- nanoseconds since 1970. Within an account moments never go back, also where the clock of the event store does: then what
--- comes later in the log counts from the latest moment so far.
+-- The versions of links, tags and accounts at any moment. A moment is the time at which the event
+-- store recorded an event, in nanoseconds since 1970. Within an account moments never decrease. If
+-- the clock of the event store goes back, later events get the latest moment so far.
 CREATE TABLE ?schema.account_clocks (
     account_id uuid    PRIMARY KEY,
-    moment     bigint  NOT NULL,  -- of its last event
-    lead       bigint  NOT NULL,  -- most nanoseconds that a link's modified_at was ahead of its moment
-    links      integer NOT NULL   -- number of its next link
+    moment     bigint  NOT NULL,  -- of the account's last event
+    lead       bigint  NOT NULL,  -- maximum of modified_at minus moment of a link, nanoseconds
+    links      integer NOT NULL   -- number of the next link
 ) WITH (fillfactor = 50);
 
--- An account from a moment until that of its next version.
+-- A version of an account is valid until the moment of its next version.
 CREATE TABLE ?schema.account_versions (
     account_id      uuid    NOT NULL,
     since           bigint  NOT NULL,
@@ -28,10 +28,11 @@ CREATE TABLE ?schema.tag_versions (
 );
 CREATE INDEX tag_versions_account ON ?schema.tag_versions (account_id);
 
--- A link from one event of its stream to the next, also while it is deleted.
+-- A version of a link is valid from one event of its stream to the next. Deleted links have
+-- versions too.
 CREATE TABLE ?schema.link_versions (
     account_id      uuid        NOT NULL,
-    number          integer     NOT NULL,  -- counts the account's links from 0 in the order of their creation
+    number          integer     NOT NULL,  -- of the link in its account, from 0 in order of creation
     since           bigint      NOT NULL,
     until           bigint      NOT NULL,  -- see Forever
     id              uuid        NOT NULL,
@@ -51,12 +52,14 @@ CREATE TABLE ?schema.link_versions (
     deleted_at      timestamptz,
     PRIMARY KEY (account_id, number, since)
 ) WITH (fillfactor = 90);
--- The order by modification: it is walked without the rows.
-CREATE INDEX link_versions_modified ON ?schema.link_versions (account_id, modified_at, number) INCLUDE (since, until)
+-- For lists ordered by modification. It includes since and until so that a list is read from the
+-- index alone.
+CREATE INDEX link_versions_modified
+    ON ?schema.link_versions (account_id, modified_at, number) INCLUDE (since, until)
     WHERE deleted_at IS NULL;
 
--- What a link is found by: the last one that it has, or had when it was deleted. Beside the versions, of which there are
--- many more.
+-- The latest search text of a link, or the last one before it was deleted. Search texts have their
+-- own table because a link has far more versions than texts.
 CREATE TABLE ?schema.link_faces (
     account_id uuid    NOT NULL,
     since      bigint  NOT NULL,
@@ -67,13 +70,16 @@ CREATE TABLE ?schema.link_faces (
     link_id    uuid    PRIMARY KEY
 );
 CREATE INDEX link_faces_number ON ?schema.link_faces (account_id, number);
-CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number) INCLUDE (since, until);
-CREATE INDEX link_faces_search ON ?schema.link_faces USING gin (linkledger.utf8(text) gin_trgm_ops);
--- Rows that are replaced leave their places to later ones, so that the place tells nothing of the time (BRIN): a question for
--- when hardly any of them was there would read all.
+CREATE INDEX link_faces_hash ON ?schema.link_faces (account_id, hash, number)
+    INCLUDE (since, until);
+CREATE INDEX link_faces_search ON ?schema.link_faces
+    USING gin (linkledger.utf8(text) gin_trgm_ops);
+-- For searches at a moment when few of the links existed, which would otherwise read all rows. A
+-- BRIN index does not work here: new rows reuse the space of replaced ones, so the position of a
+-- row is not related to its time.
 CREATE INDEX link_faces_since ON ?schema.link_faces (since);
 
--- Those before.
+-- The earlier search texts of links.
 CREATE TABLE ?schema.former_faces (
     account_id uuid    NOT NULL,
     since      bigint  NOT NULL,
@@ -85,14 +91,18 @@ CREATE TABLE ?schema.former_faces (
     PRIMARY KEY (link_id, since)
 );
 CREATE INDEX former_faces_number ON ?schema.former_faces (account_id, number);
-CREATE INDEX former_faces_hash ON ?schema.former_faces (account_id, hash, number) INCLUDE (since, until);
-CREATE INDEX former_faces_search ON ?schema.former_faces USING gin (linkledger.utf8(text) gin_trgm_ops);
--- They come in about the order in which they were given up: a search passes by those that were gone at its moment too.
+CREATE INDEX former_faces_hash ON ?schema.former_faces (account_id, hash, number)
+    INCLUDE (since, until);
+CREATE INDEX former_faces_search ON ?schema.former_faces
+    USING gin (linkledger.utf8(text) gin_trgm_ops);
+-- Rows are inserted approximately in the order in which the texts were replaced, so BRIN works: a
+-- search skips the texts that were replaced before its moment.
 CREATE INDEX former_faces_time ON ?schema.former_faces USING brin (since, until)
     WITH (pages_per_range = 16, autosummarize = on);
 
--- Sets of links as in link_sets, with each change. A page has the changes of a block from its first moment to the next
--- page; the set at a moment between them is bits without the changes after it.
+-- The changes of sets of links, see link_sets. A page contains the changes of a block from its
+-- first moment until the next page. The set at a moment within a page is bits with the changes
+-- after that moment reverted.
 CREATE TABLE ?schema.set_pages (
     account_id uuid       NOT NULL,
     name       text       COLLATE "C" NOT NULL,
@@ -100,7 +110,7 @@ CREATE TABLE ?schema.set_pages (
     since      bigint     NOT NULL,
     last       bigint     NOT NULL,  -- moment of the last change
     bits       bit(2048)  NOT NULL,  -- after the last change
-    numbers    smallint[] NOT NULL,  -- of the bits that changed, in their order
-    moments    bigint[]   NOT NULL,  -- at which they did
+    numbers    smallint[] NOT NULL,  -- of the bits that changed, oldest change first
+    moments    bigint[]   NOT NULL,  -- of these changes
     PRIMARY KEY (account_id, name, block, since)
 ) WITH (fillfactor = 70);

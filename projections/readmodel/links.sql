@@ -1,8 +1,9 @@
--- The links as they are now. Deleted ones keep their row, so that a visitor learns that the link is gone.
+-- The current links. Deleted links keep their row, so that visitors get the answer that the link is
+-- gone.
 CREATE TABLE ?schema.links (
     id              uuid        PRIMARY KEY,
     account_id      uuid        NOT NULL,
-    number          integer     NOT NULL,  -- counts the account's links from 0 in the order of their creation
+    number          integer     NOT NULL,  -- of the link in its account, from 0 in order of creation
     hash            text        COLLATE "C" NOT NULL,
     long_url        text        NOT NULL,
     note            text        NOT NULL,
@@ -16,59 +17,68 @@ CREATE TABLE ?schema.links (
     created_at      timestamptz NOT NULL,
     modified_at     timestamptz NOT NULL,
     position        bigint      NOT NULL,  -- commit position of the creation
-    revision        bigint      NOT NULL,  -- of the last event of the link's stream that is in the row
+    revision        bigint      NOT NULL,  -- of the last event in the row, in the link's stream
     deleted_at      timestamptz
 ) WITH (fillfactor = 90);
 
--- Not unique: the log gives a hash one live owner, but within a batch rows pass through states that never were.
+-- The index is not unique. The log gives a hash at most one live owner, but while a batch is
+-- written two rows may have the same hash.
 CREATE INDEX links_hash ON ?schema.links (hash);
--- The orders of lists. Each of them ends with the number, so that a list is cut from an index alone.
+-- For the orders of lists. Each index ends with the number, so that a list is read from an index
+-- alone.
 CREATE INDEX links_number ON ?schema.links (account_id, number) WHERE deleted_at IS NULL;
 CREATE INDEX links_hashes ON ?schema.links (account_id, hash, number) WHERE deleted_at IS NULL;
-CREATE INDEX links_modified ON ?schema.links (account_id, modified_at, number) WHERE deleted_at IS NULL;
--- For the links to a long URL, the oldest first. The hash keeps long URLs out of the index.
-CREATE INDEX links_long_url ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
+CREATE INDEX links_modified ON ?schema.links (account_id, modified_at, number)
+    WHERE deleted_at IS NULL;
+-- For the links to a long URL, oldest first. The hash keeps long URLs out of the index.
+CREATE INDEX links_long_url
+    ON ?schema.links (account_id, hashtextextended(long_url, 0), position, id)
     WHERE deleted_at IS NULL;
 
--- How many links an account has had so far.
+-- The link counts of an account.
 CREATE TABLE ?schema.link_tallies (
     account_id   uuid    PRIMARY KEY,
-    created      integer NOT NULL,  -- also the number of its next link
-    restorations bigint  NOT NULL,  -- of deleted ones
+    created      integer NOT NULL,  -- also the number of the next link
+    restorations bigint  NOT NULL,  -- of deleted links
     deletions    bigint  NOT NULL
 ) WITH (fillfactor = 50);
 
--- Sets of an account's links: those that are live, have a flag or a tag, or were created on a day. A set is cut into
--- blocks; bit n of block b stands for the link of number 2048 b + n. Deleted links leave no set but that of the live ones.
+-- Sets of an account's links: the live links, the links with a flag or a tag, or those created on a
+-- day. A set is divided into blocks. Bit n of block b stands for the link of number 2048 b + n.
+-- Deleted links leave only the set of live links.
 CREATE TABLE ?schema.link_sets (
     account_id uuid      NOT NULL,
-    name       text      COLLATE "C" NOT NULL,  -- see SetLive and the names beside it
+    name       text      COLLATE "C" NOT NULL,  -- see SetLive and its neighbours
     block      integer   NOT NULL,
     bits       bit(2048) NOT NULL,
     PRIMARY KEY (account_id, name, block)
 ) WITH (fillfactor = 70);
 
--- What a search looks at, of live links: long URL, note and hash in lower case, with line breaks between them, in UTF-8. Beside the
--- links, so that a scan reads nothing else and an edit that changes no text leaves the index alone.
+-- The search texts of live links: long URL, note and hash in lower case, separated by line breaks,
+-- in UTF-8. They have their own table, so that a scan reads nothing else, and an edit that does not
+-- change the text does not update the index.
 CREATE TABLE ?schema.link_texts (
     account_id uuid    NOT NULL,
     number     integer NOT NULL,
     text       bytea   NOT NULL,
     PRIMARY KEY (account_id, number)
 );
-CREATE INDEX link_texts_search ON ?schema.link_texts USING gin (linkledger.utf8(text) gin_trgm_ops);
+CREATE INDEX link_texts_search ON ?schema.link_texts
+    USING gin (linkledger.utf8(text) gin_trgm_ops);
 
--- Counters lie beside the links, in narrow rows, so that counting a click rewrites no index of theirs.
+-- The counters have their own table with narrow rows, so that counting a click does not update the
+-- indexes of links.
 CREATE TABLE ?schema.link_stats (
     url_id        uuid        PRIMARY KEY,
-    account_id    uuid,     -- as in links; NULL while the link is not there yet
-    number        integer,  -- likewise
+    account_id    uuid,     -- as in links; NULL while the link does not exist yet
+    number        integer,  -- as account_id
     total_clicks  bigint      NOT NULL,
     unique_clicks bigint      NOT NULL,
     last_visit    timestamptz,
     visited       boolean     NOT NULL
 ) WITH (fillfactor = 70);
-CREATE INDEX link_stats_clicks ON ?schema.link_stats (account_id, total_clicks, number) WHERE total_clicks > 0;
+CREATE INDEX link_stats_clicks ON ?schema.link_stats (account_id, total_clicks, number)
+    WHERE total_clicks > 0;
 
 CREATE TABLE ?schema.link_days (
     url_id        uuid   NOT NULL,
@@ -81,11 +91,11 @@ CREATE TABLE ?schema.link_days (
 CREATE TABLE ?schema.visitors (
     url_id  uuid NOT NULL,
     visitor text COLLATE "C" NOT NULL,  -- keyed hash
-    day     date,                       -- of the first click, UTC; NULL: a visitor who is there under another key
+    day     date,                       -- of the first click, UTC; NULL: also stored under another key
     PRIMARY KEY (url_id, visitor)
 );
 
--- What resets of the stats took away, to give it back when one is undone. Whatever has no such reset counts.
+-- Counters that resets of the stats have removed. They are added back when a reset is undone.
 CREATE TABLE ?schema.reset_days (
     url_id       uuid   NOT NULL,
     reset        bigint NOT NULL,  -- revision of the reset in the link's stream
@@ -102,7 +112,7 @@ CREATE TABLE ?schema.reset_visitors (
     PRIMARY KEY (url_id, reset, visitor)
 );
 
--- Which links a call of the API has changed, so that all that it did can be undone.
+-- The links that a call of the API has changed, so that the whole call can be undone.
 CREATE TABLE ?schema.link_batches (
     batch  uuid NOT NULL,
     url_id uuid NOT NULL,

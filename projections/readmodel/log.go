@@ -9,14 +9,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// Log returns the id of the log that the read models are built from: the first one that it was ever
-// told. The zero id tells nothing, and comes back while nothing was told.
+// Log returns the id of the log that the read models are built from. The first call with an id
+// stores it. The zero id stores nothing, and is returned if no id is stored.
 func (db *DB) Log(ctx context.Context, id uuid.UUID) (uuid.UUID, error) {
 	if id != uuid.Nil {
 		if _, err := db.NewRaw(
 			"INSERT INTO linkledger.log (id) VALUES (?) ON CONFLICT DO NOTHING", id,
 		).Exec(ctx); err != nil {
-			return uuid.Nil, fmt.Errorf("note the log of the read models: %w", err)
+			return uuid.Nil, fmt.Errorf("store the log of the read models: %w", err)
 		}
 	}
 	var known uuid.UUID

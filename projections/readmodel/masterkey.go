@@ -13,31 +13,31 @@ import (
 const MasterKeySize = 32
 
 var (
-	// ErrNoMasterKey means that notes lie under keys of accounts, and that this process was given
-	// no master key.
+	// ErrNoMasterKey means that notes are encrypted with keys of accounts, and that this process
+	// has no master key.
 	ErrNoMasterKey = errors.New("notes are encrypted here: give the master key")
-	// ErrOtherMasterKey means that keys of accounts are wrapped by a master key which this process
-	// was not given.
+	// ErrOtherMasterKey means that keys of accounts are wrapped by a master key that this process
+	// does not have.
 	ErrOtherMasterKey = errors.New(
 		"the keys of accounts are wrapped by another master key: give that one",
 	)
-	// ErrKeyLost means that an account has notes and neither a key nor an erasure: the table of
-	// keys is not the one that belongs to the log.
+	// ErrKeyLost means that an account has notes, but neither a key nor an erasure: the table
+	// account_keys does not belong to the log.
 	ErrKeyLost = errors.New("the key of an account is missing: restore the table " +
 		"linkledger.account_keys from a backup, " +
 		"or erase the account if the key is lost for good")
 )
 
-// MasterKey wraps the keys of accounts by AES-256-GCM. It is in no database: whoever has that alone
-// reads no note of the log.
+// MasterKey wraps the keys of accounts with AES-256-GCM. It is not stored in the database, so a
+// copy of the database is not enough to read the notes in the log.
 type MasterKey struct {
-	name string // tells keys apart and nothing about them
+	name string // identifies the key without revealing it
 	aead cipher.AEAD
-	// which unwraps what it has wrapped, and wraps nothing more; nil: there is none
+	// former unwraps the keys that it has wrapped, and wraps no others; nil: none.
 	former *MasterKey
 }
 
-// NewMasterKey returns a master key. former, if not nil, is the one before: see DB.CheckMasterKey.
+// NewMasterKey returns a master key. former is the previous one, or nil: see DB.CheckMasterKey.
 func NewMasterKey(key []byte, former *MasterKey) (*MasterKey, error) {
 	if len(key) != MasterKeySize {
 		return nil, fmt.Errorf("a master key has %d bytes, not %d", MasterKeySize, len(key))
@@ -55,11 +55,11 @@ func NewMasterKey(key []byte, former *MasterKey) (*MasterKey, error) {
 }
 
 func (m *MasterKey) wrap(account string, key []byte) []byte {
-	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it draws the nonce itself
+	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it generates the nonce itself
 }
 
-// Unwrap returns the key of an account as account_keys has it. Errors: ErrNoMasterKey, where m is
-// nil, ErrOtherMasterKey.
+// Unwrap returns the key of an account from a row of account_keys. It fails with ErrNoMasterKey if
+// m is nil, and with ErrOtherMasterKey.
 func (m *MasterKey) Unwrap(account, master string, wrapped []byte) ([]byte, error) {
 	if m == nil {
 		return nil, ErrNoMasterKey

@@ -8,12 +8,12 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// heartbeat is how long the connection may be quiet before it has to prove that it is alive, and
-// how long it may take for that. A firewall that drops connections drops them silently.
+// heartbeat is how long a connection may be quiet before it is pinged, and how long the ping may
+// take. A firewall may drop a connection without closing it.
 const heartbeat = time.Second
 
 // NextNotification waits for the next notification on a connection of DB.Listen, and returns its
-// payload. Meanwhile it sees to it that the connection is alive.
+// payload. It pings the connection while it waits, and fails if the connection is lost.
 func NextNotification(ctx context.Context, conn *pgx.Conn) (string, error) {
 	for {
 		quiet, cancel := context.WithTimeout(ctx, heartbeat)

@@ -8,17 +8,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Vacant is an SQL condition on a row of the table generations: no process keeps it up to date. Its
-// owner's lease has run out, or its owner does not hold its presence lock any more.
+// Vacant is an SQL condition on a row of the table generations: no process keeps it up to date. The
+// lease of its owner has run out, or the owner no longer holds its presence lock.
 //
-// A lease alone would take seconds to show that an owner was killed. PostgreSQL releases the
-// presence lock as soon as the owner's connection ends, which the kernel of a killed process sees
-// to. The lease stays for an owner that is suspended or cut off: its connection lives, but it
-// renews nothing.
+// With a lease alone it would take seconds to notice that an owner was killed. PostgreSQL releases
+// the presence lock as soon as the owner's connection ends, and the kernel ends the connections of
+// a killed process. The lease is still necessary for an owner that is suspended or cut off: its
+// connection lives, but it renews nothing.
 //
-// The view pg_locks shows the two keys of such a lock as classid and objid, and 2 as objsubid. It
-// is read once for all rows, because the inner query does not refer to them.
-const Vacant = `(lease_until < clock_timestamp() OR hashtext(owner)::bigint & 4294967295 <> ALL (ARRAY(
+// The view pg_locks shows the two keys of such a lock as classid and objid, and 2 as objsubid.
+// PostgreSQL reads it once for all rows, because the inner query does not refer to them.
+const Vacant = `(lease_until < clock_timestamp() OR
+	hashtext(owner)::bigint & 4294967295 <> ALL (ARRAY(
 	SELECT objid::bigint FROM pg_locks
 	WHERE locktype = 'advisory' AND classid = 27755 AND objsubid = 2 AND granted
 		AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))))`
@@ -26,10 +27,10 @@ const Vacant = `(lease_until < clock_timestamp() OR hashtext(owner)::bigint & 42
 // presenceLock is the first key of all presence locks: the bytes of "lk". Vacant repeats it.
 const presenceLock = 27755
 
-// HoldPresence takes the presence lock of a process, which conn holds until it is closed or lost. A
-// process MUST hold it before it owns a generation. Several connections of the process may hold it
-// at once, so that a new connection need not wait until PostgreSQL notices the end of the one
-// before.
+// HoldPresence takes the presence lock of a process. The lock lasts until conn is closed or lost. A
+// process MUST hold it before it owns a generation. The lock is shared: several connections of the
+// process may hold it, so a new connection does not wait until PostgreSQL notices the end of the
+// previous one.
 func HoldPresence(ctx context.Context, conn *pgx.Conn, process string) error {
 	_, err := conn.Exec(
 		ctx, "SELECT pg_advisory_lock_shared($1::int, hashtext($2))", presenceLock, process,
@@ -40,7 +41,7 @@ func HoldPresence(ctx context.Context, conn *pgx.Conn, process string) error {
 	return nil
 }
 
-// Present holds the presence lock of a process over a connection of its own, until leave is called.
+// Present holds the presence lock of a process on a connection of its own until leave is called.
 func (db *DB) Present(ctx context.Context, process string) (leave func() error, err error) {
 	conn, err := pgx.ConnectConfig(ctx, db.Pool.Config().ConnConfig)
 	if err != nil {

@@ -7,27 +7,27 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// Generation is a row of the table of generations: how far one generation of a projection has got,
-// and who keeps it up to date.
+// Generation is a row of generations: the checkpoint, the owner and the state of one generation of
+// a projection.
 type Generation struct {
 	bun.BaseModel `bun:"table:linkledger.generations,alias:generation"`
 
 	Name       string    `bun:"name,pk"` // of the projection
 	Generation int       `bun:"generation,pk"`
-	Serving    bool      `bun:"serving"`     // readers see this one
-	Shape      string    `bun:"shape"`       // see Shape
-	Built      bool      `bun:"built"`       // it has served, or does
-	CommitPos  int64     `bun:"commit_pos"`  // up to here the log is in the tables
-	PreparePos int64     `bun:"prepare_pos"` //
-	Epoch      int64     `bun:"epoch"`       // counts the owners
-	Owner      string    `bun:"owner"`       // empty: none
+	Serving    bool      `bun:"serving"`    // readers see it
+	Shape      string    `bun:"shape"`      // see Shape
+	Built      bool      `bun:"built"`      // it serves or has served
+	CommitPos  int64     `bun:"commit_pos"` // the log is in the tables up to here
+	PreparePos int64     `bun:"prepare_pos"`
+	Epoch      int64     `bun:"epoch"` // counts the owners
+	Owner      string    `bun:"owner"` // empty: none
 	LeaseUntil time.Time `bun:"lease_until,nullzero,default:'epoch'"`
-	Paused     bool      `bun:"paused"` // by an operator: nobody may own it
-	// Resumptions counts the operators' wishes that a stopped generation tries again.
+	Paused     bool      `bun:"paused"` // by an operator: no process may own it
+	// Resumptions counts the requests of operators that a stopped generation tries again.
 	Resumptions int64     `bun:"resumptions"`
-	Stopped     bool      `bun:"stopped"`    // the owner stands before an event that it can't apply
-	LastError   string    `bun:"last_error"` // why the owner does not go on; empty: it does
-	Rate        float64   `bun:"rate"`       // events per second of late
+	Stopped     bool      `bun:"stopped"`    // the owner waits before an event that it cannot apply
+	LastError   string    `bun:"last_error"` // why the owner makes no progress; empty: it does
+	Rate        float64   `bun:"rate"`       // events per second, recently
 	UpdatedAt   time.Time `bun:"updated_at"`
 }
 
@@ -69,7 +69,7 @@ type Link struct {
 	CreatedAt      time.Time   `bun:"created_at"`
 	ModifiedAt     time.Time   `bun:"modified_at"`
 	Position       int64       `bun:"position"` // commit position of the creation
-	// of the last event of the link's stream that is in the row
+	// Revision is that of the last event of the link's stream that is in the row.
 	Revision  int64     `bun:"revision"`
 	DeletedAt time.Time `bun:"deleted_at,nullzero"` // zero: live
 }
@@ -103,7 +103,8 @@ type Visitor struct {
 
 	URLID   uuid.UUID `bun:"url_id,pk,type:uuid"`
 	Visitor string    `bun:"visitor,pk"` // keyed hash
-	// of the first click, midnight, UTC; zero: he is there under another key
+	// Day is that of the first click, midnight, UTC; zero: the visitor is also stored under another
+	// key.
 	Day time.Time `bun:"day,nullzero"`
 }
 
@@ -129,7 +130,7 @@ type Account struct {
 	KeyHash        string     `bun:"key_hash"` // SHA-256 of the API key, hex
 	Active         bool       `bun:"active"`
 	ExpirationDate *time.Time `bun:"expiration_date"` // midnight, UTC; nil: never
-	Erased         bool       `bun:"erased"`          // nobody uses it any more
+	Erased         bool       `bun:"erased"`          // its notes are gone, and it cannot be used
 	CreatedAt      time.Time  `bun:"created_at"`
 }
 

@@ -16,25 +16,24 @@ import (
 	"github.com/uptrace/bun/migrate"
 )
 
-// Channel is the NOTIFY channel on which every committed batch is announced, as "<projection>
-// <commit position>". Before that, where readers may keep copies, come the keys that the batch has
-// changed: "<projection> changed <key> <key> ...", in as many notifications as they need. Keys of
-// links are hashes, those of accounts are ids.
+// Channel is the NOTIFY channel on which every committed batch is announced as "<projection>
+// <commit position>". If readers may cache rows of the projection, the keys that the batch has
+// changed are announced before that: "<projection> changed <key> <key> ...", in as many
+// notifications as necessary. Keys of links are hashes, those of accounts are ids.
 const Channel = "linkledger"
 
-// Changed marks a notification that lists keys.
+// Changed marks a notification that lists changed keys.
 const Changed = "changed "
 
-// Everything stands for all keys of a projection in a list of changed ones.
+// Everything stands for all keys of a projection in a list of changed keys.
 const Everything = "*"
 
-// Unkept stands for changes of what nobody keeps copies of in such a list. Clicks are not even
-// that.
+// Unkept stands for changes of rows that readers do not cache in a list of changed keys. Clicks are
+// not announced at all.
 const Unkept = "."
 
-// ControlChannel is the NOTIFY channel that tells the projectors of all processes that an election
-// may have another outcome now: then the payload is the name of the projection. "<projection>
-// <position>" tells that somebody waits for it.
+// ControlChannel is the NOTIFY channel of the projectors of all processes. The name of a projection
+// requests an election. "<projection> <position>" announces that a reader waits for that position.
 const ControlChannel = "linkledger_control"
 
 // schemaLock is the key of the advisory lock of DB.Locked: the bytes of "linkledg".
@@ -51,25 +50,26 @@ func GenerationSchema(projection string, generation int) string {
 	return fmt.Sprintf("%s_g%d", projection, generation)
 }
 
-// Locked runs change while this process is the only one that changes schemas of the database. It
-// waits for its turn as long as ctx allows.
+// Locked calls change while no other process changes schemas of the database. It waits for the lock
+// until ctx ends.
 func (db *DB) Locked(ctx context.Context, change func(context.Context) error) (err error) {
 	cfg := db.Pool.Config().ConnConfig
 	cfg.RuntimeParams["lock_timeout"] = "0"
 	cfg.RuntimeParams["statement_timeout"] = "0"
-	// A connection of its own: one of the pool could starve the change that waits for the others.
+	// The lock has its own connection. If it used the pool, waiting calls could take all
+	// connections that change needs.
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return fmt.Errorf("lock the schemas: %w", err)
 	}
-	defer func() { err = errors.Join(err, closeConn(ctx, conn)) }() // and so unlocks
+	defer func() { err = errors.Join(err, closeConn(ctx, conn)) }() // releases the lock
 	if _, err := conn.Exec(ctx, "SELECT pg_advisory_lock($1)", schemaLock); err != nil {
 		return fmt.Errorf("lock the schemas: %w", err)
 	}
 	return change(ctx)
 }
 
-// Migrate brings the schema linkledger up to date. It must run within Locked.
+// Migrate updates the schema linkledger. It MUST be called within Locked.
 func (db *DB) Migrate(ctx context.Context) error {
 	migrations := migrate.NewMigrations()
 	if err := migrations.Discover(controlMigrations); err != nil {
@@ -91,8 +91,8 @@ func (db *DB) Migrate(ctx context.Context) error {
 	return nil
 }
 
-// Shape is a fingerprint of the tables of a projection: another shape needs another generation.
-// Comments and white space do not count.
+// Shape returns a fingerprint of the tables of a projection. Another shape needs another
+// generation. Comments and white space do not change the shape.
 func Shape(projection string) (string, error) {
 	statements, err := statementsOf(projection)
 	if err != nil {
@@ -106,11 +106,11 @@ var (
 	sqlComment = regexp.MustCompile(`--[^\n]*`)
 	sqlSpace   = regexp.MustCompile(`\s+`)
 	sqlIndex   = regexp.MustCompile(`^CREATE (UNIQUE )?INDEX `)
-	// the first one is that which a statement is about.
+	// The first match is the table of the statement.
 	sqlTable = regexp.MustCompile(`\?schema\.(\w+)`)
 )
 
-// statementsOf returns the SQL statements that make the tables of a projection and their indexes.
+// statementsOf returns the SQL statements that create the tables and indexes of a projection.
 func statementsOf(projection string) ([]string, error) {
 	tables, err := projectionTables.ReadFile(projection + ".sql")
 	if err != nil {
@@ -127,13 +127,13 @@ func statementsOf(projection string) ([]string, error) {
 	return statements, nil
 }
 
-// CreateTables makes the schema of a generation with the empty tables of its projection.
+// CreateTables creates the schema of a generation with the empty tables of its projection.
 func CreateTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
 	return createTables(ctx, tx, projection, generation, func(string) bool { return false })
 }
 
-// CreateBareTables leaves out the indexes beside the primary keys, for tables that are filled in
-// bulk: see Complete.
+// CreateBareTables creates the tables without indexes other than the primary keys, for a bulk load.
+// Complete creates the indexes.
 func CreateBareTables(ctx context.Context, tx bun.Tx, projection string, generation int) error {
 	return createTables(ctx, tx, projection, generation, sqlIndex.MatchString)
 }
@@ -163,28 +163,30 @@ func execStatements(ctx context.Context, tx bun.Tx, schema string, statements []
 	return nil
 }
 
-// tablesOf returns the tables of a schema in the order that they were made in.
+// tablesOf returns the tables of a schema in the order of their creation.
 func tablesOf(ctx context.Context, db bun.IDB, schema string) ([]string, error) {
 	var tables []string
-	if err := db.NewRaw(
-		"SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' "+
-			"ORDER BY oid",
-		schema,
-	).
-		Scan(ctx, &tables); err != nil {
+	const query = "SELECT relname FROM pg_class " +
+		"WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' ORDER BY oid"
+	if err := db.NewRaw(query, schema).Scan(ctx, &tables); err != nil {
 		return nil, fmt.Errorf("tables of %s: %w", schema, err)
 	}
 	return tables, nil
 }
 
-// patience has PostgreSQL give up what follows in a transaction before it looks for deadlocks.
-const patience = `SELECT set_config('statement_timeout', (setting::integer / 2)::text, true) FROM pg_settings WHERE name = 'deadlock_timeout'`
+// limitToHalfDeadlockTimeout makes PostgreSQL cancel the following statements of a transaction
+// before it looks for deadlocks, so that a deadlock cancels this transaction and not a reader.
+const limitToHalfDeadlockTimeout = `
+	SELECT set_config('statement_timeout', (setting::integer / 2)::text, true)
+	FROM pg_settings WHERE name = 'deadlock_timeout'`
 
-// Serve points the views of a projection to a generation. A view can't change the type of a column,
-// and tables come and go, so those of the generation before are dropped first; readers wait for the
-// end of the transaction and then see the new ones. A reader that has one view and waits for
-// another stands in the way of a switch that has this one and waits for that: it is the switch that
-// gives up then, with an error of statement_timeout, and may be tried again.
+// Serve points the views of a projection to a generation. It drops the views of the previous
+// generation first, because a view cannot change the type of a column and tables may be added or
+// removed. Readers wait for the end of the transaction and then see the new views.
+//
+// A reader that uses one view and waits for another one deadlocks with a switch that has dropped
+// the second and waits for the first. The switch then gives up with an error of statement_timeout,
+// and may be tried again.
 func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation int) error {
 	if err := dropViews(ctx, tx, GenerationSchema(projection, before)); err != nil {
 		return err
@@ -203,8 +205,9 @@ func Serve(ctx context.Context, tx bun.Tx, projection string, before, generation
 	return nil
 }
 
-// dropViews drops the views of all tables of a schema, in one statement, for which patience counts
-// as a whole. Most readers ask for the tables in this order too, and do not stand in the way.
+// dropViews drops the views of all tables of a schema. One statement drops them all, because the
+// statement timeout applies to each statement. Most readers lock the tables in this order too, and
+// then do not deadlock.
 func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	tables, err := tablesOf(ctx, tx, schema)
 	if err != nil || len(tables) == 0 {
@@ -214,7 +217,7 @@ func dropViews(ctx context.Context, tx bun.Tx, schema string) error {
 	for i, table := range tables {
 		views[i] = bun.Ident("linkledger." + table)
 	}
-	if _, err := tx.NewRaw(patience).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw(limitToHalfDeadlockTimeout).Exec(ctx); err != nil {
 		return fmt.Errorf("views of %s: %w", schema, err)
 	}
 	if _, err := tx.NewRaw("DROP VIEW IF EXISTS ?", bun.List(views)).Exec(ctx); err != nil {

@@ -11,11 +11,13 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 )
 
-// ScratchSchema is PostgreSQL's name for the schema of the temporary tables of a connection.
+// ScratchSchema is the name that PostgreSQL has for the schema of the temporary tables of a
+// connection.
 const ScratchSchema = "pg_temp"
 
-// scratchSettings of a connection that fills and compares tables for minutes. The server looks now
-// and then whether the client still lives, also in the middle of a statement.
+// scratchSettings suit a connection that fills and compares tables for minutes. With
+// client_connection_check_interval the server notices that the client is gone, also during a
+// statement.
 var scratchSettings = map[string]string{
 	"statement_timeout":                   "0",
 	"idle_in_transaction_session_timeout": "0",
@@ -24,22 +26,22 @@ var scratchSettings = map[string]string{
 	"work_mem":                            "64MB",
 }
 
-// OpenScratch returns a database of one connection outside the pool, whose ?schema has the tables
-// of a projection, empty and without indexes beside the primary keys. They are temporary: they go
-// with the connection, however that ends.
+// OpenScratch returns a database of one connection outside the pools. ?schema has the empty tables
+// of a projection, without indexes other than the primary keys. The tables are temporary:
+// PostgreSQL removes them when the connection ends for any reason.
 func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, error) {
 	statements, err := statementsOf(projection)
 	if err != nil {
 		return nil, err
 	}
 	cfg := db.Pool.Config().ConnConfig
-	cfg.DefaultQueryExecMode, cfg.StatementCacheCapacity = pgx.QueryExecModeCacheStatement, maxPrepared
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheStatement
+	cfg.StatementCacheCapacity = maxPrepared
 	for name, value := range scratchSettings {
 		cfg.RuntimeParams[name] = value
 	}
-	scratch := bun.NewDB(
-		stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC)), pgdialect.New(),
-	).
+	sqlDB := stdlib.OpenDB(*cfg, stdlib.OptionAfterConnect(readTimesAsUTC))
+	scratch := bun.NewDB(sqlDB, pgdialect.New()).
 		WithNamedArg("schema", bun.Ident(ScratchSchema))
 	scratch.SetMaxOpenConns(1)
 	for _, statement := range statements {
@@ -55,18 +57,19 @@ func (db *DB) OpenScratch(ctx context.Context, projection string) (*bun.DB, erro
 	return scratch, nil
 }
 
-// Table is a table with the columns of its primary key, as SQL lists them.
+// Table is a table with the columns of its primary key in SQL syntax.
 type Table struct {
 	Name string   `bun:"name"`
 	Key  bun.Safe `bun:"key"`
 }
 
-// ScratchTables returns the tables of OpenScratch, also one without a primary key, which nobody can
-// compare.
+// ScratchTables returns the tables of OpenScratch. The key of a table without a primary key is
+// empty.
 func ScratchTables(ctx context.Context, tx bun.Tx) ([]Table, error) {
 	var tables []Table
 	err := tx.NewRaw(`
-		SELECT t.relname AS name, coalesce(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), '') AS key
+		SELECT t.relname AS name,
+			coalesce(string_agg(quote_ident(a.attname), ', ' ORDER BY a.attnum), '') AS key
 		FROM pg_class AS t LEFT JOIN pg_index AS i ON i.indrelid = t.oid AND i.indisprimary
 			LEFT JOIN pg_attribute AS a ON a.attrelid = t.oid AND a.attnum = ANY(i.indkey)
 		WHERE t.relkind = 'r' AND t.relnamespace = pg_my_temp_schema()

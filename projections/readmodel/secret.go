@@ -6,27 +6,27 @@ import (
 	"fmt"
 )
 
-// Secret returns the secret of that name, size random bytes that are drawn at the first call and
-// the same for all processes ever after. A stored secret of another size is an error, as is a size
+// Secret returns a secret of size random bytes. The first call generates and stores it; all
+// processes then get the same one. It fails if the stored secret has another size, or if size is
 // below 16.
 func (db *DB) Secret(ctx context.Context, name string, size int) ([]byte, error) {
 	if size < 16 {
 		return nil, fmt.Errorf("secret %s: %d bytes are too few", name, size)
 	}
-	drawn := make([]byte, size)
-	_, _ = rand.Read(drawn) // never fails
-	if _, err := db.NewRaw("INSERT INTO linkledger.secrets (name, value) VALUES (?, ?) ON "+
-		"CONFLICT DO NOTHING",
-		name, drawn).Exec(ctx); err != nil {
+	random := make([]byte, size)
+	_, _ = rand.Read(random) // never fails
+	const statement = "INSERT INTO linkledger.secrets (name, value) VALUES (?, ?) " +
+		"ON CONFLICT DO NOTHING"
+	if _, err := db.NewRaw(statement, name, random).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("create secret %s: %w", name, err)
 	}
-	// Whoever was first has won. A statement of its own: the one above can't see a row that was
-	// inserted beside it.
+	// Another process may have been first. A separate statement reads the secret, because the
+	// INSERT does not see a row that is inserted concurrently.
 	return db.StoredSecret(ctx, name, size)
 }
 
-// StoredSecret returns the secret of that name, which has been drawn before: or else it fails with
-// sql.ErrNoRows.
+// StoredSecret returns a secret that Secret has stored. It fails with sql.ErrNoRows if there is
+// none.
 func (db *DB) StoredSecret(ctx context.Context, name string, size int) ([]byte, error) {
 	var stored []byte
 	if err := db.NewRaw("SELECT value FROM linkledger.secrets WHERE name = ?", name).Scan(

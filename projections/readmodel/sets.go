@@ -9,21 +9,21 @@ import (
 	"github.com/uptrace/bun"
 )
 
-// SetBlock is how many links a row of link_sets tells of.
+// SetBlock is the number of links in a row of link_sets.
 const SetBlock = 2048
 
-// Forever is when a version ends that goes on.
+// Forever is the end of a version that is still valid.
 const Forever int64 = math.MaxInt64
 
-// Names of the sets of links in link_sets. Those of the flags are the names of their columns.
+// Names of sets of links in link_sets. The sets of the flags have the names of their columns.
 const (
 	SetLive    = "live"
 	SetVisited = "visited" // ever
 	SetClicked = "clicked" // since the last reset
 )
 
-// Meaningful returns the condition that a row of a table says anything: a set that everybody has
-// left may have rows.
+// Meaningful returns the condition that a row of a table holds information. An empty set and a
+// missing one are the same.
 func Meaningful(table string) bun.Safe {
 	if table == "link_sets" {
 		return "bit_count(bits) > 0"
@@ -31,18 +31,19 @@ func Meaningful(table string) bun.Safe {
 	return "true"
 }
 
-// SetOfTag names the set of the links with a tag.
+// SetOfTag returns the name of the set of links with a tag.
 func SetOfTag(id uuid.UUID) string { return "tag:" + id.String() }
 
-// SetOfDay names the set of the links that were created on that day, UTC. Names of days sort like
-// the days.
+// SetOfDay returns the name of the set of links that were created on a day, UTC. The names sort
+// like the days.
 func SetOfDay(at time.Time) string { return "day:" + at.UTC().Format(time.DateOnly) }
 
-// Days are before the names of all days, and after them.
+// BeforeDays sorts before the names of all days, and AfterDays after them.
 const (
 	BeforeDays = "day:"
 	AfterDays  = "day;"
 )
 
-// SearchText returns what a search for a part of any of the texts looks at, and what it looks for.
+// SearchText returns the text that is searched for a part of any of the texts. A search term is
+// converted in the same way.
 func SearchText(texts ...string) string { return strings.ToLower(strings.Join(texts, "\n")) }

@@ -13,9 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// copied are rows for a table that has none of them, or for a staging table, which is temporary and
-// like that one.
-type copied struct {
+// copyRows are rows for a table, or for a temporary staging table with the same columns.
+type copyRows struct {
 	table   string
 	staged  bool
 	columns []string
@@ -23,9 +22,9 @@ type copied struct {
 	row     func(r *Row, i int)
 }
 
-// send copies the rows as they are asked for, in PostgreSQL's binary format. pgx would do so too,
-// at three times the cost.
-func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
+// send copies the rows in PostgreSQL's binary format. CopyFrom of pgx does the same at three times
+// the cost.
+func (c copyRows) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	into := pgx.Identifier{schema, c.table}.Sanitize()
 	if c.staged {
 		like := into
@@ -39,23 +38,23 @@ func (c copied) send(ctx context.Context, conn *pgx.Conn, schema string) error {
 	statement := fmt.Sprintf(
 		"COPY %s (%s) FROM STDIN (FORMAT binary)", into, strings.Join(c.columns, ", "),
 	)
-	_, err := conn.PgConn().CopyFrom(ctx, &copyReader{copied: c, buf: Row(copyHeader)}, statement)
+	_, err := conn.PgConn().CopyFrom(ctx, &copyReader{copyRows: c, buf: Row(copyHeader)}, statement)
 	return err
 }
 
 const (
 	stagedPrefix = "staged_"
-	// no flags, no extension.
+	// copyHeader is the signature, no flags, and no extension.
 	copyHeader  = "PGCOPY\n\xff\r\n\x00" + "\x00\x00\x00\x00" + "\x00\x00\x00\x00"
 	copyTrailer = "\xff\xff"
 )
 
-// copyReader reads as the data of a COPY.
+// copyReader encodes the rows of a COPY while it is read.
 type copyReader struct {
-	copied
+	copyRows
 
-	next int // row to encode
-	buf  Row // what was encoded and not yet read
+	next int // next row to encode
+	buf  Row // encoded, not yet read
 }
 
 // Read implements io.Reader.
@@ -75,7 +74,7 @@ func (r *copyReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Row takes the values of rows, each as its length and PostgreSQL's binary form of the type.
+// Row encodes the values of rows, each as its length and PostgreSQL's binary form.
 type Row []byte
 
 func (r *Row) size(n int) {
@@ -120,10 +119,10 @@ func (r *Row) Bigint(n int64) {
 	*r = binary.BigEndian.AppendUint64(*r, uint64(n))
 }
 
-// y2k is from when PostgreSQL counts days and microseconds.
+// y2k is the day from which PostgreSQL counts days and microseconds.
 var y2k = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// Timestamptz makes the zero time NULL.
+// Timestamptz adds a time. The zero time is NULL.
 func (r *Row) Timestamptz(at time.Time) {
 	if at.IsZero() {
 		r.null()
@@ -132,7 +131,7 @@ func (r *Row) Timestamptz(at time.Time) {
 	r.Bigint(at.UnixMicro() - y2k.UnixMicro())
 }
 
-// Date makes nil NULL.
+// Date adds a date. nil is NULL.
 func (r *Row) Date(midnight *time.Time) {
 	if midnight == nil {
 		r.null()

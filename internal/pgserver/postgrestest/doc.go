@@ -1,11 +1,11 @@
 // Package postgrestest gives tests a real PostgreSQL database of their own.
 //
-// One server runs per test process, started by the first test that asks. A
-// package that uses it stops the server in TestMain:
+// One server runs per test process. The first call of NewDatabase starts it. A
+// package that uses it MUST stop the server in TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(postgrestest.Run(m)) }
 //
-// or, to have goleak look for leaked goroutines after that:
+// or, to let goleak find leaked goroutines after that:
 //
 //	func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 //

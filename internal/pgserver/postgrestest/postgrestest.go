@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	startPatience = time.Minute
-	stopPatience  = time.Minute
+	startTimeout = time.Minute
+	stopTimeout  = time.Minute
 )
 
 var (
@@ -38,7 +38,7 @@ type instance struct {
 // Main is a [testing.M] that stops the server after the tests.
 type Main struct{ M *testing.M }
 
-// Run runs the tests and returns the exit code, like [Run].
+// Run runs the tests and returns the exit code, as [Run] does.
 func (m Main) Run() int { return Run(m.M) }
 
 // Run runs the tests, stops the server and removes its folder, and returns the
@@ -67,7 +67,7 @@ func NewDatabase(t testing.TB) string {
 	}
 	t.Cleanup(func() {
 		// The test's own context has ended by now.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), stopPatience)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), stopTimeout)
 		defer cancel()
 		if err := shared.exec(ctx, "DROP DATABASE "+quoted+" WITH (FORCE)"); err != nil {
 			t.Errorf("drop test database: %v", err)
@@ -90,8 +90,8 @@ func withDatabase(dsn, name string) (string, error) {
 }
 
 func (i *instance) start() {
-	// Without the test's context: the server outlives the test that starts it.
-	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	// The context is not the test's, because the server outlives the test that starts it.
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	if i.dir, i.err = os.MkdirTemp("", "linkledger-test-"); i.err != nil {
 		return
@@ -107,7 +107,7 @@ func (i *instance) start() {
 func (i *instance) end() error {
 	var stopErr error
 	if i.server != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), stopPatience)
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 		defer cancel()
 		stopErr = errors.Join(i.server.Err(), i.server.Stop(ctx))
 	}

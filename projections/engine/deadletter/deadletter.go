@@ -16,22 +16,23 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// ErrFollows is why an event is a dead letter that was never tried.
+// ErrFollows is the cause of a dead letter that was never tried because it follows another one in
+// its stream.
 var ErrFollows = errors.New("follows a dead letter of its stream")
 
 // ErrUnreadable means that an event cannot be decoded: this version does not know its type, or its
-// body is damaged. Its text begins the error of a dead letter that retryReadable tries again.
+// body is damaged. Readable recognises such a dead letter by this text.
 var ErrUnreadable = errors.New("event cannot be read")
 
-// Letter is an event that is set aside, and why.
+// Letter is an event that was set aside, with the reason.
 type Letter struct {
 	eventstore.Recorded
 
 	Cause error
 }
 
-// Readable reports whether an event was set aside because it could not be decoded, and can be by
-// now.
+// Readable reports whether an event was set aside because it could not be decoded, and this version
+// can decode it.
 func Readable(l readmodel.DeadLetter) bool {
 	if !strings.HasPrefix(l.Error, ErrUnreadable.Error()) {
 		return false
@@ -40,11 +41,12 @@ func Readable(l readmodel.DeadLetter) bool {
 	return err == nil
 }
 
-// Insert queues letters of a generation.
+// Insert queues the dead letters of a generation.
 func Insert(s *sqlbatch.Batch, at generation.Checkpoint, letters []Letter) {
 	for _, l := range letters {
 		s.Queue(`INSERT INTO linkledger.dead_letters
-				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type, recorded_at, data, error)
+				(name, generation, commit_pos, prepare_pos, event_id, stream, revision, type,
+				recorded_at, data, error)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 			at.Name, at.Generation, sqlbatch.Signed(l.Position.Commit),
 			sqlbatch.Signed(l.Position.Prepare), sqlbatch.UUID(l.ID), l.Stream,
@@ -59,9 +61,8 @@ func Parked(
 ) (map[string]struct{}, error) {
 	var streams []string
 	if err := db.NewSelect().Model((*readmodel.DeadLetter)(nil)).ColumnExpr("DISTINCT stream").
-		Where("name = ? AND generation = ?", at.Name, at.Generation).Scan(
-		ctx, &streams,
-	); err != nil {
+		Where("name = ? AND generation = ?", at.Name, at.Generation).
+		Scan(ctx, &streams); err != nil {
 		return nil, fmt.Errorf("dead letters of %s: %w", at.Name, err)
 	}
 	parked := make(map[string]struct{}, len(streams))
@@ -71,14 +72,13 @@ func Parked(
 	return parked, nil
 }
 
-// First returns the first dead letter of each stream that has some.
+// First returns the position of the first dead letter of each stream that has any.
 func First(
 	ctx context.Context, db bun.IDB, at generation.Checkpoint,
 ) (map[string]eventstore.Position, error) {
 	var letters []readmodel.DeadLetter
-	if err := db.NewSelect().Model(&letters).DistinctOn("stream").Column(
-		"stream", "commit_pos", "prepare_pos",
-	).
+	if err := db.NewSelect().Model(&letters).DistinctOn("stream").
+		Column("stream", "commit_pos", "prepare_pos").
 		Where("name = ? AND generation = ?", at.Name, at.Generation).
 		Order("stream", "commit_pos", "prepare_pos").Scan(ctx); err != nil {
 		return nil, fmt.Errorf("dead letters of %s: %w", at.Name, err)
@@ -93,8 +93,8 @@ func First(
 	return first, nil
 }
 
-// List lists the events that a projection has set aside, all projections if the name is empty,
-// oldest first.
+// List returns the dead letters of a projection, oldest first. An empty name stands for all
+// projections.
 func List(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadLetter, error) {
 	var letters []readmodel.DeadLetter
 	query := db.NewSelect().Model(&letters).Order("name", "generation", "commit_pos", "prepare_pos")
@@ -107,32 +107,33 @@ func List(ctx context.Context, db *readmodel.DB, name string) ([]readmodel.DeadL
 	return letters, nil
 }
 
-// Retry applies the dead letters of a projection, of one stream or of all if that is empty, in the
-// order of the log, all or none. It returns how many. The error about an event is an *EventError.
+// Retry applies the dead letters of a projection and returns how many there were. If stream is not
+// empty, it applies only those of that stream. It applies them in the order of the log, all or
+// none. The error about an event is an *EventError.
 func Retry(
 	ctx context.Context, db *readmodel.DB, p projection.Definition, stream string,
 ) (int, error) {
-	return takeLetters(ctx, db, p.Name, stream, func(
+	return processLetters(ctx, db, p.Name, stream, func(
 		ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
 	) error {
-		facts, err := p.Decode(recorded)
+		decoded, err := p.Decode(recorded)
 		if err != nil {
 			return err
 		}
-		changed, err := p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.MasterKey), facts)
+		changed, err := p.Apply(ctx, tx.Conn(), at.Schema(), p.Folds(db.MasterKey), decoded)
 		if err != nil {
 			return err
 		}
-		telling := sqlbatch.New(at.Schema())
-		generation.Announce(telling, p.Name, at.Position, changed)
-		return telling.Send(ctx, tx.Conn())
+		notifications := sqlbatch.New(at.Schema())
+		generation.Announce(notifications, p.Name, at.Position, changed)
+		return notifications.Send(ctx, tx.Conn())
 	})
 }
 
-// Discard removes the dead letters of a projection, of one stream or of all if that is empty: the
-// read model stays without their effect. It returns how many.
+// Discard removes the dead letters of a projection and returns how many there were. If stream is
+// not empty, it removes only those of that stream. Their changes stay missing from the read model.
 func Discard(ctx context.Context, db *readmodel.DB, name, stream string) (int, error) {
-	return takeLetters(
+	return processLetters(
 		ctx, db, name, stream,
 		func(context.Context, pgx.Tx, generation.Checkpoint, []eventstore.Recorded) error {
 			return nil
@@ -140,21 +141,24 @@ func Discard(ctx context.Context, db *readmodel.DB, name, stream string) (int, e
 	)
 }
 
-type takeFunc = func(
+type processFunc = func(
 	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, recorded []eventstore.Recorded,
 ) error
 
-// takeLetters hands the dead letters of the generation that serves to take, and removes them. The
-// owner is sent out of office, because it knows which streams have letters.
-func takeLetters(
-	ctx context.Context, db *readmodel.DB, name, stream string, take takeFunc,
+// processLetters passes the dead letters of the serving generation to process and removes them, in
+// one transaction.
+//
+// It revokes the lease of the owner, because the owner keeps the set of streams that have dead
+// letters in memory. The next owner reads that set anew.
+func processLetters(
+	ctx context.Context, db *readmodel.DB, name, stream string, process processFunc,
 ) (n int, err error) {
 	serving, err := generation.Serving(ctx, db, name)
 	if err != nil {
 		return 0, err
 	}
 	err = pgx.BeginFunc(ctx, db.Writers, func(tx pgx.Tx) error {
-		at, err := depose(ctx, tx, generation.CheckpointOf(serving))
+		at, err := revokeLease(ctx, tx, generation.CheckpointOf(serving))
 		if err != nil {
 			return err
 		}
@@ -162,7 +166,7 @@ func takeLetters(
 		if n = len(letters); n == 0 || err != nil {
 			return err
 		}
-		if err := take(ctx, tx, at, letters); err != nil {
+		if err := process(ctx, tx, at, letters); err != nil {
 			return err
 		}
 		_, err = tx.Exec(ctx, "SELECT pg_notify($1, $2)", readmodel.ControlChannel, name)
@@ -174,17 +178,21 @@ func takeLetters(
 	return n, nil
 }
 
-// depose sends the owner of a generation out of office within a transaction, which must end soon:
-// the next owner waits for it. It returns the checkpoint, or ErrFenced where the generation is gone
-// or no longer the one that serves. What an operator is told of is not lost in a crash.
-func depose(
+// revokeLease revokes the lease of the owner of a generation within a transaction and returns the
+// checkpoint. The transaction MUST be short, because the next owner waits for it. It fails with
+// ErrFenced if the generation is gone or no longer serves.
+//
+// It makes the commit wait for the disk: what an operator has seen to succeed is not lost in a
+// crash.
+func revokeLease(
 	ctx context.Context, tx pgx.Tx, at generation.Checkpoint,
 ) (generation.Checkpoint, error) {
 	if _, err := tx.Exec(ctx, "SET LOCAL synchronous_commit = on"); err != nil {
 		return at, err
 	}
 	var commit, prepare int64
-	err := tx.QueryRow(ctx, `UPDATE linkledger.generations SET owner = '', epoch = epoch + 1, lease_until = 'epoch'
+	err := tx.QueryRow(ctx, `UPDATE linkledger.generations
+		SET owner = '', epoch = epoch + 1, lease_until = 'epoch'
 		WHERE name = $1 AND generation = $2 AND serving RETURNING epoch, commit_pos, prepare_pos`,
 		at.Name, at.Generation).
 		Scan(&at.Epoch, &commit, &prepare)
@@ -196,13 +204,15 @@ func depose(
 	return at, err
 }
 
-// removeLetters returns the dead letters in the order of the log.
+// removeLetters removes dead letters and returns them in the order of the log. An empty stream
+// stands for all streams.
 func removeLetters(
 	ctx context.Context, tx pgx.Tx, at generation.Checkpoint, stream string,
 ) ([]eventstore.Recorded, error) {
 	rows, err := tx.Query(ctx, `
 		WITH removed AS (
-			DELETE FROM linkledger.dead_letters WHERE name = $1 AND generation = $2 AND (stream = $3 OR $3 = '')
+			DELETE FROM linkledger.dead_letters
+			WHERE name = $1 AND generation = $2 AND (stream = $3 OR $3 = '')
 			RETURNING event_id, stream, revision, commit_pos, prepare_pos, type, recorded_at, data)
 		SELECT * FROM removed ORDER BY commit_pos, prepare_pos`, at.Name, at.Generation, stream)
 	if err != nil {

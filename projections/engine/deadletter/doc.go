@@ -1,3 +1,3 @@
-// Package deadletter sets events aside that a projection cannot apply, with what follows in their
-// streams, and applies or discards them later.
+// Package deadletter stores the events that a projection cannot apply, together with the later
+// events of their streams. Operators retry or discard them.
 package deadletter

@@ -15,7 +15,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Checkpoint is how far a generation of a projection has got under an owner.
+// Checkpoint is the position up to which a generation of a projection has applied the log, under
+// one owner.
 type Checkpoint struct {
 	Name       string
 	Generation int
@@ -23,10 +24,10 @@ type Checkpoint struct {
 	Position   eventstore.Position
 }
 
-// Schema returns the name of the one that the tables lie in.
+// Schema returns the name of the schema that contains the tables.
 func (c Checkpoint) Schema() string { return readmodel.GenerationSchema(c.Name, c.Generation) }
 
-// CheckpointOf returns the checkpoint in a row.
+// CheckpointOf returns the checkpoint of a row.
 func CheckpointOf(row readmodel.Generation) Checkpoint {
 	return Checkpoint{
 		Name: row.Name, Generation: row.Generation, Epoch: row.Epoch,
@@ -37,12 +38,12 @@ func CheckpointOf(row readmodel.Generation) Checkpoint {
 	}
 }
 
-// Reread returns the checkpoint as the database has it, or ErrFenced where another owner has it.
+// Reread returns the checkpoint from the database. It fails with ErrFenced if the generation has
+// another owner.
 func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) {
 	var row readmodel.Generation
-	err := db.NewSelect().Model(&row).Where(
-		"name = ? AND generation = ?", c.Name, c.Generation,
-	).Scan(ctx)
+	err := db.NewSelect().Model(&row).
+		Where("name = ? AND generation = ?", c.Name, c.Generation).Scan(ctx)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && row.Epoch != c.Epoch {
 		return Checkpoint{}, fmt.Errorf("%s: %w", c.Name, ErrFenced)
 	}
@@ -52,13 +53,18 @@ func (c Checkpoint) Reread(ctx context.Context, db bun.IDB) (Checkpoint, error) 
 	return CheckpointOf(row), nil
 }
 
-// Advance queues the move of the checkpoint from where the caller knows it to be, which extends the
-// lease and fails with ErrFenced if it is elsewhere; it waits for a transaction that is moving it.
-// serving learns whether readers see this generation.
+// Advance queues an update that moves the checkpoint from c.Position to another position and
+// extends the lease. The update fails with ErrFenced if the checkpoint is elsewhere or another
+// process owns it. serving is set to whether readers see this generation.
+//
+// One statement checks the epoch, moves the checkpoint and extends the lease, so that a former
+// owner cannot move a checkpoint that another process owns. The statement locks the row: it waits
+// for a transaction that is moving the same checkpoint.
 func (c Checkpoint) Advance(
 	s *sqlbatch.Batch, to eventstore.Position, lease time.Duration, serving *bool,
 ) {
-	s.Queue(`UPDATE linkledger.generations SET commit_pos = $1, prepare_pos = $2, updated_at = now(),
+	s.Queue(`UPDATE linkledger.generations
+		SET commit_pos = $1, prepare_pos = $2, updated_at = now(),
 			lease_until = clock_timestamp() + make_interval(secs => $3)
 		WHERE name = $4 AND generation = $5 AND epoch = $6 AND commit_pos = $7 AND prepare_pos = $8
 		RETURNING serving`,
@@ -74,13 +80,12 @@ func (c Checkpoint) Advance(
 	})
 }
 
-// Confirm fails with ErrFenced where the generation has another owner by now. It gets none before
-// tx ends.
+// Confirm fails with ErrFenced if the generation has another owner. It locks the row, so that no
+// other process becomes the owner before tx ends.
 func (c Checkpoint) Confirm(ctx context.Context, tx bun.Tx) error {
 	var owned []readmodel.Generation
-	err := tx.NewSelect().Model(&owned).Where(
-		"name = ? AND generation = ? AND epoch = ?", c.Name, c.Generation, c.Epoch,
-	).
+	err := tx.NewSelect().Model(&owned).
+		Where("name = ? AND generation = ? AND epoch = ?", c.Name, c.Generation, c.Epoch).
 		For("SHARE").Scan(ctx)
 	if err == nil && len(owned) == 0 {
 		return fmt.Errorf("%s: %w", c.Name, ErrFenced)
@@ -88,17 +93,17 @@ func (c Checkpoint) Confirm(ctx context.Context, tx bun.Tx) error {
 	return err
 }
 
-// maxPayload is the most that PostgreSQL takes as the payload of a notification, in bytes.
+// maxPayload is the maximum size of the payload of a PostgreSQL notification, in bytes.
 const maxPayload = 7999
 
-// Announce has PostgreSQL tell at the commit which keys have changed, and after that that the
-// position is reached.
+// Announce queues the notifications of a batch. PostgreSQL sends them when the transaction commits:
+// first the keys that have changed, then the position.
 func Announce(s *sqlbatch.Batch, name string, to eventstore.Position, changed []string) {
 	s.Queue("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload",
 		readmodel.Channel, append(changedPayloads(name, changed), name+" "+to.String()))
 }
 
-// changedPayloads lists keys in as few notifications as they fit in.
+// changedPayloads lists the keys in as few payloads as possible.
 func changedPayloads(name string, keys []string) []string {
 	var payloads []string
 	prefix := name + " " + readmodel.Changed

@@ -12,21 +12,20 @@ import (
 )
 
 var (
-	// ErrFenced means that the checkpoint is not where this process knows it to be, or that another
-	// process owns it. Nothing was changed.
+	// ErrFenced means that the checkpoint is not where this process expects it, or that another
+	// process owns the generation. Nothing was changed.
 	ErrFenced = errors.New("checkpoint was moved, or another process owns it")
 	// ErrNotPrepared means that the database lacks the tables of a projection: call Prepare.
 	ErrNotPrepared = errors.New("projection is not prepared")
 	// ErrPaused means that an operator has paused the projection: resume it.
 	ErrPaused = errors.New("paused by an operator")
-	// ErrOtherShape means that the generation which serves was made by another version of the
-	// program: start that version's or this version's service, which builds what it lacks by
+	// ErrOtherShape means that another version of the program made the generation that serves.
+	// Start the service of that version, or of this version: it builds the missing generation by
 	// itself.
 	ErrOtherShape = errors.New("the tables that serve are of another version of the program")
 )
 
-// WakeElections has the projectors of all processes hold an election once the transaction is
-// committed.
+// WakeElections makes all processes hold an election once the transaction is committed.
 func WakeElections(ctx context.Context, tx bun.Tx, name string) error {
 	if _, err := tx.NewRaw("SELECT pg_notify(?, ?)", readmodel.ControlChannel, name).Exec(
 		ctx,

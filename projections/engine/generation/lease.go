@@ -11,11 +11,11 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// DefaultLease is how long a suspended owner stays in office after it was last heard of. A killed
-// one loses its presence lock, and another one follows at the next election.
+// DefaultLease is how long a suspended owner keeps its generation after its last renewal. A killed
+// owner loses its presence lock, so the next election replaces it without waiting for the lease.
 const DefaultLease = 6 * time.Second
 
-// Key names a generation.
+// Key identifies a generation.
 type Key struct {
 	Name       string
 	Generation int
@@ -24,11 +24,11 @@ type Key struct {
 // KeyOf returns the key of a row.
 func KeyOf(g readmodel.Generation) Key { return Key{g.Name, g.Generation} }
 
-// Candidate is a generation as an election finds it.
+// Candidate is a generation as an election reads it.
 type Candidate struct {
 	readmodel.Generation `bun:",extend"`
 
-	Free bool `bun:"free,scanonly"` // no owner, or one that is gone
+	Free bool `bun:"free,scanonly"` // no process owns it, or the owner has ended
 }
 
 // Candidates returns all generations.
@@ -43,8 +43,11 @@ func Candidates(ctx context.Context, db bun.IDB) ([]Candidate, error) {
 }
 
 // Acquire makes this process the owner of a generation that has none, by the database's clock. It
-// returns false where another one was first, or where the last batch of the old owner is still
-// under way.
+// returns false if another process is first, or if the last batch of the former owner is still
+// running.
+//
+// SKIP LOCKED returns at once in both cases: another election or the batch has locked the row. The
+// new epoch fences the former owner, whose next Advance or Renew fails with ErrFenced.
 func Acquire(
 	ctx context.Context, db bun.IDB, g readmodel.Generation, owner string, lease time.Duration,
 ) (Checkpoint, bool, error) {
@@ -52,11 +55,12 @@ func Acquire(
 	err := db.NewRaw(`
 		WITH vacant AS (
 			SELECT name, generation FROM linkledger.generations
-			WHERE name = ?0 AND generation = ?1 AND (owner = ?2 OR `+readmodel.Vacant+
-		`) AND NOT paused
+			WHERE name = ?0 AND generation = ?1 AND NOT paused AND (owner = ?2 OR `+
+		readmodel.Vacant+`)
 			FOR UPDATE SKIP LOCKED)
 		UPDATE linkledger.generations AS g
-		SET owner = ?2, epoch = g.epoch + 1, lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = false
+		SET owner = ?2, epoch = g.epoch + 1, stopped = false,
+			lease_until = clock_timestamp() + make_interval(secs => ?3)
 		FROM vacant WHERE g.name = vacant.name AND g.generation = vacant.generation
 		RETURNING g.*`, g.Name, g.Generation, owner, lease.Seconds()).Scan(ctx, &elected)
 	if err != nil {
@@ -68,22 +72,25 @@ func Acquire(
 	return CheckpointOf(elected[0]), true, nil
 }
 
-// Report is what an owner tells the database about itself with each renewal.
+// Report is the state that an owner stores with each renewal of its lease.
 type Report struct {
 	Stopped   bool
 	LastError string
 	Rate      float64 // events per second
 }
 
-// Renew extends the lease of an owner, or fails with ErrFenced.
+// Renew extends the lease and stores the report. It fails with ErrFenced if another process owns
+// the generation.
 func (c Checkpoint) Renew(ctx context.Context, db bun.IDB, lease time.Duration, r Report) error {
 	return c.update(ctx, db, `UPDATE linkledger.generations
-		SET lease_until = clock_timestamp() + make_interval(secs => ?3), stopped = ?4, last_error = ?5, rate = ?6
+		SET lease_until = clock_timestamp() + make_interval(secs => ?3),
+			stopped = ?4, last_error = ?5, rate = ?6
 		WHERE name = ?0 AND generation = ?1 AND epoch = ?2`, lease.Seconds(), r.Stopped,
 		Storable(r.LastError), r.Rate)
 }
 
-// Release ends the lease, so that the next owner need not wait for it to run out.
+// Release ends the lease and starts an election, so that the next owner does not wait until the
+// lease runs out. It fails with ErrFenced if another process owns the generation.
 func (c Checkpoint) Release(ctx context.Context, db bun.IDB) error {
 	return c.update(ctx, db, `WITH released AS (
 			UPDATE linkledger.generations SET owner = '', lease_until = 'epoch', rate = 0
@@ -108,7 +115,8 @@ func (c Checkpoint) update(ctx context.Context, db bun.IDB, statement string, ar
 	return nil
 }
 
-// Storable returns the first line of an error, as PostgreSQL can hold it.
+// Storable returns the first line of an error in a form that PostgreSQL can store: valid UTF-8
+// without NUL, at most 1000 bytes.
 func Storable(text string) string {
 	const most = 1000
 	text, _, _ = strings.Cut(strings.ReplaceAll(strings.ToValidUTF8(text, "?"), "\x00", "?"), "\n")

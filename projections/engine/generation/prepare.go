@@ -11,12 +11,12 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// First is the generation that Prepare makes.
+// First is the number of the generation that Prepare creates.
 const First = 1
 
-// Prepare creates what is missing in the database: the control schema, and for each projection its
-// tables, views and checkpoint. It changes nothing that is there, and several processes may call it
-// at once.
+// Prepare creates what is missing in the database: the control schema, and the tables, views and
+// checkpoint of each projection. It does not change what exists. Several processes may call it at
+// the same time.
 func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 	return db.Locked(ctx, func(ctx context.Context) error {
 		if err := db.Migrate(ctx); err != nil {
@@ -31,8 +31,8 @@ func Prepare(ctx context.Context, db *readmodel.DB, names []string) error {
 	})
 }
 
-// prepare makes a generation of this program's shape where there is none. The first one serves at
-// once; a later one is built by the projectors while the others go on serving.
+// prepare creates a generation of this program's shape if there is none. The first generation
+// serves at once. The engine builds a later one while the current one serves.
 func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 	shape, err := readmodel.Shape(name)
 	if err != nil {
@@ -62,16 +62,14 @@ func prepare(ctx context.Context, db *readmodel.DB, name string) error {
 	})
 }
 
-// CreateNext makes the next generation of a projection, empty and without indexes, with an owner
-// whose lease begins now; empty: nobody owns it.
+// CreateNext creates the next generation of a projection, empty and without indexes. If owner is
+// not empty, it owns the generation and its lease begins now.
 func CreateNext(
 	ctx context.Context, tx bun.Tx, name, shape, owner string,
 ) (readmodel.Generation, error) {
 	next := readmodel.Generation{Name: name, Shape: shape, Owner: owner}
-	if err := tx.NewRaw(
-		"SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?", name,
-	).
-		Scan(ctx, &next.Generation); err != nil {
+	const query = "SELECT max(generation) + 1 FROM linkledger.generations WHERE name = ?"
+	if err := tx.NewRaw(query, name).Scan(ctx, &next.Generation); err != nil {
 		return next, fmt.Errorf("next generation of %s: %w", name, err)
 	}
 	if err := readmodel.CreateBareTables(ctx, tx, name, next.Generation); err != nil {
@@ -90,10 +88,12 @@ func CreateNext(
 func insertGeneration(
 	ctx context.Context, tx bun.Tx, g readmodel.Generation, lease time.Duration,
 ) error {
-	if _, err := tx.NewRaw(`INSERT INTO linkledger.generations (name, generation, serving, shape, built, owner, lease_until)
-		VALUES (?0, ?1, ?2, ?3, ?4, ?5, CASE WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END)`,
-		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner,
-		lease.Seconds()).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw(`INSERT INTO linkledger.generations
+			(name, generation, serving, shape, built, owner, lease_until)
+		VALUES (?0, ?1, ?2, ?3, ?4, ?5, CASE
+			WHEN ?6 > 0 THEN clock_timestamp() + make_interval(secs => ?6) ELSE 'epoch' END)`,
+		g.Name, g.Generation, g.Serving, g.Shape, g.Built, g.Owner, lease.Seconds()).
+		Exec(ctx); err != nil {
 		return fmt.Errorf("create the checkpoint of %s: %w", g.Name, err)
 	}
 	return nil

@@ -12,13 +12,16 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// switchLockTimeout bounds how long a switch waits for the owners of the generations.
+// switchLockTimeout is how long a switch waits for the locks of the owners of both generations.
 const switchLockTimeout = "2s"
 
-// Switch has readers see another generation from one moment to the next, and tells them that
-// anything may have changed. It returns false where the generation lacks an event that the one
-// which serves has: readers never see an older model. It fails with ErrFenced where the generation
-// is gone or has another owner by now.
+// Switch makes another generation serve, and announces that any key may have changed. Readers
+// change over at the commit. It returns false if the generation lacks an event that the serving one
+// has, because readers MUST NOT see an older model. It fails with ErrFenced if the generation is
+// gone or has another owner.
+//
+// The transaction locks the rows of both generations in the order of their numbers. Both
+// checkpoints stay where they are while it compares them, and two switches cannot deadlock.
 func Switch(
 	ctx context.Context, db *bun.DB, store *eventstore.Store, follows eventstore.Filter,
 	to Checkpoint,
@@ -30,14 +33,13 @@ func Switch(
 		}
 		at = CheckpointOf(next)
 		if served := CheckpointOf(serving).Position; served.After(at.Position) {
-			// Neither of them moves now. The one that serves may be ahead by events that neither
-			// follows.
+			// The serving generation may be ahead by events that neither generation follows.
 			missing, err := store.Backlog(ctx, at.Position, follows, 1)
 			if err != nil || missing.Events > 0 {
 				return err
 			}
-			// Nor does it go on from a checkpoint that is not in the log, which may be why it was
-			// built.
+			// A checkpoint that is not in the log is not taken over. Such a checkpoint may be why
+			// this generation was built.
 			switch _, err := store.Backlog(ctx, served, follows, 1); {
 			case err == nil:
 				at.Position = served
@@ -56,8 +58,8 @@ func Switch(
 	return at, taken, nil
 }
 
-// lockBoth returns the generation that serves and another one, and keeps their owners from moving
-// them.
+// lockBoth locks and returns the generation that serves and the one that takes over. Their owners
+// cannot move them until tx ends.
 func lockBoth(
 	ctx context.Context, tx bun.Tx, to Checkpoint,
 ) (serving, next readmodel.Generation, err error) {
@@ -65,9 +67,8 @@ func lockBoth(
 		return serving, next, err
 	}
 	var rows []readmodel.Generation
-	if err := tx.NewSelect().Model(&rows).Where(
-		"name = ? AND (serving OR generation = ?)", to.Name, to.Generation,
-	).
+	if err := tx.NewSelect().Model(&rows).
+		Where("name = ? AND (serving OR generation = ?)", to.Name, to.Generation).
 		Order("generation").For("UPDATE").Scan(ctx); err != nil {
 		return serving, next, err
 	}
@@ -87,8 +88,10 @@ func lockBoth(
 }
 
 func replace(ctx context.Context, tx bun.Tx, serving readmodel.Generation, at Checkpoint) error {
-	if _, err := tx.NewRaw(`UPDATE linkledger.generations SET serving = false WHERE name = ?0 AND serving;
-		UPDATE linkledger.generations SET serving = true, built = true, commit_pos = ?2, prepare_pos = ?3
+	if _, err := tx.NewRaw(`
+		UPDATE linkledger.generations SET serving = false WHERE name = ?0 AND serving;
+		UPDATE linkledger.generations
+		SET serving = true, built = true, commit_pos = ?2, prepare_pos = ?3
 		WHERE name = ?0 AND generation = ?1`,
 		at.Name, at.Generation, sqlbatch.Signed(at.Position.Commit),
 		sqlbatch.Signed(at.Position.Prepare)).Exec(ctx); err != nil {

@@ -8,8 +8,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// build brings a generation that was caught up once to where readers can see it: it is completed,
-// and takes over as soon as it has all that the one which serves has.
+// build completes a generation that has caught up, and makes it serve as soon as it has all events
+// of the one that serves.
 func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 	if caughtUp {
 		if err := p.Complete(ctx); err != nil {
@@ -24,7 +24,7 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 		return err
 	}
 	p.at, p.building = at, false
-	p.reached(stretch{to: at.Position}, true, nil)
+	p.afterCommit(span{to: at.Position}, true, nil)
 	p.logger.InfoContext(
 		ctx, "generation has taken over", slog.String("projection", p.projection.Name),
 		slog.Int("generation", at.Generation),
@@ -32,7 +32,8 @@ func (p *Projector) build(ctx context.Context, caughtUp bool) error {
 	return nil
 }
 
-// Complete ends the filling in bulk.
+// Complete ends the bulk load: it writes all pending events, and creates indexes and derived
+// tables.
 func (p *Projector) Complete(ctx context.Context) error {
 	if p.complete {
 		return nil
@@ -47,8 +48,8 @@ func (p *Projector) Complete(ctx context.Context) error {
 	return err
 }
 
-// TryTakeOver takes over when nothing happens in the log that would give occasion to. It does not
-// wait for a batch.
+// TryTakeOver makes a complete generation serve although no batch arrives. It returns at once if a
+// batch is being applied.
 func (p *Projector) TryTakeOver(ctx context.Context) error {
 	if !p.mu.TryLock() {
 		return nil

@@ -11,35 +11,35 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Bounds of what a build holds, in bytes.
+// Bounds of the memory of a build, in bytes.
 const (
-	mostGathered = 16 << 20 // what one transaction writes
-	factSize     = 48       // what a fact takes beside its contents
+	maxPendingBytes = 16 << 20 // of the events and rows of one transaction
+	eventOverhead   = 48       // of an event, beside its contents
 )
 
-// bulk is how a generation is filled that nobody reads yet.
-type bulk struct {
+// bulkLoader fills a generation that no reader sees yet.
+type bulkLoader struct {
 	loader projection.Loader // nil: the projection has none
 }
 
-// begin makes room for what the next transaction writes.
-func (b *bulk) begin() {
+// begin prepares the loader for the next transaction.
+func (b *bulkLoader) begin() {
 	if b.loader != nil {
 		b.loader.Begin()
 	}
 }
 
-// touched is how many bytes the rows take that are to be written, as far as they are known.
-func (b *bulk) touched() int {
+// pendingBytes returns how many bytes the cached rows take that are not written yet.
+func (b *bulkLoader) pendingBytes() int {
 	if b.loader == nil {
 		return 0
 	}
 	return b.loader.Touched()
 }
 
-func (p *Projector) newBulk() *bulk { return &bulk{p.folds.Loader()} }
+func (p *Projector) newBulkLoader() *bulkLoader { return &bulkLoader{p.folds.Loader()} }
 
-// bulkFold returns the fold of the next transaction of a build.
+// bulkFold returns the fold for the next transaction of a build.
 func (p *Projector) bulkFold() projection.Fold {
 	if p.bulk != nil && p.bulk.loader != nil {
 		return p.bulk.loader.Next()
@@ -47,53 +47,53 @@ func (p *Projector) bulkFold() projection.Fold {
 	return p.folds.Next()
 }
 
-// stretch is a part of the log that goes into the tables together.
-type stretch struct {
+// span is a part of the log that is written in one transaction.
+type span struct {
 	to     eventstore.Position
 	events int
-	last   time.Time // when the last of them was recorded; zero: there are none
+	last   time.Time // when the last event was recorded; zero: no events
 }
 
-func (s *stretch) extend(recorded []eventstore.Recorded, to eventstore.Position) {
+func (s *span) extend(recorded []eventstore.Recorded, to eventstore.Position) {
 	s.to, s.events = to, s.events+len(recorded)
 	if len(recorded) > 0 {
 		s.last = recorded[len(recorded)-1].Time
 	}
 }
 
-// gathered is what was folded since PostgreSQL was given something to write.
-type gathered struct {
-	stretch
+// pendingBatch holds events that are folded but not yet sent to PostgreSQL.
+type pendingBatch struct {
+	span
 
 	fold    projection.Fold
 	letters []deadletter.Letter
-	size    int // of the events, in bytes
+	size    int // size of the events, in bytes
 }
 
-func (g *gathered) add(
-	recorded []eventstore.Recorded, facts []projection.Event, to eventstore.Position,
+func (g *pendingBatch) add(
+	recorded []eventstore.Recorded, decoded []projection.Event, to eventstore.Position,
 ) error {
-	if err := projection.Each(facts, g.fold.Apply); err != nil {
+	if err := projection.Each(decoded, g.fold.Apply); err != nil {
 		return err
 	}
 	g.extend(recorded, to)
 	for _, r := range recorded {
-		g.size += factSize + len(r.Data) + len(r.Metadata)
+		g.size += eventOverhead + len(r.Data) + len(r.Metadata)
 	}
 	return nil
 }
 
-// writing is what PostgreSQL takes in.
-type writing struct {
-	stretch
+// inFlight is a transaction that PostgreSQL is executing.
+type inFlight struct {
+	span
 
 	outcome chan error
 	cancel  context.CancelFunc
 }
 
-// take brings a batch into the tables, in parts. After an event that is applied alone a build knows
-// no rows any more.
-func (p *Projector) take(
+// applyParts applies a batch in the parts that projection.Cut makes. An event that is applied alone
+// may change rows that the bulk loader has cached, so the loader is replaced after it.
+func (p *Projector) applyParts(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {
 	parts := projection.Cut(
@@ -105,7 +105,7 @@ func (p *Projector) take(
 			upTo = part[len(part)-1].Position
 		}
 		if len(part) == 0 || p.projection.Alone == nil || !p.projection.Alone(part[0]) {
-			if err := p.takePart(ctx, part, upTo, held); err != nil {
+			if err := p.applyPart(ctx, part, upTo, held); err != nil {
 				return err
 			}
 			continue
@@ -113,37 +113,37 @@ func (p *Projector) take(
 		if err := p.Settle(ctx); err != nil {
 			return err
 		}
-		if err := p.applyAll(ctx, part, upTo); err != nil {
+		if err := p.applyOrBisect(ctx, part, upTo); err != nil {
 			return err
 		}
 		if p.bulk != nil {
-			p.bulk = p.newBulk()
+			p.bulk = p.newBulkLoader()
 		}
 	}
 	return nil
 }
 
-// takePart brings events into the tables, or gathers them. Nobody waits for those that are held,
-// and for none of a build; settle does.
-func (p *Projector) takePart(
+// applyPart applies events, or adds them to the pending batch. Held events and those of a build are
+// committed later: no reader waits for them. Settle commits them at once.
+func (p *Projector) applyPart(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position, held bool,
 ) error {
 	if p.bulk != nil && len(recorded) > 0 {
-		return p.takeBulk(ctx, recorded, to)
+		return p.applyBulk(ctx, recorded, to)
 	}
 	if p.bulk != nil {
 		if err := p.Settle(ctx); err != nil {
 			return err
 		}
-	} else if held && p.mayHold() {
-		return p.hold(ctx, recorded, to)
+	} else if held && p.mayBuffer() {
+		return p.buffer(ctx, recorded, to)
 	}
-	return p.applyAll(ctx, recorded, to)
+	return p.applyOrBisect(ctx, recorded, to)
 }
 
-// takeBulk gathers events while PostgreSQL takes in what came before, as far as there is room: a
-// row that many of them change is written once.
-func (p *Projector) takeBulk(
+// applyBulk adds events to the pending batch while PostgreSQL executes the previous one. The batch
+// grows up to maxPendingBytes, because a row that many events change is then written once.
+func (p *Projector) applyBulk(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) error {
 	if p.bulk.loader == nil {
@@ -151,112 +151,112 @@ func (p *Projector) takeBulk(
 			return err
 		}
 	}
-	if err := p.gather(ctx, recorded, to); err != nil {
-		p.giveUp(err)
+	if err := p.addPending(ctx, recorded, to); err != nil {
+		p.discardBulk(err)
 		return err
 	}
-	if p.writing != nil && len(p.writing.outcome) == 0 &&
-		p.gathered.size+p.bulk.touched() < mostGathered {
+	if p.inFlight != nil && len(p.inFlight.outcome) == 0 &&
+		p.pending.size+p.bulk.pendingBytes() < maxPendingBytes {
 		return nil
 	}
-	if err := p.await(ctx); err != nil {
+	if err := p.awaitWrite(ctx); err != nil {
 		return err
 	}
-	return p.writeLater(ctx)
+	return p.startWrite(ctx)
 }
 
-// Settle waits until everything that was taken is in the tables.
+// Settle waits until all events that were added are committed.
 func (p *Projector) Settle(ctx context.Context) error {
-	if err := p.await(ctx); err != nil || p.gathered == nil {
+	if err := p.awaitWrite(ctx); err != nil || p.pending == nil {
 		return err
 	}
 	if p.bulk == nil {
-		return p.applyAll(ctx, nil, p.gathered.to)
+		return p.applyOrBisect(ctx, nil, p.pending.to)
 	}
-	if err := p.writeLater(ctx); err != nil {
+	if err := p.startWrite(ctx); err != nil {
 		return err
 	}
-	return p.await(ctx)
+	return p.awaitWrite(ctx)
 }
 
-// abandon waits for what PostgreSQL takes in, and forgets what it was not given yet.
+// abandon waits for the transaction that is in flight, and discards the pending batch.
 func (p *Projector) abandon(ctx context.Context) {
-	p.gathered = nil
-	_ = p.await(ctx) // what came of it the database knows
+	p.pending = nil
+	_ = p.awaitWrite(ctx) // the checkpoint in the database shows the outcome
 }
 
-// await waits for what PostgreSQL takes in.
-func (p *Projector) await(ctx context.Context) error {
-	if p.writing == nil {
+// awaitWrite waits for the transaction that is in flight.
+func (p *Projector) awaitWrite(ctx context.Context) error {
+	if p.inFlight == nil {
 		return nil
 	}
-	defer p.writing.cancel()
-	defer context.AfterFunc(ctx, p.writing.cancel)()
-	err := <-p.writing.outcome
+	defer p.inFlight.cancel()
+	defer context.AfterFunc(ctx, p.inFlight.cancel)()
+	err := <-p.inFlight.outcome
 	if err == nil {
-		p.reached(p.writing.stretch, false, nil)
+		p.afterCommit(p.inFlight.span, false, nil)
 	} else {
-		p.giveUp(err)
+		p.discardBulk(err)
 	}
-	p.writing = nil
+	p.inFlight = nil
 	return err
 }
 
-// giveUp forgets what follows from something that failed. Where it can't be applied for what is in
-// it, nothing is gathered in bulk any more, so that the event is found.
-func (p *Projector) giveUp(err error) {
-	p.gathered, p.bulk = nil, nil
+// discardBulk discards everything that depends on a failed batch. If the cause is in an event, the
+// bulk load ends, so that applyOrBisect finds the event.
+func (p *Projector) discardBulk(err error) {
+	p.pending, p.bulk = nil, nil
 	if Transient(err) {
-		p.bulk = p.newBulk() // the old one knows what never came to be
+		p.bulk = p.newBulkLoader() // the old one has cached rows that were not committed
 	}
 }
 
-// gather folds a batch into what is to be written next.
-func (p *Projector) gather(
+// addPending folds a batch into the pending batch.
+func (p *Projector) addPending(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {
 	defer recovered(&err)
-	sorted := p.sortOut(recorded)
-	facts := sorted.facts
-	if p.gathered == nil {
-		p.gathered = &gathered{fold: p.bulkFold()}
+	decoded := p.decode(recorded)
+	if p.pending == nil {
+		p.pending = &pendingBatch{fold: p.bulkFold()}
 	}
-	folding, reading := p.gathered.fold, sqlbatch.New(p.at.Schema())
-	if folding.Read(reading, facts); reading.Len() > 0 {
+	folding, reading := p.pending.fold, sqlbatch.New(p.at.Schema())
+	if folding.Read(reading, decoded.events); reading.Len() > 0 {
 		if err := p.Read(ctx, reading); err != nil {
 			return err
 		}
 	}
-	if err := p.gathered.add(recorded, facts, to); err != nil {
+	if err := p.pending.add(recorded, decoded.events, to); err != nil {
 		return err
 	}
-	p.gathered.letters = append(p.gathered.letters, sorted.letters...)
-	// where they do not get into the table, checkpoint forgets them
-	p.note(ctx, sorted.letters, sorted.skipped)
+	p.pending.letters = append(p.pending.letters, decoded.letters...)
+	// If the dead letters are not committed, Checkpoint reads the parked streams anew.
+	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
 	return nil
 }
 
-// writeLater has PostgreSQL take in what was gathered, while the next batches are.
-func (p *Projector) writeLater(ctx context.Context) (err error) {
+// startWrite sends the pending batch to PostgreSQL. The transaction runs while the next batches are
+// folded.
+func (p *Projector) startWrite(ctx context.Context) (err error) {
 	defer func() {
 		if err != nil {
-			p.giveUp(err)
+			p.discardBulk(err)
 		}
 	}()
 	defer recovered(&err)
 	p.bulk.begin()
 	statements := sqlbatch.New(p.at.Schema())
-	p.gathered.fold.Write(statements)
-	deadletter.Insert(statements, p.at, p.gathered.letters)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // which ends with the message
-	w := &writing{p.gathered.stretch, make(chan error, 1), cancel}
-	p.gathered, p.writing = nil, w
+	p.pending.fold.Write(statements)
+	deadletter.Insert(statements, p.at, p.pending.letters)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx)) // ctx ends with the message
+	w := &inFlight{p.pending.span, make(chan error, 1), cancel}
+	p.pending, p.inFlight = nil, w
 	go func() { w.outcome <- p.writeBulk(ctx, statements, w.to) }()
 	return nil
 }
 
-// Read asks without a transaction: whoever else changes the tables moves the checkpoint too, and
-// writeBulk notices.
+// Read sends queries without a transaction. Another process that changes the tables also moves the
+// checkpoint, and writeBulk then fails with ErrFenced.
 func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 	conn, err := p.db.Writers.Acquire(ctx)
 	if err != nil {
@@ -269,9 +269,12 @@ func (p *Projector) Read(ctx context.Context, reading *sqlbatch.Batch) error {
 	return nil
 }
 
-// writeBulk moves the checkpoint and writes what a batch has changed, in one transaction.
+// writeBulk moves the checkpoint and writes the changes of a batch in one transaction.
+//
+// The checkpoint moves first. Its update fails with ErrFenced if another process owns the
+// generation, and locks the row against other owners until the commit.
 func (p *Projector) writeBulk(
-	ctx context.Context, writing *sqlbatch.Batch, to eventstore.Position,
+	ctx context.Context, changes *sqlbatch.Batch, to eventstore.Position,
 ) (err error) {
 	defer recovered(&err)
 	conn, err := p.db.Writers.Acquire(ctx)
@@ -291,10 +294,10 @@ func (p *Projector) writeBulk(
 	if err := opening.Send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("build %s: %w", p.projection.Name, err)
 	}
-	writing.Commit()
+	changes.Commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	if err := writing.Send(ctx, conn.Conn()); err != nil {
+	if err := changes.Send(ctx, conn.Conn()); err != nil {
 		return fmt.Errorf("write a batch of %s: %w", p.projection.Name, err)
 	}
 	return nil

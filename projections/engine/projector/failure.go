@@ -13,34 +13,34 @@ import (
 	"linkledger/projections/projection"
 )
 
-// Policy is what becomes of an event that can't be applied.
+// Policy is what happens to an event that cannot be applied.
 type Policy string
 
 const (
-	// Stop has the projection stand before the event until it can be applied.
+	// Stop makes the projection wait before the event until it can be applied.
 	Stop Policy = "stop"
-	// Park sets the event aside as a dead letter, and with it what follows in its stream, so that
-	// the order within the stream is kept. A generation that is being built never parks.
+	// Park sets the event aside as a dead letter, with the later events of its stream, so that the
+	// order within the stream is kept. A generation that is being built never parks.
 	Park Policy = "park"
 )
 
-// stoppedFor is how long a stopped projection waits before it tries the event again by itself:
-// whoever mends the cause need not tell.
-const stoppedFor = time.Minute
+// retryInterval is how long a stopped projection waits before it tries the event again. So it
+// continues after the cause is removed, without a command of the operator.
+const retryInterval = time.Minute
 
-// errPanicked stands for a panic while a batch was applied.
+// errPanicked means that applying a batch panicked.
 var errPanicked = errors.New("panic")
 
-// recovered makes a panic the error of the function that defers it.
+// recovered turns a panic into the error of the function that defers it.
 func recovered(err *error) {
 	if cause := recover(); cause != nil {
 		*err = fmt.Errorf("%w: %v\n%s", errPanicked, cause, debug.Stack())
 	}
 }
 
-// Transient tells whether an error is about the surroundings, so that the same batch may succeed
-// later. What PostgreSQL says of a statement is about its data, but for some classes; what it does
-// not say (a lost connection, a time limit) never is.
+// Transient reports whether an error is temporary, so that the same batch may succeed later. An
+// error that PostgreSQL returns for a statement is about the data, except for some classes. All
+// other errors, such as a lost connection or a timeout, are temporary.
 func Transient(err error) bool {
 	if _, ok := errors.AsType[*projection.EventError](err); ok || errors.Is(err, errPanicked) {
 		return false
@@ -60,15 +60,16 @@ func Transient(err error) bool {
 	return false
 }
 
-// applyAll commits a batch. Where an event can't be applied, it is found by bisection, and what
-// precedes it is committed; where something is held, only once it has come again.
-func (p *Projector) applyAll(
+// applyOrBisect commits a batch. If an event cannot be applied, it finds the event by bisection and
+// commits the events before it. If buffered events are part of the failed commit, they are
+// discarded, and the subscription sends all of them again.
+func (p *Projector) applyOrBisect(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) error {
-	holding := p.gathered != nil
+	buffered := p.pending != nil
 	err := p.commit(ctx, recorded, to)
-	if holding {
-		p.letGo(to, err)
+	if buffered {
+		p.discardBuffered(to, err)
 		return err
 	}
 	if err == nil || len(recorded) == 0 || Transient(err) {
@@ -78,16 +79,17 @@ func (p *Projector) applyAll(
 		return p.setAside(ctx, recorded[0], to, err)
 	}
 	cut := len(recorded) / 2
-	if failed, ok := errors.AsType[*projection.EventError](err); ok { // the fold knows which one
+	if failed, ok := errors.AsType[*projection.EventError](err); ok { // the fold reports which event
 		cut = max(failed.Index, 1)
 	}
-	if err := p.applyAll(ctx, recorded[:cut], recorded[cut-1].Position); err != nil {
+	if err := p.applyOrBisect(ctx, recorded[:cut], recorded[cut-1].Position); err != nil {
 		return err
 	}
-	return p.applyAll(ctx, recorded[cut:], to)
+	return p.applyOrBisect(ctx, recorded[cut:], to)
 }
 
-// SetAside does with an event that can't be applied what the policy says.
+// setAside parks an event that cannot be applied, or stops the projection before it, depending on
+// the policy.
 func (p *Projector) setAside(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) error {
@@ -101,12 +103,13 @@ func (p *Projector) setAside(
 			return err
 		}
 	}
-	p.retryAt = time.Now().Add(stoppedFor)
+	p.retryAt = time.Now().Add(retryInterval)
 	return failed
 }
 
-// rest waits while the projection is stopped.
-func (p *Projector) rest(ctx context.Context) error {
+// waitIfStopped waits while the projection is stopped: until retryInterval has passed or an
+// operator resumes it.
+func (p *Projector) waitIfStopped(ctx context.Context) error {
 	p.mu.Lock()
 	wait := time.Until(p.retryAt)
 	stopped := !p.retryAt.IsZero()
@@ -117,7 +120,7 @@ func (p *Projector) rest(ctx context.Context) error {
 	}
 	p.status.Stop(true)
 	defer p.status.Stop(false)
-	select { // tell the database now
+	select { // store the state in the database now
 	case p.stop <- struct{}{}:
 	default:
 	}

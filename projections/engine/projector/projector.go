@@ -23,61 +23,62 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// Config says which generation a projector brings up to date, and how.
+// Config configures a Projector.
 type Config struct {
 	Definition projection.Definition
-	At         generation.Checkpoint // as this process has acquired it
-	Building   bool                  // the generation has yet to take over for the first time
+	At         generation.Checkpoint // as returned by generation.Acquire
+	Building   bool                  // the generation has not served yet
 	DB         *readmodel.DB
 	Store      *eventstore.Store
 	Status     *status.Entry
-	// OnCommit learns of each commit of a generation that serves.
+	// OnCommit is called after each commit of a generation that serves.
 	OnCommit func(projection string, position uint64, changed []string)
-	Lease    time.Duration // that each batch extends
-	Lose     func()        // is called when another process owns the generation
+	Lease    time.Duration // each batch extends it by this
+	Lose     func()        // called when another process owns the generation
 	Policy   Policy
-	Stopped  chan<- struct{} // gets a value when the projection has stopped
-	Resume   <-chan struct{} // a stopped projection tries again at a value
+	Stopped  chan<- struct{} // receives a value when the projection has stopped
+	Resume   <-chan struct{} // a value makes a stopped projection try again
 	Tracer   trace.Tracer    // nil: batches are not traced
 	Logger   *slog.Logger
 }
 
-// Projector brings the batches of one subscription into the tables of one generation that this
+// Projector applies the batches of one subscription to the tables of one generation that this
 // process owns.
 type Projector struct {
 	projection projection.Definition
 	folds      projection.Folds
 	db         *readmodel.DB
 	status     *status.Entry
-	// for the generation that serves
+	// onCommit is called if the generation serves.
 	onCommit func(projection string, position uint64, changed []string)
 	lease    time.Duration
-	lose     func() // ends the term, because another process owns the generation
+	lose     func() // called when another process owns the generation
 	policy   Policy
-	stop     chan<- struct{} // signals that the projection has stopped
-	resume   <-chan struct{} // a stopped projection is to try again
+	stop     chan<- struct{} // receives a value when the projection has stopped
+	resume   <-chan struct{} // a value makes a stopped projection try again
 
 	store  *eventstore.Store
 	tracer trace.Tracer // nil: batches are not traced
 	logger *slog.Logger
 
 	mu      sync.Mutex
-	at      generation.Checkpoint // as last read or committed; the database has the last word
+	at      generation.Checkpoint // as last read or committed; the database may be ahead
 	parked  map[string]struct{}   // streams that have dead letters
-	retryAt time.Time             // of a stopped projection; zero: it goes on
+	retryAt time.Time             // of a stopped projection; zero: not stopped
 
-	building bool                // has yet to take over for the first time
-	complete bool                // and is no longer filled in bulk
-	bulk     *bulk               // nil: batches are applied as those of a complete generation are
-	gathered *gathered           // nil: nothing
-	apart    eventstore.Position // up to here nothing is held
-	writing  *writing            // nil: nothing
-	told     bool                // readers know that this process owns the generation that serves
+	building    bool                // the generation has not served yet
+	complete    bool                // the bulk load has ended
+	bulk        *bulkLoader         // nil: no bulk load
+	pending     *pendingBatch       // nil: no pending events
+	bisectUntil eventstore.Position // nothing is buffered up to here
+	inFlight    *inFlight           // nil: no transaction is running
+	announced   bool                // readers were notified that all keys may have changed
 
-	caughtUp atomic.Bool // with the log, once
+	caughtUp atomic.Bool // with the log, at least once
 }
 
-// New returns a projector that has not begun: its subscription asks for its checkpoint first.
+// New returns a projector that has not read its checkpoint. The subscription MUST call Checkpoint
+// before it sends batches.
 func New(cfg Config) *Projector {
 	p := &Projector{
 		projection: cfg.Definition, folds: cfg.Definition.Folds(cfg.DB.MasterKey), db: cfg.DB,
@@ -87,15 +88,15 @@ func New(cfg Config) *Projector {
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: cfg.Building,
 	}
 	if p.building {
-		// what holds gathers more by itself
-		if fill := p.newBulk(); fill.loader != nil || !p.projection.Held {
-			p.bulk = fill
+		// A projection that buffers held events folds more of them per transaction than a bulk load.
+		if b := p.newBulkLoader(); b.loader != nil || !p.projection.Held {
+			p.bulk = b
 		}
 	}
 	return p
 }
 
-// HasCaughtUp reports whether the projector has caught up with the log once.
+// HasCaughtUp reports whether the projector has caught up with the log at least once.
 func (p *Projector) HasCaughtUp() bool { return p.caughtUp.Load() }
 
 // Position returns the checkpoint as last read or committed.
@@ -105,9 +106,10 @@ func (p *Projector) Position() eventstore.Position {
 	return p.at.Position
 }
 
-// Checkpoint reads where to go on, for the subscriber. A stopped projection waits here.
+// Checkpoint returns the position from which the subscription starts. It waits while the projection
+// is stopped.
 func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error) {
-	if err := p.rest(ctx); err != nil {
+	if err := p.waitIfStopped(ctx); err != nil {
 		return eventstore.Position{}, err
 	}
 	p.mu.Lock()
@@ -128,44 +130,43 @@ func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error)
 	return at.Position, nil
 }
 
-// End waits for what is under way.
+// End waits for the transaction that is in flight.
 func (p *Projector) End(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.abandon(ctx)
 }
 
-// Handle applies one message of the subscriber.
+// Handle applies one message of the subscription.
 func (p *Projector) Handle(m *message.Message) error {
 	batch := subscription.BatchOf(m)
 	if p.tracer == nil || len(batch.Events) == 0 {
 		return p.Apply(m.Context(), batch)
 	}
-	ctx, span := p.tracer.Start(m.Context(), "project "+p.projection.Name, trace.WithSpanKind(
-		trace.SpanKindConsumer,
-	),
+	ctx, traceSpan := p.tracer.Start(m.Context(), "project "+p.projection.Name,
+		trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithLinks(eventstore.TraceLinks(batch.Events)...), trace.WithAttributes(
 			attribute.Int("linkledger.events", len(batch.Events)),
-			// they are committed with later ones
+			// Held events may be committed with later ones.
 			attribute.Bool("linkledger.held", batch.Held),
 			//nolint:gosec // positions are below the largest int64
 			attribute.Int64("linkledger.position", int64(batch.Position.Commit)),
 		))
-	defer span.End()
+	defer traceSpan.End()
 	err := p.Apply(ctx, batch)
 	if err != nil {
-		span.SetStatus(codes.Error, err.Error())
+		traceSpan.SetStatus(codes.Error, err.Error())
 	}
 	return err
 }
 
-// Apply takes in a batch of the subscription.
+// Apply applies a batch of the subscription, and completes a build that has caught up.
 func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	recorded := p.fresh(batch.Events)
+	recorded := p.unapplied(batch.Events)
 	if len(recorded) > 0 || batch.Position.After(p.at.Position) {
-		if err := p.take(ctx, recorded, batch.Position, batch.Held); err != nil {
+		if err := p.applyParts(ctx, recorded, batch.Position, batch.Held); err != nil {
 			return err
 		}
 	}
@@ -180,14 +181,14 @@ func (p *Projector) Apply(ctx context.Context, batch subscription.Batch) error {
 	return nil
 }
 
-// fresh leaves out what was taken in already.
-func (p *Projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded {
+// unapplied returns the events that were not applied, buffered or sent to PostgreSQL before.
+func (p *Projector) unapplied(recorded []eventstore.Recorded) []eventstore.Recorded {
 	taken := p.at.Position
 	switch {
-	case p.gathered != nil:
-		taken = p.gathered.to
-	case p.writing != nil:
-		taken = p.writing.to
+	case p.pending != nil:
+		taken = p.pending.to
+	case p.inFlight != nil:
+		taken = p.inFlight.to
 	}
 	for i, r := range recorded {
 		if r.Position.After(taken) {
@@ -197,46 +198,44 @@ func (p *Projector) fresh(recorded []eventstore.Recorded) []eventstore.Recorded 
 	return nil
 }
 
-// commit applies what is held, and events after it, and moves the checkpoint to a position, in one
+// commit applies the buffered events and the events after them, and moves the checkpoint, in one
 // transaction.
 func (p *Projector) commit(
 	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
 ) (err error) {
 	defer recovered(&err)
-	sorted := p.sortOut(recorded)
-	facts := sorted.facts
-	var taken stretch
+	decoded := p.decode(recorded)
+	var taken span
 	folding := p.folds.Next()
-	if p.gathered != nil {
-		taken, folding = p.gathered.stretch, p.gathered.fold
-		p.gathered = nil
+	if p.pending != nil {
+		taken, folding = p.pending.span, p.pending.fold
+		p.pending = nil
 	}
-	read := func(s *sqlbatch.Batch) { folding.Read(s, facts) }
-	serving, changed, err := p.transact(ctx, to, read, func(
-		s *sqlbatch.Batch, _ bool,
-	) ([]string, error) {
-		if err := projection.Each(facts, folding.Apply); err != nil {
+	read := func(s *sqlbatch.Batch) { folding.Read(s, decoded.events) }
+	write := func(s *sqlbatch.Batch, _ bool) ([]string, error) {
+		if err := projection.Each(decoded.events, folding.Apply); err != nil {
 			return nil, err
 		}
-		deadletter.Insert(s, p.at, sorted.letters)
+		deadletter.Insert(s, p.at, decoded.letters)
 		return folding.Write(s), nil
-	})
+	}
+	serving, changed, err := p.transact(ctx, to, read, write)
 	if err != nil {
 		return err
 	}
-	p.note(ctx, sorted.letters, sorted.skipped)
+	p.recordSetAside(ctx, decoded.letters, decoded.skipped)
 	taken.extend(recorded, to)
-	p.reached(taken, serving, changed)
+	p.afterCommit(taken, serving, changed)
 	return nil
 }
 
-// reached notes and tells what was committed.
-func (p *Projector) reached(taken stretch, serving bool, changed []string) {
+// afterCommit stores the new position after a commit, and calls onCommit if the generation serves.
+func (p *Projector) afterCommit(taken span, serving bool, changed []string) {
 	p.at.Position = taken.to
 	p.status.Applied(taken.to, taken.events, taken.last)
 	if serving {
-		if !p.told { // what this generation took in before it served was announced by nobody
-			p.told = true
+		if !p.announced { // nothing was announced before the generation served
+			p.announced = true
 			changed = append(changed, readmodel.Everything)
 		}
 		p.onCommit(p.projection.Name, taken.to.Commit, changed)

@@ -12,13 +12,16 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// transact moves the checkpoint in a transaction of two round trips: with the first one comes what
-// is read, with the second one goes what is written, and the notification where readers see the
-// generation. It returns what write has changed.
+// transact moves the checkpoint in a transaction of two round trips. The first one moves the
+// checkpoint and sends the queries of read. The second one sends the statements of write, and the
+// notification if readers see the generation. It returns the keys that write has changed.
 //
-// These transactions commit without waiting for the disk (see readmodel.DB.Writers). A crash of the
-// database may take the last of them back, rows and checkpoint together: what they held is applied
-// again, from the log.
+// The update of the checkpoint comes first, because it checks the epoch and locks the row: a former
+// owner fails before it reads, and no other owner can write until the commit.
+//
+// The commit does not wait for the disk (see readmodel.DB.Writers). A crash of the database may
+// take back the last transactions, rows and checkpoint together. Their events are then applied
+// again from the log.
 func (p *Projector) transact(
 	ctx context.Context, to eventstore.Position,
 	read func(*sqlbatch.Batch),
@@ -41,27 +44,27 @@ func (p *Projector) transact(
 	if err := reading.Send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("read what a batch of %s changes: %w", p.projection.Name, err)
 	}
-	writing := sqlbatch.New(p.at.Schema())
-	if changed, err = write(writing, serving); err != nil {
+	changes := sqlbatch.New(p.at.Schema())
+	if changed, err = write(changes, serving); err != nil {
 		return false, nil, err
 	}
 	if serving {
-		generation.Announce(writing, p.projection.Name, to, changed)
+		generation.Announce(changes, p.projection.Name, to, changed)
 	}
-	writing.Commit()
+	changes.Commit()
 	ctx, cancel := outliving(ctx)
 	defer cancel()
-	if err := writing.Send(ctx, conn.Conn()); err != nil {
+	if err := changes.Send(ctx, conn.Conn()); err != nil {
 		return false, nil, fmt.Errorf("write a batch of %s: %w", p.projection.Name, err)
 	}
 	return serving, changed, nil
 }
 
-// commitGrace bounds a commit, and a rollback, whose context has ended.
+// commitGrace is how long a commit or a rollback may continue after its context has ended.
 const commitGrace = 2 * time.Second
 
-// outliving returns a context that goes on for a little when ctx has ended: a commit that is cut
-// off may have happened, and then this process would tell nobody.
+// outliving returns a context that ends commitGrace after ctx. A commit that is cut off may have
+// succeeded, and would then not be announced.
 func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	longer, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -74,8 +77,7 @@ func outliving(ctx context.Context) (context.Context, context.CancelFunc) {
 	return longer, func() { stop(); cancel() }
 }
 
-// rollback ends the transaction of a connection. A connection that does not get there is closed by
-// its release.
+// rollback ends the transaction of a connection. If it fails, releasing the connection closes it.
 func rollback(ctx context.Context, conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitGrace)
 	defer cancel()

@@ -12,18 +12,18 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// sorted are the events of a batch by what becomes of them.
-type sorted struct {
-	facts   []projection.Event
+// decodedBatch holds the events of a batch by what happens to them.
+type decodedBatch struct {
+	events  []projection.Event
 	letters []deadletter.Letter   // in the order of the log
-	skipped []eventstore.Recorded // no event of Linkledger
+	skipped []eventstore.Recorded // not written by Linkledger
 }
 
-// sortOut decodes events. One that cannot be decoded becomes a dead letter, whatever the policy is,
-// and so does what follows in its stream: a damaged stream MUST NOT keep the projection from all
+// decode decodes events. An event that cannot be decoded becomes a dead letter under any policy,
+// and so do the later events of its stream: a damaged stream MUST NOT stop the projection of all
 // others.
-func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
-	s := sorted{facts: make([]projection.Event, 0, len(recorded))}
+func (p *Projector) decode(recorded []eventstore.Recorded) decodedBatch {
+	s := decodedBatch{events: make([]projection.Event, 0, len(recorded))}
 	var parked map[string]struct{} // by this batch
 	for i, r := range recorded {
 		if !p.projection.Raw && projection.IsForeign(r) {
@@ -40,16 +40,9 @@ func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
 		if !p.projection.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				// which names the event too
-				s.letters = append(
-					s.letters,
-					deadletter.Letter{
-						Recorded: r,
-						Cause: fmt.Errorf(
-							"%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err),
-						),
-					},
-				)
+				// The outer error names the event, and so does the dead letter.
+				cause := fmt.Errorf("%w: %w", deadletter.ErrUnreadable, errors.Unwrap(err))
+				s.letters = append(s.letters, deadletter.Letter{Recorded: r, Cause: cause})
 				if parked == nil {
 					parked = make(map[string]struct{})
 				}
@@ -57,33 +50,34 @@ func (p *Projector) sortOut(recorded []eventstore.Recorded) sorted {
 				continue
 			}
 		}
-		s.facts = append(s.facts, f)
+		s.events = append(s.events, f)
 	}
 	return s
 }
 
-// note logs what was not applied, and remembers the streams that have dead letters now.
-func (p *Projector) note(
+// recordSetAside logs and counts the events that were not applied, and adds the streams of dead
+// letters to the parked ones.
+func (p *Projector) recordSetAside(
 	ctx context.Context, letters []deadletter.Letter, skipped []eventstore.Recorded,
 ) {
 	for _, r := range skipped {
 		p.logger.WarnContext(
 			ctx, "event skipped that Linkledger did not write: run linkledger audit verify",
-			p.about(r)...,
+			p.attributes(r)...,
 		)
 	}
 	for _, l := range letters {
 		if _, known := p.parked[l.Stream]; !known {
 			p.logger.ErrorContext(ctx, "event set aside, with what follows in its stream: see "+
 				"linkledger projections dead-letters",
-				append(p.about(l.Recorded), slog.Any("error", l.Cause))...)
+				append(p.attributes(l.Recorded), slog.Any("error", l.Cause))...)
 			p.parked[l.Stream] = struct{}{}
 		}
 	}
 	p.status.SetAside(len(letters), len(skipped))
 }
 
-func (p *Projector) about(r eventstore.Recorded) []any {
+func (p *Projector) attributes(r eventstore.Recorded) []any {
 	return []any{
 		slog.String("projection", p.projection.Name), slog.String("stream", r.Stream),
 		slog.Int64("revision", int64(r.Revision)),
@@ -96,29 +90,29 @@ func (p *Projector) isParked(r eventstore.Recorded) bool {
 	return ok
 }
 
-// park sets an event aside in the transaction that moves the checkpoint past it. It returns false,
-// and changes nothing, where the generation does not serve.
+// park sets an event aside in the transaction that moves the checkpoint past it. If the generation
+// does not serve, it returns false and changes nothing.
 func (p *Projector) park(
 	ctx context.Context, r eventstore.Recorded, to eventstore.Position, cause error,
 ) (bool, error) {
 	errNotServing := errors.New("not serving")
-	_, _, err := p.transact(ctx, to, func(
-		*sqlbatch.Batch,
-	) {
-	}, func(s *sqlbatch.Batch, serving bool) ([]string, error) {
+	letters := []deadletter.Letter{{Recorded: r, Cause: cause}}
+	readNothing := func(*sqlbatch.Batch) {}
+	write := func(s *sqlbatch.Batch, serving bool) ([]string, error) {
 		if !serving {
 			return nil, errNotServing
 		}
-		deadletter.Insert(s, p.at, []deadletter.Letter{{Recorded: r, Cause: cause}})
+		deadletter.Insert(s, p.at, letters)
 		return nil, nil
-	})
+	}
+	_, _, err := p.transact(ctx, to, readNothing, write)
 	if errors.Is(err, errNotServing) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	p.note(ctx, []deadletter.Letter{{Recorded: r, Cause: cause}}, nil)
-	p.reached(stretch{to: to}, true, nil)
+	p.recordSetAside(ctx, letters, nil)
+	p.afterCommit(span{to: to}, true, nil)
 	return true, nil
 }

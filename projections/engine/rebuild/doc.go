@@ -1,3 +1,3 @@
-// Package rebuild builds new generations of projections beside those that serve, goes back to
-// earlier ones, and removes them.
+// Package rebuild builds new generations of projections beside those that serve, rolls back to
+// earlier ones, and prunes them.
 package rebuild

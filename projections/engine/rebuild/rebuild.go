@@ -19,31 +19,33 @@ import (
 )
 
 const (
-	// progressInterval is how often a rebuild tells how far it is.
+	// progressInterval is how often a rebuild reports its progress.
 	progressInterval = 250 * time.Millisecond
-	// rollbackPatience is how long a rollback waits for the generation to have what the one that
-	// serves has.
-	rollbackPatience = 10 * time.Second
+	// rollbackTimeout is how long a rollback waits for the earlier generation to catch up with the
+	// one that serves.
+	rollbackTimeout = 10 * time.Second
 )
 
 var (
-	// ErrNoGeneration means that there is no generation to go back to.
+	// ErrNoGeneration means that there is no generation to roll back to.
 	ErrNoGeneration = errors.New("no earlier generation is kept")
-	// ErrBehind means that a generation lacks events that readers have seen: nobody keeps it up to
-	// date.
+	// ErrBehind means that a generation lacks events that readers have seen, because no process
+	// keeps it up to date.
 	ErrBehind = errors.New("the generation lacks events that the one that serves has")
 )
 
-// Run builds the next generation of projections beside the ones that serve, has each take over as
-// soon as it has caught up, and returns when all have. A build that was begun before is gone on
-// with. When ctx ends before that, the projectors of the running services go on with it. It fails
-// where an event can't be applied.
+// Run builds the next generation of projections beside the ones that serve, and returns when all of
+// them serve. Each generation takes over as soon as it has caught up. A build that was begun
+// earlier is continued.
+//
+// If ctx ends early, the running services continue the build. Run fails if an event cannot be
+// applied.
 func Run(
 	ctx context.Context, projections projection.Set, cfg engine.Config, names []string,
-	tell func([]status.Progress),
+	onProgress func([]status.Progress),
 ) (err error) {
 	cfg = cfg.WithDefaults()
-	// The builds belong to this process before its elections begin.
+	// The builds MUST belong to this process before its elections begin.
 	leave, err := cfg.DB.Present(ctx, cfg.Owner)
 	if err != nil {
 		return fmt.Errorf("rebuild: %w", err)
@@ -61,12 +63,12 @@ func Run(
 	defer stop()
 	ended := make(chan error, 1)
 	go func() { ended <- engine.Run(running, projections, cfg) }()
-	err = watchBuild(running, cfg, tell, ended)
+	err = watchBuild(running, cfg, onProgress, ended)
 	stop()
 	return errors.Join(err, <-ended)
 }
 
-// beginBuild returns the generation that is being built, and makes it if there is none, with this
+// beginBuild returns the generation that is being built. If there is none, it creates one with this
 // process as its owner.
 func beginBuild(
 	ctx context.Context, projections projection.Set, cfg engine.Config, name string,
@@ -106,9 +108,9 @@ func beginBuild(
 	return g, err
 }
 
-// watchBuild tells of the progress until all generations have taken over.
+// watchBuild reports the progress until all generations serve.
 func watchBuild(
-	ctx context.Context, cfg engine.Config, tell func([]status.Progress), ended chan error,
+	ctx context.Context, cfg engine.Config, onProgress func([]status.Progress), ended chan error,
 ) error {
 	ticker := time.NewTicker(progressInterval)
 	defer ticker.Stop()
@@ -117,7 +119,7 @@ func watchBuild(
 		if err != nil {
 			return err
 		}
-		tell(progress)
+		onProgress(progress)
 		if !slices.ContainsFunc(progress, func(p status.Progress) bool { return !p.Done }) {
 			return nil
 		}
@@ -159,19 +161,19 @@ func progressOf(ctx context.Context, cfg engine.Config) ([]status.Progress, erro
 		})
 	}
 	if len(progress) < len(cfg.Only) {
-		return nil, fmt.Errorf("rebuild: %w: somebody has pruned it", generation.ErrFenced)
+		return nil, fmt.Errorf("rebuild: %w: the generation was pruned", generation.ErrFenced)
 	}
 	return progress, nil
 }
 
-// Rollback has readers see the newest generation again that served before, and returns its number.
-// It waits a little for that generation to have what the one that serves has, and for readers who
-// are in the way, and fails with ErrBehind where nobody keeps it up to date.
+// Rollback makes the newest generation serve that served before, and returns its number. It waits
+// up to rollbackTimeout for that generation to catch up with the one that serves, and for readers
+// that hold a lock. It fails with ErrBehind if no process keeps the generation up to date.
 func Rollback(
 	ctx context.Context, db *readmodel.DB, store *eventstore.Store, p projection.Definition,
 ) (int, error) {
 	name := p.Name
-	ctx, cancel := context.WithTimeout(ctx, rollbackPatience)
+	ctx, cancel := context.WithTimeout(ctx, rollbackTimeout)
 	defer cancel()
 	for {
 		var kept []readmodel.Generation
@@ -203,17 +205,15 @@ func Rollback(
 	}
 }
 
-// Prune removes the generations of a projection that do not serve, also one that is being built,
-// and returns how many.
+// Prune removes the generations of a projection that do not serve and returns how many there were.
+// It also removes a generation that is being built.
 func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	var gone []readmodel.Generation
 	err := db.Locked(ctx, func(ctx context.Context) error {
 		return db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
-			if err := tx.NewRaw(
-				"DELETE FROM linkledger.generations WHERE name = ? AND NOT serving RETURNING *",
-				name,
-			).
-				Scan(ctx, &gone); err != nil {
+			const statement = "DELETE FROM linkledger.generations " +
+				"WHERE name = ? AND NOT serving RETURNING *"
+			if err := tx.NewRaw(statement, name).Scan(ctx, &gone); err != nil {
 				return err
 			}
 			for _, g := range gone {
@@ -230,8 +230,7 @@ func Prune(ctx context.Context, db *readmodel.DB, name string) (int, error) {
 	return len(gone), nil
 }
 
-// AwaitShapes waits until readers see tables of this program's shape. Until then another version
-// serves, or nobody.
+// AwaitShapes waits until readers see tables of this program's shape.
 func AwaitShapes(ctx context.Context, db *readmodel.DB, names []string) error {
 	for {
 		served := 0

@@ -1,3 +1,3 @@
-// Package status says how projections are doing: as this process knows it, and as the database and
-// the log know it.
+// Package status reports the state of projections: the state that this process knows, and the state
+// that the database and the log show.
 package status

@@ -14,53 +14,51 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// State is how a generation of a projection is doing, for operators.
+// State is the state of a generation of a projection, for operators.
 type State string
 
 // The states.
 const (
-	Live       State = "live"        // it serves and keeps up
-	Building   State = "building"    // it is on its way to take over
-	Kept       State = "kept"        // it served once, and is kept up to date for a rollback
-	CatchingUp State = "catching-up" // it serves, and has more to apply than is new
-	// its owner does not get on, for a reason that may pass; it goes on trying.
+	Live       State = "live"        // it serves and is up to date
+	Building   State = "building"    // it has not served yet
+	Kept       State = "kept"        // it has served, and stays up to date for a rollback
+	CatchingUp State = "catching-up" // it serves, and is behind the log
+	// Failing means that its owner tries again after an error that may be temporary.
 	Failing   State = "failing"
-	Stopped   State = "stopped"   // its owner stands before an event that it can't apply
+	Stopped   State = "stopped"   // its owner waits before an event that it cannot apply
 	Paused    State = "paused"    // by an operator
-	Unowned   State = "unowned"   // no process keeps it up to date
-	Misplaced State = "misplaced" // its checkpoint is not in the log; it is to be rebuilt
+	Unowned   State = "unowned"   // no process owns it
+	Misplaced State = "misplaced" // its checkpoint is not in the log: rebuild it
 )
 
-// keepsUp is the age that the oldest event which is not applied may have in a projection that keeps
-// up.
-const keepsUp = 2 * time.Second
+// maxLiveLag is the maximum age of the oldest event that a live projection has not applied.
+const maxLiveLag = 2 * time.Second
 
-// mostCounted bounds the counting of a backlog; what is beyond is estimated.
-const mostCounted = 20_000
+// maxCounted is how many events of a backlog are counted. The rest is estimated.
+const maxCounted = 20_000
 
-// Overview is what operators see of a generation, whichever process owns it.
+// Overview is the state of a generation for operators, whichever process owns it.
 type Overview struct {
 	Name       string
 	Generation int
 	Serving    bool
 	Position   eventstore.Position
-	LagEvents  int           // that are still to be applied; an estimate if there are very many
+	LagEvents  int           // not applied yet; an estimate above maxCounted
 	Lag        time.Duration // age of the oldest of them
-	Rate       float64       // events per second of late
+	Rate       float64       // events per second, recently
 	State      State
 	Owner      string // empty: none
 	LastError  string // empty: none
 }
 
-// overviewRow is a generation with what only the database's clock tells.
+// overviewRow is a generation with Vacant, which only the clock of the database can decide.
 type overviewRow struct {
 	readmodel.Generation `bun:",extend"`
 
 	Vacant bool `bun:"vacant,scanonly"`
 }
 
-// Overviews tells how all projections are doing, by the tables of the database and the event
-// store's own log.
+// Overviews returns the state of all projections from the database and the log of the event store.
 func Overviews(
 	ctx context.Context, projections projection.Set, db *readmodel.DB, store *eventstore.Store,
 ) ([]Overview, error) {
@@ -71,7 +69,7 @@ func Overviews(
 	return overviews, AddLag(ctx, projections, store, overviews)
 }
 
-// Generations tells what the tables of the database say of all projections: no lag.
+// Generations returns the state of all projections from the database, without their lag.
 func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 	var rows []overviewRow
 	if err := db.NewSelect().Model(&rows).ColumnExpr("*, "+readmodel.Vacant+" AS vacant").
@@ -85,7 +83,7 @@ func Generations(ctx context.Context, db *readmodel.DB) ([]Overview, error) {
 	return overviews, nil
 }
 
-// AddLag adds what the event store's own log says of the projections: how far each lags behind it.
+// AddLag adds how far each projection is behind the log of the event store.
 func AddLag(
 	ctx context.Context, projections projection.Set, store *eventstore.Store, overviews []Overview,
 ) error {
@@ -97,8 +95,8 @@ func AddLag(
 			return fmt.Errorf("%w: it is of another version", err)
 		}
 		counting.Go(func() error {
-			backlog, err := store.Backlog(ctx, o.Position, p.Filter, mostCounted)
-			if errors.Is(err, eventstore.ErrPositionInvalid) { // which says nothing of the others
+			backlog, err := store.Backlog(ctx, o.Position, p.Filter, maxCounted)
+			if errors.Is(err, eventstore.ErrPositionInvalid) { // the others may be valid
 				o.State, o.LastError = Misplaced, err.Error()
 				return nil
 			}
@@ -121,13 +119,13 @@ func overviewOf(row overviewRow) Overview {
 	return o
 }
 
-// lag notes what is still to be applied.
+// lag stores the backlog.
 func (o *Overview) lag(backlog eventstore.Backlog, now time.Time) {
 	o.LagEvents = backlog.Events
 	if backlog.Events > 0 {
 		o.Lag = max(0, now.Sub(backlog.Oldest))
 	}
-	if o.State == Live && o.Lag > keepsUp {
+	if o.State == Live && o.Lag > maxLiveLag {
 		o.State = CatchingUp
 	}
 }

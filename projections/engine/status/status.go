@@ -14,48 +14,48 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Status is how a generation of a projection is doing, as far as this process knows.
+// Status is the state of a generation of a projection in this process.
 type Status struct {
 	Projection string
 	Generation int
 	Serving    bool                // readers see this generation
 	Owned      bool                // this process keeps it up to date; others stand by
 	Paused     bool                // by an operator
-	Stopped    bool                // before an event that can't be applied, which Err names
+	Stopped    bool                // before an event that cannot be applied, see Err
 	Position   eventstore.Position // of its checkpoint
 	Events     uint64              // applied by this process
 	SetAside   uint64              // of them, as dead letters
 	Skipped    uint64              // of them, because Linkledger did not write them
 	LastEvent  time.Time           // when the last applied event was recorded; zero: none yet
-	// Err is why the projection does not go on; nil while it does. An *EventError names the event
-	// it stands before.
+	// Err is why the projection does not make progress; nil if it does. An *EventError names the
+	// event that it has stopped before.
 	Err      error
 	FailedAt time.Time // of Err
 }
 
-// Progress is how far the rebuild or the verification of a projection is.
+// Progress is the progress of a rebuild or a verification of a projection.
 type Progress struct {
 	Name       string
 	Generation int
 	Position   uint64  // in the log
 	Head       uint64  // of the log
-	Rate       float64 // events per second of late
-	Done       bool    // a rebuild has taken over
+	Rate       float64 // events per second, recently
+	Done       bool    // the new generation serves, or the verification has ended
 }
 
-// Registry collects the Status of the projections that Run runs. The zero value is ready; it is
-// safe for concurrent use.
+// Registry collects the Status of the projections that the engine runs. The zero value is ready to
+// use. It is safe for concurrent use.
 type Registry struct {
-	mu    sync.Mutex
-	lines map[generation.Key]*Status
+	mu      sync.Mutex
+	entries map[generation.Key]*Status
 }
 
-// All returns the status of each generation, by name and generation.
-func (b *Registry) All() []Status {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	statuses := make([]Status, 0, len(b.lines))
-	for _, s := range b.lines {
+// All returns the status of each generation, ordered by name and generation.
+func (r *Registry) All() []Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	statuses := make([]Status, 0, len(r.entries))
+	for _, s := range r.entries {
 		statuses = append(statuses, *s)
 	}
 	slices.SortFunc(statuses, func(a, b Status) int {
@@ -66,139 +66,139 @@ func (b *Registry) All() []Status {
 	return statuses
 }
 
-// Entry returns the entry of a generation, and makes it if there is none.
-func (b *Registry) Entry(of generation.Key) *Entry {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.lines == nil {
-		b.lines = make(map[generation.Key]*Status)
+// Entry returns the entry of a generation, and creates it if it does not exist.
+func (r *Registry) Entry(of generation.Key) *Entry {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.entries == nil {
+		r.entries = make(map[generation.Key]*Status)
 	}
-	s, ok := b.lines[of]
+	s, ok := r.entries[of]
 	if !ok {
 		s = &Status{Projection: of.Name, Generation: of.Generation}
-		b.lines[of] = s
+		r.entries[of] = s
 	}
-	return &Entry{board: b, status: s}
+	return &Entry{registry: r, status: s}
 }
 
-// Keep forgets the generations that are no longer there.
-func (b *Registry) Keep(known map[generation.Key]bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	maps.DeleteFunc(b.lines, func(of generation.Key, _ *Status) bool { return !known[of] })
+// Keep removes the entries of all generations that are not in known.
+func (r *Registry) Keep(known map[generation.Key]bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	maps.DeleteFunc(r.entries, func(of generation.Key, _ *Status) bool { return !known[of] })
 }
 
-// Entry is one generation's place on a board.
+// Entry updates the status of one generation in a registry.
 type Entry struct {
-	board  *Registry
-	status *Status
+	registry *Registry
+	status   *Status
 
-	refused     bool // a batch was, so the subscription ends for that reason
+	refused     bool // a batch was refused, and the subscription ends for that reason
 	interrupted bool // Err is about the subscription
 }
 
-// Observe notes what the database says of a generation that another process owns, or none.
-func (l *Entry) Observe(row readmodel.Generation) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.status.Serving = row.Serving
-	l.status.Position = generation.CheckpointOf(row).Position
-	l.status.Paused, l.status.Stopped = row.Paused, row.Stopped
+// Observe stores the state from the database of a generation that this process does not own.
+func (e *Entry) Observe(row readmodel.Generation) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.Serving = row.Serving
+	e.status.Position = generation.CheckpointOf(row).Position
+	e.status.Paused, e.status.Stopped = row.Paused, row.Stopped
 	switch {
 	case row.Paused:
-		l.status.Err = generation.ErrPaused
+		e.status.Err = generation.ErrPaused
 	case row.LastError != "":
-		l.status.Err = errors.New(row.LastError)
+		e.status.Err = errors.New(row.LastError)
 	default:
-		l.status.Err, l.status.FailedAt = nil, time.Time{}
+		e.status.Err, e.status.FailedAt = nil, time.Time{}
 	}
 }
 
-// Stop notes that the projection has stopped, or tries again.
-func (l *Entry) Stop(stopped bool) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.status.Stopped = stopped
+// Stop stores whether the projection has stopped.
+func (e *Entry) Stop(stopped bool) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.Stopped = stopped
 }
 
-// Report returns what the database is to know, and how many events were applied so far.
-func (l *Entry) Report() (generation.Report, uint64) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	r := generation.Report{Stopped: l.status.Stopped}
-	if l.status.Err != nil {
-		r.LastError = l.status.Err.Error()
+// Report returns the report for the database, and how many events were applied so far.
+func (e *Entry) Report() (generation.Report, uint64) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	r := generation.Report{Stopped: e.status.Stopped}
+	if e.status.Err != nil {
+		r.LastError = e.status.Err.Error()
 	}
-	return r, l.status.Events
+	return r, e.status.Events
 }
 
-// Serve notes whether readers see the generation.
-func (l *Entry) Serve(serving bool) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.status.Serving = serving
+// Serve stores whether readers see the generation.
+func (e *Entry) Serve(serving bool) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.Serving = serving
 }
 
-// Own notes that this process owns the generation, or no longer. An owner tries the event that the
-// one before stopped at, so it has not stopped itself.
-func (l *Entry) Own(owned bool) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.status.Owned, l.status.Stopped = owned, false
+// Own stores whether this process owns the generation. It resets Stopped, because a new owner tries
+// the event at which the former owner stopped.
+func (e *Entry) Own(owned bool) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.Owned, e.status.Stopped = owned, false
 }
 
-// Reached notes the checkpoint that a subscription is taken up from.
-func (l *Entry) Reached(position eventstore.Position) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.status.Position = position
-	if l.interrupted {
-		l.interrupted = false
-		l.status.Err, l.status.FailedAt = nil, time.Time{}
+// Reached stores the checkpoint from which a subscription starts.
+func (e *Entry) Reached(position eventstore.Position) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.Position = position
+	if e.interrupted {
+		e.interrupted = false
+		e.status.Err, e.status.FailedAt = nil, time.Time{}
 	}
 }
 
-// Applied notes a commit of so many events up to a position; last is when the last of them was
+// Applied stores a commit of some events up to a position. last is when the last of them was
 // recorded.
-func (l *Entry) Applied(to eventstore.Position, events int, last time.Time) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.interrupted = false
-	l.status.Position = to
-	l.status.Err, l.status.FailedAt = nil, time.Time{}
-	l.status.Events += uint64(events) //nolint:gosec // never negative
+func (e *Entry) Applied(to eventstore.Position, events int, last time.Time) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.interrupted = false
+	e.status.Position = to
+	e.status.Err, e.status.FailedAt = nil, time.Time{}
+	e.status.Events += uint64(events) //nolint:gosec // never negative
 	if events > 0 {
-		l.status.LastEvent = last
+		e.status.LastEvent = last
 	}
 }
 
-// SetAside counts events that were taken in without being applied.
-func (l *Entry) SetAside(letters, skipped int) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.status.SetAside += uint64(letters) //nolint:gosec // never negative
-	l.status.Skipped += uint64(skipped)  //nolint:gosec // never negative
+// SetAside counts events that were passed over without being applied.
+func (e *Entry) SetAside(letters, skipped int) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.status.SetAside += uint64(letters) //nolint:gosec // never negative
+	e.status.Skipped += uint64(skipped)  //nolint:gosec // never negative
 }
 
-// Refuse notes that a batch was not applied; a nil error means that another process was first.
-func (l *Entry) Refuse(err error) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	l.refused = true
+// Refuse stores that a batch was not applied. A nil error means that the checkpoint was elsewhere.
+func (e *Entry) Refuse(err error) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	e.refused = true
 	if err != nil {
-		l.interrupted = false
-		l.status.Err, l.status.FailedAt = err, time.Now()
+		e.interrupted = false
+		e.status.Err, e.status.FailedAt = err, time.Now()
 	}
 }
 
-// Interrupt notes why a subscription ended.
-func (l *Entry) Interrupt(err error) {
-	l.board.mu.Lock()
-	defer l.board.mu.Unlock()
-	if l.refused { // the reason was noted with the batch
-		l.refused = false
+// Interrupt stores why a subscription ended.
+func (e *Entry) Interrupt(err error) {
+	e.registry.mu.Lock()
+	defer e.registry.mu.Unlock()
+	if e.refused { // Refuse has stored the reason
+		e.refused = false
 		return
 	}
-	l.interrupted = true
-	l.status.Err, l.status.FailedAt = err, time.Now()
+	e.interrupted = true
+	e.status.Err, e.status.FailedAt = err, time.Now()
 }

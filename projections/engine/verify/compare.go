@@ -11,19 +11,19 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// mostDifferences bounds the differences of a table that are told one by one.
-const mostDifferences = 20
+// maxDifferences is how many differences of a table are listed.
+const maxDifferences = 20
 
-// Difference is a row that is not as a replay of the log has it. Rows are JSON objects of their
+// Difference is a row that differs from a replay of the log. Rows are JSON objects of their
 // columns.
 type Difference struct {
 	Table    string          `json:"table"`
 	Key      json.RawMessage `json:"key"`      // the columns of the primary key
-	Found    json.RawMessage `json:"found"`    // the row that readers see; nil: it is missing
-	Replayed json.RawMessage `json:"replayed"` // the row that there should be; nil: none
+	Found    json.RawMessage `json:"found"`    // the row that readers see; nil: missing
+	Replayed json.RawMessage `json:"replayed"` // the expected row; nil: none
 }
 
-// compare holds the tables of the generation against those of the replay.
+// compare compares the tables of the generation with those of the replay.
 func (r *replay) compare(ctx context.Context, tx bun.Tx) (Result, error) {
 	found := Result{
 		Name: r.projection.Name, Generation: r.to.Generation, Position: r.to.Position,
@@ -46,8 +46,12 @@ func (r *replay) compare(ctx context.Context, tx bun.Tx) (Result, error) {
 	return found, nil
 }
 
-// compareTable leaves the rows in PostgreSQL, which joins them in both directions with bounded
-// memory.
+// compareTable compares one table. PostgreSQL joins the rows in both directions, so that the memory
+// of this process stays bounded.
+//
+// The full join on the primary key finds changed, missing and superfluous rows in one pass.
+// count(*) OVER () counts all differences although LIMIT cuts the list. Rows are compared as ROW
+// values, because IS DISTINCT FROM treats NULL as a value.
 func (r *replay) compareTable(
 	ctx context.Context, tx bun.Tx, table readmodel.Table,
 ) (differences []Difference, rows, different int64, err error) {
@@ -70,12 +74,12 @@ func (r *replay) compareTable(
 		SELECT (SELECT to_jsonb(k) FROM (SELECT ?2) AS k) AS key, count(*) OVER () AS different,
 			CASE WHEN found IS NULL THEN NULL ELSE to_jsonb(found) END AS found,
 			CASE WHEN replayed IS NULL THEN NULL ELSE to_jsonb(replayed) END AS replayed
-		FROM (SELECT * FROM ?0.?1 WHERE ?4) AS found FULL JOIN (SELECT * FROM ?schema.?1 WHERE ?4) AS replayed USING (?2)
+		FROM (SELECT * FROM ?0.?1 WHERE ?4) AS found
+			FULL JOIN (SELECT * FROM ?schema.?1 WHERE ?4) AS replayed USING (?2)
 		WHERE ROW (found.*) IS DISTINCT FROM ROW (replayed.*)
 		ORDER BY ?2 LIMIT ?3`,
 		bun.Ident(readmodel.GenerationSchema(r.projection.Name, r.to.Generation)), name, table.Key,
-		mostDifferences,
-		readmodel.Meaningful(table.Name)).Scan(ctx, &found)
+		maxDifferences, readmodel.Meaningful(table.Name)).Scan(ctx, &found)
 	for _, f := range found {
 		f.Table, different = table.Name, f.Different
 		differences = append(differences, f.Difference)

@@ -19,51 +19,53 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// ErrDisturbed means that what Run replayed is no longer what the projection has, because a dead
-// letter was retried or discarded meanwhile: verify again.
-var ErrDisturbed = errors.New("the projection's past has changed meanwhile")
+// ErrDisturbed means that a dead letter was retried or discarded during the replay, so that the
+// replayed events are no longer those of the projection. Verify again.
+var ErrDisturbed = errors.New("dead letters were retried or discarded meanwhile: verify again")
 
 const (
-	// tailTime is how long the last stretch of the log may take to replay, during which a snapshot
-	// of the tables is held.
+	// tailTime is how long the replay of the last part of the log may take. A snapshot of the
+	// tables is held during that time.
 	tailTime = 2 * time.Second
-	// replayEvents and replayBytes, of their bodies, bound the events that are replayed in one
-	// transaction.
+	// replayEvents and replayBytes bound the events of one transaction: their number and the size
+	// of their bodies.
 	replayEvents = 4_000
 	replayBytes  = 8 << 20
 )
 
-// Result is what Run found.
+// Result is the outcome of Run.
 type Result struct {
 	Name       string
-	Generation int                 // the one that serves
-	Position   eventstore.Position // at which it was compared
+	Generation int                 // the generation that serves
+	Position   eventstore.Position // at which the tables were compared
 	Events     int64               // replayed
-	Rows       int64               // that there should be
-	Different  int64               // rows that are changed, missing or too many
-	// Differences are the first of them, at most mostDifferences of each table.
+	Rows       int64               // expected by the replay
+	Different  int64               // changed, missing and superfluous rows
+	// Differences lists at most maxDifferences of each table.
 	Differences []Difference
 }
 
-// Log is the log that is replayed.
+// Log is the log to replay.
 type Log interface {
-	// Head returns the position of its last event.
+	// Head returns the position of the last event.
 	Head(ctx context.Context) (eventstore.Position, error)
-	// ReadLog hands on the events behind a position, up to another one, in their order.
+	// ReadLog passes the events after one position and up to another one to handle, in the order of
+	// the log.
 	ReadLog(
 		ctx context.Context, behind, upTo eventstore.Position,
 		handle func([]eventstore.Recorded) error,
 	) error
 }
 
-// Run replays the log up to exactly where the generation that serves stands, into temporary tables
-// which PostgreSQL removes with their connection, and compares all tables row by row. The
-// projection goes on meanwhile: its checkpoint and its rows are read in one snapshot. What is set
-// aside as dead letters is left out. Errors: an *EventError where the log has an event that can't
-// be applied, ErrDisturbed, ErrOtherShape.
+// Run replays the log up to the checkpoint of the serving generation and compares all tables row by
+// row. It leaves out the dead letters. It fails with an *EventError if an event cannot be applied,
+// and with ErrDisturbed or ErrOtherShape.
+//
+// The replay fills temporary tables, which PostgreSQL removes with their connection. The projection
+// continues meanwhile: its checkpoint and its rows are read in one snapshot.
 func Run(
 	ctx context.Context, db *readmodel.DB, log Log, p projection.Definition,
-	tell func([]status.Progress),
+	onProgress func([]status.Progress),
 ) (Result, error) {
 	name := p.Name
 	head, err := log.Head(ctx)
@@ -71,7 +73,7 @@ func Run(
 		return Result{}, fmt.Errorf("verify %s: %w", name, err)
 	}
 	r := &replay{
-		projection: p, log: log, head: head, tell: tell, began: time.Now(),
+		projection: p, log: log, head: head, onProgress: onProgress, began: time.Now(),
 		folds: p.Folds(db.MasterKey),
 	}
 	found, err := r.verify(ctx, db)
@@ -81,29 +83,30 @@ func Run(
 	return found, nil
 }
 
-// replay brings the log into temporary tables.
+// replay applies the log to temporary tables.
 type replay struct {
 	projection projection.Definition
 	log        Log
 	head       eventstore.Position // of the log when the replay began
-	tell       func([]status.Progress)
+	onProgress func([]status.Progress)
 	began      time.Time
 	folds      projection.Folds
 
-	scratch bun.Conn // has the temporary tables
+	scratch bun.Conn // owns the temporary tables
 
-	to     target              // as last aimed at
-	at     eventstore.Position // up to here the log is in the tables
+	to     target              // as last read
+	at     eventstore.Position // the log is in the tables up to here
 	events int64
 }
 
-// target is what a replay has to arrive at.
+// target is the state that a replay has to reach.
 type target struct {
 	generation.Checkpoint
 	letters map[string]eventstore.Position // the first dead letter of each stream that has some
 }
 
-// isParked tells of the events that are set aside: a dead letter and what follows in its stream.
+// isParked reports whether an event is a dead letter. All events of a stream from its first dead
+// letter on are.
 func (t target) isParked(e eventstore.Recorded) bool {
 	first, ok := t.letters[e.Stream]
 	return ok && !first.After(e.Position)
@@ -119,7 +122,8 @@ func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Result, er
 		return found, err
 	}
 	defer func() { err = errors.Join(err, r.scratch.Close()) }()
-	// A snapshot hinders PostgreSQL's tidying up while it is held: the bulk is replayed before.
+	// A long snapshot keeps PostgreSQL from removing dead rows. Most of the log is therefore
+	// replayed before the snapshot is taken.
 	for near := false; !near; {
 		began := time.Now()
 		if err := r.follow(ctx, r.scratch); err != nil {
@@ -139,42 +143,42 @@ func (r *replay) verify(ctx context.Context, db *readmodel.DB) (found Result, er
 	return found, err
 }
 
-// follow replays the log up to where the generation stands that serves.
+// follow replays the log up to the checkpoint of the serving generation.
 func (r *replay) follow(ctx context.Context, db bun.IDB) error {
-	if err := r.aim(ctx, db); err != nil {
+	if err := r.readTarget(ctx, db); err != nil {
 		return err
 	}
-	var gathered []eventstore.Recorded
+	var pending []eventstore.Recorded
 	size := 0
 	apply := func() error {
-		if err := r.apply(ctx, gathered); err != nil {
+		if err := r.apply(ctx, pending); err != nil {
 			return err
 		}
-		gathered, size = gathered[:0], 0
+		pending, size = pending[:0], 0
 		return nil
 	}
 	err := r.log.ReadLog(ctx, r.at, r.to.Position, func(batch []eventstore.Recorded) error {
 		for _, e := range batch {
 			if r.projection.Filter.Matches(e) && !r.to.isParked(e) {
-				gathered = append(gathered, e)
+				pending = append(pending, e)
 				size += len(e.Data)
 			}
 		}
-		if len(gathered) < replayEvents && size < replayBytes {
+		if len(pending) < replayEvents && size < replayBytes {
 			return nil
 		}
 		return apply()
 	})
-	if err == nil && len(gathered) > 0 {
+	if err == nil && len(pending) > 0 {
 		err = apply()
 	}
 	r.at = r.to.Position
 	return err
 }
 
-// aim reads where the generation stands that serves. What was replayed before must still be part of
-// it.
-func (r *replay) aim(ctx context.Context, db bun.IDB) error {
+// readTarget reads the checkpoint and the dead letters of the serving generation. It fails with
+// ErrDisturbed if events that were replayed already are no longer part of them.
+func (r *replay) readTarget(ctx context.Context, db bun.IDB) error {
 	serving, err := generation.Serving(ctx, db, r.projection.Name)
 	if err != nil {
 		return err
@@ -190,28 +194,28 @@ func (r *replay) aim(ctx context.Context, db bun.IDB) error {
 	if next.letters, err = deadletter.First(ctx, db, next.Checkpoint); err != nil {
 		return err
 	}
-	past := maps.Clone(next.letters)
+	replayed := maps.Clone(next.letters)
 	maps.DeleteFunc(
-		past, func(_ string, first eventstore.Position) bool { return first.After(r.at) },
+		replayed, func(_ string, first eventstore.Position) bool { return first.After(r.at) },
 	)
-	if r.at.After(next.Position) || !maps.Equal(past, r.to.letters) {
+	if r.at.After(next.Position) || !maps.Equal(replayed, r.to.letters) {
 		return ErrDisturbed
 	}
 	r.to = next
 	return nil
 }
 
-// apply replays events within the transaction of the connection, if there is one: an error gives up
-// the tables.
+// apply applies events. It takes part in the transaction of the connection if there is one. After
+// an error the tables are not usable.
 func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) error {
-	facts, err := r.projection.Decode(recorded)
+	decoded, err := r.projection.Decode(recorded)
 	if err != nil {
 		return err
 	}
 	err = r.scratch.Raw(func(conn any) error {
 		//nolint:forcetypeassert // the driver of readmodel
 		_, err := r.projection.Apply(
-			ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, r.folds, facts,
+			ctx, conn.(*stdlib.Conn).Conn(), readmodel.ScratchSchema, r.folds, decoded,
 		)
 		return err
 	})
@@ -224,7 +228,7 @@ func (r *replay) apply(ctx context.Context, recorded []eventstore.Recorded) erro
 }
 
 func (r *replay) progress(at eventstore.Position, done bool) {
-	r.tell([]status.Progress{{
+	r.onProgress([]status.Progress{{
 		Name: r.projection.Name, Generation: r.to.Generation, Position: at.Commit,
 		Head: max(r.head.Commit, at.Commit),
 		Rate: float64(r.events) / time.Since(r.began).Seconds(), Done: done,

@@ -1,11 +1,12 @@
 ALTER TABLE linkledger.generations
-    ADD COLUMN paused      boolean          NOT NULL DEFAULT false, -- by an operator: nobody may own it
-    ADD COLUMN resumptions bigint           NOT NULL DEFAULT 0,     -- counts the operators' wishes to try again
-    ADD COLUMN stopped     boolean          NOT NULL DEFAULT false, -- the owner stands before an event that it can't apply
-    ADD COLUMN last_error  text             NOT NULL DEFAULT '',    -- why the owner does not go on; empty: it does
+    ADD COLUMN paused      boolean          NOT NULL DEFAULT false, -- by an operator: no process may own it
+    ADD COLUMN resumptions bigint           NOT NULL DEFAULT 0,     -- counts the operators' requests to try again
+    ADD COLUMN stopped     boolean          NOT NULL DEFAULT false, -- before an event that cannot be applied
+    ADD COLUMN last_error  text             NOT NULL DEFAULT '',    -- why the owner makes no progress; empty: it does
     ADD COLUMN rate        double precision NOT NULL DEFAULT 0;     -- events per second since the owner's last renewal
 
--- Events that were set aside because they could not be applied, and those of the same streams that came after them.
+-- Events that were set aside because they could not be applied, and the later events of their
+-- streams.
 CREATE TABLE linkledger.dead_letters (
     name        text        NOT NULL,
     generation  integer     NOT NULL,

@@ -1,2 +1,3 @@
--- Substrings are found by their trigrams. The extension comes with PostgreSQL and may be created by the database's owner.
+-- The trigrams of pg_trgm find substrings. The extension comes with PostgreSQL, and the owner of
+-- the database may create it.
 CREATE EXTENSION IF NOT EXISTS pg_trgm;

@@ -1,7 +1,7 @@
--- The keys of accounts, under which their notes lie in the log. They can't be made anew, so this table is part of a backup,
--- and may have been restored before.
+-- The keys of accounts, which encrypt their notes in the log. They cannot be rebuilt, so this table
+-- is part of a backup. It may exist already, restored from one.
 CREATE TABLE IF NOT EXISTS linkledger.account_keys (
     account_id uuid  PRIMARY KEY,
-    wrapped    bytea,                   -- the key under the master key, bound to the account; NULL: the account was erased
+    wrapped    bytea,                   -- by the master key, bound to the account; NULL: erased
     master     text  NOT NULL DEFAULT '' -- name of the master key, see MasterKey
 );

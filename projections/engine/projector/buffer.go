@@ -1,0 +1,51 @@
+package projector
+
+import (
+	"context"
+
+	"linkledger/events/eventstore"
+)
+
+// Bounds of the buffer.
+const (
+	maxBufferedBytes = 64 << 20 // size of the events, which are read again after a crash
+	maxBufferedRows  = 50_000   // about 200 bytes each
+)
+
+// mayBuffer reports whether held events may be committed later.
+func (p *Projector) mayBuffer() bool {
+	return p.projection.Held && !p.bisectUntil.After(p.at.Position)
+}
+
+// buffer folds held events and commits them with later ones. Many clicks of a link become one
+// change of its counters, which takes no more memory than one click. After a failure the
+// subscription starts again at the checkpoint.
+func (p *Projector) buffer(
+	ctx context.Context, recorded []eventstore.Recorded, to eventstore.Position,
+) (err error) {
+	defer func() { p.discardBuffered(to, err) }()
+	defer recovered(&err)
+	decoded := p.decode(recorded)
+	if len(decoded.letters)+len(decoded.skipped) > 0 {
+		return p.commit(ctx, recorded, to)
+	}
+	if p.pending == nil {
+		p.pending = &pendingBatch{fold: p.folds.Next()}
+	}
+	if err := p.pending.add(recorded, decoded.events, to); err != nil {
+		return err
+	}
+	if p.pending.size < maxBufferedBytes && p.pending.fold.Size() < maxBufferedRows {
+		return nil
+	}
+	return p.commit(ctx, nil, to)
+}
+
+// discardBuffered discards the buffered events after a failure. Up to the position of the failure
+// nothing is buffered again: this finds an event that cannot be applied, and splits a transaction
+// that takes too long into smaller ones.
+func (p *Projector) discardBuffered(to eventstore.Position, err error) {
+	if err != nil {
+		p.pending, p.bisectUntil = nil, to
+	}
+}
