@@ -53,7 +53,7 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	links := hashes.LastClaimants(byThen, q.Account)
 	// the last one that had come by then knows what became of the hash
 	for _, link := range slices.Backward(links) {
-		all, err := a.streamsOf(ctx, link, owners)
+		all, err := a.linkEvents(ctx, link, owners)
 		if err != nil {
 			return AsOf{}, err
 		}

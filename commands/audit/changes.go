@@ -21,8 +21,8 @@ type FieldChange struct {
 	Erased bool `json:"erased,omitempty"`
 }
 
-// snapshot is a link's record at one moment, but for its tags.
-type snapshot struct {
+// linkRecord is a link's record at one moment, but for its tags.
+type linkRecord struct {
 	exists         bool
 	hash           string
 	longURL        string
@@ -36,8 +36,8 @@ type snapshot struct {
 	deleted        bool
 }
 
-func snapshotOf(u domain.Link) snapshot {
-	return snapshot{
+func recordOf(u domain.Link) linkRecord {
+	return linkRecord{
 		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(),
 		emailStats: u.EmailStats, ping: u.Ping,
 		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate,
@@ -49,7 +49,7 @@ func snapshotOf(u domain.Link) snapshot {
 // changes returns what differs between two moments of a link; addTags adds its tags. Of a link that
 // did not exist before, those are the fields that were given: fields with their defaults are left
 // out.
-func (before snapshot) changes(after snapshot, addTags func(*difference)) []FieldChange {
+func (before linkRecord) changes(after linkRecord, addTags func(*difference)) []FieldChange {
 	d := difference{created: !before.exists}
 	compare(&d, "hash", before.hash, after.hash)
 	compare(&d, "long_url", before.longURL, after.longURL)

@@ -11,11 +11,11 @@ import (
 // it changed the link's record. tell says of which entries more is wanted than their place.
 func linkEntries(
 	ctx context.Context, link string, all []streams.RecordedEvent, reader string,
-	tell func(entryPlace) bool,
-) (LinkLife, []entryPlace, []Entry, error) {
+	tell func(entryKey) bool,
+) (LinkLife, []entryKey, []Entry, error) {
 	var (
 		life    LinkLife
-		places  []entryPlace
+		places  []entryKey
 		entries []Entry
 	)
 	fold := newLinkFold()
@@ -23,10 +23,10 @@ func linkEntries(
 		if err := ctx.Err(); err != nil {
 			return LinkLife{}, nil, nil, err
 		}
-		place := entryPlace{s.Position, link}
+		place := entryKey{s.Position, link}
 		wanted := tell(place)
 		changed, changes := fold.next(s.Body, wanted)
-		life.evolve(s.Body)
+		life.apply(s.Body)
 		if s.Stream != events.StreamURL+link && !changed {
 			continue
 		}

@@ -38,13 +38,13 @@ type LinkLife struct {
 	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
 }
 
-// entryPlace names an entry: the event of a position, as far as it is about a link.
-type entryPlace struct {
+// entryKey names an entry: the event of a position, as far as it is about a link.
+type entryKey struct {
 	position eventstore.Position
 	link     string // id
 }
 
-func (e Entry) place() entryPlace { return entryPlace{e.Position, e.Link} }
+func (e Entry) key() entryKey { return entryKey{e.Position, e.Link} }
 
 // Entry is an event, who caused it, and what it changed.
 type Entry struct {
@@ -153,16 +153,16 @@ func claimEntries(claims []streams.RecordedEvent, reader string) ([]Entry, error
 	return entries, nil
 }
 
-func (l *LinkLife) evolve(e events.Event) {
+func (l *LinkLife) apply(e events.Event) {
 	switch e := e.(type) {
 	case events.URLCreated:
 		l.ID, l.Account, l.CreatedAt = e.URLID, e.Account, e.At
 		l.Tenures = []Tenure{{Hash: e.Hash, From: e.At}}
 	case events.URLRenamed:
-		l.leave(e.At)
+		l.endTenure(e.At)
 		l.Tenures = append(l.Tenures, Tenure{Hash: e.To, From: e.At})
 	case events.URLDeleted:
-		l.leave(e.At)
+		l.endTenure(e.At)
 		l.DeletedAt = e.At
 	case events.URLRestored:
 		l.Tenures = append(l.Tenures, Tenure{Hash: e.Hash, From: e.At})
@@ -170,8 +170,8 @@ func (l *LinkLife) evolve(e events.Event) {
 	}
 }
 
-// leave ends the tenure that lasts.
-func (l *LinkLife) leave(at time.Time) {
+// endTenure ends the tenure that lasts.
+func (l *LinkLife) endTenure(at time.Time) {
 	if last := len(l.Tenures) - 1; last >= 0 {
 		l.Tenures[last].Until = at
 	}

@@ -14,7 +14,7 @@ func (a *Reader) LoggedHistory(
 ) (History, streams.Logged, error) {
 	streams := make(streams.Logged)
 	wanted := map[string]bool{events.StreamHash + of.Hash: true}
-	if err := a.streams.Gather(ctx, wanted, streams); err != nil {
+	if err := a.streams.ReadFromLog(ctx, wanted, streams); err != nil {
 		return History{}, nil, err
 	}
 	claims := streams[events.StreamHash+of.Hash]
@@ -28,11 +28,11 @@ func (a *Reader) LoggedHistory(
 			}
 		}
 	}
-	if err := a.streams.Gather(ctx, wanted, streams); err != nil {
+	if err := a.streams.ReadFromLog(ctx, wanted, streams); err != nil {
 		return History{}, nil, err
 	}
 	past := *a
-	past.streams = a.streams.From(streams)
+	past.streams = a.streams.WithLogged(streams)
 	history, err := past.History(ctx, of)
 	return history, streams, err
 }

@@ -73,13 +73,13 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	if err != nil {
 		return History{}, err
 	}
-	reading := historyReading{Reader: a, reader: of.Account, owners: make(map[string]owner)}
+	reading := historyReader{Reader: a, reader: of.Account, owners: make(map[string]owner)}
 	return history, reading.read(ctx, &history, of, claimed, links)
 }
 
-// historyReading reads the links of one history. It has the streams of no more than one of them in
+// historyReader reads the links of one history. It has the streams of no more than one of them in
 // memory at a time.
-type historyReading struct {
+type historyReader struct {
 	*Reader
 	reader string
 	owners map[string]owner // the accounts met so far
@@ -90,17 +90,17 @@ type historyReading struct {
 
 // read fills in the links and the page that was asked for. It goes through all links to find where
 // the entries lie, and once more through those that have entries of the page.
-func (r *historyReading) read(
+func (r *historyReader) read(
 	ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string,
 ) error {
 	everything := of.Offset == 0 && of.Limit == 0
-	var places []entryPlace
+	var places []entryKey
 	for _, entry := range claimed {
-		places = append(places, entry.place())
+		places = append(places, entry.key())
 	}
 	entries := claimed
 	for _, link := range links {
-		life, of, told, err := r.entriesOf(ctx, link, func(entryPlace) bool { return everything })
+		life, of, told, err := r.entriesOf(ctx, link, func(entryKey) bool { return everything })
 		if err != nil {
 			return err
 		}
@@ -118,7 +118,7 @@ func (r *historyReading) read(
 		return nil
 	}
 	slices.SortStableFunc(
-		places, func(a, b entryPlace) int { return byPosition(a.position, b.position) },
+		places, func(a, b entryKey) int { return byPosition(a.position, b.position) },
 	)
 	places = places[min(of.Offset, len(places)):]
 	if of.Limit > 0 {
@@ -130,19 +130,19 @@ func (r *historyReading) read(
 }
 
 // page returns the entries at places.
-func (r *historyReading) page(
-	ctx context.Context, places []entryPlace, claimed []Entry,
+func (r *historyReader) page(
+	ctx context.Context, places []entryKey, claimed []Entry,
 ) ([]Entry, error) {
-	wanted := make(map[entryPlace]int, len(places))
+	wanted := make(map[entryKey]int, len(places))
 	for i, place := range places {
 		wanted[place] = i
 	}
 	page := make([]Entry, len(places))
 	put := func(entries []Entry) {
 		for _, entry := range entries {
-			if i, ok := wanted[entry.place()]; ok {
+			if i, ok := wanted[entry.key()]; ok {
 				page[i] = entry
-				delete(wanted, entry.place())
+				delete(wanted, entry.key())
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (r *historyReading) page(
 			continue
 		}
 		_, _, entries, err := r.entriesOf(
-			ctx, place.link, func(p entryPlace) bool { _, ok := wanted[p]; return ok },
+			ctx, place.link, func(p entryKey) bool { _, ok := wanted[p]; return ok },
 		)
 		if err != nil {
 			return nil, err
@@ -163,12 +163,12 @@ func (r *historyReading) page(
 }
 
 // entriesOf reads one link. A claim whose link never came has none.
-func (r *historyReading) entriesOf(
-	ctx context.Context, link string, tell func(entryPlace) bool,
-) (LinkLife, []entryPlace, []Entry, error) {
+func (r *historyReader) entriesOf(
+	ctx context.Context, link string, tell func(entryKey) bool,
+) (LinkLife, []entryKey, []Entry, error) {
 	if r.link != link {
 		r.all = nil // so that the two are not in memory at a time
-		all, err := r.streamsOf(ctx, link, r.owners)
+		all, err := r.linkEvents(ctx, link, r.owners)
 		if err != nil {
 			return LinkLife{}, nil, nil, err
 		}
@@ -183,7 +183,7 @@ type owner struct {
 	erased bool
 }
 
-func (a *Reader) ownerOf(ctx context.Context, account string) (owner, error) {
+func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
 	loaded, err := a.streams.Load(ctx, events.StreamTags+account)
 	if err != nil {
 		return owner{}, err
@@ -198,9 +198,9 @@ func (a *Reader) ownerOf(ctx context.Context, account string) (owner, error) {
 	return of, err
 }
 
-// streamsOf reads the events of a link and of the tags that it ever had, in the order of the log.
+// linkEvents reads the events of a link and of the tags that it ever had, in the order of the log.
 // owners keeps the accounts met so far.
-func (a *Reader) streamsOf(
+func (a *Reader) linkEvents(
 	ctx context.Context, link string, owners map[string]owner,
 ) ([]streams.RecordedEvent, error) {
 	loaded, err := a.streams.Load(ctx, events.StreamURL+link)
@@ -208,13 +208,13 @@ func (a *Reader) streamsOf(
 		return nil, err
 	}
 	all := loaded.All()
-	account, tags := taggings(loaded.Events)
+	account, tags := accountAndTags(loaded.Events)
 	if account == "" {
 		return all, nil
 	}
 	of, known := owners[account]
 	if !known {
-		if of, err = a.ownerOf(ctx, account); err != nil {
+		if of, err = a.loadOwner(ctx, account); err != nil {
 			return nil, err
 		}
 		owners[account] = of
@@ -234,9 +234,9 @@ func (a *Reader) streamsOf(
 	return all, nil
 }
 
-// taggings returns the account of a link, and the ids of all tags that the link ever had, each
+// accountAndTags returns the account of a link, and the ids of all tags that the link ever had, each
 // once.
-func taggings(history []events.Event) (account string, tags []string) {
+func accountAndTags(history []events.Event) (account string, tags []string) {
 	seen := make(map[string]bool)
 	for _, e := range history {
 		var attached []string

@@ -22,7 +22,7 @@ func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) 
 	for _, link := range history.Links {
 		links[link.ID] = true
 	}
-	replay := replay{left: history.Entries, visit: visit}
+	replay := merger{left: history.Entries, visit: visit}
 	if len(links) > 0 {
 		err := a.store.ReadLog(ctx, history.Entries[0].Position, head, func(
 			batch []eventstore.Recorded,
@@ -50,14 +50,14 @@ func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) 
 	return replay.entries(func(Entry) bool { return true })
 }
 
-// replay merges the entries of a history with the clicks on its links.
-type replay struct {
+// merger merges the entries of a history with the clicks on its links.
+type merger struct {
 	left  []Entry
 	visit func(Entry) error
 }
 
 // clicks visits the clicks of one event, after the entries that lie before it.
-func (r *replay) clicks(at eventstore.Position, clicks []Entry) error {
+func (r *merger) clicks(at eventstore.Position, clicks []Entry) error {
 	if len(clicks) == 0 {
 		return nil
 	}
@@ -73,7 +73,7 @@ func (r *replay) clicks(at eventstore.Position, clicks []Entry) error {
 }
 
 // entries visits the next entries as long as they are wanted.
-func (r *replay) entries(wanted func(Entry) bool) error {
+func (r *merger) entries(wanted func(Entry) bool) error {
 	for len(r.left) > 0 && wanted(r.left[0]) {
 		if err := r.visit(r.left[0]); err != nil {
 			return err

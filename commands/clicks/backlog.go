@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// paceInterval is how often the pace of the spool is measured.
-	paceInterval = time.Second
+	// ratesInterval is how often the pace of the spool is measured.
+	ratesInterval = time.Second
 	// backlogInterval is how often a backlog is logged while there is one.
 	backlogInterval = 10 * time.Second
 )
@@ -42,27 +42,27 @@ func (b Backlog) String() string {
 		b.Clicks, b.Bytes, b.Age.Round(time.Second), b.Rate, left)
 }
 
-// pace is how fast clicks come into the spool and leave it.
-type pace struct {
+// rates is how fast clicks come into the spool and leave it.
+type rates struct {
 	mu              sync.Mutex
 	at              time.Time // of the last measurement; zero: there was none
 	drained, queued uint64    // then, since the start
-	leaving, coming float64   // clicks a second, each interval weighing as much as all before it
+	out, in         float64   // clicks a second, each interval weighing as much as all before it
 }
 
 // measure notes how many clicks have left the spool and come into it since the start.
-func (p *pace) measure(now time.Time, drained, queued uint64) {
+func (p *rates) measure(now time.Time, drained, queued uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if took := now.Sub(p.at).Seconds(); !p.at.IsZero() && took > 0 {
-		p.leaving = (p.leaving + float64(drained-p.drained)/took) / 2
-		p.coming = (p.coming + float64(queued-p.queued)/took) / 2
+		p.out = (p.out + float64(drained-p.drained)/took) / 2
+		p.in = (p.in + float64(queued-p.queued)/took) / 2
 	}
 	p.at, p.drained, p.queued = now, drained, queued
 }
 
 // backlog describes what is in the spool.
-func (p *pace) backlog(queue spool.Stats, now time.Time) Backlog {
+func (p *rates) backlog(queue spool.Stats, now time.Time) Backlog {
 	if queue.Records == 0 {
 		return Backlog{}
 	}
@@ -70,23 +70,23 @@ func (p *pace) backlog(queue spool.Stats, now time.Time) Backlog {
 	defer p.mu.Unlock()
 	b := Backlog{
 		Groups: queue.Records, Clicks: queue.Items, Bytes: queue.Bytes, Age: now.Sub(queue.Oldest),
-		Rate: p.leaving,
+		Rate: p.out,
 	}
-	if p.leaving > p.coming {
-		b.Left = time.Duration(float64(b.Clicks) / (p.leaving - p.coming) * float64(time.Second))
+	if p.out > p.in {
+		b.Left = time.Duration(float64(b.Clicks) / (p.out - p.in) * float64(time.Second))
 	}
 	return b
 }
 
 // watchBacklog measures the pace of the spool and logs a backlog until ctx ends.
 func (c *Recorder) watchBacklog(ctx context.Context) {
-	again := time.NewTicker(paceInterval)
+	again := time.NewTicker(ratesInterval)
 	defer again.Stop()
 	var since time.Time // of the last log line; zero: there is no backlog
 	for {
 		select {
 		case now := <-again.C:
-			c.pace.measure(now, c.drained.Load(), c.spooled.Load())
+			c.rates.measure(now, c.drained.Load(), c.spooled.Load())
 			since = c.logBacklog(ctx, now, since)
 		case <-ctx.Done():
 			return

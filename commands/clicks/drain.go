@@ -43,7 +43,7 @@ func (c *Recorder) drain(ctx context.Context) {
 			c.drainErr.Store(nil)
 			continue
 		case errors.Is(err, spool.ErrEmpty):
-			c.behind.Store(false)
+			c.spooling.Store(false)
 			select {
 			case <-c.cfg.Spool.Arrived():
 			case <-ctx.Done():
@@ -53,7 +53,7 @@ func (c *Recorder) drain(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case !errors.Is(err, eventstore.ErrUnavailable):
-			c.stuck(ctx, err)
+			c.noteDrainError(ctx, err)
 		}
 		select {
 		case <-time.After(wait.NextBackOff()):
@@ -113,7 +113,7 @@ func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	}
 	streams, ends := make(map[string][][]pendingAppend), make(map[string]last)
 	for _, body := range bodies {
-		w, err := fromSpool(body)
+		w, err := decodeSpooled(body)
 		if err != nil {
 			return nil, fmt.Errorf("spooled clicks: %w", err)
 		}
@@ -135,7 +135,7 @@ func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverte
 	switch {
 	case errors.Is(err, eventstore.ErrWrongRevision), errors.Is(err, eventstore.ErrStreamDeleted):
 		if len(writes) == 1 {
-			return 1, c.appendJoined(ctx, []pendingAppend{writes[0].elsewhere()})
+			return 1, c.appendJoined(ctx, []pendingAppend{writes[0].diverted()})
 		}
 		// The event store has the first of them, from before a crash: it recognises an append only
 		// as a whole.
@@ -152,8 +152,8 @@ func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverte
 	return 0, err
 }
 
-// stuck notes why the spool does not drain, and logs it when that is news.
-func (c *Recorder) stuck(ctx context.Context, err error) {
+// noteDrainError notes why the spool does not drain, and logs it when that is news.
+func (c *Recorder) noteDrainError(ctx context.Context, err error) {
 	before := c.drainErr.Swap(&err)
 	if before == nil || (*before).Error() != err.Error() {
 		c.cfg.Logger.ErrorContext(ctx, "the spool of clicks does not drain", slog.Any("error", err))

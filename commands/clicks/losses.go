@@ -10,18 +10,18 @@ import (
 // lossInterval is how often losses are logged while they go on.
 const lossInterval = 10 * time.Second
 
-// keep puts an append into the spool.
-func (c *Recorder) keep(w pendingAppend) error {
-	body, err := w.spooled()
+// spoolAppend puts an append into the spool.
+func (c *Recorder) spoolAppend(w pendingAppend) error {
+	body, err := w.encode()
 	if err == nil {
 		err = c.cfg.Spool.Append(body, len(w.Clicks))
 	}
 	if err != nil {
-		c.target = stream{} // its next revision will never be written
+		c.current = stream{} // its next revision will never be written
 		return err
 	}
-	c.target.queue = true
-	c.behind.Store(true)
+	c.current.spooled = true
+	c.spooling.Store(true)
 	c.spooled.Add(uint64(len(w.Clicks)))
 	return nil
 }
@@ -35,8 +35,8 @@ type losses struct {
 	err    error
 }
 
-// lose counts clicks that are lost, for the visitors shall get where they want to all the same.
-func (c *Recorder) lose(clicks int, err error) {
+// countLost counts clicks that are lost, for the visitors shall get where they want to all the same.
+func (c *Recorder) countLost(clicks int, err error) {
 	c.losses.mu.Lock()
 	defer c.losses.mu.Unlock()
 	c.losses.clicks += uint64(clicks) //nolint:gosec // a length
@@ -67,7 +67,7 @@ func (c *Recorder) Stats() Stats {
 		Lost: lost,
 	}
 	if c.cfg.Spool != nil {
-		stats.Backlog = c.pace.backlog(c.cfg.Spool.Stats(), time.Now())
+		stats.Backlog = c.rates.backlog(c.cfg.Spool.Stats(), time.Now())
 	}
 	return stats
 }

@@ -70,19 +70,19 @@ type Recorder struct {
 	cfg  Config
 	node string
 
-	mu      sync.Mutex
-	gather  *group        // takes the clicks that arrive now
-	arrived chan struct{} // holds one token while gather has clicks
-	closed  bool
+	mu           sync.Mutex
+	pendingGroup *group        // takes the clicks that arrive now
+	arrived      chan struct{} // holds one token while gather has clicks
+	closed       bool
 
-	target   stream        // touched by Run only
-	behind   atomic.Bool   // groups go to the spool at once
+	current  stream        // touched by Run only
+	spooling atomic.Bool   // groups go to the spool at once
 	position atomic.Uint64 // commit position of the latest clicks that are in the log
 	recorded atomic.Uint64
 	spooled  atomic.Uint64
 	drained  atomic.Uint64 // by removal from the spool
 	losses   losses
-	pace     pace
+	rates    rates
 	drainErr atomic.Pointer[error] // why the spool does not drain, outages apart
 }
 
@@ -118,7 +118,7 @@ func New(cfg Config) *Recorder {
 		cfg.Now = time.Now
 	}
 	c := &Recorder{
-		cfg: cfg, node: uuid.NewString(), gather: newGroup(1), arrived: make(chan struct{}, 1),
+		cfg: cfg, node: uuid.NewString(), pendingGroup: newGroup(1), arrived: make(chan struct{}, 1),
 	}
 	if cfg.Spool != nil {
 		c.node = cfg.Spool.Node()
@@ -150,25 +150,25 @@ func (c *Recorder) join(ctx context.Context, click Click) (g *group, joined bool
 	if c.closed {
 		return nil, false, ErrClosed
 	}
-	if len(c.gather.clicks) == maxGroup {
-		return c.gather, false, nil
+	if len(c.pendingGroup.clicks) == maxGroup {
+		return c.pendingGroup, false, nil
 	}
-	c.gather.clicks = append(c.gather.clicks, click)
+	c.pendingGroup.clicks = append(c.pendingGroup.clicks, click)
 	if c.cfg.Tracer != nil {
-		c.gather.link(ctx)
+		c.pendingGroup.link(ctx)
 	}
-	if len(c.gather.clicks) == 1 {
+	if len(c.pendingGroup.clicks) == 1 {
 		c.arrived <- struct{}{} // has room: take has received the token of the group before
 	}
-	return c.gather, true, nil
+	return c.pendingGroup, true, nil
 }
 
 // take returns what has gathered and starts the next group, with room for as many clicks.
 func (c *Recorder) take() *group {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.gather
-	c.gather = newGroup(max(len(g.clicks), 1))
+	g := c.pendingGroup
+	c.pendingGroup = newGroup(max(len(g.clicks), 1))
 	return g
 }
 
@@ -190,20 +190,20 @@ func (c *Recorder) Run(ctx context.Context) error {
 			}
 			g := c.take()
 			size = len(g.clicks)
-			c.write(g)
+			c.record(g)
 		case <-ctx.Done():
 			c.mu.Lock()
 			c.closed = true
 			c.mu.Unlock()
-			c.write(c.take())
+			c.record(c.take())
 			return nil
 		}
 	}
 }
 
-// write makes one group durable. It does not end with Run's context: clicks that were taken are
+// record makes one group durable. It does not end with Run's context: clicks that were taken are
 // written.
-func (c *Recorder) write(g *group) {
+func (c *Recorder) record(g *group) {
 	defer close(g.done)
 	if len(g.clicks) == 0 {
 		return
@@ -215,18 +215,18 @@ func (c *Recorder) write(g *group) {
 			trace.WithAttributes(attribute.Int("linkledger.clicks", len(g.clicks))))
 		defer span.End()
 	}
-	if c.behind.Load() && c.keep(c.next(g.clicks, false)) == nil {
+	if c.spooling.Load() && c.spoolAppend(c.nextAppend(g.clicks, false)) == nil {
 		return
 	}
-	w := c.next(g.clicks, true)
+	w := c.nextAppend(g.clicks, true)
 	err := c.append(ctx, w)
 	switch {
 	case err == nil:
 	case c.cfg.Spool == nil:
 		g.err = fmt.Errorf("record clicks: %w", err)
 	default:
-		if kept := c.keep(w); kept != nil {
-			c.lose(len(g.clicks), errors.Join(kept, err))
+		if kept := c.spoolAppend(w); kept != nil {
+			c.countLost(len(g.clicks), errors.Join(kept, err))
 		}
 	}
 }
@@ -242,7 +242,7 @@ func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
 	if err := c.appendOnce(ctx, w); err != nil {
 		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of
 		// its own.
-		c.target = stream{}
+		c.current = stream{}
 		return err
 	}
 	return nil

@@ -20,7 +20,7 @@ type stream struct {
 	name string
 	next eventstore.Revision // that the next append expects
 	// appends to it wait in the spool, so later ones have to wait there too
-	queue bool
+	spooled bool
 }
 
 // pendingAppend is the append of one group. Whoever repeats it appends nothing new.
@@ -31,8 +31,8 @@ type pendingAppend struct {
 	Clicks   []Click             `json:"clicks,omitempty"`
 }
 
-// spooled is the append as it lies in the spool: a line that says where it goes, and the event.
-func (w pendingAppend) spooled() ([]byte, error) {
+// encode is the append as it lies in the spool: a line that says where it goes, and the event.
+func (w pendingAppend) encode() ([]byte, error) {
 	event, err := events.Encode(events.ClicksRecorded{Clicks: w.Clicks})
 	if err != nil {
 		return nil, err
@@ -45,8 +45,8 @@ func (w pendingAppend) spooled() ([]byte, error) {
 	return append(append(place, '\n'), event...), nil
 }
 
-// fromSpool reads what spooled has written, or a former version: the clicks were in the one line.
-func fromSpool(body []byte) (w pendingAppend, err error) {
+// decodeSpooled reads what spooled has written, or a former version: the clicks were in the one line.
+func decodeSpooled(body []byte) (w pendingAppend, err error) {
 	place, event, separate := bytes.Cut(body, []byte("\n"))
 	if err := json.Unmarshal(place, &w); err != nil || !separate {
 		return w, err
@@ -59,28 +59,28 @@ func fromSpool(body []byte) (w pendingAppend, err error) {
 	return w, nil
 }
 
-// elsewhere is the append to a stream of its own, for one that its stream can never take: this node
+// diverted is the append to a stream of its own, for one that its stream can never take: this node
 // is its only writer, so somebody else has written to it, or deleted it. It is the same append
 // whoever repeats it, and as often.
-func (w pendingAppend) elsewhere() pendingAppend {
+func (w pendingAppend) diverted() pendingAppend {
 	w.Stream, w.Expected = w.Stream+"-"+w.Command.String(), eventstore.NoStream
 	return w
 }
 
-// next returns the append of a group, at the next revision of the stream: one that may be tried
+// nextAppend returns the append of a group, at the next revision of the stream: one that may be tried
 // now, or one that waits in the spool.
-func (c *Recorder) next(clicks []Click, now bool) pendingAppend {
+func (c *Recorder) nextAppend(clicks []Click, now bool) pendingAppend {
 	day := c.cfg.Now().UTC().Format(time.DateOnly)
-	if c.target.day != day || c.target.queue && now {
-		c.target = stream{
+	if c.current.day != day || c.current.spooled && now {
+		c.current = stream{
 			day: day, name: events.StreamClicks + day + "-" + c.node + "-" + uuid.NewString()[:8],
 			next: eventstore.NoStream,
 		}
 	}
 	w := pendingAppend{
-		Stream: c.target.name, Expected: c.target.next, Command: uuid.New(), Clicks: clicks,
+		Stream: c.current.name, Expected: c.current.next, Command: uuid.New(), Clicks: clicks,
 	}
-	c.target.next++
+	c.current.next++
 	return w
 }
 
@@ -98,7 +98,7 @@ func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 	if err != nil {
 		return err
 	}
-	c.note(appended, len(w.Clicks))
+	c.countRecorded(appended, len(w.Clicks))
 	return nil
 }
 
@@ -118,14 +118,14 @@ func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) err
 		return err
 	}
 	if time.Since(began) < c.cfg.Patience {
-		c.behind.Store(false)
+		c.spooling.Store(false)
 	}
-	c.note(appended, clicks)
+	c.countRecorded(appended, clicks)
 	return nil
 }
 
-// note counts clicks that are in the log.
-func (c *Recorder) note(appended eventstore.Appended, clicks int) {
+// countRecorded counts clicks that are in the log.
+func (c *Recorder) countRecorded(appended eventstore.Appended, clicks int) {
 	c.recorded.Add(uint64(clicks)) //nolint:gosec // a length
 	for known := c.position.Load(); appended.Position.Commit > known; known = c.position.Load() {
 		if c.position.CompareAndSwap(known, appended.Position.Commit) {

@@ -144,26 +144,26 @@ func canonicalName(host string) (string, error) {
 	case !utf8.ValidString(host):
 		return "", errors.New("it is not UTF-8")
 	case tooLong(host):
-		return "", errLongName
+		return "", errHostTooLong
 	case strings.Contains(host, "ẞ"): // ss up to Unicode 15.0, ß since
 		return "", errors.New("browsers do not agree what ẞ stands for, write ß or ss")
 	}
 	name, err := hostNames.ToASCII(host)
 	if err != nil {
-		return "", errNoName
+		return "", errNoHost
 	}
 	// Some characters pass in Unicode alone. In punycode browsers refuse them.
 	if again, err := hostNames.ToASCII(name); err != nil || again != name {
-		return "", errNoName
+		return "", errNoHost
 	}
 	return name, nil
 }
 
 var (
-	errLongName = fmt.Errorf(
+	errHostTooLong = fmt.Errorf(
 		"it has more than %d characters, or %d between two dots", maxName, maxPart,
 	)
-	errNoName = errors.New("it does not convert to a host name (UTS #46)")
+	errNoHost = errors.New("it does not convert to a host name (UTS #46)")
 )
 
 // tooLong returns whether no name server has a name of that length.
@@ -198,7 +198,7 @@ func checkName(name string) error {
 		return errors.New("it has an empty part")
 	}
 	if tooLong(name) {
-		return errLongName
+		return errHostTooLong
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`#/:<>?@[\]^|%`, c) >= 0 {

@@ -10,9 +10,9 @@ import (
 
 // The fields of a link that are no fields of its record's settings.
 const (
-	fieldGone  = "deleted" // or not created yet
-	fieldStats = "stats"
-	fieldTag   = "tags " // and the tag's id
+	fieldDeleted = "deleted" // or not created yet
+	fieldStats   = "stats"
+	fieldTag     = "tags " // and the tag's id
 )
 
 // BatchChanges is a link, and what of it a batch has changed.
@@ -24,7 +24,7 @@ type BatchChanges struct {
 	tags   []string        // before it
 	resets []statsReset    // of the stats, those that were not undone
 	// the batch undid a reset, which can't be redone: clicks that came since would go too
-	final bool
+	irreversible bool
 }
 
 type statsReset struct {
@@ -58,7 +58,7 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 		b.resets = slices.DeleteFunc(
 			b.resets, func(r statsReset) bool { return r.revision == revision(e.Reset) },
 		)
-		b.final = b.final || inBatch
+		b.irreversible = b.irreversible || inBatch
 	}
 }
 
@@ -66,14 +66,14 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 // stats are to be undone, the last one first. It refuses with URLChanged.
 func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 	was = b.Link.Clone()
-	if gone, ok := b.before[fieldGone]; ok && gone == true {
+	if gone, ok := b.before[fieldDeleted]; ok && gone == true {
 		if !b.Link.Deleted {
 			was.Deleted = true
 			return was, nil, changedSince(slices.Collect(maps.Keys(b.since)))
 		}
 		return was, nil, nil
 	}
-	if b.final {
+	if b.irreversible {
 		return was, nil, &Error{
 			Kind: URLChanged, Fields: []string{fieldStats},
 			Details: "Nothing of this URL was undone: clicks that count again can't be taken " +
@@ -101,7 +101,7 @@ func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 		conflicts = append(conflicts, "tags") // others have come, and there is no room for all
 	}
 	if was.Deleted && undone {
-		conflicts = append(conflicts, fieldGone)
+		conflicts = append(conflicts, fieldDeleted)
 	}
 	return was, resets, changedSince(conflicts)
 }
@@ -161,15 +161,15 @@ func NewBatchChanges() *BatchChanges {
 	return &BatchChanges{before: make(map[string]any), since: make(map[string]bool)}
 }
 
-type field struct {
+type linkField struct {
 	name  string
 	value any
 }
 
 // plainFields are all fields but the tags.
-func plainFields(u Link) [10]field {
-	return [...]field{
-		{fieldGone, !u.Live()},
+func plainFields(u Link) [10]linkField {
+	return [...]linkField{
+		{fieldDeleted, !u.Live()},
 		{"hash", u.Hash},
 		{"long_url", u.LongURL},
 		{"note", u.NoteValue()},
@@ -215,7 +215,7 @@ func (u *Link) changedBy(e events.Event) map[string]any {
 // setField gives a field a value that FieldsOf had for it.
 func (u *Link) setField(field string, value any) {
 	switch field {
-	case fieldGone:
+	case fieldDeleted:
 		u.Deleted, _ = value.(bool)
 	case "hash":
 		u.Hash, _ = value.(string)

@@ -91,10 +91,10 @@ func (u *Link) Apply(e events.Event) {
 	case events.URLRetargeted:
 		u.LongURL, u.ModifiedAt = e.LongURL, e.At
 	case events.URLRenamed:
-		u.spend(u.Hash, spentClaim{Revision: u.claim})
+		u.markSpent(u.Hash, spentClaim{Revision: u.claim})
 		u.Hash, u.claim, u.ModifiedAt = e.To, revision(e.ClaimRevision), e.At
 	case events.URLSettingsChanged:
-		u.evolveSettings(e)
+		u.applySettings(e)
 	case events.URLTagged:
 		u.Tags, u.ModifiedAt = append(u.Tags, e.Tags...), e.At
 	case events.URLUntagged:
@@ -102,36 +102,36 @@ func (u *Link) Apply(e events.Event) {
 		u.Tags = slices.DeleteFunc(u.Tags, func(id string) bool { return gone[id] })
 		u.ModifiedAt = e.At
 	case events.URLDeleted:
-		u.spend(u.Hash, spentClaim{Revision: u.claim})
+		u.markSpent(u.Hash, spentClaim{Revision: u.claim})
 		u.Deleted, u.ModifiedAt = true, e.At
 	case events.URLRestored:
 		u.Hash, u.claim, u.Deleted, u.ModifiedAt = e.Hash, revision(e.ClaimRevision), false, e.At
 	case events.ClaimAbandoned:
-		u.spend(e.Hash, spentClaim{Revision: revision(e.ClaimRevision), Abandoned: true})
+		u.markSpent(e.Hash, spentClaim{Revision: revision(e.ClaimRevision), Abandoned: true})
 	}
 }
 
-func (u *Link) evolveSettings(e events.URLSettingsChanged) {
+func (u *Link) applySettings(e events.URLSettingsChanged) {
 	if e.Note != nil {
 		u.setNote(*e.Note, e.SealedNote)
 	}
-	set(&u.EmailStats, e.EmailStats)
-	set(&u.Ping, e.Ping)
-	set(&u.Protected, e.Protected)
-	set(&u.Archived, e.Archived)
-	set(&u.ExpirationDate, e.ExpirationDate)
-	set(&u.MaxClicks, e.MaxClicks)
+	setIfGiven(&u.EmailStats, e.EmailStats)
+	setIfGiven(&u.Ping, e.Ping)
+	setIfGiven(&u.Protected, e.Protected)
+	setIfGiven(&u.Archived, e.Archived)
+	setIfGiven(&u.ExpirationDate, e.ExpirationDate)
+	setIfGiven(&u.MaxClicks, e.MaxClicks)
 	u.ModifiedAt = e.At
 }
 
-func (u *Link) spend(hash string, s spentClaim) {
+func (u *Link) markSpent(hash string, s spentClaim) {
 	if u.Spent == nil {
 		u.Spent = make(map[string]spentClaim)
 	}
 	u.Spent[hash] = s
 }
 
-func set[T any](field *T, value *T) {
+func setIfGiven[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
 	}
@@ -167,13 +167,13 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 		changes = append(changes, events.URLRetargeted{LongURL: *c.LongURL, At: at})
 	}
 	settings := c.Settings
-	changed := keepChanged(&settings.Note, u.Note)
-	changed = keepChanged(&settings.EmailStats, u.EmailStats) || changed
-	changed = keepChanged(&settings.Ping, u.Ping) || changed
-	changed = keepChanged(&settings.Protected, u.Protected) || changed
-	changed = keepChanged(&settings.Archived, u.Archived) || changed
-	changed = keepChanged(&settings.ExpirationDate, u.ExpirationDate) || changed
-	changed = keepChanged(&settings.MaxClicks, u.MaxClicks) || changed
+	changed := clearUnchanged(&settings.Note, u.Note)
+	changed = clearUnchanged(&settings.EmailStats, u.EmailStats) || changed
+	changed = clearUnchanged(&settings.Ping, u.Ping) || changed
+	changed = clearUnchanged(&settings.Protected, u.Protected) || changed
+	changed = clearUnchanged(&settings.Archived, u.Archived) || changed
+	changed = clearUnchanged(&settings.ExpirationDate, u.ExpirationDate) || changed
+	changed = clearUnchanged(&settings.MaxClicks, u.MaxClicks) || changed
 	if changed {
 		settings.At = at
 		changes = append(changes, settings)
@@ -188,8 +188,8 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	return changes
 }
 
-// keepChanged clears a field that would not change, and tells whether it does.
-func keepChanged[T comparable](field **T, current T) bool {
+// clearUnchanged clears a field that would not change, and tells whether it does.
+func clearUnchanged[T comparable](field **T, current T) bool {
 	if *field != nil && **field == current {
 		*field = nil
 	}

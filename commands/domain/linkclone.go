@@ -10,7 +10,7 @@ func (u Link) Clone() Link {
 	spent := u.Spent
 	u.Spent = nil
 	for hash, claim := range spent {
-		u.spend(hash, claim)
+		u.markSpent(hash, claim)
 	}
 	return u
 }

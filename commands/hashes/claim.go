@@ -82,32 +82,32 @@ func Fold(hash string, history []events.Event) State {
 	return c
 }
 
-// holder says what the link that made a claim makes of it.
-type holder int
+// claimStatus says what the link that made a claim makes of it.
+type claimStatus int
 
 const (
-	holderUses   holder = iota // the link lives under this hash
-	holderLeft                 // the link was deleted or renamed; only the release is missing
-	holderNotYet               // the link may still be on its way
+	claimInUse   claimStatus = iota // the link lives under this hash
+	claimLeft                       // the link was deleted or renamed; only the release is missing
+	claimPending                    // the link may still be on its way
 	// the link never came: the claim must be abandoned, then anybody may have the hash.
-	holderVanished
-	holderGaveUp // as holderVanished, and abandoned already
+	claimExpired
+	claimAbandoned // as claimExpired, and abandoned already
 )
 
-// holderOf decides what the link in its state makes of its last claim of this hash.
-func (c State) holderOf(url domain.Link, now time.Time) holder {
+// statusFor decides what the link in its state makes of its last claim of this hash.
+func (c State) statusFor(url domain.Link, now time.Time) claimStatus {
 	spent, isSpent := url.Spent[c.hash]
 	switch {
 	case isSpent && spent.Revision >= c.claimed && spent.Abandoned:
-		return holderGaveUp
+		return claimAbandoned
 	case isSpent && spent.Revision >= c.claimed:
-		return holderLeft
+		return claimLeft
 	case url.Live() && url.Hash == c.hash:
-		return holderUses
+		return claimInUse
 	case now.Sub(c.At) < ClaimTimeout:
-		return holderNotYet
+		return claimPending
 	default:
-		return holderVanished
+		return claimExpired
 	}
 }
 

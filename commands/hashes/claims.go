@@ -89,19 +89,19 @@ func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, u
 		return err
 	}
 	now := c.streams.Now()
-	switch state.holderOf(domain.FoldLink(loaded.Events), now) {
-	case holderGaveUp:
+	switch state.statusFor(domain.FoldLink(loaded.Events), now) {
+	case claimAbandoned:
 		return nil
-	case holderLeft:
+	case claimLeft:
 		if state.Account == r.Account {
 			return nil
 		}
-	case holderVanished:
+	case claimExpired:
 		_, err := c.streams.Append(ctx, r, events.StreamURL+state.URLID, loaded.Revision(),
 			//nolint:gosec // a claim's revision is not negative
 			events.ClaimAbandoned{Hash: state.hash, ClaimRevision: uint64(state.claimed), At: now})
 		return err
-	case holderUses, holderNotYet:
+	case claimInUse, claimPending:
 	}
 	return ErrTaken
 }

@@ -22,15 +22,15 @@ func TestCutUsage(t *testing.T) {
 			store := eventstoretest.Open(t, server.URL())
 			cfg := Config{Store: store, Now: func() time.Time { return commandstest.At }}
 			node := New(cfg)
-			stream := node.dayOf("a").stream()
+			stream := node.today("a").stream()
 			for range 2 {
 				node.Count("a", 0)
-				node.tellAll(t.Context())
+				node.reportAll(t.Context())
 			}
 			cut.Apply(t, server.URL(), stream)
 			other := New(cfg)
 			other.Count("a", 0)
-			other.tellAll(t.Context())
+			other.reportAll(t.Context())
 			last, err := store.Last(t.Context(), stream)
 			if cut.Hides {
 				if !errors.Is(err, eventstore.ErrCut) {

@@ -23,8 +23,8 @@ const (
 	meteringInterval = time.Second
 	// meteringTimeout bounds one round of that.
 	meteringTimeout = 5 * time.Second
-	// askCallsTimeout bounds how long Today waits for what the event store knows.
-	askCallsTimeout = time.Second
+	// todayTimeout bounds how long Today waits for what the event store knows.
+	todayTimeout = time.Second
 )
 
 // Config of Calls.
@@ -43,26 +43,26 @@ type Meter struct {
 	cfg Config
 
 	mu   sync.Mutex
-	days map[accountDay]*callDay
+	days map[usageKey]*usage
 }
 
-// accountDay names what the calls of an account on one day are counted under.
-type accountDay struct{ account, day string }
+// usageKey names what the calls of an account on one day are counted under.
+type usageKey struct{ account, day string }
 
-func (k accountDay) stream() string {
+func (k usageKey) stream() string {
 	return events.StreamUsage + k.account + "-" + k.day[:len("2006-01")]
 }
 
-// callDay is what a node knows of the calls of an account on one day.
-type callDay struct {
-	told    int64 // by all nodes, as far as this one knows
-	counted int64 // by this node, and not known to be told
+// usage is what a node knows of the calls of an account on one day.
+type usage struct {
+	reported int64 // by all nodes, as far as this one knows
+	counted  int64 // by this node, and not known to be told
 
-	telling chan struct{} // holds a token while somebody uses the rest
-	known   bool          // last and revision are as the event store had them last
-	last    events.CallsMetered
-	at      eventstore.Revision
-	write   *eventstore.Write // whose outcome is not known; it is repeated until it is
+	lock     chan struct{} // holds a token while somebody uses the rest
+	cached   bool          // last and revision are as the event store had them last
+	last     events.CallsMetered
+	revision eventstore.Revision
+	write    *eventstore.Write // whose outcome is not known; it is repeated until it is
 }
 
 // New returns the meter of a node. Nothing is told before Run.
@@ -73,18 +73,18 @@ func New(cfg Config) *Meter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Meter{cfg: cfg, days: make(map[accountDay]*callDay)}
+	return &Meter{cfg: cfg, days: make(map[usageKey]*usage)}
 }
 
-func (c *Meter) dayOf(account string) accountDay {
-	return accountDay{account, c.cfg.Now().UTC().Format(time.DateOnly)}
+func (c *Meter) today(account string) usageKey {
+	return usageKey{account, c.cfg.Now().UTC().Format(time.DateOnly)}
 }
 
-// day returns the entry of a day; c.mu is held.
-func (c *Meter) day(key accountDay) *callDay {
+// usageOf returns the entry of a day; c.mu is held.
+func (c *Meter) usageOf(key usageKey) *usage {
 	d, ok := c.days[key]
 	if !ok {
-		d = &callDay{telling: make(chan struct{}, 1)}
+		d = &usage{lock: make(chan struct{}, 1)}
 		c.days[key] = d
 	}
 	return d
@@ -95,8 +95,8 @@ func (c *Meter) day(key accountDay) *callDay {
 func (c *Meter) Count(account string, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := c.day(c.dayOf(account))
-	if limit > 0 && d.told+d.counted >= limit {
+	d := c.usageOf(c.today(account))
+	if limit > 0 && d.reported+d.counted >= limit {
 		return false
 	}
 	d.counted++
@@ -106,13 +106,13 @@ func (c *Meter) Count(account string, limit int64) bool {
 // Today returns how many calls of an account were counted today: those that the nodes have told,
 // and those of this node. While the event store does not answer it returns what this node knows.
 func (c *Meter) Today(ctx context.Context, account string) int64 {
-	key := c.dayOf(account)
+	key := c.today(account)
 	c.mu.Lock()
-	d := c.day(key)
+	d := c.usageOf(key)
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, askCallsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, todayTimeout)
 	defer cancel()
-	if err := d.alone(ctx, func() error { return c.learn(ctx, key, d) }); err != nil {
+	if err := d.exclusively(ctx, func() error { return c.load(ctx, key, d) }); err != nil {
 		c.cfg.Logger.WarnContext(
 			ctx, "API calls of other nodes are not known", slog.String("account", account),
 			slog.Any("error", err),
@@ -120,14 +120,14 @@ func (c *Meter) Today(ctx context.Context, account string) int64 {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return d.told + d.counted
+	return d.reported + d.counted
 }
 
-// alone runs what touches the day's knowledge of the event store.
-func (d *callDay) alone(ctx context.Context, do func() error) error {
+// exclusively runs what touches the day's knowledge of the event store.
+func (d *usage) exclusively(ctx context.Context, do func() error) error {
 	select {
-	case d.telling <- struct{}{}:
-		defer func() { <-d.telling }()
+	case d.lock <- struct{}{}:
+		defer func() { <-d.lock }()
 		return do()
 	case <-ctx.Done():
 		return ctx.Err()
@@ -141,20 +141,20 @@ func (c *Meter) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ticker.C:
-			c.tellAll(context.WithoutCancel(ctx))
+			c.reportAll(context.WithoutCancel(ctx))
 		case <-ctx.Done():
-			c.tellAll(context.WithoutCancel(ctx))
+			c.reportAll(context.WithoutCancel(ctx))
 			return nil
 		}
 	}
 }
 
-// tellAll tells the log of all calls counted so far, and forgets days that are over.
-func (c *Meter) tellAll(ctx context.Context) {
+// reportAll tells the log of all calls counted so far, and forgets days that are over.
+func (c *Meter) reportAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, meteringTimeout)
 	defer cancel()
-	var keys []accountDay
-	today := c.dayOf("").day
+	var keys []usageKey
+	today := c.today("").day
 	c.mu.Lock()
 	for key, d := range c.days {
 		switch {
@@ -168,11 +168,11 @@ func (c *Meter) tellAll(ctx context.Context) {
 	errs := make([]error, len(keys))
 	batch.Run(len(keys), func(int) []string { return nil }, func(i int) {
 		c.mu.Lock()
-		d := c.day(keys[i])
+		d := c.usageOf(keys[i])
 		c.mu.Unlock()
-		errs[i] = d.alone(ctx, func() error {
+		errs[i] = d.exclusively(ctx, func() error {
 			_, err := eventstore.Retry(
-				func() (struct{}, error) { return struct{}{}, c.tell(ctx, keys[i], d) },
+				func() (struct{}, error) { return struct{}{}, c.report(ctx, keys[i], d) },
 			)
 			return err
 		})
@@ -186,8 +186,8 @@ func (c *Meter) tellAll(ctx context.Context) {
 	}
 }
 
-// tell adds what is counted to the account's stream, after what an earlier round has left open.
-func (c *Meter) tell(ctx context.Context, key accountDay, d *callDay) error {
+// report adds what is counted to the account's stream, after what an earlier round has left open.
+func (c *Meter) report(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
 		if err := c.send(ctx, key, d); err != nil {
 			return err
@@ -199,47 +199,47 @@ func (c *Meter) tell(ctx context.Context, key accountDay, d *callDay) error {
 	if calls == 0 {
 		return nil
 	}
-	if !d.known {
-		if err := c.learn(ctx, key, d); err != nil {
+	if !d.cached {
+		if err := c.load(ctx, key, d); err != nil {
 			return err
 		}
 	}
 	d.write = &eventstore.Write{
-		Stream: key.stream(), Expected: d.at, Command: uuid.New(),
+		Stream: key.stream(), Expected: d.revision, Command: uuid.New(),
 		Events: []events.Event{
-			meter(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
+			nextEvent(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
 		},
 	}
 	return c.send(ctx, key, d)
 }
 
 // send appends the open write. Where another node was faster, there is none any more.
-func (c *Meter) send(ctx context.Context, key accountDay, d *callDay) error {
+func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 	appended, err := c.cfg.Store.Append(ctx, *d.write)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
-		d.write, d.known = nil, false
+		d.write, d.cached = nil, false
 	}
 	if err != nil {
 		return fmt.Errorf("tell of API calls: %w", err)
 	}
 	//nolint:forcetypeassert // tell wrote it
-	d.last, d.at = d.write.Events[0].(events.CallsMetered), appended.Revision
+	d.last, d.revision = d.write.Events[0].(events.CallsMetered), appended.Revision
 	d.write = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d.counted -= d.last.Calls
-	d.told = toldOn(d.last, key.day, d.told)
+	d.reported = reportedOn(d.last, key.day, d.reported)
 	return nil
 }
 
-// learn reads what all nodes have told.
-func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
+// load reads what all nodes have told.
+func (c *Meter) load(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
 		// whether its calls are among those that were told is not known, and told has not changed
 		// since
 		return nil
 	}
-	d.last, d.at, d.known = events.CallsMetered{}, eventstore.NoStream, true
+	d.last, d.revision, d.cached = events.CallsMetered{}, eventstore.NoStream, true
 	last, err := c.cfg.Store.Last(ctx, key.stream())
 	if errors.Is(err, eventstore.ErrNotFound) {
 		return nil
@@ -248,31 +248,31 @@ func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
 		var e events.Event
 		if e, err = last.Event(); err == nil {
 			d.last, _ = e.(events.CallsMetered)
-			d.at = last.Revision
+			d.revision = last.Revision
 		}
 	}
 	if err != nil {
-		d.known = false
+		d.cached = false
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.told = toldOn(d.last, key.day, d.told)
+	d.reported = reportedOn(d.last, key.day, d.reported)
 	return nil
 }
 
-// toldOn is how many calls of a day were told, by the last event of the stream. When that is of a
+// reportedOn is how many calls of a day were told, by the last event of the stream. When that is of a
 // later day it no longer says.
-func toldOn(last events.CallsMetered, day string, before int64) int64 {
+func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 	if last.Day == day {
 		return last.DayCalls
 	}
 	return before
 }
 
-// meter is the event that adds calls of a day to what was told last. A day that is over in the
+// nextEvent is the event that adds calls of a day to what was told last. A day that is over in the
 // stream stays so.
-func meter(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
+func nextEvent(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
 	next := events.CallsMetered{
 		Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at,
 	}

@@ -43,7 +43,7 @@ func TestMeter(t *testing.T) {
 			events.CallsMetered{Calls: 3, Day: "2026-05-15", DayCalls: 5, MonthCalls: 12, At: at},
 		},
 	} {
-		if got := meter(tc.last, tc.day, 3, at); got != tc.want {
+		if got := nextEvent(tc.last, tc.day, 3, at); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -80,7 +80,7 @@ func TestCallsOverNodes(t *testing.T) {
 				t.Errorf("round %d: a call was counted: %v", round, counted)
 			}
 		})
-		commandstest.Together(2, func(i int) { m.nodes[i].tellAll(t.Context()) })
+		commandstest.Together(2, func(i int) { m.nodes[i].reportAll(t.Context()) })
 		for _, node := range m.nodes {
 			node.Today(t.Context(), account) // one of the two told first and has yet to learn of the other
 		}
@@ -118,19 +118,19 @@ func TestCallsAreToldOnce(t *testing.T) {
 					total++
 				}
 			},
-			"tell": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].tellAll(t.Context()) },
+			"tell": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].reportAll(t.Context()) },
 			"cut off": func(r *rapid.T) {
 				ctx, cancel := context.WithTimeout(
 					t.Context(), time.Duration(rapid.IntRange(0, 1000).Draw(r, "µs"))*time.Microsecond,
 				)
 				defer cancel()
-				m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].tellAll(ctx)
+				m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].reportAll(ctx)
 			},
 			"the next day": func(*rapid.T) { m.now.Add(24 * 60 * 60) },
 		})
 		for range 2 {
 			for _, node := range m.nodes {
-				node.tellAll(t.Context())
+				node.reportAll(t.Context())
 			}
 		}
 		told, sum := int64(0), int64(0)
@@ -169,7 +169,7 @@ func TestCallsOfAStoppedNode(t *testing.T) {
 	server.Stop()
 	gone, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	m.nodes[0].tellAll(gone)
+	m.nodes[0].reportAll(gone)
 	if got := m.nodes[0].Today(gone, account); got != 3 {
 		t.Errorf("%d calls without the event store, want 3", got)
 	}

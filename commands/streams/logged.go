@@ -29,9 +29,9 @@ func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	return missing
 }
 
-// Gather reads the wanted streams from the log, from its begin to its present end. It reads the
+// ReadFromLog reads the wanted streams from the log, from its begin to its present end. It reads the
 // whole log.
-func (s *Streams) Gather(ctx context.Context, wanted map[string]bool, into Logged) error {
+func (s *Streams) ReadFromLog(ctx context.Context, wanted map[string]bool, into Logged) error {
 	head, err := s.cfg.Store.Head(ctx)
 	if err != nil {
 		return err
@@ -49,9 +49,9 @@ func (s *Streams) Gather(ctx context.Context, wanted map[string]bool, into Logge
 	})
 }
 
-// From returns Streams that reads the streams that were gathered in place of those of the event
+// WithLogged returns Streams that reads the streams that were gathered in place of those of the event
 // store.
-func (s *Streams) From(logged Logged) *Streams {
+func (s *Streams) WithLogged(logged Logged) *Streams {
 	from := *s
 	from.logged = logged
 	return &from

@@ -26,12 +26,12 @@ type NoteKeys interface {
 }
 
 const (
-	// keysFor is how long a process remembers keys at most: that long somebody may still read what
+	// keyLifetime is how long a process remembers keys at most: that long somebody may still read what
 	// was erased, there.
-	keysFor = time.Minute
-	// maxKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up
+	keyLifetime = time.Minute
+	// maxCachedKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up
 	// each.
-	maxKeys = 10_000
+	maxCachedKeys = 10_000
 )
 
 // ErrNoKey means that the key of an account's notes can't be had now. Nothing was written; the same
@@ -45,7 +45,7 @@ var (
 	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
 )
 
-// noteCipher encrypts and decrypts notes. It remembers keys for keysFor at most. It is safe for
+// noteCipher encrypts and decrypts notes. It remembers keys for keyLifetime at most. It is safe for
 // concurrent use.
 type noteCipher struct {
 	keys     NoteKeys // nil: there are none
@@ -60,7 +60,7 @@ func (c *noteCipher) key(
 	ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error),
 ) (*events.NoteKey, error) {
 	c.mu.Lock()
-	if now := time.Now(); len(c.known) >= maxKeys || now.Sub(c.since) > keysFor {
+	if now := time.Now(); len(c.known) >= maxCachedKeys || now.Sub(c.since) > keyLifetime {
 		c.known, c.since = make(map[string]*events.NoteKey), now
 	}
 	key, ok := c.known[account]

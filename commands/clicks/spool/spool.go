@@ -43,13 +43,13 @@ type Spool struct {
 
 	mu       sync.Mutex
 	closed   bool
-	segments []*segment // the oldest first
-	last     uint64     // number of the newest segment there ever was
-	out      *os.File   // the newest segment, for appending; nil: begin another
-	in       *os.File   // the oldest segment, for reading; nil: not open
-	offset   int64      // in the oldest segment, of the oldest record
-	removed  Batch      // what has been removed from the oldest segment, without its bytes
-	bytes    int64      // of all segments
+	segments []*segmentFile // the oldest first
+	last     uint64         // number of the newest segment there ever was
+	out      *os.File       // the newest segment, for appending; nil: begin another
+	in       *os.File       // the oldest segment, for reading; nil: not open
+	offset   int64          // in the oldest segment, of the oldest record
+	removed  Batch          // what has been removed from the oldest segment, without its bytes
+	bytes    int64          // of all segments
 }
 
 // Open takes the folder into use, and creates it when it is missing.
@@ -67,7 +67,7 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if s.lock, err = lockFolder(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, err)
 	}
-	if s.node, err = nodeOf(cfg.Dir); err == nil {
+	if s.node, err = nodeID(cfg.Dir); err == nil {
 		err = s.recover()
 	}
 	if err != nil {
@@ -92,8 +92,8 @@ func lockFolder(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// nodeOf returns the id of the folder, which is drawn at its first use.
-func nodeOf(folder string) (string, error) {
+// nodeID returns the id of the folder, which is drawn at its first use.
+func nodeID(folder string) (string, error) {
 	path := filepath.Join(folder, "node")
 	known, err := os.ReadFile(path)
 	if id, parseErr := uuid.ParseBytes(known); err == nil && parseErr == nil {
@@ -169,7 +169,7 @@ func truncate(path string, size int64) error {
 
 // adopt takes over a segment. One that is not sound is kept aside too, for whoever can read more of
 // it.
-func (s *Spool) adopt(segment *segment, sound bool) error {
+func (s *Spool) adopt(segment *segmentFile, sound bool) error {
 	if !sound {
 		s.damaged++
 		aside := segment.path + ".damaged"
@@ -222,7 +222,7 @@ func (s *Spool) Append(body []byte, items int) error {
 // disk: the record is cut off as far as possible, and the next one goes to another segment.
 func (s *Spool) write(r record) error {
 	if s.out == nil || s.newest().end > s.cfg.SegmentBytes {
-		if err := s.begin(); err != nil {
+		if err := s.startSegment(); err != nil {
 			return err
 		}
 	}
@@ -237,14 +237,14 @@ func (s *Spool) write(r record) error {
 		return err
 	}
 	s.bytes += segment.layout.size(r)
-	segment.note(r)
+	segment.count(r)
 	return nil
 }
 
-func (s *Spool) newest() *segment { return s.segments[len(s.segments)-1] }
+func (s *Spool) newest() *segmentFile { return s.segments[len(s.segments)-1] }
 
-// begin starts the next segment.
-func (s *Spool) begin() error {
+// startSegment starts the next segment.
+func (s *Spool) startSegment() error {
 	segment, file, err := createSegment(s.cfg.Dir, s.last+1)
 	if err != nil {
 		return err
