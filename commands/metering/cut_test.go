@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with
-// its own, and tells nothing that would be taken for all of them.
+// TestCutUsage cuts the stream of an account's calls. A node that cannot read them counts its own calls and reports no
+// total.
 func TestCutUsage(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -34,14 +34,13 @@ func TestCutUsage(t *testing.T) {
 			last, err := store.Last(t.Context(), stream)
 			if cut.Hides {
 				if !errors.Is(err, eventstore.ErrCut) {
-					t.Errorf("told as event %d: %v", last.Revision, err)
+					t.Errorf("reported as event %d: %v", last.Revision, err)
 				}
 				return
 			}
 			e, decoding := last.Event()
-			//nolint:forcetypeassert // a test
 			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 {
-				t.Errorf("told %+v, %v, %v", e, err, decoding)
+				t.Errorf("reported %+v, %v, %v", e, err, decoding)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// Package metering counts the API calls of each account and day over all nodes, and bounds them.
+// Package metering counts the API calls of each account and day over all nodes, and limits them.
 package metering
 
 import (
@@ -18,27 +18,27 @@ import (
 )
 
 const (
-	// meteringInterval is how often a node tells the log of the calls that it has answered, and
-	// learns of those of other nodes.
+	// meteringInterval is how often a node reports its calls to the log and reads those of other
+	// nodes.
 	meteringInterval = time.Second
-	// meteringTimeout bounds one round of that.
+	// meteringTimeout bounds one report of all accounts.
 	meteringTimeout = 5 * time.Second
-	// todayTimeout bounds how long Today waits for what the event store knows.
+	// todayTimeout bounds how long Today waits for the event store.
 	todayTimeout = time.Second
 )
 
-// Config of Calls.
+// Config of a Meter.
 type Config struct {
 	Store  *eventstore.Store
 	Logger *slog.Logger     // nil discards
 	Now    func() time.Time // nil: time.Now
 }
 
-// Meter counts the API calls of accounts. A call is counted in memory; about once a second the node
-// adds what it has counted to the account's stream, at its exact revision, and so learns what the
-// other nodes have. An account that uses several nodes may therefore exceed its daily limit by what
-// each of them answers in about a second. The calls that a killed node had not told yet are lost.
-// It is safe for concurrent use.
+// Meter counts the API calls of accounts. A call is counted in memory. About once a second the node
+// adds its counts to the account's stream, at the stream's exact revision, and so reads the counts
+// of other nodes. An account that uses several nodes may therefore exceed its daily limit by the
+// calls of about a second on each of them. The calls that a killed node has not reported yet are
+// lost. It is safe for concurrent use.
 type Meter struct {
 	cfg Config
 
@@ -46,26 +46,26 @@ type Meter struct {
 	days map[usageKey]*usage
 }
 
-// usageKey names what the calls of an account on one day are counted under.
+// usageKey identifies the calls of an account on one day.
 type usageKey struct{ account, day string }
 
 func (k usageKey) stream() string {
 	return events.StreamUsage + k.account + "-" + k.day[:len("2006-01")]
 }
 
-// usage is what a node knows of the calls of an account on one day.
+// usage counts the calls of an account on one day.
 type usage struct {
-	reported int64 // by all nodes, as far as this one knows
-	counted  int64 // by this node, and not known to be told
+	reported int64 // by all nodes, at the last read
+	counted  int64 // by this node, and not yet reported as far as it knows
 
-	lock     chan struct{} // holds a token while somebody uses the rest
-	cached   bool          // last and revision are as the event store had them last
+	lock     chan struct{} // holds a token while a goroutine uses the fields below
+	cached   bool          // last and revision are the last ones of the event store
 	last     events.CallsMetered
 	revision eventstore.Revision
-	write    *eventstore.Write // whose outcome is not known; it is repeated until it is
+	write    *eventstore.Write // with an unknown outcome, repeated until it is known; nil: none
 }
 
-// New returns the meter of a node. Nothing is told before Run.
+// New returns the meter of a node. It reports nothing before Run.
 func New(cfg Config) *Meter {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -80,7 +80,7 @@ func (c *Meter) today(account string) usageKey {
 	return usageKey{account, c.cfg.Now().UTC().Format(time.DateOnly)}
 }
 
-// usageOf returns the entry of a day; c.mu is held.
+// usageOf returns the usage of a day. c.mu must be held.
 func (c *Meter) usageOf(key usageKey) *usage {
 	d, ok := c.days[key]
 	if !ok {
@@ -90,8 +90,8 @@ func (c *Meter) usageOf(key usageKey) *usage {
 	return d
 }
 
-// Count counts a call of an account that may make limit of them a day; 0: any number. It is false,
-// and nothing is counted, when all are used.
+// Count counts a call of an account that may make limit calls a day; 0 means any number. It returns
+// false and counts nothing if the limit is reached.
 func (c *Meter) Count(account string, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -103,8 +103,9 @@ func (c *Meter) Count(account string, limit int64) bool {
 	return true
 }
 
-// Today returns how many calls of an account were counted today: those that the nodes have told,
-// and those of this node. While the event store does not answer it returns what this node knows.
+// Today returns how many calls of an account were counted today: those that all nodes have
+// reported, and those of this node. If the event store does not answer, it returns the counts in
+// memory.
 func (c *Meter) Today(ctx context.Context, account string) int64 {
 	key := c.today(account)
 	c.mu.Lock()
@@ -114,7 +115,7 @@ func (c *Meter) Today(ctx context.Context, account string) int64 {
 	defer cancel()
 	if err := d.exclusively(ctx, func() error { return c.load(ctx, key, d) }); err != nil {
 		c.cfg.Logger.WarnContext(
-			ctx, "API calls of other nodes are not known", slog.String("account", account),
+			ctx, "API calls of other nodes are unknown", slog.String("account", account),
 			slog.Any("error", err),
 		)
 	}
@@ -123,7 +124,7 @@ func (c *Meter) Today(ctx context.Context, account string) int64 {
 	return d.reported + d.counted
 }
 
-// exclusively runs what touches the day's knowledge of the event store.
+// exclusively runs do, which may use the fields that lock protects.
 func (d *usage) exclusively(ctx context.Context, do func() error) error {
 	select {
 	case d.lock <- struct{}{}:
@@ -134,7 +135,7 @@ func (d *usage) exclusively(ctx context.Context, do func() error) error {
 	}
 }
 
-// Run tells the log of the calls until ctx ends, and then of those that are left.
+// Run reports the calls to the log until ctx ends, and then those that are left.
 func (c *Meter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(meteringInterval)
 	defer ticker.Stop()
@@ -149,7 +150,7 @@ func (c *Meter) Run(ctx context.Context) error {
 	}
 }
 
-// reportAll tells the log of all calls counted so far, and forgets days that are over.
+// reportAll reports all calls counted so far, and removes days that are over.
 func (c *Meter) reportAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, meteringTimeout)
 	defer cancel()
@@ -180,13 +181,14 @@ func (c *Meter) reportAll(ctx context.Context) {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) > 0 {
 		c.cfg.Logger.WarnContext(
-			ctx, "API calls not told yet, trying again", slog.Int("accounts", len(errs)),
+			ctx, "API calls not reported yet, trying again", slog.Int("accounts", len(errs)),
 			slog.Any("error", errs[0]),
 		)
 	}
 }
 
-// report adds what is counted to the account's stream, after what an earlier round has left open.
+// report adds the counted calls to the account's stream. A write of an earlier round whose outcome
+// is unknown goes first, so that no call is reported twice.
 func (c *Meter) report(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
 		if err := c.send(ctx, key, d); err != nil {
@@ -213,16 +215,17 @@ func (c *Meter) report(ctx context.Context, key usageKey, d *usage) error {
 	return c.send(ctx, key, d)
 }
 
-// send appends the open write. Where another node was faster, there is none any more.
+// send appends the open write. If another node was faster, nothing was written and no write is open
+// any more.
 func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 	appended, err := c.cfg.Store.Append(ctx, *d.write)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
 		d.write, d.cached = nil, false
 	}
 	if err != nil {
-		return fmt.Errorf("tell of API calls: %w", err)
+		return fmt.Errorf("report API calls: %w", err)
 	}
-	//nolint:forcetypeassert // tell wrote it
+	//nolint:forcetypeassert // report wrote it
 	d.last, d.revision = d.write.Events[0].(events.CallsMetered), appended.Revision
 	d.write = nil
 	c.mu.Lock()
@@ -232,11 +235,11 @@ func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 	return nil
 }
 
-// load reads what all nodes have told.
+// load reads the calls that all nodes have reported.
 func (c *Meter) load(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
-		// whether its calls are among those that were told is not known, and told has not changed
-		// since
+		// Whether the reported calls include those of the open write is unknown, so reported stays
+		// as it is.
 		return nil
 	}
 	d.last, d.revision, d.cached = events.CallsMetered{}, eventstore.NoStream, true
@@ -261,8 +264,8 @@ func (c *Meter) load(ctx context.Context, key usageKey, d *usage) error {
 	return nil
 }
 
-// reportedOn is how many calls of a day were told, by the last event of the stream. When that is of a
-// later day it no longer says.
+// reportedOn returns the reported calls of a day from the last event of the stream. If that event
+// is of a later day, it returns before.
 func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 	if last.Day == day {
 		return last.DayCalls
@@ -270,8 +273,8 @@ func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 	return before
 }
 
-// nextEvent is the event that adds calls of a day to what was told last. A day that is over in the
-// stream stays so.
+// nextEvent returns the event that adds calls of a day to the last event. If the last event is of a
+// later day, the calls count on that day: a day that is over does not change.
 func nextEvent(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
 	next := events.CallsMetered{
 		Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at,

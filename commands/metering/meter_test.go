@@ -67,8 +67,8 @@ func newMeters(t *testing.T, server *eventstoretest.Server, n int) *meters {
 	return m
 }
 
-// Nodes that have told each other know all calls, and refuse those over the limit until the next
-// day.
+// TestCallsOverNodes checks that nodes know each other's calls once all have reported, and refuse those over the limit
+// until the next day.
 func TestCallsOverNodes(t *testing.T) {
 	t.Parallel()
 	m := newMeters(t, eventstoretest.Serve(t), 2)
@@ -82,7 +82,7 @@ func TestCallsOverNodes(t *testing.T) {
 		})
 		commandstest.Together(2, func(i int) { m.nodes[i].reportAll(t.Context()) })
 		for _, node := range m.nodes {
-			node.Today(t.Context(), account) // one of the two told first and has yet to learn of the other
+			node.Today(t.Context(), account) // the first to report has yet to read the calls of the other
 		}
 	}
 	for i, node := range m.nodes {
@@ -101,8 +101,8 @@ func TestCallsOverNodes(t *testing.T) {
 	}
 }
 
-// Whatever order nodes count and tell in, over the end of a day and of a month, and whatever they
-// lack the answer to: each call is told once.
+// TestCallsAreToldOnce checks that each call is reported once, in whatever order nodes count and report, over the ends
+// of days and months, and with appends whose outcome is unknown.
 func TestCallsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -133,7 +133,7 @@ func TestCallsAreToldOnce(t *testing.T) {
 				node.reportAll(t.Context())
 			}
 		}
-		told, sum := int64(0), int64(0)
+		reported, sum := int64(0), int64(0)
 		for _, month := range []string{"2026-05", "2026-06", "2026-07", "2026-08", "2026-09"} {
 			recorded, err := store.Load(t.Context(), events.StreamUsage+account+"-"+month)
 			if err != nil {
@@ -144,19 +144,20 @@ func TestCallsAreToldOnce(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				told += e.(events.CallsMetered).Calls
+				reported += e.(events.CallsMetered).Calls
 				if i == len(recorded)-1 {
 					sum += e.(events.CallsMetered).MonthCalls
 				}
 			}
 		}
-		if told != total || sum != total {
-			r.Fatalf("%d calls were told and %d added up, %d were counted", told, sum, total)
+		if reported != total || sum != total {
+			r.Fatalf("%d calls were reported and %d added up, %d were counted", reported, sum, total)
 		}
 	})
 }
 
-// A node that stops tells of its calls first, and one whose event store is away counts on.
+// TestCallsOfAStoppedNode checks that a stopping node reports its calls first, and that a node without the event store
+// goes on counting.
 func TestCallsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -183,7 +184,7 @@ func TestCallsOfAStoppedNode(t *testing.T) {
 		t.Error(err)
 	}
 	if got := m.nodes[1].Today(t.Context(), account); got != 4 {
-		t.Errorf("%d calls were told, want 4", got)
+		t.Errorf("%d calls were reported, want 4", got)
 	}
 	if m.nodes[1].Count(account, 4) {
 		t.Error("the other node counts a fifth call")
