@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// lossInterval is how often losses are logged while they go on.
+// lossInterval is the least time between two log lines about losses.
 const lossInterval = 10 * time.Second
 
 // spoolAppend puts an append into the spool.
@@ -17,7 +17,7 @@ func (c *Recorder) spoolAppend(w pendingAppend) error {
 		err = c.cfg.Spool.Append(body, len(w.Clicks))
 	}
 	if err != nil {
-		c.current = stream{} // its next revision will never be written
+		c.current = stream{} // the append was not kept, so the next revision will never exist
 		return err
 	}
 	c.current.spooled = true
@@ -26,7 +26,7 @@ func (c *Recorder) spoolAppend(w pendingAppend) error {
 	return nil
 }
 
-// losses counts clicks that nothing could take.
+// losses counts the clicks that neither the event store nor the spool could take.
 type losses struct {
 	mu     sync.Mutex
 	clicks uint64
@@ -35,7 +35,7 @@ type losses struct {
 	err    error
 }
 
-// countLost counts clicks that are lost, for the visitors shall get where they want to all the same.
+// countLost counts lost clicks. The redirects are answered all the same.
 func (c *Recorder) countLost(clicks int, err error) {
 	c.losses.mu.Lock()
 	defer c.losses.mu.Unlock()
@@ -48,16 +48,16 @@ func (c *Recorder) countLost(clicks int, err error) {
 	}
 }
 
-// Stats tells what became of the clicks of this process.
+// Stats counts the clicks of this process.
 type Stats struct {
-	Recorded uint64 // in the event store, those included that the spool has brought there
-	Spooled  uint64 // have gone to the spool
-	Drained  uint64 // have left the spool for the event store
-	Lost     uint64 // nothing could take them
+	Recorded uint64 // in the event store, also by way of the spool
+	Spooled  uint64 // put into the spool
+	Drained  uint64 // moved from the spool to the event store
+	Lost     uint64 // neither the event store nor the spool could take them
 	Backlog  Backlog
 }
 
-// Stats returns what became of the clicks so far.
+// Stats returns the counts so far.
 func (c *Recorder) Stats() Stats {
 	c.losses.mu.Lock()
 	lost := c.losses.clicks
@@ -72,8 +72,8 @@ func (c *Recorder) Stats() Stats {
 	return stats
 }
 
-// Health returns what an operator has to mend: clicks that were lost within the last minute, or a
-// spool that does not drain though the event store answers.
+// Health returns an error if an operator must act: clicks were lost within the last minute, or the
+// spool does not drain although the event store answers.
 func (c *Recorder) Health() error {
 	c.losses.mu.Lock()
 	lost, last, cause := c.losses.clicks, c.losses.last, c.losses.err

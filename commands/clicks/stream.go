@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,18 +13,19 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// stream is where a node writes its clicks: clicks-<day>-<node>-<nonce>. It has one writer, who
-// knows its revision without asking, and who leaves it for another one when that is no longer
-// certain.
+// stream is the stream that a node writes its clicks to: clicks-<day>-<node>-<nonce>. It has one
+// writer, which therefore knows its revision without a read. The writer starts a new stream when
+// the revision is no longer certain.
 type stream struct {
 	day  string
 	name string
 	next eventstore.Revision // that the next append expects
-	// appends to it wait in the spool, so later ones have to wait there too
+	// spooled is true if appends to the stream wait in the spool, so later ones have to wait there
+	// too.
 	spooled bool
 }
 
-// pendingAppend is the append of one group. Whoever repeats it appends nothing new.
+// pendingAppend is the append of one group. To repeat it appends nothing new.
 type pendingAppend struct {
 	Stream   string              `json:"stream"`
 	Expected eventstore.Revision `json:"expected"`
@@ -31,44 +33,49 @@ type pendingAppend struct {
 	Clicks   []Click             `json:"clicks,omitempty"`
 }
 
-// encode is the append as it lies in the spool: a line that says where it goes, and the event.
+// encode returns the append in the form of the spool: a line with the JSON of the append without
+// its clicks, and the event.
 func (w pendingAppend) encode() ([]byte, error) {
 	event, err := events.Encode(events.ClicksRecorded{Clicks: w.Clicks})
 	if err != nil {
 		return nil, err
 	}
 	w.Clicks = nil
-	place, err := json.Marshal(w)
+	header, err := json.Marshal(w)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(place, '\n'), event...), nil
+	return append(append(header, '\n'), event...), nil
 }
 
-// decodeSpooled reads what spooled has written, or a former version: the clicks were in the one line.
+// decodeSpooled reads what encode has written, or a former version, which had the clicks in the
+// JSON line.
 func decodeSpooled(body []byte) (w pendingAppend, err error) {
-	place, event, separate := bytes.Cut(body, []byte("\n"))
-	if err := json.Unmarshal(place, &w); err != nil || !separate {
+	header, event, separate := bytes.Cut(body, []byte("\n"))
+	if err := json.Unmarshal(header, &w); err != nil || !separate {
 		return w, err
 	}
 	decoded, err := events.Decode(events.ClicksRecorded{}.EventType(), event)
 	if err != nil {
 		return pendingAppend{}, err
 	}
-	w.Clicks = decoded.(events.ClicksRecorded).Clicks
+	recorded, ok := decoded.(events.ClicksRecorded)
+	if !ok {
+		return pendingAppend{}, fmt.Errorf("%T is no event of clicks", decoded)
+	}
+	w.Clicks = recorded.Clicks
 	return w, nil
 }
 
-// diverted is the append to a stream of its own, for one that its stream can never take: this node
-// is its only writer, so somebody else has written to it, or deleted it. It is the same append
-// whoever repeats it, and as often.
+// diverted returns the append to a stream of its own, for an append that its stream can never take:
+// another writer has written to the stream or deleted it. Every repeat returns the same append.
 func (w pendingAppend) diverted() pendingAppend {
 	w.Stream, w.Expected = w.Stream+"-"+w.Command.String(), eventstore.NoStream
 	return w
 }
 
-// nextAppend returns the append of a group, at the next revision of the stream: one that may be tried
-// now, or one that waits in the spool.
+// nextAppend returns the append of a group at the next revision of the stream. If now is false, the
+// append goes to the spool without a try.
 func (c *Recorder) nextAppend(clicks []Click, now bool) pendingAppend {
 	day := c.cfg.Now().UTC().Format(time.DateOnly)
 	if c.current.day != day || c.current.spooled && now {
@@ -84,7 +91,7 @@ func (c *Recorder) nextAppend(clicks []Click, now bool) pendingAppend {
 	return w
 }
 
-// write is the write of the event store.
+// write returns the append as a write of the event store.
 func (w pendingAppend) write() eventstore.Write {
 	return eventstore.Write{
 		Stream: w.Stream, Expected: w.Expected, Command: w.Command,
@@ -92,7 +99,7 @@ func (w pendingAppend) write() eventstore.Write {
 	}
 }
 
-// appendOnce appends a group, unless the event store has it already.
+// appendOnce appends a group. It has no effect if the event store has the group already.
 func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 	appended, err := c.cfg.Store.Append(ctx, w.write())
 	if err != nil {
@@ -102,8 +109,9 @@ func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 	return nil
 }
 
-// appendJoined appends groups that follow each other in one stream, unless the event store has all
-// of them already. One that is answered in time shows that the event store keeps up.
+// appendJoined appends groups that follow each other in one stream. It has no effect if the event
+// store has all of them already. If the answer is fast enough, new groups no longer go to the spool
+// first.
 func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -26,22 +26,23 @@ type Link struct {
 	ModifiedAt     time.Time
 	Deleted        bool
 
-	// not nil: Note is events.Erased, and this tells it from another one that was erased
+	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased distinguishes
+	// it from other erased notes.
 	Erased *events.SealedNote
 	claim  events.Revision       // of the hash the link lives under
 	Spent  map[string]spentClaim // by hash: the last claim that no longer counts
 }
 
-// Note is the note of a link; two that were erased are two.
+// Note is the note of a link, comparable with ==. Two different erased notes are not equal.
 type Note struct {
 	Text   string
 	Erased *events.SealedNote
 }
 
-// NoteValue returns the note in a form that compares.
+// NoteValue returns the note in a comparable form.
 func (u Link) NoteValue() Note { return Note{u.Note, u.Erased} }
 
-// NoteErased tells whether Note is no more what its owner wrote, because the account was erased.
+// NoteErased reports whether the note was erased with its account.
 func (u Link) NoteErased() bool { return u.Erased != nil }
 
 func (u *Link) setNote(text string, sealed *events.SealedNote) {
@@ -51,14 +52,14 @@ func (u *Link) setNote(text string, sealed *events.SealedNote) {
 	}
 }
 
-// spentClaim is a claim of a hash that the link used and left, or that was taken from it before it
-// was used.
+// spentClaim is a claim of a hash that no longer counts: the link left the hash, or the claim was
+// abandoned.
 type spentClaim struct {
 	Revision  events.Revision
 	Abandoned bool
 }
 
-// Live tells whether the link exists: created and not deleted.
+// Live reports whether the link was created and is not deleted.
 func (u Link) Live() bool { return u.ID != "" && !u.Deleted }
 
 // SpentRevision returns the revision up to which the link's claims of a hash no longer count.
@@ -142,8 +143,8 @@ func revision(stored uint64) events.Revision {
 	return events.Revision(stored)
 }
 
-// LinkChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil
-// fields are not given.
+// LinkChange is an edit with checked values and, if it has a hash, a claimed one. Nil fields stay
+// as they are.
 type LinkChange struct {
 	Hash     *string
 	Claim    events.Revision // of hash
@@ -153,8 +154,7 @@ type LinkChange struct {
 	Detach   []string // tag ids
 }
 
-// Edit decides which events the change makes of the link as it is. Values that the link already has
-// make none.
+// Edit returns the events of a change. Values that the link already has make no event.
 func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	var changes []events.Event
 	if c.Hash != nil && *c.Hash != u.Hash {
@@ -188,7 +188,7 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	return changes
 }
 
-// clearUnchanged clears a field that would not change, and tells whether it does.
+// clearUnchanged clears a field that has the current value. It reports whether a value is left.
 func clearUnchanged[T comparable](field **T, current T) bool {
 	if *field != nil && **field == current {
 		*field = nil
@@ -196,7 +196,7 @@ func clearUnchanged[T comparable](field **T, current T) bool {
 	return *field != nil
 }
 
-// Delete decides on the deletion of a live link.
+// Delete returns the deletion of a live link. It refuses with URLProtected.
 func (u Link) Delete(at time.Time) ([]events.Event, error) {
 	if u.Protected {
 		return nil, Refuse(

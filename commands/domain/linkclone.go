@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// Clone returns a state that shares nothing with one that evolves.
+// Clone returns a copy that shares no memory with the link.
 func (u Link) Clone() Link {
 	u.Tags = slices.Clone(u.Tags)
 	spent := u.Spent
