@@ -7,23 +7,23 @@ import (
 	"linkledger/events"
 )
 
-// linkFold folds the events of a link and of its tags, in the order of the log, and finds what each
-// of them changed of the link's record. An event costs the same however many tags there are, unless
-// its change of them is to be told: that takes both lists.
+// linkFold folds the events of a link and of its tags, in the order of the log, and returns what
+// each of them changed in the link's record. The cost of an event does not depend on the number of
+// tags, unless both lists of labels are asked for.
 type linkFold struct {
 	url      domain.Link
 	attached map[string]bool // ids of the link's tags
-	tags     domain.Tags     // of those that the link ever had
-	labels   []string        // labels of the link's tags; nil: they have changed since
+	tags     domain.Tags     // all that the link ever had
+	labels   []string        // of the link's tags; nil: out of date
 }
 
 func newLinkFold() *linkFold { return &linkFold{attached: make(map[string]bool)} }
 
-// next folds an event. It returns whether the event changed the record, and, if that is to be told,
-// what.
-func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []FieldChange) {
+// next folds an event. It reports whether the event changed the record, and returns the changes if
+// list is true.
+func (f *linkFold) next(e events.Event, list bool) (changed bool, changes []FieldChange) {
 	var labels []string
-	if tell && f.mayRetag(e) {
+	if list && f.mayRetag(e) {
 		labels = f.tagLabels()
 	}
 	before := recordOf(f.url)
@@ -35,7 +35,7 @@ func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []Fiel
 	if before == after && !retagged {
 		return false, nil
 	}
-	if tell {
+	if list {
 		changes = before.changes(after, func(d *difference) {
 			if retagged {
 				d.add("tags", labels, f.tagLabels())
@@ -45,7 +45,7 @@ func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []Fiel
 	return true, changes
 }
 
-// mayRetag tells whether an event may change the labels that the link shows.
+// mayRetag reports whether an event may change the labels that the link shows.
 func (f *linkFold) mayRetag(e events.Event) bool {
 	switch e.(type) {
 	case events.URLCreated, events.URLTagged, events.URLUntagged:
@@ -54,7 +54,7 @@ func (f *linkFold) mayRetag(e events.Event) bool {
 	return f.attached[domain.TagOf(e)]
 }
 
-// apply tells whether the labels that the link shows have changed.
+// apply folds an event and reports whether the labels that the link shows have changed.
 func (f *linkFold) apply(e events.Event) (retagged bool) {
 	if id := domain.TagOf(e); id != "" {
 		was, lived := f.tags.ByID(id)
@@ -82,7 +82,7 @@ func (f *linkFold) apply(e events.Event) (retagged bool) {
 	return retagged
 }
 
-// tagLabels returns the labels of the link's tags, in a list that does not change any more.
+// tagLabels returns the labels of the link's tags. The list does not change later.
 func (f *linkFold) tagLabels() []string {
 	if f.labels == nil {
 		f.labels = f.tags.Labels(f.url.Tags)

@@ -7,8 +7,8 @@ import (
 	"linkledger/events"
 )
 
-// LoggedHistory is History as the log has it, with all streams that it took, for a history that
-// History fails on with ErrCut. It reads the whole log twice.
+// LoggedHistory returns a history, and all streams that it is made of, from the log itself. It is
+// for a history that History fails on with ErrCut, and reads the whole log twice.
 func (a *Reader) LoggedHistory(
 	ctx context.Context, of HistoryQuery,
 ) (History, streams.Logged, error) {

@@ -21,7 +21,7 @@ type Reader struct {
 	logger  *slog.Logger
 }
 
-// New returns a Reader. The logger gets events that Replay skips.
+// New returns a Reader. logger gets events that Replay skips.
 func New(streams *streams.Streams, store *eventstore.Store, logger *slog.Logger) *Reader {
 	return &Reader{streams: streams, store: store, logger: logger}
 }
@@ -29,19 +29,18 @@ func New(streams *streams.Streams, store *eventstore.Store, logger *slog.Logger)
 // HistoryQuery asks for the history of a hash.
 type HistoryQuery struct {
 	Hash string
-	// Account is the id of the account that asks, which learns of its own links alone; empty for an
-	// operator, who learns of all.
+	// Account is the id of the account that asks and sees its own links only. It is empty for an
+	// operator, who sees all.
 	Account string
-	// MaxLinks bounds how many links are followed: the last ones that claimed the hash. 0: all.
+	// MaxLinks bounds the links: the last ones that claimed the hash. 0: all.
 	MaxLinks int
-	// Offset and Limit choose a page of the entries, of which alone it is told what they changed.
-	// Limit 0: all.
+	// Offset and Limit choose the page of entries to return. Limit 0: all.
 	Offset, Limit int
 }
 
-// History reads what happened to a hash and to the links that ever lived under it, from their
-// streams. It refuses with InvalidHash, and with URLNotFound where the hash was never claimed, or
-// not by the account.
+// History returns the events of a hash and of the links that ever lived under it, from their
+// streams. It refuses with InvalidHash, and with URLNotFound if the hash was never claimed, or not
+// by the account.
 func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) {
 	if !hashes.Valid(of.Hash) {
 		return History{}, domain.Refuse(
@@ -77,39 +76,38 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	return history, reading.read(ctx, &history, of, claimed, links)
 }
 
-// historyReader reads the links of one history. It has the streams of no more than one of them in
-// memory at a time.
+// historyReader reads the links of one history. It holds the events of one link at a time.
 type historyReader struct {
 	*Reader
 	reader string
-	owners map[string]owner // the accounts met so far
+	owners map[string]owner // by account id
 
-	link string // the one that was loaded last
+	link string // the link that was read last
 	all  []streams.RecordedEvent
 }
 
-// read fills in the links and the page that was asked for. It goes through all links to find where
-// the entries lie, and once more through those that have entries of the page.
+// read fills in the links and the requested page. It reads all links to find the keys of the
+// entries, then once more those that have entries of the page.
 func (r *historyReader) read(
 	ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string,
 ) error {
 	everything := of.Offset == 0 && of.Limit == 0
-	var places []entryKey
+	var order []entryKey
 	for _, entry := range claimed {
-		places = append(places, entry.key())
+		order = append(order, entry.key())
 	}
 	entries := claimed
 	for _, link := range links {
-		life, of, told, err := r.entriesOf(ctx, link, func(entryKey) bool { return everything })
+		life, keys, full, err := r.entriesOf(ctx, link, func(entryKey) bool { return everything })
 		if err != nil {
 			return err
 		}
 		if life.ID != "" {
 			history.Links = append(history.Links, life)
 		}
-		places, entries = append(places, of...), append(entries, told...)
+		order, entries = append(order, keys...), append(entries, full...)
 	}
-	history.Total = len(places)
+	history.Total = len(order)
 	if everything {
 		slices.SortStableFunc(
 			entries, func(a, b Entry) int { return byPosition(a.Position, b.Position) },
@@ -118,26 +116,26 @@ func (r *historyReader) read(
 		return nil
 	}
 	slices.SortStableFunc(
-		places, func(a, b entryKey) int { return byPosition(a.position, b.position) },
+		order, func(a, b entryKey) int { return byPosition(a.position, b.position) },
 	)
-	places = places[min(of.Offset, len(places)):]
+	order = order[min(of.Offset, len(order)):]
 	if of.Limit > 0 {
-		places = places[:min(of.Limit, len(places))]
+		order = order[:min(of.Limit, len(order))]
 	}
 	var err error
-	history.Entries, err = r.page(ctx, places, claimed)
+	history.Entries, err = r.page(ctx, order, claimed)
 	return err
 }
 
-// page returns the entries at places.
+// page returns the entries with these keys.
 func (r *historyReader) page(
-	ctx context.Context, places []entryKey, claimed []Entry,
+	ctx context.Context, order []entryKey, claimed []Entry,
 ) ([]Entry, error) {
-	wanted := make(map[entryKey]int, len(places))
-	for i, place := range places {
-		wanted[place] = i
+	wanted := make(map[entryKey]int, len(order))
+	for i, key := range order {
+		wanted[key] = i
 	}
-	page := make([]Entry, len(places))
+	page := make([]Entry, len(order))
 	put := func(entries []Entry) {
 		for _, entry := range entries {
 			if i, ok := wanted[entry.key()]; ok {
@@ -147,12 +145,12 @@ func (r *historyReader) page(
 		}
 	}
 	put(claimed)
-	for _, place := range places {
-		if _, missing := wanted[place]; !missing {
+	for _, key := range order {
+		if _, missing := wanted[key]; !missing {
 			continue
 		}
 		_, _, entries, err := r.entriesOf(
-			ctx, place.link, func(p entryKey) bool { _, ok := wanted[p]; return ok },
+			ctx, key.link, func(p entryKey) bool { _, ok := wanted[p]; return ok },
 		)
 		if err != nil {
 			return nil, err
@@ -162,22 +160,22 @@ func (r *historyReader) page(
 	return page, nil
 }
 
-// entriesOf reads one link. A claim whose link never came has none.
+// entriesOf reads one link. A claim whose link was never created has no entries.
 func (r *historyReader) entriesOf(
-	ctx context.Context, link string, tell func(entryKey) bool,
+	ctx context.Context, link string, include func(entryKey) bool,
 ) (LinkLife, []entryKey, []Entry, error) {
 	if r.link != link {
-		r.all = nil // so that the two are not in memory at a time
+		r.all = nil // frees the former link first
 		all, err := r.linkEvents(ctx, link, r.owners)
 		if err != nil {
 			return LinkLife{}, nil, nil, err
 		}
 		r.link, r.all = link, all
 	}
-	return linkEntries(ctx, link, r.all, r.reader, tell)
+	return linkEntries(ctx, link, r.all, r.reader, include)
 }
 
-// owner is what the history of a link takes from its account.
+// owner is what the history of a link needs of its account.
 type owner struct {
 	tags   map[string][]streams.RecordedEvent // the events of each tag, by its id
 	erased bool
@@ -198,8 +196,8 @@ func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
 	return of, err
 }
 
-// linkEvents reads the events of a link and of the tags that it ever had, in the order of the log.
-// owners keeps the accounts met so far.
+// linkEvents returns the events of a link and of the tags that it ever had, in the order of the log.
+// owners caches accounts.
 func (a *Reader) linkEvents(
 	ctx context.Context, link string, owners map[string]owner,
 ) ([]streams.RecordedEvent, error) {
@@ -256,7 +254,7 @@ func accountAndTags(history []events.Event) (account string, tags []string) {
 	return account, tags
 }
 
-// withoutNotes erases the notes in the events of a link, also those that were never sealed.
+// withoutNotes erases the notes in the events of a link, also those that were never encrypted.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
 		all[i].Body = events.EraseNote(all[i].Body)

@@ -12,24 +12,24 @@ import (
 )
 
 const (
-	// longStream is how many events make a stream long. Others are read as fast as one event is.
+	// longStream is the number of events from which on a stream is cached. A shorter one takes
+	// about as long to read as one event.
 	longStream = 200
-	// maxCacheSize bounds the memory that long streams take, in bytes. One that would take more
-	// by itself is not kept.
+	// maxCacheSize bounds the cached streams, in bytes. A larger stream is not cached.
 	maxCacheSize = 64 << 20
-	// eventSize is about what an event takes beside its metadata.
+	// eventSize is about the memory of an event without its metadata.
 	eventSize = 500
 )
 
-// longStreams keeps the long streams that were used last, so that a command reads what has come
-// since alone: a stream of 10,000 events takes 100 times as long to read as all else that a command
-// does. What is kept is as stored: notes are sealed.
+// longStreams caches the long streams that were used last, so that a command reads only the new
+// events: a stream of 10,000 events takes 100 times as long to read as everything else in a
+// command. Cached notes stay encrypted.
 type longStreams struct {
 	store *eventstore.Store
 	cache *otter.Cache[string, *cachedStream]
 }
 
-// cachedStream is a stream as far as it was read. It grows; what was handed out of it stays.
+// cachedStream is the cached part of a stream. It only grows, so slices of it stay valid.
 type cachedStream struct {
 	size atomic.Uint32
 
@@ -44,14 +44,14 @@ func newLongStreams(store *eventstore.Store) *longStreams {
 	})}
 }
 
-// load returns all events of a stream, as they are stored.
+// load returns all events of a stream, with encrypted notes.
 func (l *longStreams) load(ctx context.Context, stream string) (History, error) {
 	if kept, ok := l.cache.GetIfPresent(stream); ok {
 		loaded, same, err := l.loadNew(ctx, stream, kept)
 		if same || err != nil {
 			return loaded, err
 		}
-		// the event store has another stream by now, from a backup perhaps
+		// The event store has another stream by that name, perhaps from a backup.
 		l.cache.Invalidate(stream)
 	}
 	recorded, err := l.store.Load(ctx, stream)
@@ -67,8 +67,8 @@ func (l *longStreams) load(ctx context.Context, stream string) (History, error) 
 	return loaded, err
 }
 
-// loadNew reads what has come since. It is false where the last event that was kept is not in the
-// stream.
+// loadNew reads the events after the cached ones. It returns false if the last cached event is not in
+// the stream.
 func (l *longStreams) loadNew(
 	ctx context.Context, stream string, kept *cachedStream,
 ) (History, bool, error) {
@@ -83,12 +83,12 @@ func (l *longStreams) loadNew(
 		return History{}, false, err
 	}
 	if kept.addAt(len(known.Recorded), further) {
-		l.cache.Set(stream, kept) // weighs it anew
+		l.cache.Set(stream, kept) // updates its weight
 	}
 	return kept.first(len(known.Recorded) + len(further.Recorded)), true, nil
 }
 
-// first returns the first n events; -1: all.
+// first returns the first n events, or all if n is -1.
 func (k *cachedStream) first(n int) History {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,8 +98,8 @@ func (k *cachedStream) first(n int) History {
 	return History{Recorded: k.loaded.Recorded[:n:n], Events: k.loaded.Events[:n:n]}
 }
 
-// addAt adds events from an index on, but for those that others have added meanwhile. It is false
-// where there are none.
+// addAt adds events from an index on, without those that are cached already. It returns false if
+// none is new.
 func (k *cachedStream) addAt(index int, further History) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -111,11 +111,11 @@ func (k *cachedStream) addAt(index int, further History) bool {
 	return true
 }
 
-// add keeps events without their bodies.
+// add caches events without their bodies.
 func (k *cachedStream) add(further History) {
 	size := 0
 	for i, r := range further.Recorded {
-		r.Data, r.Metadata = nil, bytes.Clone(r.Metadata) // which lies beside the body
+		r.Data, r.Metadata = nil, bytes.Clone(r.Metadata) // a clone, because the metadata shares memory with the body
 		k.loaded.Recorded = append(k.loaded.Recorded, r)
 		k.loaded.Events = append(k.loaded.Events, further.Events[i])
 		size += eventSize + len(r.Metadata)
