@@ -68,22 +68,22 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 		}
 		outcome.refused(refused)
 	}
-	var made linksMade
+	var made createdLinks
 	var order batch.Turns
 	if r.Plan.LimitsURLs() {
 		order = batch.NewTurns(len(items))
 	}
 	batch.Run(len(items), func(i int) []string { return items[i].keys() }, func(i int) {
-		room := h.cfg.Quotas.Reserve(r, order, i)
-		defer room.Pass()
+		reservation := h.cfg.Quotas.Reserve(r, order, i)
+		defer reservation.PassTurn()
 		if outcome.Items[i].Err != nil {
 			return
 		}
 		item := items[i]
 		if item.Unique {
-			item.Known = append(made.to(item.LongURL), item.Known...)
+			item.Known = append(made.leadingTo(item.LongURL), item.Known...)
 		}
-		outcome.Items[i] = h.createURL(ctx, r.Item(i), item, tags, room)
+		outcome.Items[i] = h.createURL(ctx, r.Item(i), item, tags, reservation)
 		made.add(outcome.Items[i])
 	})
 	return outcome
@@ -124,15 +124,15 @@ func (h *Handler) checkCreate(r domain.Request, item CreateURL) error {
 
 func (h *Handler) createURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
-	room *linkquota.Reservation,
+	reservation *linkquota.Reservation,
 ) URLOutcome {
 	create := h.tryCreateURL
 	if item.Unique {
 		create = h.tryCreateUniqueURL
 	}
 	outcome, err := eventstore.Retry(func() (URLOutcome, error) {
-		defer room.GiveBack() // where no link has come of it
-		return create(ctx, r, item, tags, room)
+		defer reservation.Release() // where no link has come of it
+		return create(ctx, r, item, tags, reservation)
 	})
 	if err != nil {
 		return URLOutcome{Err: err}
@@ -147,13 +147,13 @@ func (h *Handler) createURL(
 // itself, is ErrWrongRevision.
 func (h *Handler) tryCreateURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
-	room *linkquota.Reservation,
+	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
 	id, earlier, err := h.newURL(ctx, r)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
 	}
-	created, err := h.createWithID(ctx, r, id, item, tags, room)
+	created, err := h.createWithID(ctx, r, id, item, tags, reservation)
 	if r.Repeated && linkquota.IsRefused(err) { // perhaps another repeat has taken the last
 		if _, earlier, missing := h.newURL(ctx, r); missing == nil && earlier.URL.ID != "" {
 			return earlier, nil
@@ -165,9 +165,9 @@ func (h *Handler) tryCreateURL(
 // createWithID takes room and claims a hash for a new link, and creates it.
 func (h *Handler) createWithID(
 	ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags,
-	room *linkquota.Reservation,
+	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
-	at, err := room.Take(ctx, id, h.streams.Now())
+	at, err := reservation.Take(ctx, id, h.streams.Now())
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -192,7 +192,7 @@ func (h *Handler) createWithID(
 	appended, err := h.streams.Append(
 		ctx, r.Creating(hash), events.StreamURL+id, eventstore.NoStream, created,
 	)
-	room.Used(err)
+	reservation.Finish(err)
 	if err != nil {
 		return URLOutcome{}, err
 	}

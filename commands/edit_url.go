@@ -81,7 +81,7 @@ func (o URLsOutcome) failed(err error) URLsOutcome {
 func (h *Handler) editURL(
 	ctx context.Context, r domain.Request, edit EditURL, tags domain.Tags,
 ) URLOutcome {
-	change, err := h.changeOf(edit, tags)
+	change, err := h.linkChange(edit, tags)
 	if err != nil {
 		return URLOutcome{Err: err}
 	}
@@ -134,9 +134,9 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// changeOf returns the change that an edit asks for. The tags to attach are among the account's by
+// linkChange returns the change that an edit asks for. The tags to attach are among the account's by
 // now.
-func (h *Handler) changeOf(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
+func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
 	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: events.URLSettingsChanged{
 		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected,
 		Archived:       edit.Archived,

@@ -24,13 +24,13 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// limitedNodes are nodes on one event store, whose accounts have limits.
+// limitedNodes are nodes on one event store whose accounts have limits.
 type limitedNodes struct {
 	server *eventstoretest.Server
 	store  *eventstore.Store
 	nodes  []*Handler
 	clock  atomic.Pointer[time.Time]
-	stale  atomic.Int64 // how often the read model still answers what it did before
+	stale  atomic.Int64 // how many more answers of the read model repeat the former one
 
 	mu    sync.Mutex
 	known linkquota.Existing
@@ -58,7 +58,7 @@ func (l *limitedNodes) pass(d time.Duration) {
 	l.clock.Store(&later)
 }
 
-// existing stands in for the read model of the one account of a test.
+// existing replaces the read model of the one account of a test.
 func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (linkquota.Existing, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func limited(plan domain.Plan) domain.Request {
 	return r
 }
 
-// batchOf is a batch of links to create.
+// batchOf returns n links to create.
 func batchOf(n int) []CreateURL {
 	items := make([]CreateURL, n)
 	for i := range items {
@@ -122,8 +122,8 @@ func (l *limitedNodes) live(t *testing.T) int64 {
 	return existing.Created - existing.Deleted
 }
 
-// 64 clients of two nodes create up to the limit, in batches, with items that fail and links that
-// are deleted.
+// TestQuotasRace lets 64 clients of two nodes create links up to the limit, in batches, with items that fail and links
+// that are deleted.
 func TestQuotasRace(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -163,11 +163,11 @@ func TestQuotasRace(t *testing.T) {
 		}
 	})
 	t.Logf("%d items were refused", refused.Load())
-	room := 150 - l.live(t)
-	items := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(int(room)+3)).Items
+	left := 150 - l.live(t)
+	items := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(int(left)+3)).Items
 	for i, item := range items {
-		if got := domain.KindOf(item.Err) == domain.URLLimitReached; got != (int64(i) >= room) {
-			t.Errorf("item %d of %d with room for %d: %v", i, len(items), room, item.Err)
+		if got := domain.KindOf(item.Err) == domain.URLLimitReached; got != (int64(i) >= left) {
+			t.Errorf("item %d of %d with %d left: %v", i, len(items), left, item.Err)
 		}
 	}
 	if got := l.live(t); got != 150 {
@@ -175,8 +175,8 @@ func TestQuotasRace(t *testing.T) {
 	}
 }
 
-// The room of a node that was killed comes back after a minute, once; a link that it had created
-// keeps its room.
+// TestQuotasOfAKilledNode checks that a reservation of a killed node is returned after a minute, once, and that a link
+// which that node had created keeps its reservation.
 func TestQuotasOfAKilledNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -217,7 +217,8 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	}
 }
 
-// While the read model does not know of a deletion, nobody is refused for it before he has waited.
+// TestQuotasWaitForTheReadModel checks that a link is not refused because of a deletion that the read model lacks,
+// before it has waited.
 func TestQuotasWaitForTheReadModel(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -240,7 +241,7 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	}
 }
 
-// The first items of a batch get the room, also when they take longer to ask for it.
+// TestRoomInTheOrderOfABatch checks that the first items of a batch are reserved, also if they take longer to ask.
 func TestRoomInTheOrderOfABatch(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -255,7 +256,7 @@ func TestRoomInTheOrderOfABatch(t *testing.T) {
 	}
 }
 
-// Room that one node has given back the other finds.
+// TestRoomOfTheOtherNode checks that a node can use the reservation that another node has released.
 func TestRoomOfTheOtherNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -267,13 +268,13 @@ func TestRoomOfTheOtherNode(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	reservations[0].GiveBack()
+	reservations[0].Release()
 	if item := l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0]; item.Err != nil {
 		t.Error(item.Err)
 	}
 }
 
-// Concurrent repeats of one command make one link, which takes room once.
+// TestRepeatsTakeRoomOnce checks that concurrent repeats of one command create one link with one reservation.
 func TestRepeatsTakeRoomOnce(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -300,7 +301,7 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 	}
 }
 
-// Room is left open by a client that leaves, and given to the next.
+// TestRoomOfThoseWhoLeave checks that the reservation of a client that stops waiting goes to the next link.
 func TestRoomOfThoseWhoLeave(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -310,7 +311,7 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	for i := range 20 {
 		reservation := quotas.Reserve(limited(plan), batch.NewTurns(1), 0)
 		if _, err := reservation.Take(left, fmt.Sprint("left", i), commandstest.At); err == nil { // it was faster
-			reservation.GiveBack()
+			reservation.Release()
 		}
 	}
 	if item := l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0]; item.Err != nil {
@@ -318,7 +319,7 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	}
 }
 
-// More links than an event can name get room one after the other.
+// TestManyLinksAtATime reserves more links than one event can name. They are reserved one after the other.
 func TestManyLinksAtATime(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -329,11 +330,11 @@ func TestManyLinksAtATime(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		reservation.Used(err)
+		reservation.Finish(err)
 	})
 }
 
-// An event store that is away refuses nobody.
+// TestQuotasWithoutTheEventStore checks that an unavailable event store is no refusal by a limit.
 func TestQuotasWithoutTheEventStore(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)

@@ -50,7 +50,7 @@ func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore Rest
 func (h *Handler) tryRestoreURL(
 	ctx context.Context, r domain.Request, restore RestoreURL,
 ) (URLOutcome, error) {
-	lives, err := h.livesUnder(ctx, r, restore.Hash)
+	lives, err := h.linksUnder(ctx, r, restore.Hash)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -69,12 +69,12 @@ func (h *Handler) tryRestoreURL(
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	return h.bringBack(ctx, r, url, loaded, was)
+	return h.restoreTo(ctx, r, url, loaded, was)
 }
 
-// livesUnder loads the links of the account that live under a hash, or lived under it when they
+// linksUnder loads the links of the account that live under a hash, or lived under it when they
 // were deleted, in the reverse order of their last claims.
-func (h *Handler) livesUnder(
+func (h *Handler) linksUnder(
 	ctx context.Context, r domain.Request, hash string,
 ) ([]streams.History, error) {
 	if !hashes.Valid(hash) {
@@ -134,8 +134,8 @@ func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	return url, nil
 }
 
-// bringBack makes a link as it was, with further events if there are any.
-func (h *Handler) bringBack(
+// restoreTo makes a link as it was, with further events if there are any.
+func (h *Handler) restoreTo(
 	ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, was domain.Link,
 	further ...events.Event,
 ) (URLOutcome, error) {
@@ -154,12 +154,12 @@ func (h *Handler) bringBack(
 		}
 	}
 	at := h.streams.Now()
-	var room *linkquota.Reservation
+	var reservation *linkquota.Reservation
 	if url.Deleted {
-		room = h.cfg.Quotas.ReserveToRestore(r)
-		defer room.GiveBack() // where nothing has come of it
+		reservation = h.cfg.Quotas.ReserveToRestore(r)
+		defer reservation.Release() // where nothing has come of it
 		var err error
-		if at, err = room.Take(ctx, url.ID, at); err != nil {
+		if at, err = reservation.Take(ctx, url.ID, at); err != nil {
 			return URLOutcome{}, err
 		}
 	}
@@ -176,7 +176,7 @@ func (h *Handler) bringBack(
 	}
 	outcome, err := h.commit(ctx, r, url, loaded, append(url.Restore(was, claim, at), further...))
 	if url.Deleted {
-		room.Used(err)
+		reservation.Finish(err)
 	}
 	return outcome, err
 }

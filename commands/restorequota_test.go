@@ -11,9 +11,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Restorations and creations on two nodes compete for the room of deleted links: all of it is used,
-// and not more. What was refused can be restored when there is room again, however many links the
-// month had.
+// TestRestoredLinksTakeRoom lets restorations and creations on two nodes compete for the reservations of deleted links:
+// all are used, and no more. A refused link can be restored once others are deleted, however many links were created in
+// the month.
 func TestRestoredLinksTakeRoom(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -67,8 +67,8 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 	}
 }
 
-// The room for a restoration on a node that was killed comes back after a minute, and then the
-// restoration can't come.
+// TestRoomOfALateRestoration checks that the reservation of a restoration on a killed node is returned after a minute,
+// and that the restoration then fails.
 func TestRoomOfALateRestoration(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -78,7 +78,7 @@ func TestRoomOfALateRestoration(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := l.nodes[0].cfg.Quotas
-	room, err := killed.ReserveToRestore(limited(plan)).Take(t.Context(), old.ID, commandstest.At)
+	at, err := killed.ReserveToRestore(limited(plan)).Take(t.Context(), old.ID, commandstest.At)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestRoomOfALateRestoration(t *testing.T) {
 	}
 	_, err = l.store.Append(t.Context(), eventstore.Write{
 		Stream: events.StreamURL + old.ID, Expected: 1, Command: request("").Command,
-		Events: []events.Event{events.URLRestored{Account: "a", Hash: old.Hash, At: room}},
+		Events: []events.Event{events.URLRestored{Account: "a", Hash: old.Hash, At: at}},
 	})
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
 		t.Errorf("the late restoration came after all: %v", err)

@@ -38,7 +38,7 @@ func (h *Handler) tryUndo(
 	if err != nil {
 		return URLOutcome{}, err
 	}
-	changes, err := changesOf(ctx, loaded, batch)
+	changes, err := batchChanges(ctx, loaded, batch)
 	if err != nil {
 		return URLOutcome{}, err
 	}
@@ -81,11 +81,11 @@ func (h *Handler) undo(
 		//nolint:gosec // the revision of a stored event is not negative
 		restored[i] = events.URLStatsRestored{Reset: uint64(reset), At: h.streams.Now()}
 	}
-	return h.bringBack(ctx, r, url, loaded, was, restored...)
+	return h.restoreTo(ctx, r, url, loaded, was, restored...)
 }
 
-// changesOf folds a link's stream.
-func changesOf(
+// batchChanges folds a link's stream.
+func batchChanges(
 	ctx context.Context, loaded streams.History, batch string,
 ) (*domain.BatchChanges, error) {
 	changes := domain.NewBatchChanges()

@@ -19,22 +19,22 @@ import (
 )
 
 const (
-	// creationPatience is how long a claimed long URL or hash waits for a link that is about to be
+	// creationTimeout is how long a claimed long URL or hash waits for a link that is about to be
 	// returned instead of a new one. To give up early is safe: the late creation fails and finds
 	// the link that took its place.
-	creationPatience = 2 * time.Second
+	creationTimeout = 2 * time.Second
 	// creationPoll is how often the link is looked for meanwhile. MaxAttempts of it are more than
-	// creationPatience.
+	// creationTimeout.
 	creationPoll = 25 * time.Millisecond
 )
 
-// linksMade are the links that the items of one batch have made or found so far, by long URL.
-type linksMade struct {
+// createdLinks are the links that the items of one batch have made or found so far, by long URL.
+type createdLinks struct {
 	mu  sync.Mutex
 	ids map[string][]string
 }
 
-func (m *linksMade) add(outcome URLOutcome) {
+func (m *createdLinks) add(outcome URLOutcome) {
 	if outcome.Err != nil {
 		return
 	}
@@ -46,7 +46,7 @@ func (m *linksMade) add(outcome URLOutcome) {
 	m.ids[outcome.URL.LongURL] = append(m.ids[outcome.URL.LongURL], outcome.URL.ID)
 }
 
-func (m *linksMade) to(longURL string) []string {
+func (m *createdLinks) leadingTo(longURL string) []string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.ids[longURL]
@@ -57,7 +57,7 @@ func (m *linksMade) to(longURL string) []string {
 // the same long URL.
 func (h *Handler) tryCreateUniqueURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
-	room *linkquota.Reservation,
+	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
 	load := h.streams.LoadToAppend // nothing can have been deleted that no earlier call has made
 	if r.Repeated {
@@ -69,7 +69,7 @@ func (h *Handler) tryCreateUniqueURL(
 		return earlier, err
 	}
 	if item.CustomHash != "" {
-		created, err := h.createWithID(ctx, r, id, item, tags, room)
+		created, err := h.createWithID(ctx, r, id, item, tags, reservation)
 		if errors.Is(err, hashes.ErrTaken) {
 			return h.linkUnder(ctx, r, item.CustomHash, item.LongURL)
 		}
@@ -82,11 +82,11 @@ func (h *Handler) tryCreateUniqueURL(
 		}
 		return created, err
 	}
-	found, err := h.claimLongURL(ctx, r, id, item, room)
+	found, err := h.claimLongURL(ctx, r, id, item, reservation)
 	if err != nil || found.URL.ID != "" {
 		return found, err
 	}
-	return h.createWithID(ctx, r, id, item, tags, room)
+	return h.createWithID(ctx, r, id, item, tags, reservation)
 }
 
 // linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While
@@ -110,11 +110,11 @@ func (h *Handler) linkUnder(
 	switch {
 	case url.Live() && url.Hash == hash && url.LongURL == longURL:
 		return URLOutcome{URL: url, Position: loaded.Position()}, nil
-	case url.Live() && url.Hash == hash, h.streams.Now().Sub(claim.At) > creationPatience &&
+	case url.Live() && url.Hash == hash, h.streams.Now().Sub(claim.At) > creationTimeout &&
 		!url.Deleted:
 		return URLOutcome{}, hashes.ErrTaken
 	}
-	if err := pause(ctx); err != nil {
+	if err := waitForCreation(ctx); err != nil {
 		return URLOutcome{}, err
 	}
 	return URLOutcome{}, eventstore.ErrWrongRevision
@@ -123,7 +123,7 @@ func (h *Handler) linkUnder(
 // claimLongURL returns the account's link to the long URL. If there is none it claims the long URL
 // for the link that is about to be created, which has room from then on, and returns nothing.
 func (h *Handler) claimLongURL(
-	ctx context.Context, r domain.Request, id string, item CreateURL, room *linkquota.Reservation,
+	ctx context.Context, r domain.Request, id string, item CreateURL, reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
 	sum := sha256.Sum256([]byte(item.LongURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])
@@ -143,17 +143,17 @@ func (h *Handler) claimLongURL(
 				return found, err
 			}
 			if !free {
-				if err := pause(ctx); err != nil {
+				if err := waitForCreation(ctx); err != nil {
 					return URLOutcome{}, err
 				}
 				continue
 			}
 		}
-		if found, err := h.firstTo(ctx, r, item.LongURL, item.Known); err != nil ||
+		if found, err := h.firstLinkTo(ctx, r, item.LongURL, item.Known); err != nil ||
 			found.URL.ID != "" {
 			return found, err
 		}
-		if _, err := room.Take(ctx, id, h.streams.Now()); err != nil {
+		if _, err := reservation.Take(ctx, id, h.streams.Now()); err != nil {
 			return URLOutcome{}, err
 		}
 		_, err = h.streams.Append(ctx, r, stream, claims.Revision(),
@@ -192,7 +192,7 @@ func (h *Handler) holderOfLongURL(
 		return URLOutcome{URL: url, Position: loaded.Position()}, false, nil
 	case len(loaded.Events) > 0:
 		return URLOutcome{}, true, nil
-	case h.streams.Now().Sub(claim.At) <= creationPatience:
+	case h.streams.Now().Sub(claim.At) <= creationTimeout:
 		return URLOutcome{}, false, nil
 	}
 	_, err = h.streams.Append(
@@ -204,8 +204,8 @@ func (h *Handler) holderOfLongURL(
 	return URLOutcome{}, err == nil, err
 }
 
-// firstTo returns the first of the links that is the account's and leads to the long URL.
-func (h *Handler) firstTo(
+// firstLinkTo returns the first of the links that is the account's and leads to the long URL.
+func (h *Handler) firstLinkTo(
 	ctx context.Context, r domain.Request, longURL string, ids []string,
 ) (URLOutcome, error) {
 	for _, id := range ids {
@@ -221,8 +221,8 @@ func (h *Handler) firstTo(
 	return URLOutcome{}, nil
 }
 
-// pause waits for another creation to get on.
-func pause(ctx context.Context) error {
+// waitForCreation waits for another creation to get on.
+func waitForCreation(ctx context.Context) error {
 	timer := time.NewTimer(creationPoll)
 	defer timer.Stop()
 	select {

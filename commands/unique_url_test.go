@@ -146,7 +146,7 @@ func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	if found, err := s.claimLongURL(t.Context(), request("a"), "late", item, nil); err != nil || found.URL.ID != "" {
 		t.Fatalf("claim: %+v, %v", found, err)
 	}
-	s.clock = s.clock.Add(creationPatience + time.Second)
+	s.clock = s.clock.Add(creationTimeout + time.Second)
 	next := s.mustUnique(t, "a", "")
 	s.wantTypes(t, "url-late", "url.creation_abandoned.v1")
 	if _, err := s.createWithID(t.Context(), request("a"), "late", item, domain.Tags{}, nil); err == nil {

@@ -26,7 +26,7 @@ type Account struct {
 	KeyHash        string
 	Active         bool
 	ExpirationDate string // YYYY-MM-DD, the last day of its use, UTC; empty: never
-	Erased         bool   // its notes are gone, and nobody uses it any more
+	Erased         bool   // its notes are deleted, and it cannot be used
 }
 
 func fold(history []events.Event) Account {
@@ -110,8 +110,8 @@ func HashKey(key string) string {
 // noKeyHash stands for the stored hash where there is none. It is the hash of no known key.
 var noKeyHash = strings.Repeat("0", hex.EncodedLen(sha256.Size))
 
-// SameKey tells whether the hash of an API key is the stored one. It takes the same time whether it
-// is, whether it is not, and where nothing is stored.
+// SameKey reports whether the hash of an API key is the stored one. It takes the same time in each
+// case, also if stored is empty.
 func SameKey(hash, stored string) bool {
 	return subtle.ConstantTimeCompare([]byte(hash), []byte(cmp.Or(stored, noKeyHash))) == 1
 }

@@ -9,15 +9,15 @@ import (
 	"linkledger/events"
 )
 
-// ErrNothingSealed means that an account can't be erased, because this process has no keys to
+// ErrNothingSealed means that an account cannot be erased, because this process has no keys to
 // delete.
 var ErrNothingSealed = errors.New(
 	"notes are not encrypted here, so nothing can be erased: give the master key",
 )
 
-// Erase ends an account for ever, and deletes the key of its notes. Its links go on. Where it was
-// cut off between the two, a repetition carries it on. It refuses with AccountNotFound and fails
-// with ErrNothingSealed.
+// Erase erases an account for ever and deletes the key of its notes. Its links stay. If it is
+// interrupted in between, a repeat deletes the key. It refuses with AccountNotFound and fails with
+// ErrNothingSealed.
 func (s *Accounts) Erase(ctx context.Context, r domain.Request, username string) (Outcome, error) {
 	if s.keys == nil {
 		return Outcome{}, ErrNothingSealed

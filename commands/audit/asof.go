@@ -1,6 +1,5 @@
-// Package audit reads the history of links from the log, for auditors. It reads the streams that
-// commands write, with the same rules of package domain, so that no read model can be behind or
-// wrong about it. It writes nothing.
+// Package audit reads the history of links from the log. It reads the streams that commands write,
+// with the rules of package domain, so no read model can make it late or wrong. It writes nothing.
 package audit
 
 import (
@@ -14,24 +13,24 @@ import (
 	"linkledger/events"
 )
 
-// AsOfQuery asks what a hash led to at a moment.
+// AsOfQuery asks which link lived under a hash at a time.
 type AsOfQuery struct {
 	Hash    string
 	Time    time.Time // by the event store's clock, as of Entry
 	Account string    // as of HistoryQuery
 }
 
-// AsOf is a link as it was at a moment.
+// AsOf is a link as it was at a time.
 type AsOf struct {
 	Link   domain.Link
-	Labels []string  // of its tags then
-	Since  time.Time // when it became so
-	Until  time.Time // when it changed again; zero: it has not
+	Labels []string  // of its tags at that time
+	Since  time.Time // time of the last change
+	Until  time.Time // time of the next change; zero: none
 }
 
-// LinkAsOf reads the link that lived under a hash at a moment, from its stream. It refuses with
-// InvalidHash, and with URLNotFound where the hash led nowhere then; the details say where it had
-// gone.
+// LinkAsOf returns the link that lived under a hash at a time, from its stream. It refuses with
+// InvalidHash, and with URLNotFound if no link did; the details name the last link that had the
+// hash, if there is one.
 func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	if !hashes.Valid(q.Hash) {
 		return AsOf{}, domain.Refuse(
@@ -51,30 +50,30 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 		}
 	}
 	links := hashes.LastClaimants(byThen, q.Account)
-	// the last one that had come by then knows what became of the hash
+	// The last link that claimed the hash by then shows where the hash went.
 	for _, link := range slices.Backward(links) {
-		all, err := a.streamsOf(ctx, link, owners)
+		all, err := a.linkEvents(ctx, link, owners)
 		if err != nil {
 			return AsOf{}, err
 		}
-		moment, err := asOf(ctx, all, q.Time)
+		state, err := asOf(ctx, all, q.Time)
 		if err != nil {
 			return AsOf{}, err
 		}
 		switch {
-		case moment.Link.Live() && moment.Link.Hash == q.Hash:
-			return moment, nil
-		case !hashes.Had(moment.Link, q.Hash):
+		case state.Link.Live() && state.Link.Hash == q.Hash:
+			return state, nil
+		case !hashes.Had(state.Link, q.Hash):
 			continue
-		case moment.Link.Deleted && moment.Link.Hash == q.Hash:
+		case state.Link.Deleted && state.Link.Hash == q.Hash:
 			gone = domain.Refuse(
 				domain.URLNotFound, "The URL with the hash %q had been deleted on %s", q.Hash,
-				moment.Link.ModifiedAt.Format(time.RFC3339),
+				state.Link.ModifiedAt.Format(time.RFC3339),
 			)
 		default:
 			gone = domain.Refuse(
 				domain.URLNotFound, "The URL had moved from the hash %q to %q", q.Hash,
-				moment.Link.Hash,
+				state.Link.Hash,
 			)
 		}
 		return AsOf{}, gone
@@ -82,13 +81,13 @@ func (a *Reader) LinkAsOf(ctx context.Context, q AsOfQuery) (AsOf, error) {
 	return AsOf{}, gone
 }
 
-// asOf folds the events of a link and of its tags, in the order of the log, up to a moment.
+// asOf folds the events of a link and of its tags, in the order of the log, up to a state.
 func asOf(ctx context.Context, all []streams.RecordedEvent, at time.Time) (AsOf, error) {
-	var moment AsOf
+	var state AsOf
 	fold, kept := newLinkFold(), true
 	keep := func() {
 		if !kept {
-			moment.Link, moment.Labels, kept = fold.url.Clone(), fold.tagLabels(), true
+			state.Link, state.Labels, kept = fold.url.Clone(), fold.tagLabels(), true
 		}
 	}
 	for _, s := range all {
@@ -101,17 +100,17 @@ func asOf(ctx context.Context, all []streams.RecordedEvent, at time.Time) (AsOf,
 		}
 		changed, _ := fold.next(s.Body, false)
 		if later && changed {
-			moment.Until = s.Time.UTC()
+			state.Until = s.Time.UTC()
 			break
 		}
 		if later {
 			continue
 		}
 		if changed {
-			moment.Since = s.Time.UTC()
+			state.Since = s.Time.UTC()
 		}
 		kept = false
 	}
 	keep()
-	return moment, nil
+	return state, nil
 }

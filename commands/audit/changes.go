@@ -12,17 +12,17 @@ type FieldChange struct {
 	// archived, expiration_date, max_clicks, tags, or deleted; for a hash it is claimed_by, the id
 	// of a link.
 	Field string `json:"field"`
-	// Before and After are a string, a bool, an int64 or a []string; nil where there was nothing,
-	// which is before a link was created, and for an expiration date that it has none.
+	// Before and After are a string, a bool, an int64 or a []string. They are nil if there is no
+	// value: before a link was created, and for no expiration date.
 	Before any `json:"before"`
 	After  any `json:"after"`
-	// Erased says that of a note, with its account. Whatever text is in Before and After stands for
-	// one that is gone.
+	// Erased is true for a note that was erased with its account. Before and After then hold a
+	// placeholder.
 	Erased bool `json:"erased,omitempty"`
 }
 
-// snapshot is a link's record at one moment, but for its tags.
-type snapshot struct {
+// linkRecord is a link's record at one time, without its tags.
+type linkRecord struct {
 	exists         bool
 	hash           string
 	longURL        string
@@ -36,8 +36,8 @@ type snapshot struct {
 	deleted        bool
 }
 
-func snapshotOf(u domain.Link) snapshot {
-	return snapshot{
+func recordOf(u domain.Link) linkRecord {
+	return linkRecord{
 		exists: u.ID != "", hash: u.Hash, longURL: u.LongURL, note: u.NoteValue(),
 		emailStats: u.EmailStats, ping: u.Ping,
 		protected: u.Protected, archived: u.Archived, expirationDate: u.ExpirationDate,
@@ -46,10 +46,9 @@ func snapshotOf(u domain.Link) snapshot {
 	}
 }
 
-// changes returns what differs between two moments of a link; addTags adds its tags. Of a link that
-// did not exist before, those are the fields that were given: fields with their defaults are left
-// out.
-func (before snapshot) changes(after snapshot, addTags func(*difference)) []FieldChange {
+// changes returns the differences between two records of a link; addTags adds those of its tags.
+// For a new link it returns the fields that differ from their defaults.
+func (before linkRecord) changes(after linkRecord, addTags func(*difference)) []FieldChange {
 	d := difference{created: !before.exists}
 	compare(&d, "hash", before.hash, after.hash)
 	compare(&d, "long_url", before.longURL, after.longURL)
@@ -70,7 +69,7 @@ func (before snapshot) changes(after snapshot, addTags func(*difference)) []Fiel
 	return d.changes
 }
 
-// difference gathers the changes between two snapshots.
+// difference collects the changes between two records.
 type difference struct {
 	created bool
 	changes []FieldChange
@@ -89,7 +88,7 @@ func compare[T comparable](d *difference, field string, before, after T) {
 	}
 }
 
-// Date is an expiration date as a value of a FieldChange.
+// Date returns an expiration date as a value of a FieldChange.
 func Date(day string) any {
 	if day == "" {
 		return nil

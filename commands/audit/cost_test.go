@@ -46,7 +46,7 @@ func TestHistoryCostsTheSameWithManyTags(t *testing.T) {
 		for range 5 {
 			began := time.Now()
 			_, places, entries, err := linkEntries(
-				t.Context(), "id", history, "a", func(entryPlace) bool { return false },
+				t.Context(), "id", history, "a", func(entryKey) bool { return false },
 			)
 			if err != nil || len(places) != len(all) || len(entries) != 0 {
 				t.Fatalf("%d places, %d entries, %v", len(places), len(entries), err)

@@ -7,15 +7,16 @@ import (
 	"linkledger/events"
 )
 
-// linkEntries folds the events of a link and of its tags. What happened to a tag has an entry where
-// it changed the link's record. tell says of which entries more is wanted than their place.
+// linkEntries folds the events of a link and of its tags. An event of a tag has an entry if it
+// changed the link's record. It returns the keys of all entries, and in full those for which wanted
+// returns true, because the labels of many tags are costly.
 func linkEntries(
 	ctx context.Context, link string, all []streams.RecordedEvent, reader string,
-	tell func(entryPlace) bool,
-) (LinkLife, []entryPlace, []Entry, error) {
+	include func(entryKey) bool,
+) (LinkLife, []entryKey, []Entry, error) {
 	var (
 		life    LinkLife
-		places  []entryPlace
+		keys    []entryKey
 		entries []Entry
 	)
 	fold := newLinkFold()
@@ -23,14 +24,14 @@ func linkEntries(
 		if err := ctx.Err(); err != nil {
 			return LinkLife{}, nil, nil, err
 		}
-		place := entryPlace{s.Position, link}
-		wanted := tell(place)
+		key := entryKey{s.Position, link}
+		wanted := include(key)
 		changed, changes := fold.next(s.Body, wanted)
-		life.evolve(s.Body)
+		life.apply(s.Body)
 		if s.Stream != events.StreamURL+link && !changed {
 			continue
 		}
-		places = append(places, place)
+		keys = append(keys, key)
 		if !wanted {
 			continue
 		}
@@ -40,5 +41,5 @@ func linkEntries(
 		}
 		entries = append(entries, entry)
 	}
-	return life, places, entries, nil
+	return life, keys, entries, nil
 }

@@ -12,14 +12,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// History is everything that happened to a hash and to the links that ever lived under it, under
-// whatever hash they lived at the time. Its JSON, and that of its parts, is what auditors get from
-// the API and from the command line.
+// History is all events of a hash and of the links that ever lived under it, also under their other
+// hashes. Its JSON, and that of its parts, is the output of the API and of the command line.
 type History struct {
 	Hash string `json:"hash"`
 	// Links are those that lived under the hash, in the order of their first claims.
 	Links []LinkLife `json:"links"`
-	// MoreLinks counts the links before the first of Links whose lives were left out, see
+	// MoreLinks counts the links before the first of Links that were left out, see
 	// HistoryQuery.MaxLinks.
 	MoreLinks int `json:"more_links"`
 	// Entries are the events, oldest first. An event that changed several of the links has an entry
@@ -33,18 +32,18 @@ type History struct {
 type LinkLife struct {
 	ID        string    `json:"id"`
 	Account   string    `json:"account"`
-	Tenures   []Tenure  `json:"hashes"` // it lived under, one after the other
+	Tenures   []Tenure  `json:"hashes"` // in the order of time
 	CreatedAt time.Time `json:"created_at"`
 	DeletedAt time.Time `json:"deleted_at,omitzero"` // zero: it lives
 }
 
-// entryPlace names an entry: the event of a position, as far as it is about a link.
-type entryPlace struct {
+// entryKey identifies an entry: the event at a position, and the link that it is about.
+type entryKey struct {
 	position eventstore.Position
 	link     string // id
 }
 
-func (e Entry) place() entryPlace { return entryPlace{e.Position, e.Link} }
+func (e Entry) key() entryKey { return entryKey{e.Position, e.Link} }
 
 // Entry is an event, who caused it, and what it changed.
 type Entry struct {
@@ -54,12 +53,12 @@ type Entry struct {
 	Revision eventstore.Revision `json:"revision"`
 	ID       uuid.UUID           `json:"id"`
 	Type     string              `json:"type"`
-	// when the event store recorded it; of a click, when it was answered
+	// Time is the time at which the event store recorded the event, or a click was answered.
 	Time    time.Time `json:"time"`
 	Link    string    `json:"link"` // id of the link it is about
 	Actor   Actor     `json:"actor"`
 	Request string    `json:"request,omitempty"` // id; empty: none
-	// shared by all events of one API call; empty: none
+	// Batch is shared by all events of one API call; empty: none.
 	Batch   string        `json:"batch,omitempty"`
 	Changes []FieldChange `json:"changes"`
 }
@@ -69,19 +68,19 @@ type Actor struct {
 	Kind    ActorKind `json:"kind"`
 	Account string    `json:"account,omitempty"` // its id
 	Key     string    `json:"key,omitempty"`     // id of the API key, never the key
-	// keyed hash of the caller's address, never the address
+	// Address is a keyed hash of the caller's address, never the address
 	Address string `json:"address,omitempty"`
 	Visitor string `json:"visitor,omitempty"` // keyed hash of the visitor's address and user agent
 }
 
-// ActorKind says what an Actor is.
+// ActorKind is the kind of an Actor.
 type ActorKind string
 
 // The kinds of Actor.
 const (
 	ByAccount  ActorKind = "account"
 	ByOperator ActorKind = "operator" // of the service
-	// another account than the one that reads the history; nothing else is told of it.
+	// ByForeign is another account than the reader. Its other fields are empty.
 	ByForeign ActorKind = "foreign"
 	ByVisitor ActorKind = "visitor" // who followed the link
 )
@@ -104,8 +103,8 @@ func byPosition(a, b eventstore.Position) int {
 	return 0
 }
 
-// entry makes an entry of an event. To a reader other than an operator, what other accounts did is
-// theirs.
+// entryOf returns the entry of an event. A reader other than an operator does not see the actors of
+// other accounts.
 func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange) (Entry, error) {
 	var metadata events.Metadata
 	if len(s.Metadata) > 0 {
@@ -129,7 +128,7 @@ func entryOf(s streams.RecordedEvent, link, reader string, changes []FieldChange
 	return e, nil
 }
 
-// claimEntries are the claims and releases of a hash.
+// claimEntries returns the entries of the claims and releases of a hash.
 func claimEntries(claims []streams.RecordedEvent, reader string) ([]Entry, error) {
 	var entries []Entry
 	for _, s := range claims {
@@ -153,16 +152,16 @@ func claimEntries(claims []streams.RecordedEvent, reader string) ([]Entry, error
 	return entries, nil
 }
 
-func (l *LinkLife) evolve(e events.Event) {
+func (l *LinkLife) apply(e events.Event) {
 	switch e := e.(type) {
 	case events.URLCreated:
 		l.ID, l.Account, l.CreatedAt = e.URLID, e.Account, e.At
 		l.Tenures = []Tenure{{Hash: e.Hash, From: e.At}}
 	case events.URLRenamed:
-		l.leave(e.At)
+		l.endTenure(e.At)
 		l.Tenures = append(l.Tenures, Tenure{Hash: e.To, From: e.At})
 	case events.URLDeleted:
-		l.leave(e.At)
+		l.endTenure(e.At)
 		l.DeletedAt = e.At
 	case events.URLRestored:
 		l.Tenures = append(l.Tenures, Tenure{Hash: e.Hash, From: e.At})
@@ -170,8 +169,8 @@ func (l *LinkLife) evolve(e events.Event) {
 	}
 }
 
-// leave ends the tenure that lasts.
-func (l *LinkLife) leave(at time.Time) {
+// endTenure ends the present tenure.
+func (l *LinkLife) endTenure(at time.Time) {
 	if last := len(l.Tenures) - 1; last >= 0 {
 		l.Tenures[last].Until = at
 	}

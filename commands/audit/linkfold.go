@@ -7,35 +7,35 @@ import (
 	"linkledger/events"
 )
 
-// linkFold folds the events of a link and of its tags, in the order of the log, and finds what each
-// of them changed of the link's record. An event costs the same however many tags there are, unless
-// its change of them is to be told: that takes both lists.
+// linkFold folds the events of a link and of its tags, in the order of the log, and returns what
+// each of them changed in the link's record. The cost of an event does not depend on the number of
+// tags, unless both lists of labels are asked for.
 type linkFold struct {
-	url   domain.Link
-	on    map[string]bool // ids of the link's tags
-	tags  domain.Tags     // of those that the link ever had
-	shown []string        // labels of the link's tags; nil: they have changed since
+	url      domain.Link
+	attached map[string]bool // ids of the link's tags
+	tags     domain.Tags     // all that the link ever had
+	labels   []string        // of the link's tags; nil: out of date
 }
 
-func newLinkFold() *linkFold { return &linkFold{on: make(map[string]bool)} }
+func newLinkFold() *linkFold { return &linkFold{attached: make(map[string]bool)} }
 
-// next folds an event. It returns whether the event changed the record, and, if that is to be told,
-// what.
-func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []FieldChange) {
+// next folds an event. It reports whether the event changed the record, and returns the changes if
+// list is true.
+func (f *linkFold) next(e events.Event, list bool) (changed bool, changes []FieldChange) {
 	var labels []string
-	if tell && f.touches(e) {
+	if list && f.mayRetag(e) {
 		labels = f.tagLabels()
 	}
-	before := snapshotOf(f.url)
-	retagged := f.evolve(e)
+	before := recordOf(f.url)
+	retagged := f.apply(e)
 	if retagged {
-		f.shown = nil
+		f.labels = nil
 	}
-	after := snapshotOf(f.url)
+	after := recordOf(f.url)
 	if before == after && !retagged {
 		return false, nil
 	}
-	if tell {
+	if list {
 		changes = before.changes(after, func(d *difference) {
 			if retagged {
 				d.add("tags", labels, f.tagLabels())
@@ -45,47 +45,47 @@ func (f *linkFold) next(e events.Event, tell bool) (changed bool, changes []Fiel
 	return true, changes
 }
 
-// touches tells whether an event may change the labels that the link shows.
-func (f *linkFold) touches(e events.Event) bool {
+// mayRetag reports whether an event may change the labels that the link shows.
+func (f *linkFold) mayRetag(e events.Event) bool {
 	switch e.(type) {
 	case events.URLCreated, events.URLTagged, events.URLUntagged:
 		return true
 	}
-	return f.on[domain.TagOf(e)]
+	return f.attached[domain.TagOf(e)]
 }
 
-// evolve tells whether the labels that the link shows have changed.
-func (f *linkFold) evolve(e events.Event) (retagged bool) {
+// apply folds an event and reports whether the labels that the link shows have changed.
+func (f *linkFold) apply(e events.Event) (retagged bool) {
 	if id := domain.TagOf(e); id != "" {
 		was, lived := f.tags.ByID(id)
 		f.tags.Apply(e)
 		is, lives := f.tags.ByID(id)
-		return f.on[id] && (was != is || lived != lives)
+		return f.attached[id] && (was != is || lived != lives)
 	}
 	f.url.Apply(e)
 	lives := func(id string) bool { _, lives := f.tags.ByID(id); return lives }
 	switch e := e.(type) {
 	case events.URLCreated:
-		f.on = domain.SetOf(e.Tags)
+		f.attached = domain.SetOf(e.Tags)
 		return slices.ContainsFunc(e.Tags, lives)
 	case events.URLTagged:
 		for _, id := range e.Tags {
-			f.on[id] = true
+			f.attached[id] = true
 		}
 		return slices.ContainsFunc(e.Tags, lives)
 	case events.URLUntagged:
 		for _, id := range e.Tags {
-			retagged = retagged || f.on[id] && lives(id)
-			delete(f.on, id)
+			retagged = retagged || f.attached[id] && lives(id)
+			delete(f.attached, id)
 		}
 	}
 	return retagged
 }
 
-// tagLabels returns the labels of the link's tags, in a list that does not change any more.
+// tagLabels returns the labels of the link's tags. The list does not change later.
 func (f *linkFold) tagLabels() []string {
-	if f.shown == nil {
-		f.shown = f.tags.Labels(f.url.Tags)
+	if f.labels == nil {
+		f.labels = f.tags.Labels(f.url.Tags)
 	}
-	return f.shown
+	return f.labels
 }

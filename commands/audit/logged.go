@@ -7,14 +7,14 @@ import (
 	"linkledger/events"
 )
 
-// LoggedHistory is History as the log has it, with all streams that it took, for a history that
-// History fails on with ErrCut. It reads the whole log twice.
+// LoggedHistory returns a history, and all streams that it is made of, from the log itself. It is
+// for a history that History fails on with ErrCut, and reads the whole log twice.
 func (a *Reader) LoggedHistory(
 	ctx context.Context, of HistoryQuery,
 ) (History, streams.Logged, error) {
 	streams := make(streams.Logged)
 	wanted := map[string]bool{events.StreamHash + of.Hash: true}
-	if err := a.streams.Gather(ctx, wanted, streams); err != nil {
+	if err := a.streams.ReadFromLog(ctx, wanted, streams); err != nil {
 		return History{}, nil, err
 	}
 	claims := streams[events.StreamHash+of.Hash]
@@ -28,11 +28,11 @@ func (a *Reader) LoggedHistory(
 			}
 		}
 	}
-	if err := a.streams.Gather(ctx, wanted, streams); err != nil {
+	if err := a.streams.ReadFromLog(ctx, wanted, streams); err != nil {
 		return History{}, nil, err
 	}
 	past := *a
-	past.streams = a.streams.From(streams)
+	past.streams = a.streams.WithLogged(streams)
 	history, err := past.History(ctx, of)
 	return history, streams, err
 }

@@ -21,7 +21,7 @@ type Reader struct {
 	logger  *slog.Logger
 }
 
-// New returns a Reader. The logger gets events that Replay skips.
+// New returns a Reader. logger gets events that Replay skips.
 func New(streams *streams.Streams, store *eventstore.Store, logger *slog.Logger) *Reader {
 	return &Reader{streams: streams, store: store, logger: logger}
 }
@@ -29,19 +29,18 @@ func New(streams *streams.Streams, store *eventstore.Store, logger *slog.Logger)
 // HistoryQuery asks for the history of a hash.
 type HistoryQuery struct {
 	Hash string
-	// Account is the id of the account that asks, which learns of its own links alone; empty for an
-	// operator, who learns of all.
+	// Account is the id of the account that asks and sees its own links only. It is empty for an
+	// operator, who sees all.
 	Account string
-	// MaxLinks bounds how many links are followed: the last ones that claimed the hash. 0: all.
+	// MaxLinks bounds the links: the last ones that claimed the hash. 0: all.
 	MaxLinks int
-	// Offset and Limit choose a page of the entries, of which alone it is told what they changed.
-	// Limit 0: all.
+	// Offset and Limit choose the page of entries to return. Limit 0: all.
 	Offset, Limit int
 }
 
-// History reads what happened to a hash and to the links that ever lived under it, from their
-// streams. It refuses with InvalidHash, and with URLNotFound where the hash was never claimed, or
-// not by the account.
+// History returns the events of a hash and of the links that ever lived under it, from their
+// streams. It refuses with InvalidHash, and with URLNotFound if the hash was never claimed, or not
+// by the account.
 func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) {
 	if !hashes.Valid(of.Hash) {
 		return History{}, domain.Refuse(
@@ -73,43 +72,42 @@ func (a *Reader) History(ctx context.Context, of HistoryQuery) (History, error) 
 	if err != nil {
 		return History{}, err
 	}
-	reading := historyReading{Reader: a, reader: of.Account, owners: make(map[string]owner)}
+	reading := historyReader{Reader: a, reader: of.Account, owners: make(map[string]owner)}
 	return history, reading.read(ctx, &history, of, claimed, links)
 }
 
-// historyReading reads the links of one history. It has the streams of no more than one of them in
-// memory at a time.
-type historyReading struct {
+// historyReader reads the links of one history. It holds the events of one link at a time.
+type historyReader struct {
 	*Reader
 	reader string
-	owners map[string]owner // the accounts met so far
+	owners map[string]owner // by account id
 
-	link string // the one that was loaded last
+	link string // the link that was read last
 	all  []streams.RecordedEvent
 }
 
-// read fills in the links and the page that was asked for. It goes through all links to find where
-// the entries lie, and once more through those that have entries of the page.
-func (r *historyReading) read(
+// read fills in the links and the requested page. It reads all links to find the keys of the
+// entries, then once more those that have entries of the page.
+func (r *historyReader) read(
 	ctx context.Context, history *History, of HistoryQuery, claimed []Entry, links []string,
 ) error {
 	everything := of.Offset == 0 && of.Limit == 0
-	var places []entryPlace
+	var order []entryKey
 	for _, entry := range claimed {
-		places = append(places, entry.place())
+		order = append(order, entry.key())
 	}
 	entries := claimed
 	for _, link := range links {
-		life, of, told, err := r.entriesOf(ctx, link, func(entryPlace) bool { return everything })
+		life, keys, full, err := r.entriesOf(ctx, link, func(entryKey) bool { return everything })
 		if err != nil {
 			return err
 		}
 		if life.ID != "" {
 			history.Links = append(history.Links, life)
 		}
-		places, entries = append(places, of...), append(entries, told...)
+		order, entries = append(order, keys...), append(entries, full...)
 	}
-	history.Total = len(places)
+	history.Total = len(order)
 	if everything {
 		slices.SortStableFunc(
 			entries, func(a, b Entry) int { return byPosition(a.Position, b.Position) },
@@ -118,41 +116,41 @@ func (r *historyReading) read(
 		return nil
 	}
 	slices.SortStableFunc(
-		places, func(a, b entryPlace) int { return byPosition(a.position, b.position) },
+		order, func(a, b entryKey) int { return byPosition(a.position, b.position) },
 	)
-	places = places[min(of.Offset, len(places)):]
+	order = order[min(of.Offset, len(order)):]
 	if of.Limit > 0 {
-		places = places[:min(of.Limit, len(places))]
+		order = order[:min(of.Limit, len(order))]
 	}
 	var err error
-	history.Entries, err = r.page(ctx, places, claimed)
+	history.Entries, err = r.page(ctx, order, claimed)
 	return err
 }
 
-// page returns the entries at places.
-func (r *historyReading) page(
-	ctx context.Context, places []entryPlace, claimed []Entry,
+// page returns the entries with these keys.
+func (r *historyReader) page(
+	ctx context.Context, order []entryKey, claimed []Entry,
 ) ([]Entry, error) {
-	wanted := make(map[entryPlace]int, len(places))
-	for i, place := range places {
-		wanted[place] = i
+	wanted := make(map[entryKey]int, len(order))
+	for i, key := range order {
+		wanted[key] = i
 	}
-	page := make([]Entry, len(places))
+	page := make([]Entry, len(order))
 	put := func(entries []Entry) {
 		for _, entry := range entries {
-			if i, ok := wanted[entry.place()]; ok {
+			if i, ok := wanted[entry.key()]; ok {
 				page[i] = entry
-				delete(wanted, entry.place())
+				delete(wanted, entry.key())
 			}
 		}
 	}
 	put(claimed)
-	for _, place := range places {
-		if _, missing := wanted[place]; !missing {
+	for _, key := range order {
+		if _, missing := wanted[key]; !missing {
 			continue
 		}
 		_, _, entries, err := r.entriesOf(
-			ctx, place.link, func(p entryPlace) bool { _, ok := wanted[p]; return ok },
+			ctx, key.link, func(p entryKey) bool { _, ok := wanted[p]; return ok },
 		)
 		if err != nil {
 			return nil, err
@@ -162,28 +160,28 @@ func (r *historyReading) page(
 	return page, nil
 }
 
-// entriesOf reads one link. A claim whose link never came has none.
-func (r *historyReading) entriesOf(
-	ctx context.Context, link string, tell func(entryPlace) bool,
-) (LinkLife, []entryPlace, []Entry, error) {
+// entriesOf reads one link. A claim whose link was never created has no entries.
+func (r *historyReader) entriesOf(
+	ctx context.Context, link string, include func(entryKey) bool,
+) (LinkLife, []entryKey, []Entry, error) {
 	if r.link != link {
-		r.all = nil // so that the two are not in memory at a time
-		all, err := r.streamsOf(ctx, link, r.owners)
+		r.all = nil // frees the former link first
+		all, err := r.linkEvents(ctx, link, r.owners)
 		if err != nil {
 			return LinkLife{}, nil, nil, err
 		}
 		r.link, r.all = link, all
 	}
-	return linkEntries(ctx, link, r.all, r.reader, tell)
+	return linkEntries(ctx, link, r.all, r.reader, include)
 }
 
-// owner is what the history of a link takes from its account.
+// owner is what the history of a link needs of its account.
 type owner struct {
 	tags   map[string][]streams.RecordedEvent // the events of each tag, by its id
 	erased bool
 }
 
-func (a *Reader) ownerOf(ctx context.Context, account string) (owner, error) {
+func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
 	loaded, err := a.streams.Load(ctx, events.StreamTags+account)
 	if err != nil {
 		return owner{}, err
@@ -198,9 +196,9 @@ func (a *Reader) ownerOf(ctx context.Context, account string) (owner, error) {
 	return of, err
 }
 
-// streamsOf reads the events of a link and of the tags that it ever had, in the order of the log.
-// owners keeps the accounts met so far.
-func (a *Reader) streamsOf(
+// linkEvents returns the events of a link and of the tags that it ever had, in the order of the log.
+// owners caches accounts.
+func (a *Reader) linkEvents(
 	ctx context.Context, link string, owners map[string]owner,
 ) ([]streams.RecordedEvent, error) {
 	loaded, err := a.streams.Load(ctx, events.StreamURL+link)
@@ -208,13 +206,13 @@ func (a *Reader) streamsOf(
 		return nil, err
 	}
 	all := loaded.All()
-	account, tags := taggings(loaded.Events)
+	account, tags := accountAndTags(loaded.Events)
 	if account == "" {
 		return all, nil
 	}
 	of, known := owners[account]
 	if !known {
-		if of, err = a.ownerOf(ctx, account); err != nil {
+		if of, err = a.loadOwner(ctx, account); err != nil {
 			return nil, err
 		}
 		owners[account] = of
@@ -234,9 +232,9 @@ func (a *Reader) streamsOf(
 	return all, nil
 }
 
-// taggings returns the account of a link, and the ids of all tags that the link ever had, each
+// accountAndTags returns the account of a link, and the ids of all tags that the link ever had, each
 // once.
-func taggings(history []events.Event) (account string, tags []string) {
+func accountAndTags(history []events.Event) (account string, tags []string) {
 	seen := make(map[string]bool)
 	for _, e := range history {
 		var attached []string
@@ -256,7 +254,7 @@ func taggings(history []events.Event) (account string, tags []string) {
 	return account, tags
 }
 
-// withoutNotes erases the notes in the events of a link, also those that were never sealed.
+// withoutNotes erases the notes in the events of a link, also those that were never encrypted.
 func withoutNotes(all []streams.RecordedEvent) []streams.RecordedEvent {
 	for i := range all {
 		all[i].Body = events.EraseNote(all[i].Body)

@@ -10,9 +10,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Replay hands the entries of a history to visit, and between them, where they lie in the log, an
-// entry for each click on its links. The clicks of all links lie together, so this reads the whole
-// log from the first entry on; it holds no more of it than one batch. Errors of visit end it.
+// Replay calls visit for the entries of a history and, between them in the order of the log, for an
+// entry of each click on its links. It stops at the first error of visit. Clicks of all links share
+// streams, so it reads the whole log from the first entry on, one batch at a time.
 func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) error) error {
 	head, err := a.store.Head(ctx)
 	if err != nil {
@@ -22,17 +22,17 @@ func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) 
 	for _, link := range history.Links {
 		links[link.ID] = true
 	}
-	replay := replay{left: history.Entries, visit: visit}
+	replay := merger{left: history.Entries, visit: visit}
 	if len(links) > 0 {
 		err := a.store.ReadLog(ctx, history.Entries[0].Position, head, func(
 			batch []eventstore.Recorded,
 		) error {
 			for _, r := range batch {
 				clicks, err := clicksOn(links, r)
-				// another program's, which must not keep everybody from their history
+				// The event is of another program. It must not hide the history.
 				if err != nil {
 					a.logger.WarnContext(
-						ctx, "event skipped that is none of clicks: run linkledger audit verify",
+						ctx, "unreadable event of clicks skipped: run linkledger audit verify",
 						slog.Any("error", err),
 					)
 					continue
@@ -50,14 +50,14 @@ func (a *Reader) Replay(ctx context.Context, history History, visit func(Entry) 
 	return replay.entries(func(Entry) bool { return true })
 }
 
-// replay merges the entries of a history with the clicks on its links.
-type replay struct {
+// merger merges the entries of a history with the clicks on its links.
+type merger struct {
 	left  []Entry
 	visit func(Entry) error
 }
 
-// clicks visits the clicks of one event, after the entries that lie before it.
-func (r *replay) clicks(at eventstore.Position, clicks []Entry) error {
+// clicks visits the clicks of one event, after the entries before it.
+func (r *merger) clicks(at eventstore.Position, clicks []Entry) error {
 	if len(clicks) == 0 {
 		return nil
 	}
@@ -72,8 +72,8 @@ func (r *replay) clicks(at eventstore.Position, clicks []Entry) error {
 	return nil
 }
 
-// entries visits the next entries as long as they are wanted.
-func (r *replay) entries(wanted func(Entry) bool) error {
+// entries visits the next entries while wanted returns true.
+func (r *merger) entries(wanted func(Entry) bool) error {
 	for len(r.left) > 0 && wanted(r.left[0]) {
 		if err := r.visit(r.left[0]); err != nil {
 			return err
@@ -83,7 +83,7 @@ func (r *replay) entries(wanted func(Entry) bool) error {
 	return nil
 }
 
-// clicksOn are the clicks on the links that an event carries.
+// clicksOn returns the clicks of an event on the links.
 func clicksOn(links map[string]bool, r eventstore.Recorded) ([]Entry, error) {
 	if r.Type != (events.ClicksRecorded{}).EventType() {
 		return nil, nil

@@ -1,24 +1,25 @@
-// Package batch runs the items of one call concurrently, and in order where they compete.
+// Package batch runs the items of one call concurrently, but in order if they compete. It knows
+// nothing about the items but their keys.
 package batch
 
 import (
 	"golang.org/x/sync/errgroup"
 )
 
-// concurrency is how many items of one batch are carried out at a time.
+// concurrency is how many items of one batch run at a time.
 const concurrency = 50
 
-// Run calls do for each of n items concurrently. Items that share a key run in order: of two items
-// that want the same hash the first one gets it. keys may return nil. Run returns when all items
-// are done.
+// Run calls do for each of n items concurrently. Items that share a key run in order, so the first
+// of two items that want the same hash gets it. keys may return nil. Run returns when all items are
+// done.
 func Run(n int, keys func(i int) []string, do func(i int)) {
-	if n == 1 { // most batches: no need for a goroutine, which would have to grow its stack
+	if n == 1 { // most batches; a goroutine would have to grow its stack
 		do(0)
 		return
 	}
 	var group errgroup.Group
 	group.SetLimit(concurrency)
-	// by key: closed when the last item so far that has it is done
+	// last has, for each key, a channel that closes when the latest item with that key is done.
 	last := make(map[string]chan struct{})
 	for i := range n {
 		done := make(chan struct{})
@@ -31,7 +32,7 @@ func Run(n int, keys func(i int) []string, do func(i int)) {
 		}
 		group.Go(func() error {
 			defer close(done)
-			for _, earlier := range before { // they have been started, so this ends
+			for _, earlier := range before { // earlier items have been started, so this ends
 				<-earlier
 			}
 			do(i)

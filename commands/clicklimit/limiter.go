@@ -19,17 +19,17 @@ import (
 const (
 	// timeout bounds how long visitors of a link with a limit wait for the event store.
 	timeout = 2 * time.Second
-	// maxLinks is how many links with a limit a node knows the use of without asking.
+	// maxLinks bounds the idle links with a limit whose use a node keeps in memory.
 	maxLinks = 10_000
 )
 
-// Limiter sees to it that a link with a limit redirects as many visitors as the limit says, over
-// all nodes. A visitor's click is taken from the link's stream, at its exact revision, before he is
-// redirected: nodes that compete for the last clicks meet there. Visitors of one link that come
-// while an append is under way share the next one.
+// Limiter keeps the clicks of a link with a limit within that limit, over all nodes. A visitor's
+// click is taken in the link's stream, at the stream's exact revision, before the redirect. So of
+// two nodes that compete for the last click one fails and decides again. Visitors of one link that
+// arrive during an append share the next one.
 //
-// What was taken is used, also when the visitor leaves or the node dies before he is redirected. It
-// is safe for concurrent use.
+// A click that was taken is used, also if the visitor leaves or the node stops before the redirect.
+// Limiter is safe for concurrent use.
 type Limiter struct {
 	store *eventstore.Store
 	now   func() time.Time
@@ -38,28 +38,28 @@ type Limiter struct {
 	links map[string]*linkState
 }
 
-// linkState is what a node knows of one link.
+// linkState is the state of one link on this node, and the visitors who wait for a click.
 type linkState struct {
 	waiting []*waiter
-	busy    bool // somebody serves those who wait
+	serving bool // a goroutine serves the link
 
-	// Touched by whoever serves.
-	known    bool // the rest is as the event store had it last
+	// Only the goroutine that serves uses these.
+	cached   bool // used and revision are the last ones of the event store
 	used     int64
 	revision eventstore.Revision
 }
 
-// waiter is a visitor who waits.
+// waiter is a visitor who waits for a click.
 type waiter struct {
 	limit   int64
-	before  int64 // clicks that are counted, perhaps from before there was a limit
-	peek    bool
-	done    chan struct{} // closed when the rest is valid
+	counted int64         // clicks in the read models, also from before the limit was set
+	peek    bool          // asks whether a click is left, and takes none
+	done    chan struct{} // closed when granted and err are valid
 	granted bool
 	err     error
 }
 
-// New returns the allowances of a node. A nil clock means time.Now.
+// New returns the limiter of a node. If now is nil, it uses time.Now.
 func New(store *eventstore.Store, now func() time.Time) *Limiter {
 	if now == nil {
 		now = time.Now
@@ -67,17 +67,17 @@ func New(store *eventstore.Store, now func() time.Time) *Limiter {
 	return &Limiter{store: store, now: now, links: make(map[string]*linkState)}
 }
 
-// Take takes one click from a link that may have limit of them; counted is how many the read models
-// know of. It is false when all are used. Without the event store it fails with ErrUnavailable:
-// nobody can tell.
+// Take takes one click of a link that may have limit of them. counted is the number of clicks in
+// the read models. It returns false if all are used, and fails with ErrUnavailable if the event
+// store is unavailable, because then the number of used clicks is unknown.
 func (a *Limiter) Take(ctx context.Context, urlID string, limit, counted int64) (bool, error) {
-	return a.wait(ctx, urlID, &waiter{limit: limit, before: counted, done: make(chan struct{})})
+	return a.wait(ctx, urlID, &waiter{limit: limit, counted: counted, done: make(chan struct{})})
 }
 
-// Left tells whether a click is left, and takes none.
+// Left reports whether a click is left, and takes none.
 func (a *Limiter) Left(ctx context.Context, urlID string, limit, counted int64) (bool, error) {
 	return a.wait(
-		ctx, urlID, &waiter{limit: limit, before: counted, peek: true, done: make(chan struct{})},
+		ctx, urlID, &waiter{limit: limit, counted: counted, peek: true, done: make(chan struct{})},
 	)
 }
 
@@ -89,8 +89,8 @@ func (a *Limiter) wait(ctx context.Context, urlID string, t *waiter) (bool, erro
 		a.links[urlID] = link
 	}
 	link.waiting = append(link.waiting, t)
-	if !link.busy {
-		link.busy = true
+	if !link.serving {
+		link.serving = true
 		go a.serve(urlID, link)
 	}
 	a.mu.Unlock()
@@ -102,14 +102,14 @@ func (a *Limiter) wait(ctx context.Context, urlID string, t *waiter) (bool, erro
 	}
 }
 
-// serve answers those who wait for a link until there are none.
+// serve serves a link until no visitor waits for it.
 func (a *Limiter) serve(urlID string, link *linkState) {
 	for {
 		a.mu.Lock()
-		takers := link.waiting
+		waiters := link.waiting
 		link.waiting = nil
-		if len(takers) == 0 {
-			link.busy = false
+		if len(waiters) == 0 {
+			link.serving = false
 			if len(a.links) > maxLinks {
 				delete(a.links, urlID)
 			}
@@ -117,33 +117,33 @@ func (a *Limiter) serve(urlID string, link *linkState) {
 			return
 		}
 		a.mu.Unlock()
-		err := a.share(urlID, link, takers)
-		for _, t := range takers {
+		err := a.grantAll(urlID, link, waiters)
+		for _, t := range waiters {
 			t.err = err
 			close(t.done)
 		}
 	}
 }
 
-// share grants takers what is left, in one append.
-func (a *Limiter) share(urlID string, link *linkState, takers []*waiter) error {
+// grantAll grants the clicks that are left to waiters, in one append.
+func (a *Limiter) grantAll(urlID string, link *linkState, waiters []*waiter) error {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	stream := events.StreamAllowance + urlID
-	if slices.ContainsFunc(takers, func(t *waiter) bool { return t.peek }) {
-		link.known = false // no append would find out what other nodes have taken
+	if slices.ContainsFunc(waiters, func(t *waiter) bool { return t.peek }) {
+		link.cached = false // without an append, clicks of other nodes would go unnoticed
 	}
 	_, err := eventstore.Retry(func() (struct{}, error) {
-		if !link.known {
-			if err := a.learn(ctx, stream, link); err != nil {
+		if !link.cached {
+			if err := a.load(ctx, stream, link); err != nil {
 				return struct{}{}, err
 			}
 		}
-		clicks, used := grant(link.used, takers)
+		clicks, used := grant(link.used, waiters)
 		if clicks == 0 {
 			return struct{}{}, nil
 		}
-		link.known = false // until the outcome is known
+		link.cached = false // if the append fails, its outcome is unknown
 		appended, err := a.store.Append(ctx, eventstore.Write{
 			Stream: stream, Expected: link.revision, Command: uuid.New(),
 			Events: []events.Event{
@@ -155,7 +155,7 @@ func (a *Limiter) share(urlID string, link *linkState, takers []*waiter) error {
 		if err != nil {
 			return struct{}{}, err
 		}
-		link.known, link.used, link.revision = true, used, appended.Revision
+		link.cached, link.used, link.revision = true, used, appended.Revision
 		return struct{}{}, nil
 	})
 	if err != nil {
@@ -164,11 +164,11 @@ func (a *Limiter) share(urlID string, link *linkState, takers []*waiter) error {
 	return nil
 }
 
-// learn reads how much of a link's limit is used.
-func (a *Limiter) learn(ctx context.Context, stream string, link *linkState) error {
+// load reads how many clicks of the link are used.
+func (a *Limiter) load(ctx context.Context, stream string, link *linkState) error {
 	last, err := a.store.Last(ctx, stream)
 	if errors.Is(err, eventstore.ErrNotFound) {
-		link.known, link.used, link.revision = true, 0, eventstore.NoStream
+		link.cached, link.used, link.revision = true, 0, eventstore.NoStream
 		return nil
 	}
 	if err != nil {
@@ -180,19 +180,19 @@ func (a *Limiter) learn(ctx context.Context, stream string, link *linkState) err
 	}
 	taken, ok := e.(events.AllowanceUsed)
 	if !ok {
-		return fmt.Errorf("%s has no place in stream %s", last.Type, stream)
+		return fmt.Errorf("%s does not belong in stream %s", last.Type, stream)
 	}
-	link.known, link.used, link.revision = true, taken.Used, last.Revision
+	link.cached, link.used, link.revision = true, taken.Used, last.Revision
 	return nil
 }
 
-// grant decides who of the takers gets a click where some are used, the first come first. Clicks
-// that were counted while the link had no limit are used too.
-func grant(used int64, takers []*waiter) (clicks, after int64) {
-	for _, t := range takers {
-		used = max(used, t.before)
+// grant decides which waiters get a click, the first ones first, and returns the number of clicks
+// and the use after them. Clicks that were counted before the link had a limit count as used.
+func grant(used int64, waiters []*waiter) (clicks, after int64) {
+	for _, t := range waiters {
+		used = max(used, t.counted)
 	}
-	for _, t := range takers {
+	for _, t := range waiters {
 		t.granted = used < t.limit
 		if t.granted && !t.peek {
 			clicks++

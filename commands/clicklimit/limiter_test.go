@@ -12,7 +12,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// Two nodes share the last clicks of a link exactly.
+// TestAllowancesAreExact checks that two nodes share the last clicks of a link exactly.
 func TestAllowancesAreExact(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -47,7 +47,8 @@ func TestAllowancesAreExact(t *testing.T) {
 	}
 }
 
-// Clicks from a time without a limit are used up; a restarted node goes on where others were.
+// TestAllowancesGoOn checks that clicks from before the limit are used up, and that a restarted node continues where
+// others were.
 func TestAllowancesGoOn(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

@@ -11,25 +11,25 @@ import (
 )
 
 const (
-	// paceInterval is how often the pace of the spool is measured.
-	paceInterval = time.Second
+	// ratesInterval is how often the rates of the spool are measured.
+	ratesInterval = time.Second
 	// backlogInterval is how often a backlog is logged while there is one.
 	backlogInterval = 10 * time.Second
 )
 
-// Backlog is what waits in the spool for the event store, and how fast it gets there.
+// Backlog describes the clicks that wait in the spool, and how fast they leave it.
 type Backlog struct {
-	Groups int // of clicks that were recorded together
+	Groups int // appends of clicks
 	Clicks int
 	Bytes  int64         // on the disk
 	Age    time.Duration // of the oldest click
-	Rate   float64       // clicks a second that leave the spool, of late
-	// Left is the time until the spool is empty, if clicks go on to leave it and to come in as they
-	// do of late; 0: it does not get emptier, or is empty.
+	Rate   float64       // clicks a second that leave the spool now
+	// Left is the time until the spool is empty at the present rates; 0: it does not get emptier,
+	// or is empty.
 	Left time.Duration
 }
 
-// String describes the backlog for people.
+// String describes the backlog in words.
 func (b Backlog) String() string {
 	if b.Groups == 0 {
 		return "empty"
@@ -42,27 +42,27 @@ func (b Backlog) String() string {
 		b.Clicks, b.Bytes, b.Age.Round(time.Second), b.Rate, left)
 }
 
-// pace is how fast clicks come into the spool and leave it.
-type pace struct {
+// rates measures how fast clicks come into the spool and leave it.
+type rates struct {
 	mu              sync.Mutex
-	at              time.Time // of the last measurement; zero: there was none
-	drained, queued uint64    // then, since the start
-	leaving, coming float64   // clicks a second, each interval weighing as much as all before it
+	at              time.Time // of the last measurement; zero: none
+	drained, queued uint64    // counts since the start, at the last measurement
+	out, in         float64   // clicks a second; each interval weighs as much as all earlier ones
 }
 
-// measure notes how many clicks have left the spool and come into it since the start.
-func (p *pace) measure(now time.Time, drained, queued uint64) {
+// measure updates the rates from the counts since the start.
+func (p *rates) measure(now time.Time, drained, queued uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if took := now.Sub(p.at).Seconds(); !p.at.IsZero() && took > 0 {
-		p.leaving = (p.leaving + float64(drained-p.drained)/took) / 2
-		p.coming = (p.coming + float64(queued-p.queued)/took) / 2
+		p.out = (p.out + float64(drained-p.drained)/took) / 2
+		p.in = (p.in + float64(queued-p.queued)/took) / 2
 	}
 	p.at, p.drained, p.queued = now, drained, queued
 }
 
-// backlog describes what is in the spool.
-func (p *pace) backlog(queue spool.Stats, now time.Time) Backlog {
+// backlog returns the backlog of the spool.
+func (p *rates) backlog(queue spool.Stats, now time.Time) Backlog {
 	if queue.Records == 0 {
 		return Backlog{}
 	}
@@ -70,23 +70,23 @@ func (p *pace) backlog(queue spool.Stats, now time.Time) Backlog {
 	defer p.mu.Unlock()
 	b := Backlog{
 		Groups: queue.Records, Clicks: queue.Items, Bytes: queue.Bytes, Age: now.Sub(queue.Oldest),
-		Rate: p.leaving,
+		Rate: p.out,
 	}
-	if p.leaving > p.coming {
-		b.Left = time.Duration(float64(b.Clicks) / (p.leaving - p.coming) * float64(time.Second))
+	if p.out > p.in {
+		b.Left = time.Duration(float64(b.Clicks) / (p.out - p.in) * float64(time.Second))
 	}
 	return b
 }
 
-// watchBacklog measures the pace of the spool and logs a backlog until ctx ends.
+// watchBacklog measures the rates and logs a backlog until ctx ends.
 func (c *Recorder) watchBacklog(ctx context.Context) {
-	again := time.NewTicker(paceInterval)
+	again := time.NewTicker(ratesInterval)
 	defer again.Stop()
 	var since time.Time // of the last log line; zero: there is no backlog
 	for {
 		select {
 		case now := <-again.C:
-			c.pace.measure(now, c.drained.Load(), c.spooled.Load())
+			c.rates.measure(now, c.drained.Load(), c.spooled.Load())
 			since = c.logBacklog(ctx, now, since)
 		case <-ctx.Done():
 			return
@@ -94,8 +94,8 @@ func (c *Recorder) watchBacklog(ctx context.Context) {
 	}
 }
 
-// logBacklog logs a backlog when it is news, and every backlogInterval while it lasts. It returns
-// when it did last.
+// logBacklog logs a new backlog, and every backlogInterval while it lasts. It returns the time of
+// the last log line, or zero if there is no backlog.
 func (c *Recorder) logBacklog(ctx context.Context, now, last time.Time) time.Time {
 	b := c.Stats().Backlog
 	switch {
@@ -107,10 +107,9 @@ func (c *Recorder) logBacklog(ctx context.Context, now, last time.Time) time.Tim
 	case now.Sub(last) < backlogInterval:
 		return last
 	}
-	c.cfg.Logger.WarnContext(ctx, "clicks wait in the spool for the event store", slog.Int(
-		"clicks", b.Clicks,
-	),
-		slog.Int64("bytes", b.Bytes), slog.Duration("oldest", b.Age.Round(time.Second)),
+	c.cfg.Logger.WarnContext(ctx, "clicks wait in the spool for the event store",
+		slog.Int("clicks", b.Clicks), slog.Int64("bytes", b.Bytes),
+		slog.Duration("oldest", b.Age.Round(time.Second)),
 		slog.Float64("leaving_per_second", b.Rate),
 		slog.Duration("left", b.Left.Round(time.Second)))
 	return now

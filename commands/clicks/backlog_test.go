@@ -15,7 +15,7 @@ import (
 // TestPace measures a spool that fills, then drains while clicks still come in.
 func TestPace(t *testing.T) {
 	t.Parallel()
-	var p pace
+	var p rates
 	now := commandstest.At
 	queue := spool.Stats{Records: 10, Items: 300, Bytes: 4000, Oldest: commandstest.At}
 	for i, tc := range []struct {

@@ -37,8 +37,8 @@ func TestCutClicks(t *testing.T) {
 			}
 			half := New(Config{Store: store, Spool: queue})
 			for i := range 3 {
-				w := half.next([]Click{{URLID: strconv.Itoa(i), At: commandstest.At}}, false)
-				if err := half.keep(w); err != nil {
+				w := half.nextAppend([]Click{{URLID: strconv.Itoa(i), At: commandstest.At}}, false)
+				if err := half.spoolAppend(w); err != nil {
 					t.Fatal(err)
 				}
 				if i == 0 {

@@ -18,17 +18,16 @@ import (
 const (
 	// drainBatch is how much of the spool is in memory while it drains, in bytes.
 	drainBatch = 4 << 20
-	// drainProbe is as much after a failure, so that trying again costs little.
+	// drainProbe replaces drainBatch after a failure, so that another try costs little.
 	drainProbe = 64 << 10
 	// drainAppend is how much of the spool goes into one append, in bytes. Each append costs a
-	// round trip, and a larger one would make the clicks that arrive now wait for the event store's
-	// disk.
+	// round trip, and a larger one would let new clicks wait for the event store's disk.
 	drainAppend = 768 << 10
 	// drainStreams is how many streams drain at a time.
 	drainStreams = 4
 )
 
-// drain brings the spool to the event store until ctx ends.
+// drain moves the spool to the event store until ctx ends.
 func (c *Recorder) drain(ctx context.Context) {
 	wait := backoff.NewExponentialBackOff()
 	wait.InitialInterval, wait.MaxInterval = 20*time.Millisecond, 250*time.Millisecond
@@ -43,7 +42,7 @@ func (c *Recorder) drain(ctx context.Context) {
 			c.drainErr.Store(nil)
 			continue
 		case errors.Is(err, spool.ErrEmpty):
-			c.behind.Store(false)
+			c.spooling.Store(false)
 			select {
 			case <-c.cfg.Spool.Arrived():
 			case <-ctx.Done():
@@ -53,7 +52,7 @@ func (c *Recorder) drain(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case !errors.Is(err, eventstore.ErrUnavailable):
-			c.stuck(ctx, err)
+			c.noteDrainError(ctx, err)
 		}
 		select {
 		case <-time.After(wait.NextBackOff()):
@@ -63,8 +62,8 @@ func (c *Recorder) drain(ctx context.Context) {
 	}
 }
 
-// drainOldest repeats the oldest appends: those of one stream in their order, several streams at a
-// time. All of them come again where one fails.
+// drainOldest repeats the oldest appends: those of one stream in order, several streams at a time.
+// If one fails, all of them stay in the spool.
 func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	oldest, err := c.cfg.Spool.Oldest(bytes)
 	if err != nil {
@@ -93,8 +92,8 @@ func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 		return err
 	}
 	if n := diverted.Load(); n > 0 {
-		c.cfg.Logger.WarnContext(ctx, "somebody else has changed streams of clicks, whose clicks "+
-			"go to other ones",
+		c.cfg.Logger.WarnContext(ctx, "streams of clicks were changed by another writer, "+
+			"their clicks go to new streams",
 			slog.Int64("appends", n))
 	}
 	if err := c.cfg.Spool.Remove(oldest); err != nil {
@@ -104,16 +103,16 @@ func (c *Recorder) drainOldest(ctx context.Context, bytes int64) error {
 	return nil
 }
 
-// byStream returns the appends of each stream in their order, each as the spooled ones that go into
-// it.
+// byStream returns the appends of each stream in order. Each append is the spooled ones that it
+// joins.
 func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	type last struct {
-		next eventstore.Revision // of the spooled append that can join it
+		next eventstore.Revision // revision that the next spooled append must expect to join
 		size int
 	}
 	streams, ends := make(map[string][][]pendingAppend), make(map[string]last)
 	for _, body := range bodies {
-		w, err := fromSpool(body)
+		w, err := decodeSpooled(body)
 		if err != nil {
 			return nil, fmt.Errorf("spooled clicks: %w", err)
 		}
@@ -127,18 +126,17 @@ func byStream(bodies [][]byte) (map[string][][]pendingAppend, error) {
 	return streams, nil
 }
 
-// deliver brings spooled appends, which follow each other in one stream, to the event store as one.
-// It returns how many of them went to another stream, because somebody else has written to theirs
-// or has deleted it.
+// deliver appends spooled appends, which follow each other in one stream, as one. It returns how
+// many of them went to another stream, because another writer has written to theirs or deleted it.
 func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverted int, err error) {
 	err = c.appendJoined(ctx, writes)
 	switch {
 	case errors.Is(err, eventstore.ErrWrongRevision), errors.Is(err, eventstore.ErrStreamDeleted):
 		if len(writes) == 1 {
-			return 1, c.appendJoined(ctx, []pendingAppend{writes[0].elsewhere()})
+			return 1, c.appendJoined(ctx, []pendingAppend{writes[0].diverted()})
 		}
-		// The event store has the first of them, from before a crash: it recognises an append only
-		// as a whole.
+		// The event store has the first of them already, from before a crash. It recognises an
+		// append only as a whole, so each half is tried alone.
 		half := len(writes) / 2
 		first, err := c.deliver(ctx, writes[:half])
 		if err != nil {
@@ -146,14 +144,14 @@ func (c *Recorder) deliver(ctx context.Context, writes []pendingAppend) (diverte
 		}
 		second, err := c.deliver(ctx, writes[half:])
 		return first + second, err
-	case errors.Is(err, eventstore.ErrCut): // stored, behind events that somebody else has deleted
+	case errors.Is(err, eventstore.ErrCut): // stored, after events that another writer has deleted
 		return len(writes), nil
 	}
 	return 0, err
 }
 
-// stuck notes why the spool does not drain, and logs it when that is news.
-func (c *Recorder) stuck(ctx context.Context, err error) {
+// noteDrainError notes why the spool does not drain, and logs a new reason.
+func (c *Recorder) noteDrainError(ctx context.Context, err error) {
 	before := c.drainErr.Swap(&err)
 	if before == nil || (*before).Error() != err.Error() {
 		c.cfg.Logger.ErrorContext(ctx, "the spool of clicks does not drain", slog.Any("error", err))

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// lossInterval is how often losses are logged while they go on.
+// lossInterval is the least time between two log lines about losses.
 const lossInterval = 10 * time.Second
 
-// keep puts an append into the spool.
-func (c *Recorder) keep(w pendingAppend) error {
-	body, err := w.spooled()
+// spoolAppend puts an append into the spool.
+func (c *Recorder) spoolAppend(w pendingAppend) error {
+	body, err := w.encode()
 	if err == nil {
 		err = c.cfg.Spool.Append(body, len(w.Clicks))
 	}
 	if err != nil {
-		c.target = stream{} // its next revision will never be written
+		c.current = stream{} // the append was not kept, so the next revision will never exist
 		return err
 	}
-	c.target.queue = true
-	c.behind.Store(true)
+	c.current.spooled = true
+	c.spooling.Store(true)
 	c.spooled.Add(uint64(len(w.Clicks)))
 	return nil
 }
 
-// losses counts clicks that nothing could take.
+// losses counts the clicks that neither the event store nor the spool could take.
 type losses struct {
 	mu     sync.Mutex
 	clicks uint64
@@ -35,8 +35,8 @@ type losses struct {
 	err    error
 }
 
-// lose counts clicks that are lost, for the visitors shall get where they want to all the same.
-func (c *Recorder) lose(clicks int, err error) {
+// countLost counts lost clicks. The redirects are answered all the same.
+func (c *Recorder) countLost(clicks int, err error) {
 	c.losses.mu.Lock()
 	defer c.losses.mu.Unlock()
 	c.losses.clicks += uint64(clicks) //nolint:gosec // a length
@@ -48,16 +48,16 @@ func (c *Recorder) lose(clicks int, err error) {
 	}
 }
 
-// Stats tells what became of the clicks of this process.
+// Stats counts the clicks of this process.
 type Stats struct {
-	Recorded uint64 // in the event store, those included that the spool has brought there
-	Spooled  uint64 // have gone to the spool
-	Drained  uint64 // have left the spool for the event store
-	Lost     uint64 // nothing could take them
+	Recorded uint64 // in the event store, also by way of the spool
+	Spooled  uint64 // put into the spool
+	Drained  uint64 // moved from the spool to the event store
+	Lost     uint64 // neither the event store nor the spool could take them
 	Backlog  Backlog
 }
 
-// Stats returns what became of the clicks so far.
+// Stats returns the counts so far.
 func (c *Recorder) Stats() Stats {
 	c.losses.mu.Lock()
 	lost := c.losses.clicks
@@ -67,13 +67,13 @@ func (c *Recorder) Stats() Stats {
 		Lost: lost,
 	}
 	if c.cfg.Spool != nil {
-		stats.Backlog = c.pace.backlog(c.cfg.Spool.Stats(), time.Now())
+		stats.Backlog = c.rates.backlog(c.cfg.Spool.Stats(), time.Now())
 	}
 	return stats
 }
 
-// Health returns what an operator has to mend: clicks that were lost within the last minute, or a
-// spool that does not drain though the event store answers.
+// Health returns an error if an operator must act: clicks were lost within the last minute, or the
+// spool does not drain although the event store answers.
 func (c *Recorder) Health() error {
 	c.losses.mu.Lock()
 	lost, last, cause := c.losses.clicks, c.losses.last, c.losses.err

@@ -1,5 +1,5 @@
-// Package clicks records clicks in the log. A click is durable before its redirect is answered: the
-// event store has it, or the spool on the local disk does, from which it is appended later.
+// Package clicks records clicks in the log. A click is durable before its redirect is answered: it
+// is in the event store, or in the spool on the local disk, from which it is appended later.
 package clicks
 
 import (
@@ -21,17 +21,17 @@ import (
 )
 
 const (
-	// maxGroup is how many clicks one append carries; their event stays well below the event
+	// maxGroup is how many clicks one append carries. Their event stays well below the event
 	// store's size limit.
 	maxGroup = 4096
-	// busyGroup is from how many clicks on a group shows that many more are about to come. The next
-	// one then waits for them, for a linger: every append costs the same, however many clicks it
+	// busyGroup is the size of a group from which on many more clicks are expected soon. The next
+	// group then waits for linger, because every append costs the same, however many clicks it
 	// carries.
 	busyGroup = 16
 	linger    = 100 * time.Microsecond
-	// maxLinks bounds the redirects that the trace of a group links to.
+	// maxLinks bounds the links from the trace of a group to redirects.
 	maxLinks = 64
-	// storeTimeout bounds how long clicks wait for the event store where there is no spool.
+	// storeTimeout bounds how long clicks wait for the event store if there is no spool.
 	storeTimeout = 5 * time.Second
 	// DefaultPatience is how long clicks wait for the event store before they go to the spool.
 	DefaultPatience = 50 * time.Millisecond
@@ -40,56 +40,58 @@ const (
 // ErrClosed means that the node is stopping and takes no more clicks.
 var ErrClosed = errors.New("click recording has stopped")
 
-// Click is one redirect that is about to be answered.
+// Click is one redirect, before it is answered.
 type Click = events.Click
 
-// Config of Clicks.
+// Config of a Recorder.
 type Config struct {
 	Store *eventstore.Store
-	// Spool takes the clicks that the event store is too slow for. Without one such clicks fail.
-	// Clicks uses it until Run returns, and does not close it.
+	// Spool takes the clicks for which the event store is too slow. If nil, such clicks fail. The
+	// Recorder uses it until Run returns, and does not close it.
 	Spool *spool.Spool
-	// of groups, with links to the redirects whose clicks they have; nil: they are not traced
+	// Tracer traces groups, with links to the redirects of their clicks. If nil, groups are not
+	// traced.
 	Tracer trace.Tracer
-	// how long the event store may take while there is a spool; 0: DefaultPatience
+	// Patience is how long the event store may take if there is a spool; 0: DefaultPatience.
 	Patience time.Duration
 	Logger   *slog.Logger     // nil discards
 	Now      func() time.Time // nil: time.Now
 }
 
-// Recorder records the clicks of one node. Clicks that arrive while an append is under way go
-// together with the next one, so an idle node appends each at once and a busy one, which waits for
-// them a moment longer, appends few large groups.
+// Recorder records the clicks of one node. Clicks that arrive during an append share the next one.
+// So an idle node appends each click at once, and a busy one, which waits a moment longer, appends
+// few large groups.
 //
-// A group that the event store has not acknowledged in time goes to the spool, as the very append
-// that was tried, and so do the groups after it until the event store keeps up again. The appends
-// of the spool are repeated until the event store has them; it recognises those that it had
-// already, by their event ids and expected revisions. So a click counts once, whether its first
+// A group that the event store has not acknowledged in time goes to the spool, as the same append.
+// So do the groups after it, until the event store is fast enough again. Appends in the spool are
+// repeated until the event store has them. The event store recognises an append that it has
+// already, by the event ids and the expected revision. So a click counts once, whether its first
 // append failed, succeeded late, or was repeated because the node was killed in between.
 type Recorder struct {
 	cfg  Config
 	node string
 
-	mu      sync.Mutex
-	gather  *group        // takes the clicks that arrive now
-	arrived chan struct{} // holds one token while gather has clicks
-	closed  bool
+	mu           sync.Mutex
+	pendingGroup *group        // of the clicks that arrive now
+	arrived      chan struct{} // holds one token while pendingGroup has clicks
+	closed       bool
 
-	target   stream        // touched by Run only
-	behind   atomic.Bool   // groups go to the spool at once
+	current  stream        // used by Run only
+	spooling atomic.Bool   // groups go to the spool first
 	position atomic.Uint64 // commit position of the latest clicks that are in the log
 	recorded atomic.Uint64
 	spooled  atomic.Uint64
-	drained  atomic.Uint64 // by removal from the spool
+	drained  atomic.Uint64 // removed from the spool
 	losses   losses
-	pace     pace
-	drainErr atomic.Pointer[error] // why the spool does not drain, outages apart
+	rates    rates
+	// drainErr is why the spool does not drain. It is nil if the event store is unavailable.
+	drainErr atomic.Pointer[error]
 }
 
-// group is a number of clicks that become durable together.
+// group is clicks that become durable together.
 type group struct {
 	clicks []Click
-	links  []trace.Link  // to the traces of the redirects, as far as they are traced
+	links  []trace.Link  // to the sampled traces of the redirects
 	done   chan struct{} // closed when err is known
 	err    error
 }
@@ -98,7 +100,7 @@ func newGroup(capacity int) *group {
 	return &group{clicks: make([]Click, 0, capacity), done: make(chan struct{})}
 }
 
-// link notes the trace of a redirect.
+// link adds the trace of a redirect.
 func (g *group) link(ctx context.Context) {
 	if redirect := trace.SpanContextFromContext(ctx); redirect.IsSampled() &&
 		len(g.links) < maxLinks {
@@ -106,7 +108,7 @@ func (g *group) link(ctx context.Context) {
 	}
 }
 
-// New returns the recorder of this process. Nothing is recorded until Run.
+// New returns the recorder of this process. It records nothing before Run.
 func New(cfg Config) *Recorder {
 	if cfg.Patience == 0 {
 		cfg.Patience = DefaultPatience
@@ -118,7 +120,7 @@ func New(cfg Config) *Recorder {
 		cfg.Now = time.Now
 	}
 	c := &Recorder{
-		cfg: cfg, node: uuid.NewString(), gather: newGroup(1), arrived: make(chan struct{}, 1),
+		cfg: cfg, node: uuid.NewString(), pendingGroup: newGroup(1), arrived: make(chan struct{}, 1),
 	}
 	if cfg.Spool != nil {
 		c.node = cfg.Spool.Node()
@@ -126,54 +128,55 @@ func New(cfg Config) *Recorder {
 	return c
 }
 
-// Record returns when the click is durable, or lost because neither the event store nor the spool
-// could take it; Health tells of losses. With an error its outcome is unknown or it was not
-// recorded. Of ctx it needs the trace only.
+// Record returns nil if the click is durable, or lost because neither the event store nor the spool
+// could take it; Health reports losses. If it returns an error, the click was not recorded, or its
+// outcome is unknown. Record uses the trace of ctx only: it waits until the append is decided,
+// which is bounded, so a visitor who leaves is counted too.
 func (c *Recorder) Record(ctx context.Context, click Click) error {
 	for {
 		g, joined, err := c.join(ctx, click)
 		if err != nil {
 			return err
 		}
-		<-g.done // soon: appends are bounded, and a visitor who has left is counted all the same
+		<-g.done
 		if joined {
 			return g.err
 		}
 	}
 }
 
-// join adds the click to the group that gathers. A full group takes none: wait for it and join the
-// next.
+// join adds the click to the pending group. It returns false if that group is full: the caller must
+// wait for it and join the next.
 func (c *Recorder) join(ctx context.Context, click Click) (g *group, joined bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, false, ErrClosed
 	}
-	if len(c.gather.clicks) == maxGroup {
-		return c.gather, false, nil
+	if len(c.pendingGroup.clicks) == maxGroup {
+		return c.pendingGroup, false, nil
 	}
-	c.gather.clicks = append(c.gather.clicks, click)
+	c.pendingGroup.clicks = append(c.pendingGroup.clicks, click)
 	if c.cfg.Tracer != nil {
-		c.gather.link(ctx)
+		c.pendingGroup.link(ctx)
 	}
-	if len(c.gather.clicks) == 1 {
-		c.arrived <- struct{}{} // has room: take has received the token of the group before
+	if len(c.pendingGroup.clicks) == 1 {
+		c.arrived <- struct{}{} // never blocks: take has received the token of the previous group
 	}
-	return c.gather, true, nil
+	return c.pendingGroup, true, nil
 }
 
-// take returns what has gathered and starts the next group, with room for as many clicks.
+// take returns the pending group and starts the next one, with the same capacity.
 func (c *Recorder) take() *group {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	g := c.gather
-	c.gather = newGroup(max(len(g.clicks), 1))
+	g := c.pendingGroup
+	c.pendingGroup = newGroup(max(len(g.clicks), 1))
 	return g
 }
 
-// Run appends groups and drains the spool until ctx ends, then refuses new clicks, makes durable
-// those that have been taken, and returns.
+// Run appends groups and drains the spool until ctx ends. Then it refuses new clicks, makes the
+// accepted ones durable, and returns.
 func (c *Recorder) Run(ctx context.Context) error {
 	var draining sync.WaitGroup
 	defer draining.Wait()
@@ -190,20 +193,20 @@ func (c *Recorder) Run(ctx context.Context) error {
 			}
 			g := c.take()
 			size = len(g.clicks)
-			c.write(g)
+			c.record(g)
 		case <-ctx.Done():
 			c.mu.Lock()
 			c.closed = true
 			c.mu.Unlock()
-			c.write(c.take())
+			c.record(c.take())
 			return nil
 		}
 	}
 }
 
-// write makes one group durable. It does not end with Run's context: clicks that were taken are
-// written.
-func (c *Recorder) write(g *group) {
+// record makes one group durable. It does not end with the context of Run, because accepted clicks
+// must not be lost.
+func (c *Recorder) record(g *group) {
 	defer close(g.done)
 	if len(g.clicks) == 0 {
 		return
@@ -215,23 +218,23 @@ func (c *Recorder) write(g *group) {
 			trace.WithAttributes(attribute.Int("linkledger.clicks", len(g.clicks))))
 		defer span.End()
 	}
-	if c.behind.Load() && c.keep(c.next(g.clicks, false)) == nil {
+	if c.spooling.Load() && c.spoolAppend(c.nextAppend(g.clicks, false)) == nil {
 		return
 	}
-	w := c.next(g.clicks, true)
+	w := c.nextAppend(g.clicks, true)
 	err := c.append(ctx, w)
 	switch {
 	case err == nil:
 	case c.cfg.Spool == nil:
 		g.err = fmt.Errorf("record clicks: %w", err)
 	default:
-		if kept := c.keep(w); kept != nil {
-			c.lose(len(g.clicks), errors.Join(kept, err))
+		if kept := c.spoolAppend(w); kept != nil {
+			c.countLost(len(g.clicks), errors.Join(kept, err))
 		}
 	}
 }
 
-// append tries an append while the patience lasts.
+// append tries an append until the timeout: Patience if there is a spool, else storeTimeout.
 func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
 	limit := storeTimeout
 	if c.cfg.Spool != nil {
@@ -240,13 +243,13 @@ func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := c.appendOnce(ctx, w); err != nil {
-		// Whether it was written is unknown, and so is the stream's revision: go on in a stream of
-		// its own.
-		c.target = stream{}
+		// The outcome of the append is unknown, and so is the stream's revision: the next group
+		// starts a new stream.
+		c.current = stream{}
 		return err
 	}
 	return nil
 }
 
-// Position is the commit position of the clicks recorded last.
+// Position returns the commit position of the clicks recorded last.
 func (c *Recorder) Position() uint64 { return c.position.Load() }

@@ -354,12 +354,12 @@ func TestFormerSpool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := want.spooled()
+	now, err := want.encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, body := range map[string][]byte{"former": former, "now": now} {
-		if got, err := fromSpool(body); err != nil || !reflect.DeepEqual(got, want) {
+		if got, err := decodeSpooled(body); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v; want %+v", name, got, err, want)
 		}
 	}
@@ -389,7 +389,7 @@ func BenchmarkDrain(b *testing.B) {
 					At: commandstest.At, Browser: "Firefox", OS: "Linux", Device: "desktop",
 				}
 			}
-			if err := full.keep(full.next(clicks, false)); err != nil {
+			if err := full.spoolAppend(full.nextAppend(clicks, false)); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,18 +13,19 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// stream is where a node writes its clicks: clicks-<day>-<node>-<nonce>. It has one writer, who
-// knows its revision without asking, and who leaves it for another one when that is no longer
-// certain.
+// stream is the stream that a node writes its clicks to: clicks-<day>-<node>-<nonce>. It has one
+// writer, which therefore knows its revision without a read. The writer starts a new stream when
+// the revision is no longer certain.
 type stream struct {
 	day  string
 	name string
 	next eventstore.Revision // that the next append expects
-	// appends to it wait in the spool, so later ones have to wait there too
-	queue bool
+	// spooled is true if appends to the stream wait in the spool, so later ones have to wait there
+	// too.
+	spooled bool
 }
 
-// pendingAppend is the append of one group. Whoever repeats it appends nothing new.
+// pendingAppend is the append of one group. To repeat it appends nothing new.
 type pendingAppend struct {
 	Stream   string              `json:"stream"`
 	Expected eventstore.Revision `json:"expected"`
@@ -31,60 +33,65 @@ type pendingAppend struct {
 	Clicks   []Click             `json:"clicks,omitempty"`
 }
 
-// spooled is the append as it lies in the spool: a line that says where it goes, and the event.
-func (w pendingAppend) spooled() ([]byte, error) {
+// encode returns the append in the form of the spool: a line with the JSON of the append without
+// its clicks, and the event.
+func (w pendingAppend) encode() ([]byte, error) {
 	event, err := events.Encode(events.ClicksRecorded{Clicks: w.Clicks})
 	if err != nil {
 		return nil, err
 	}
 	w.Clicks = nil
-	place, err := json.Marshal(w)
+	header, err := json.Marshal(w)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(place, '\n'), event...), nil
+	return append(append(header, '\n'), event...), nil
 }
 
-// fromSpool reads what spooled has written, or a former version: the clicks were in the one line.
-func fromSpool(body []byte) (w pendingAppend, err error) {
-	place, event, separate := bytes.Cut(body, []byte("\n"))
-	if err := json.Unmarshal(place, &w); err != nil || !separate {
+// decodeSpooled reads what encode has written, or a former version, which had the clicks in the
+// JSON line.
+func decodeSpooled(body []byte) (w pendingAppend, err error) {
+	header, event, separate := bytes.Cut(body, []byte("\n"))
+	if err := json.Unmarshal(header, &w); err != nil || !separate {
 		return w, err
 	}
 	decoded, err := events.Decode(events.ClicksRecorded{}.EventType(), event)
 	if err != nil {
 		return pendingAppend{}, err
 	}
-	w.Clicks = decoded.(events.ClicksRecorded).Clicks
+	recorded, ok := decoded.(events.ClicksRecorded)
+	if !ok {
+		return pendingAppend{}, fmt.Errorf("%T is no event of clicks", decoded)
+	}
+	w.Clicks = recorded.Clicks
 	return w, nil
 }
 
-// elsewhere is the append to a stream of its own, for one that its stream can never take: this node
-// is its only writer, so somebody else has written to it, or deleted it. It is the same append
-// whoever repeats it, and as often.
-func (w pendingAppend) elsewhere() pendingAppend {
+// diverted returns the append to a stream of its own, for an append that its stream can never take:
+// another writer has written to the stream or deleted it. Every repeat returns the same append.
+func (w pendingAppend) diverted() pendingAppend {
 	w.Stream, w.Expected = w.Stream+"-"+w.Command.String(), eventstore.NoStream
 	return w
 }
 
-// next returns the append of a group, at the next revision of the stream: one that may be tried
-// now, or one that waits in the spool.
-func (c *Recorder) next(clicks []Click, now bool) pendingAppend {
+// nextAppend returns the append of a group at the next revision of the stream. If now is false, the
+// append goes to the spool without a try.
+func (c *Recorder) nextAppend(clicks []Click, now bool) pendingAppend {
 	day := c.cfg.Now().UTC().Format(time.DateOnly)
-	if c.target.day != day || c.target.queue && now {
-		c.target = stream{
+	if c.current.day != day || c.current.spooled && now {
+		c.current = stream{
 			day: day, name: events.StreamClicks + day + "-" + c.node + "-" + uuid.NewString()[:8],
 			next: eventstore.NoStream,
 		}
 	}
 	w := pendingAppend{
-		Stream: c.target.name, Expected: c.target.next, Command: uuid.New(), Clicks: clicks,
+		Stream: c.current.name, Expected: c.current.next, Command: uuid.New(), Clicks: clicks,
 	}
-	c.target.next++
+	c.current.next++
 	return w
 }
 
-// write is the write of the event store.
+// write returns the append as a write of the event store.
 func (w pendingAppend) write() eventstore.Write {
 	return eventstore.Write{
 		Stream: w.Stream, Expected: w.Expected, Command: w.Command,
@@ -92,18 +99,19 @@ func (w pendingAppend) write() eventstore.Write {
 	}
 }
 
-// appendOnce appends a group, unless the event store has it already.
+// appendOnce appends a group. It has no effect if the event store has the group already.
 func (c *Recorder) appendOnce(ctx context.Context, w pendingAppend) error {
 	appended, err := c.cfg.Store.Append(ctx, w.write())
 	if err != nil {
 		return err
 	}
-	c.note(appended, len(w.Clicks))
+	c.countRecorded(appended, len(w.Clicks))
 	return nil
 }
 
-// appendJoined appends groups that follow each other in one stream, unless the event store has all
-// of them already. One that is answered in time shows that the event store keeps up.
+// appendJoined appends groups that follow each other in one stream. It has no effect if the event
+// store has all of them already. If the answer is fast enough, new groups no longer go to the spool
+// first.
 func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) error {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -118,14 +126,14 @@ func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) err
 		return err
 	}
 	if time.Since(began) < c.cfg.Patience {
-		c.behind.Store(false)
+		c.spooling.Store(false)
 	}
-	c.note(appended, clicks)
+	c.countRecorded(appended, clicks)
 	return nil
 }
 
-// note counts clicks that are in the log.
-func (c *Recorder) note(appended eventstore.Appended, clicks int) {
+// countRecorded counts clicks that are in the log.
+func (c *Recorder) countRecorded(appended eventstore.Appended, clicks int) {
 	c.recorded.Add(uint64(clicks)) //nolint:gosec // a length
 	for known := c.position.Load(); appended.Position.Commit > known; known = c.position.Load() {
 		if c.position.CompareAndSwap(known, appended.Position.Commit) {

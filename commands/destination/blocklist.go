@@ -18,15 +18,15 @@ import (
 
 const (
 	maxBlocklist = 64 << 20 // bytes
-	// blocklistInterval is how often the file of a Blocklist is looked at.
+	// blocklistInterval is the least time between two checks of the file.
 	blocklistInterval = time.Second
 )
 
-// Blocklist holds hosts that no link may lead to, read from a file with one host per line; what
-// follows a # is a comment. A host stands for its subdomains and for all its spellings; an IP
-// address stands for itself. The file is read again when it has changed, as noticed within a second
-// while it is asked; one that can then not be read leaves the hosts as they were, and is logged
-// once. Lines that name no host block nothing and are logged. It is safe for concurrent use.
+// Blocklist holds hosts that no link may lead to. It reads them from a file with one host per line;
+// a # begins a comment. A host stands for its subdomains and for all its spellings, an IP address
+// for itself. Blocks reads a changed file again, and looks for a change at most once a second. If
+// the changed file cannot be read, the hosts stay as they were, and the failure is logged once.
+// Lines that name no host block nothing and are logged. It is safe for concurrent use.
 type Blocklist struct {
 	path   string
 	logger *slog.Logger
@@ -37,7 +37,7 @@ type Blocklist struct {
 	checked time.Time
 }
 
-// ReadBlocklist reads a file of blocked hosts. Its error is about the file.
+// ReadBlocklist reads a file of blocked hosts. Its errors are about the file.
 func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
 	b := &Blocklist{path: path, logger: logger, checked: time.Now()}
 	file, err := watchedfile.Open(watchedfile.Config{
@@ -50,8 +50,8 @@ func ReadBlocklist(path string, logger *slog.Logger) (*Blocklist, error) {
 	return b, nil
 }
 
-// Blocks returns whether no link may lead to a host, which is as ShortHost writes it and without a
-// port.
+// Blocks reports whether no link may lead to a host. The host is in the form of ShortHost, without
+// a port.
 func (b *Blocklist) Blocks(host string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *Blocklist) load() (err error) {
 	return nil
 }
 
-// blockedHost reads a line of a Blocklist.
+// blockedHost returns the host of a line, in the form of ShortHost.
 func blockedHost(entry string) (string, error) {
 	if strings.Contains(entry, "*") {
 		return "", errors.New("a host stands for its subdomains by itself, write it without *")
@@ -111,11 +111,11 @@ func blockedHost(entry string) (string, error) {
 }
 
 const (
-	maxUselessLines = 10 // that are logged of one file
-	maxUselessEntry = 80 // bytes of a line that are logged
+	maxUselessLines = 10 // logged of one file
+	maxUselessEntry = 80 // bytes logged of a line
 )
 
-// uselessLines are lines of a Blocklist that block nothing.
+// uselessLines are the lines of a Blocklist that block nothing.
 type uselessLines struct {
 	count int
 	first []string

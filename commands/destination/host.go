@@ -13,17 +13,17 @@ import (
 	"golang.org/x/net/idna"
 )
 
-// site is where a browser goes for a URL. A host has many spellings, and one site.
+// site is the host and port that a browser connects to for a URL. A host has many spellings, and
+// all have the same site.
 type site struct {
 	// host is in ASCII and lower case, without a trailing dot. An IP address is in its usual form
-	// and without brackets, an IPv4 address in an IPv6 address is the IPv4 address.
+	// without brackets. An IPv4 address in an IPv6 address is the IPv4 address.
 	host string
 	port string // empty: 80, 443, or none given
 }
 
-// ShortHost returns the host that an http or https URL leads to, in the spelling that
-// Config.ShortHosts and Request.ShortHost have: as a browser reads it, and with the port unless it
-// is 80 or 443.
+// ShortHost returns the host of an http or https URL in the form that Rules.ShortHosts and
+// Request.ShortHost require: as a browser reads it, and with the port unless it is 80 or 443.
 func ShortHost(address string) (string, error) {
 	s, err := readSite(address)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s site) shortHost() string {
 	return s.host
 }
 
-// readSite reads a URL as browsers do, which is the URL Standard of WHATWG. It refuses what they
-// refuse, what they mend (missing and superfluous slashes), and what they do not agree about.
+// readSite reads a URL as browsers do, by the URL Standard of WHATWG. It refuses what browsers
+// refuse, what they repair (missing and superfluous slashes), and what they read differently.
 func readSite(address string) (site, error) {
 	scheme, rest, _ := strings.Cut(address, "://")
 	if scheme != "https" && scheme != "http" {
@@ -65,7 +65,7 @@ func readSite(address string) (site, error) {
 	return site{host, port}, nil
 }
 
-// splitPort splits the port off. Of 80 and 443 it returns none.
+// splitPort splits off the port. It returns an empty port for 80 and 443.
 func splitPort(authority string) (host, port string, err error) {
 	colon := strings.LastIndexByte(authority, ':')
 	if colon < 0 || strings.HasSuffix(authority, "]") {
@@ -91,10 +91,10 @@ var hostNames = idna.New(
 	idna.StrictDomainName(false), idna.Transitional(false), idna.VerifyDNSLength(false),
 )
 
-// punycode begins a part of a host name that stands for another one.
+// punycode begins a label of a host name that encodes Unicode.
 const punycode = "xn--"
 
-// canonicalHost returns a host as site has it.
+// canonicalHost returns a host in the form of site.host.
 func canonicalHost(host string) (string, error) {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		return canonicalIPv6(inner)
@@ -125,11 +125,11 @@ func canonicalHost(host string) (string, error) {
 	return address.String(), nil
 }
 
-// How long a host name may be, in characters. Name servers have no longer ones, and to convert one
-// would take long.
+// The longest host name, in characters. DNS has no longer names, and the conversion of a long name
+// takes long.
 const (
 	maxName = 253
-	maxPart = 63 // between two dots
+	maxPart = 63 // of a label, between two dots
 )
 
 // canonicalName converts a host name to ASCII in lower case.
@@ -144,36 +144,36 @@ func canonicalName(host string) (string, error) {
 	case !utf8.ValidString(host):
 		return "", errors.New("it is not UTF-8")
 	case tooLong(host):
-		return "", errLongName
+		return "", errHostTooLong
 	case strings.Contains(host, "ẞ"): // ss up to Unicode 15.0, ß since
 		return "", errors.New("browsers do not agree what ẞ stands for, write ß or ss")
 	}
 	name, err := hostNames.ToASCII(host)
 	if err != nil {
-		return "", errNoName
+		return "", errNoHost
 	}
-	// Some characters pass in Unicode alone. In punycode browsers refuse them.
+	// Some characters convert from Unicode, but browsers refuse their punycode.
 	if again, err := hostNames.ToASCII(name); err != nil || again != name {
-		return "", errNoName
+		return "", errNoHost
 	}
 	return name, nil
 }
 
 var (
-	errLongName = fmt.Errorf(
+	errHostTooLong = fmt.Errorf(
 		"it has more than %d characters, or %d between two dots", maxName, maxPart,
 	)
-	errNoName = errors.New("it does not convert to a host name (UTS #46)")
+	errNoHost = errors.New("it does not convert to a host name (UTS #46)")
 )
 
-// tooLong returns whether no name server has a name of that length.
+// tooLong reports whether a host name is longer than DNS allows.
 func tooLong(host string) bool {
 	length, part := 0, 0
 	for _, r := range host {
 		length++
 		part++
 		switch r {
-		case '.', '\u3002', '\uff0e', '\uff61': // the dots that browsers know
+		case '.', '\u3002', '\uff0e', '\uff61': // the dots of browsers
 			part = 0
 		}
 		if part > maxPart || length > maxName+1 { // a dot may follow
@@ -192,13 +192,13 @@ func isASCII(text string) bool {
 	return true
 }
 
-// checkName refuses a converted host name that browsers refuse, or that no name server can have.
+// checkName refuses a converted host name that browsers refuse, or that DNS cannot have.
 func checkName(name string) error {
 	if name == "" || name[0] == '.' || name[len(name)-1] == '.' || strings.Contains(name, "..") {
 		return errors.New("it has an empty part")
 	}
 	if tooLong(name) {
-		return errLongName
+		return errHostTooLong
 	}
 	for i := range len(name) {
 		if c := name[i]; c <= ' ' || c == 0x7f || strings.IndexByte(`#/:<>?@[\]^|%`, c) >= 0 {
@@ -208,7 +208,7 @@ func checkName(name string) error {
 	return nil
 }
 
-// canonicalIPv6 returns an IPv6 address, which is followed by a bracket, as site has it.
+// canonicalIPv6 returns an IPv6 address, given with its closing bracket, in the form of site.host.
 func canonicalIPv6(bracketed string) (string, error) {
 	inner, closed := strings.CutSuffix(bracketed, "]")
 	address, err := netip.ParseAddr(inner)
@@ -221,7 +221,7 @@ func canonicalIPv6(bracketed string) (string, error) {
 // translated are the IPv6 addresses by which networks without IPv4 reach IPv4 addresses (RFC 6052).
 var translated = netip.MustParsePrefix("64:ff9b::/96")
 
-// canonicalIP returns the IPv4 address that an IPv6 address leads to, if it does.
+// canonicalIP returns the IPv4 address that an IPv6 address maps to, or the address itself.
 func canonicalIP(address netip.Addr) netip.Addr {
 	if translated.Contains(address) {
 		bytes := address.As16()
@@ -230,7 +230,7 @@ func canonicalIP(address netip.Addr) netip.Addr {
 	return address.Unmap()
 }
 
-// isIPv4Number tells whether a host whose last part this is must be an IPv4 address.
+// isIPv4Number reports whether a host with this last part must be an IPv4 address.
 func isIPv4Number(part string) bool {
 	if part == "" || part[0] < '0' || part[0] > '9' {
 		return false
@@ -242,7 +242,8 @@ func isIPv4Number(part string) bool {
 	return ok
 }
 
-// parseIPv4 reads an IPv4 address of one to four numbers, of which the last one fills what is left.
+// parseIPv4 reads an IPv4 address of one to four numbers, of which the last one fills the remaining
+// bytes.
 func parseIPv4(host string) (netip.Addr, bool) {
 	parts := strings.Split(host, ".")
 	if len(parts) > 4 {
@@ -265,12 +266,12 @@ func parseIPv4(host string) (netip.Addr, bool) {
 	return netip.AddrFrom4(bytes), ok && rest == 0
 }
 
-// parseIPv4Number reads a number that is hexadecimal after 0x, octal after 0, and else decimal. One
-// that is larger than an address is as good as the largest.
+// parseIPv4Number reads a number: hexadecimal after 0x, octal after 0, else decimal. A number
+// beyond 64 bits returns the largest one, which no address has.
 func parseIPv4Number(part string) (uint64, bool) {
 	base := 10
 	switch {
-	case part == "0x": // what browsers make of it
+	case part == "0x": // browsers read it as 0
 		return 0, true
 	case strings.HasPrefix(part, "0x"):
 		part, base = part[2:], 16

@@ -1,5 +1,5 @@
 // Package destination decides where links may lead to: the form of a URL, blocked hosts, and no
-// redirect to a short link.
+// short link. It never connects to a destination.
 package destination
 
 import (
@@ -17,19 +17,19 @@ const (
 	maxLongURL = 2048 // code points
 )
 
-// Rules say which URLs links may lead to.
+// Rules decide which URLs links may lead to.
 type Rules struct {
-	// ShortHosts are the hosts that short links live under, as ShortHost writes them. A link to one
-	// of them would be a loop.
+	// ShortHosts are the hosts of short links, in the form of ShortHost. A link to one of them
+	// would be a loop.
 	ShortHosts []string
-	// Blocked returns whether no link may lead to a host. The host is as ShortHost writes it,
+	// Blocked reports whether no link may lead to a host. The host is in the form of ShortHost,
 	// without a port. If nil, no host is blocked.
 	Blocked func(host string) bool
 }
 
 // Check refuses destinations that are not absolute http or https URLs with InvalidURL, and those
-// that are not allowed with URLNotAllowed. Browsers get the URL unchanged, so its host is what
-// browsers make of it. shortHost is one more of ShortHosts; empty: none.
+// that are not allowed with URLNotAllowed. Browsers get the URL unchanged, so Check reads its host
+// as browsers do. shortHost is a further one of ShortHosts; empty: none.
 func (r Rules) Check(long, shortHost string) error {
 	if n := utf8.RuneCountInString(long); n < minLongURL || n > maxLongURL {
 		return domain.Refuse(

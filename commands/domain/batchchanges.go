@@ -8,23 +8,24 @@ import (
 	"linkledger/events"
 )
 
-// The fields of a link that are no fields of its record's settings.
+// The fields of a link that are no settings of its record.
 const (
-	fieldGone  = "deleted" // or not created yet
-	fieldStats = "stats"
-	fieldTag   = "tags " // and the tag's id
+	fieldDeleted = "deleted" // or not created yet
+	fieldStats   = "stats"
+	fieldTag     = "tags " // followed by the id of the tag
 )
 
-// BatchChanges is a link, and what of it a batch has changed.
+// BatchChanges is a link, and what a batch has changed in it.
 type BatchChanges struct {
 	Link Link
-	// by field: what the batch changed, and the value before; nil: there was none
+	// before has the fields that the batch changed, with their values before it; nil: there was
+	// none.
 	before map[string]any
-	since  map[string]bool // fields that others have changed after it
-	tags   []string        // before it
-	resets []statsReset    // of the stats, those that were not undone
-	// the batch undid a reset, which can't be redone: clicks that came since would go too
-	final bool
+	since  map[string]bool // fields changed after it by other calls
+	tags   []string        // of the link before it
+	resets []statsReset    // of the stats, without those that were undone
+	// irreversible is true if the batch undid a reset: to reset again would drop the clicks since.
+	irreversible bool
 }
 
 type statsReset struct {
@@ -32,7 +33,7 @@ type statsReset struct {
 	inBatch  bool
 }
 
-// Apply folds the event at a revision of the link's stream. inBatch says that the batch made it.
+// Apply folds the event at a revision of the link's stream. inBatch is true if the batch made it.
 func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 	if inBatch && len(b.before) == 0 {
 		b.tags = slices.Clone(b.Link.Tags)
@@ -50,7 +51,7 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 	switch e := e.(type) {
 	case events.URLCreated, events.URLRestored:
 		if inBatch {
-			clear(b.since) // what was before it is no change of what came by it
+			clear(b.since) // earlier changes do not concern the link that the batch made
 		}
 	case events.URLStatsReset:
 		b.resets = append(b.resets, statsReset{at, inBatch})
@@ -58,22 +59,22 @@ func (b *BatchChanges) Apply(e events.Event, at events.Revision, inBatch bool) {
 		b.resets = slices.DeleteFunc(
 			b.resets, func(r statsReset) bool { return r.revision == revision(e.Reset) },
 		)
-		b.final = b.final || inBatch
+		b.irreversible = b.irreversible || inBatch
 	}
 }
 
-// Undo decides what the link was like, as far as the batch has changed it, and which resets of its
-// stats are to be undone, the last one first. It refuses with URLChanged.
+// Undo returns the link as it was before the batch, in the fields that the batch changed, and the
+// resets of its stats to undo, the last one first. It refuses with URLChanged.
 func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 	was = b.Link.Clone()
-	if gone, ok := b.before[fieldGone]; ok && gone == true {
+	if gone, ok := b.before[fieldDeleted]; ok && gone == true {
 		if !b.Link.Deleted {
 			was.Deleted = true
 			return was, nil, changedSince(slices.Collect(maps.Keys(b.since)))
 		}
 		return was, nil, nil
 	}
-	if b.final {
+	if b.irreversible {
 		return was, nil, &Error{
 			Kind: URLChanged, Fields: []string{fieldStats},
 			Details: "Nothing of this URL was undone: clicks that count again can't be taken " +
@@ -96,17 +97,17 @@ func (b *BatchChanges) Undo() (was Link, resets []events.Revision, err error) {
 	switch {
 	case !undone:
 	case slices.Equal(slices.Sorted(slices.Values(was.Tags)), slices.Sorted(slices.Values(b.tags))):
-		was.Tags = b.tags // in their order, and however many they were
+		was.Tags = b.tags // in the former order, and as many as there were
 	case len(was.Tags) > max(MaxLinkTags, len(b.Link.Tags)):
-		conflicts = append(conflicts, "tags") // others have come, and there is no room for all
+		conflicts = append(conflicts, "tags") // with the tags added since, there are too many
 	}
 	if was.Deleted && undone {
-		conflicts = append(conflicts, fieldGone)
+		conflicts = append(conflicts, fieldDeleted)
 	}
 	return was, resets, changedSince(conflicts)
 }
 
-// lastResets returns the batch's resets of the stats. Only the last one can be undone, and then the
+// lastResets returns the batch's resets of the stats. Only the last reset can be undone, then the
 // one before it.
 func (b *BatchChanges) lastResets() (resets []events.Revision, conflicts []string) {
 	last := true
@@ -123,7 +124,7 @@ func (b *BatchChanges) lastResets() (resets []events.Revision, conflicts []strin
 	return resets, nil
 }
 
-// changedSince refuses to undo because of fields.
+// changedSince returns the refusal to undo because of fields, or nil if there are none.
 func changedSince(fields []string) error {
 	if len(fields) == 0 {
 		return nil
@@ -143,8 +144,8 @@ func changedSince(fields []string) error {
 	}
 }
 
-// FieldsOf are all values of a link that a batch can change. A tag is a field of its own, that is
-// there or not.
+// FieldsOf returns all values of a link that a batch can change. Each tag is a field of its own,
+// with the value true.
 func FieldsOf(u Link) map[string]any {
 	fields := make(map[string]any)
 	for _, f := range plainFields(u) {
@@ -161,15 +162,15 @@ func NewBatchChanges() *BatchChanges {
 	return &BatchChanges{before: make(map[string]any), since: make(map[string]bool)}
 }
 
-type field struct {
+type linkField struct {
 	name  string
 	value any
 }
 
-// plainFields are all fields but the tags.
-func plainFields(u Link) [10]field {
-	return [...]field{
-		{fieldGone, !u.Live()},
+// plainFields returns all fields but the tags.
+func plainFields(u Link) [10]linkField {
+	return [...]linkField{
+		{fieldDeleted, !u.Live()},
 		{"hash", u.Hash},
 		{"long_url", u.LongURL},
 		{"note", u.NoteValue()},
@@ -182,9 +183,8 @@ func plainFields(u Link) [10]field {
 	}
 }
 
-// changedBy folds an event, and returns the fields that it changed with their values before; nil:
-// it was not there. What that costs does not depend on how many tags the link has, but where it
-// loses some.
+// changedBy folds an event and returns the fields that it changed, with their values before; nil:
+// there was none. Its cost depends on the number of tags only if the link loses some.
 func (u *Link) changedBy(e events.Event) map[string]any {
 	before, tags := plainFields(*u), len(u.Tags)
 	var changed map[string]any
@@ -212,10 +212,10 @@ func (u *Link) changedBy(e events.Event) map[string]any {
 	return changed
 }
 
-// setField gives a field a value that FieldsOf had for it.
+// setField sets a field to a value that FieldsOf returned for it.
 func (u *Link) setField(field string, value any) {
 	switch field {
-	case fieldGone:
+	case fieldDeleted:
 		u.Deleted, _ = value.(bool)
 	case "hash":
 		u.Hash, _ = value.(string)

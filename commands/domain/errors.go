@@ -5,35 +5,35 @@ import (
 	"fmt"
 )
 
-// Kind says what is wrong with a command, so that callers can answer with their own codes.
+// Kind is the reason of a refusal. Callers map it to their own error codes.
 type Kind int
 
 // The kinds of Error.
 const (
-	InvalidURL Kind = iota + 1 // the destination is not an absolute http or https URL
-	// the destination is well formed and refused: length, own domain.
-	URLNotAllowed
-	HashUnavailable // the custom hash is malformed, reserved or taken
-	InvalidHash     // no hash can look like this
-	URLNotFound     // no such link in the account
-	URLProtected    // the link is protected from deletion
-	InvalidDate     // not a calendar date
-	InvalidValue    // another field has a value out of range
-	InvalidLabel    // the tag label is malformed, reserved or taken
-	TagNotFound     // no such tag in the account
-	InvalidUsername // the user name is malformed or taken
-	AccountNotFound // no such account
-	URLLimitReached // the account's plan allows no more links
-	URLChanged      // the link was changed since what is to be undone
-	AccountGone     // the account was erased
-	KeyReused       // the name of the call is that of another one
+	InvalidURL      Kind = iota + 1 // the destination is not an absolute http or https URL
+	URLNotAllowed                   // the destination is well formed and not allowed: length, own or blocked host
+	HashUnavailable                 // the custom hash is malformed, reserved or taken
+	InvalidHash                     // the hash is malformed
+	URLNotFound                     // no such link in the account
+	URLProtected                    // the link is protected from deletion
+	InvalidDate                     // not a calendar date
+	InvalidValue                    // another field has a value out of range
+	InvalidLabel                    // the tag label is malformed, reserved or taken
+	TagNotFound                     // no such tag in the account
+	InvalidUsername                 // the user name is malformed or taken
+	AccountNotFound                 // no such account
+	URLLimitReached                 // the account's plan allows no more links
+	URLChanged                      // the link was changed after the changes to undo
+	AccountGone                     // the account was erased
+	KeyReused                       // another call has the same name
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.
 type Error struct {
 	Kind    Kind
-	Details string // says in plain words what to mend
-	// Fields are those of a record, as FieldChange names them, that are in the way; of URLChanged.
+	Details string // what is wrong and how to correct it
+	// Fields are the record's names, as in FieldChange, of the fields that prevent an undo; set for
+	// URLChanged.
 	Fields []string
 }
 
@@ -45,7 +45,7 @@ func Refuse(kind Kind, format string, args ...any) error {
 	return &Error{Kind: kind, Details: fmt.Sprintf(format, args...)}
 }
 
-// KindOf returns what is wrong with a command, or 0 if err is not an Error.
+// KindOf returns the Kind of err, or 0 if err is not an Error.
 func KindOf(err error) Kind {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Kind

@@ -26,22 +26,23 @@ type Link struct {
 	ModifiedAt     time.Time
 	Deleted        bool
 
-	// not nil: Note is events.Erased, and this tells it from another one that was erased
+	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased distinguishes
+	// it from other erased notes.
 	Erased *events.SealedNote
 	claim  events.Revision       // of the hash the link lives under
 	Spent  map[string]spentClaim // by hash: the last claim that no longer counts
 }
 
-// Note is the note of a link; two that were erased are two.
+// Note is the note of a link, comparable with ==. Two different erased notes are not equal.
 type Note struct {
 	Text   string
 	Erased *events.SealedNote
 }
 
-// NoteValue returns the note in a form that compares.
+// NoteValue returns the note in a comparable form.
 func (u Link) NoteValue() Note { return Note{u.Note, u.Erased} }
 
-// NoteErased tells whether Note is no more what its owner wrote, because the account was erased.
+// NoteErased reports whether the note was erased with its account.
 func (u Link) NoteErased() bool { return u.Erased != nil }
 
 func (u *Link) setNote(text string, sealed *events.SealedNote) {
@@ -51,14 +52,14 @@ func (u *Link) setNote(text string, sealed *events.SealedNote) {
 	}
 }
 
-// spentClaim is a claim of a hash that the link used and left, or that was taken from it before it
-// was used.
+// spentClaim is a claim of a hash that no longer counts: the link left the hash, or the claim was
+// abandoned.
 type spentClaim struct {
 	Revision  events.Revision
 	Abandoned bool
 }
 
-// Live tells whether the link exists: created and not deleted.
+// Live reports whether the link was created and is not deleted.
 func (u Link) Live() bool { return u.ID != "" && !u.Deleted }
 
 // SpentRevision returns the revision up to which the link's claims of a hash no longer count.
@@ -91,10 +92,10 @@ func (u *Link) Apply(e events.Event) {
 	case events.URLRetargeted:
 		u.LongURL, u.ModifiedAt = e.LongURL, e.At
 	case events.URLRenamed:
-		u.spend(u.Hash, spentClaim{Revision: u.claim})
+		u.markSpent(u.Hash, spentClaim{Revision: u.claim})
 		u.Hash, u.claim, u.ModifiedAt = e.To, revision(e.ClaimRevision), e.At
 	case events.URLSettingsChanged:
-		u.evolveSettings(e)
+		u.applySettings(e)
 	case events.URLTagged:
 		u.Tags, u.ModifiedAt = append(u.Tags, e.Tags...), e.At
 	case events.URLUntagged:
@@ -102,36 +103,36 @@ func (u *Link) Apply(e events.Event) {
 		u.Tags = slices.DeleteFunc(u.Tags, func(id string) bool { return gone[id] })
 		u.ModifiedAt = e.At
 	case events.URLDeleted:
-		u.spend(u.Hash, spentClaim{Revision: u.claim})
+		u.markSpent(u.Hash, spentClaim{Revision: u.claim})
 		u.Deleted, u.ModifiedAt = true, e.At
 	case events.URLRestored:
 		u.Hash, u.claim, u.Deleted, u.ModifiedAt = e.Hash, revision(e.ClaimRevision), false, e.At
 	case events.ClaimAbandoned:
-		u.spend(e.Hash, spentClaim{Revision: revision(e.ClaimRevision), Abandoned: true})
+		u.markSpent(e.Hash, spentClaim{Revision: revision(e.ClaimRevision), Abandoned: true})
 	}
 }
 
-func (u *Link) evolveSettings(e events.URLSettingsChanged) {
+func (u *Link) applySettings(e events.URLSettingsChanged) {
 	if e.Note != nil {
 		u.setNote(*e.Note, e.SealedNote)
 	}
-	set(&u.EmailStats, e.EmailStats)
-	set(&u.Ping, e.Ping)
-	set(&u.Protected, e.Protected)
-	set(&u.Archived, e.Archived)
-	set(&u.ExpirationDate, e.ExpirationDate)
-	set(&u.MaxClicks, e.MaxClicks)
+	setIfGiven(&u.EmailStats, e.EmailStats)
+	setIfGiven(&u.Ping, e.Ping)
+	setIfGiven(&u.Protected, e.Protected)
+	setIfGiven(&u.Archived, e.Archived)
+	setIfGiven(&u.ExpirationDate, e.ExpirationDate)
+	setIfGiven(&u.MaxClicks, e.MaxClicks)
 	u.ModifiedAt = e.At
 }
 
-func (u *Link) spend(hash string, s spentClaim) {
+func (u *Link) markSpent(hash string, s spentClaim) {
 	if u.Spent == nil {
 		u.Spent = make(map[string]spentClaim)
 	}
 	u.Spent[hash] = s
 }
 
-func set[T any](field *T, value *T) {
+func setIfGiven[T any](field *T, value *T) {
 	if value != nil {
 		*field = *value
 	}
@@ -142,8 +143,8 @@ func revision(stored uint64) events.Revision {
 	return events.Revision(stored)
 }
 
-// LinkChange is an edit whose values are checked, and whose new hash (if any) is claimed. Nil
-// fields are not given.
+// LinkChange is an edit with checked values and, if it has a hash, a claimed one. Nil fields stay
+// as they are.
 type LinkChange struct {
 	Hash     *string
 	Claim    events.Revision // of hash
@@ -153,8 +154,7 @@ type LinkChange struct {
 	Detach   []string // tag ids
 }
 
-// Edit decides which events the change makes of the link as it is. Values that the link already has
-// make none.
+// Edit returns the events of a change. Values that the link already has make no event.
 func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	var changes []events.Event
 	if c.Hash != nil && *c.Hash != u.Hash {
@@ -167,13 +167,13 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 		changes = append(changes, events.URLRetargeted{LongURL: *c.LongURL, At: at})
 	}
 	settings := c.Settings
-	changed := keepChanged(&settings.Note, u.Note)
-	changed = keepChanged(&settings.EmailStats, u.EmailStats) || changed
-	changed = keepChanged(&settings.Ping, u.Ping) || changed
-	changed = keepChanged(&settings.Protected, u.Protected) || changed
-	changed = keepChanged(&settings.Archived, u.Archived) || changed
-	changed = keepChanged(&settings.ExpirationDate, u.ExpirationDate) || changed
-	changed = keepChanged(&settings.MaxClicks, u.MaxClicks) || changed
+	changed := clearUnchanged(&settings.Note, u.Note)
+	changed = clearUnchanged(&settings.EmailStats, u.EmailStats) || changed
+	changed = clearUnchanged(&settings.Ping, u.Ping) || changed
+	changed = clearUnchanged(&settings.Protected, u.Protected) || changed
+	changed = clearUnchanged(&settings.Archived, u.Archived) || changed
+	changed = clearUnchanged(&settings.ExpirationDate, u.ExpirationDate) || changed
+	changed = clearUnchanged(&settings.MaxClicks, u.MaxClicks) || changed
 	if changed {
 		settings.At = at
 		changes = append(changes, settings)
@@ -188,15 +188,15 @@ func (u Link) Edit(c LinkChange, at time.Time) []events.Event {
 	return changes
 }
 
-// keepChanged clears a field that would not change, and tells whether it does.
-func keepChanged[T comparable](field **T, current T) bool {
+// clearUnchanged clears a field that has the current value. It reports whether a value is left.
+func clearUnchanged[T comparable](field **T, current T) bool {
 	if *field != nil && **field == current {
 		*field = nil
 	}
 	return *field != nil
 }
 
-// Delete decides on the deletion of a live link.
+// Delete returns the deletion of a live link. It refuses with URLProtected.
 func (u Link) Delete(at time.Time) ([]events.Event, error) {
 	if u.Protected {
 		return nil, Refuse(

@@ -4,13 +4,13 @@ import (
 	"slices"
 )
 
-// Clone returns a state that shares nothing with one that evolves.
+// Clone returns a copy that shares no memory with the link.
 func (u Link) Clone() Link {
 	u.Tags = slices.Clone(u.Tags)
 	spent := u.Spent
 	u.Spent = nil
 	for hash, claim := range spent {
-		u.spend(hash, claim)
+		u.markSpent(hash, claim)
 	}
 	return u
 }

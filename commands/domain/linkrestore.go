@@ -7,7 +7,7 @@ import (
 	"linkledger/events"
 )
 
-// ErrHashGivenAway refuses to restore a link whose hash another link has by now.
+// ErrHashGivenAway returns the refusal to restore a link whose hash another link has.
 func ErrHashGivenAway(hash string) error {
 	return &Error{
 		Kind: HashUnavailable, Fields: []string{"hash"},
@@ -16,8 +16,8 @@ func ErrHashGivenAway(hash string) error {
 	}
 }
 
-// Restore decides which events make a link as it was. claim is that of the hash that it had, where
-// it does not live under it.
+// Restore returns the events that make the link as it was. claim is the claim of the hash of was,
+// if the link does not live under it.
 func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Event {
 	var changes []events.Event
 	if u.Deleted {
@@ -38,7 +38,7 @@ func (u Link) Restore(was Link, claim events.Revision, at time.Time) []events.Ev
 	return append(changes, u.retag(was.Tags, at)...)
 }
 
-// retag decides which events make a link's tags other ones, in their order.
+// retag returns the events that replace the tags of a link, in their order.
 func (u Link) retag(tags []string, at time.Time) []events.Event {
 	var changes []events.Event
 	var detach []string

@@ -1,9 +1,9 @@
 package domain
 
-// Plan is what an account may use. The zero value of a limit is none.
+// Plan has the limits of an account. 0 means no limit.
 type Plan struct {
 	URLs      int64 // links at a time
-	MonthURLs int64 // links created in a calendar month, UTC, also those deleted since
+	MonthURLs int64 // links created in a calendar month, UTC, deleted ones included
 	DayCalls  int64 // API calls on a day, UTC
 }
 

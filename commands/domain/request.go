@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Request tells who asks for a command and by what it is known.
+// Request identifies a command and its caller.
 type Request struct {
 	Account string // id of the acting account; empty for an operator
 	Key     string // id of the API key
@@ -14,30 +14,29 @@ type Request struct {
 	ID      string // request id
 	Batch   string // id shared by all events of one call
 	Plan    Plan   // of the account
-	// ShortHost is one more of Rules.ShortHosts: where those are not known, the host by which the
-	// caller reaches the service. Empty: none.
+	// ShortHost is a further one of Rules.ShortHosts: the host by which the caller reaches the
+	// service, if those are not configured. Empty: none.
 	ShortHost string
 
-	// Operator says that an operator acts in the place of the account, or of all accounts where it
-	// is empty.
+	// Operator is true if an operator acts for the account, or for all accounts if Account is
+	// empty.
 	Operator bool
 
-	// Command makes the command's events recognisable: a command with the same id is carried out
+	// Command identifies the command: event ids derive from it, so a command with the same id runs
 	// once.
 	Command uuid.UUID
-	// Repeated says that Command was chosen by the caller, so the command may have been carried out
-	// before.
+	// Repeated is true if the caller chose Command, so the command may have run before.
 	Repeated bool
 }
 
-// Item is the request of one item of a batch.
+// Item returns the request of one item of a batch.
 func (r Request) Item(index int) Request {
 	//nolint:gosec // distinct bytes are all that counts
 	r.Command = uuid.NewSHA1(r.Command, []byte{byte(index >> 8), byte(index)})
 	return r
 }
 
-// Metadata returns what is stored of the request beside its events.
+// Metadata returns the data of the request that is stored with its events.
 func (r Request) Metadata() events.Metadata {
 	if r.Operator {
 		r.Account = ""
@@ -53,9 +52,9 @@ func (r Request) Metadata() events.Metadata {
 	}
 }
 
-// Creating makes the creation under one hash another append than that under another hash: of two
-// concurrent repeats of a command, which draw two hashes, one is refused and finds what the other
-// made.
+// Creating returns the request of a creation under a hash. Two concurrent repeats of a command draw
+// two hashes. Their creations are then different appends, so one fails and finds the link of the
+// other.
 func (r Request) Creating(hash string) Request {
 	r.Command = uuid.NewSHA1(r.Command, []byte(hash))
 	return r

@@ -9,14 +9,14 @@ import (
 	"github.com/google/uuid"
 )
 
-// What a link or an account has beyond these bounds, from before there were any, it keeps.
+// Bounds of tags. A link or an account that has more from before the bounds existed keeps them.
 const (
 	MaxLinkTags    = 100
 	MaxAccountTags = 10_000
 )
 
-// Create decides which of the labels that the items of a batch name are new tags. The first items
-// get the room that there is; those that need more are refused.
+// Create returns the creations of the tags that the items of a batch name and the account lacks.
+// The first items come first; those that exceed a bound are refused, at their index.
 func (t Tags) Create(
 	account string, items [][]string, command uuid.UUID, at time.Time,
 ) ([]events.Event, []error) {
@@ -39,8 +39,8 @@ func (t Tags) Create(
 	return created, refused
 }
 
-// missing returns those of the labels, each once, that neither the account has nor known names. It
-// refuses what is no label, and more than there is room for.
+// missing returns the labels, each once, that are neither tags of the account nor in known. It
+// refuses a malformed label, and more new tags than are allowed.
 func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) {
 	var missing []string
 	seen := make(map[string]bool)
@@ -67,7 +67,7 @@ func (t Tags) missing(labels []string, known map[string]bool) ([]string, error) 
 	return missing, nil
 }
 
-// ErrTooManyTags refuses so many tags on one link.
+// ErrTooManyTags returns the refusal of so many tags on one link.
 func ErrTooManyTags(tags int) error {
 	return Refuse(InvalidLabel, "A URL has at most %d tags, and this would make it %d: give it "+
 		"fewer, or detach some first",
@@ -89,8 +89,8 @@ func CheckTagCount(labels []string) error {
 	return nil
 }
 
-// WithoutDeleted adds to a change that it detaches what the account has not, and returns how many
-// tags the link has then.
+// WithoutDeleted returns the change with all deleted tags of the link detached, and the number of
+// tags that the link has after it.
 func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
 	c.Detach = slices.Clone(c.Detach)
 	for _, id := range u.Tags {
@@ -102,8 +102,7 @@ func (u Link) WithoutDeleted(c LinkChange, tags Tags) (LinkChange, int) {
 	return c, len(u.Tags) + len(attach) - len(detach)
 }
 
-// Retagging returns which tags of a change the link has not and gets, and which it has and loses,
-// each once.
+// Retagging returns the tags that a change adds to the link, and those that it removes, each once.
 func (u Link) Retagging(c LinkChange) (attach, detach []string) {
 	if len(c.Attach) == 0 && len(c.Detach) == 0 {
 		return nil, nil
@@ -132,7 +131,7 @@ func SetOf(ids []string) map[string]bool {
 	return set
 }
 
-// CheckLabels refuses labels of which one is no label, with InvalidLabel.
+// CheckLabels refuses labels with InvalidLabel if one is malformed or reserved.
 func CheckLabels(labels []string) error {
 	for _, label := range labels {
 		if _, err := checkLabel(label); err != nil {

@@ -12,7 +12,7 @@ import (
 
 const maxLabel = 50 // code points
 
-// autotags are labels that expressions give a meaning of their own.
+// autotags are labels with a meaning of their own in tag expressions.
 var autotags = []string{"archived", "visited", "ping", "email_stats", "protected"}
 
 // Tag is a label that an account attaches to links.
@@ -21,8 +21,8 @@ type Tag struct {
 	Label string // as first written
 }
 
-// Tags is the state of all tags of one account, folded from its stream. What it costs to find one
-// does not depend on how many there are.
+// Tags is the state of all tags of one account, folded from its stream. The cost to find a tag does
+// not depend on their number.
 type Tags struct {
 	byID    map[string]Tag
 	byLabel map[string]string // id, by the label as labelKey writes it
@@ -54,7 +54,7 @@ func (t *Tags) Apply(e events.Event) {
 	}
 }
 
-// TagOf returns the id of the tag that an event is about.
+// TagOf returns the id of the tag of an event, or the empty string if the event is about no tag.
 func TagOf(e events.Event) string {
 	switch e := e.(type) {
 	case events.TagCreated:
@@ -81,8 +81,8 @@ func (t *Tags) remove(tag Tag) {
 	}
 }
 
-// labelKey returns the one spelling that stands for all that differ from it in case alone, under
-// Unicode simple case folding: each letter is the lowest of those that it may be written as.
+// labelKey returns the same key for all labels that differ only in case, under Unicode simple case
+// folding: it replaces each letter by the lowest one that folds to it.
 func labelKey(label string) string {
 	return strings.Map(func(r rune) rune {
 		lowest := r
@@ -93,7 +93,7 @@ func labelKey(label string) string {
 	}, label)
 }
 
-// ByID finds a tag by its id.
+// ByID returns the tag with an id.
 func (t Tags) ByID(id string) (Tag, bool) {
 	tag, ok := t.byID[id]
 	return tag, ok
@@ -102,13 +102,13 @@ func (t Tags) ByID(id string) (Tag, bool) {
 // Empty reports whether there are no tags.
 func (t Tags) Empty() bool { return len(t.byID) == 0 }
 
-// ByLabel finds a tag by its label, under Unicode simple case folding.
+// ByLabel returns the tag with a label, under Unicode simple case folding.
 func (t Tags) ByLabel(label string) (Tag, bool) {
 	id, ok := t.byLabel[labelKey(trimLabel(label))]
 	return t.byID[id], ok
 }
 
-// Labels returns the labels of tag ids. Ids of deleted tags have none.
+// Labels returns the labels of tag ids. It leaves out deleted tags.
 func (t Tags) Labels(ids []string) []string {
 	labels := make([]string, 0, len(ids))
 	for _, id := range ids {
@@ -119,8 +119,8 @@ func (t Tags) Labels(ids []string) []string {
 	return labels
 }
 
-// Rename decides on another label for a tag. Its own label in another spelling is allowed, another
-// tag's is not.
+// Rename returns the renaming of a tag. A tag may change the case of its own label, but not take
+// the label of another tag. It refuses with TagNotFound and InvalidLabel.
 func (t Tags) Rename(label, to string, at time.Time) ([]events.Event, error) {
 	tag, ok := t.ByLabel(label)
 	if !ok {
@@ -139,7 +139,7 @@ func (t Tags) Rename(label, to string, at time.Time) ([]events.Event, error) {
 	return []events.Event{events.TagRenamed{TagID: tag.ID, Label: to, At: at}}, nil
 }
 
-// Delete decides on the deletion of a tag. It refuses with TagNotFound.
+// Delete returns the deletion of a tag. It refuses with TagNotFound.
 func (t Tags) Delete(label string, at time.Time) ([]events.Event, error) {
 	tag, ok := t.ByLabel(label)
 	if !ok {
@@ -150,7 +150,7 @@ func (t Tags) Delete(label string, at time.Time) ([]events.Event, error) {
 
 func trimLabel(label string) string { return strings.TrimSpace(label) }
 
-// checkLabel returns a label as it is stored, or refuses it.
+// checkLabel returns a label in its stored form. It refuses with InvalidLabel.
 func checkLabel(label string) (string, error) {
 	label = trimLabel(label)
 	if n := utf8.RuneCountInString(label); n < 1 || n > maxLabel {

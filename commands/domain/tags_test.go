@@ -43,7 +43,7 @@ func TestTagsAreFoundAfterRenames(t *testing.T) {
 	} {
 		tags.Apply(e)
 	}
-	for label, want := range map[string]string{" Blue ": one, "red": "", "green": "", "gone": ""} {
+	for label, want := range map[string]string{" Blue ": one, "red": "", "green": "", "gone": ""} { //nolint:gocritic // the spaces are tested
 		if tag, ok := tags.ByLabel(label); tag.ID != want || ok != (want != "") {
 			t.Errorf("%q is %+v, %v", label, tag, ok)
 		}

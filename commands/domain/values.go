@@ -7,13 +7,13 @@ import (
 
 const maxNote = 25 // code points
 
-// CheckDate refuses what is no calendar date in the form YYYY-MM-DD. The empty string is no date
-// and is accepted.
+// CheckDate refuses, with InvalidDate, a text that is no calendar date in the form YYYY-MM-DD. It
+// accepts the empty string, which means no date.
 func CheckDate(date string) error {
 	if date == "" {
 		return nil
 	}
-	// PostgreSQL has no year 0
+	// PostgreSQL has no year 0.
 	if parsed, err := time.Parse(time.DateOnly, date); err != nil || parsed.Year() < 1 {
 		return Refuse(
 			InvalidDate, "The expiration date must be a calendar date in the form YYYY-MM-DD",
@@ -30,9 +30,9 @@ func CheckMaxClicks(n int64) error {
 	return nil
 }
 
-// TrimNote returns a note as it is stored: its first 25 code points.
+// TrimNote returns the stored form of a note: its first 25 code points.
 func TrimNote(note string) string {
-	// PostgreSQL has no NUL
+	// PostgreSQL text cannot contain NUL.
 	note = strings.ReplaceAll(strings.ToValidUTF8(note, "\uFFFD"), "\x00", "")
 	n := 0
 	for i := range note {

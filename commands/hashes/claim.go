@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// ClaimTimeout is how long a claimed hash waits for its link before somebody else may take it
+	// ClaimTimeout is how long a claimed hash waits for its link before another link may take it
 	// over.
 	ClaimTimeout = time.Minute
 	// generatedLength gives 31^7 (27 billion) generated hashes.
@@ -26,7 +26,7 @@ const (
 // maxHash is the longest hash, in bytes.
 const maxHash = 25
 
-// Valid tells whether a string can be a hash at all: 1 to 25 of the characters A-Z a-z 0-9 _ -.
+// Valid reports whether a string has the form of a hash: 1 to 25 of the characters A-Z a-z 0-9 _ -.
 func Valid(hash string) bool {
 	for i := range len(hash) {
 		switch c := hash[i]; {
@@ -38,7 +38,7 @@ func Valid(hash string) bool {
 	return 0 < len(hash) && len(hash) <= maxHash
 }
 
-// Generate draws a hash from crypto/rand, without bias.
+// Generate returns a hash drawn from crypto/rand, without bias.
 func Generate() string {
 	const unbiased = 256 - 256%len(hashAlphabet)
 	var hash strings.Builder
@@ -56,9 +56,8 @@ func Generate() string {
 
 // State is the state of one hash, folded from its stream.
 type State struct {
-	hash string
-	// the account whose links have lived under the hash and left it; empty: none has
-	owner    string
+	hash     string
+	owner    string // account whose links have lived under the hash and left it; empty: none
 	URLID    string // of the last claim
 	Account  string
 	At       time.Time
@@ -74,7 +73,8 @@ func Fold(hash string, history []events.Event) State {
 		c.revision++
 		switch e := e.(type) {
 		case events.HashClaimed:
-			c.URLID, c.Account, c.At, c.claimed, c.released = e.URLID, e.Account, e.At, c.revision, false
+			c.URLID, c.Account, c.At = e.URLID, e.Account, e.At
+			c.claimed, c.released = c.revision, false
 		case events.HashReleased:
 			c.released, c.owner = true, e.Account
 		}
@@ -82,41 +82,40 @@ func Fold(hash string, history []events.Event) State {
 	return c
 }
 
-// holder says what the link that made a claim makes of it.
-type holder int
+// claimStatus is the status of a claim, as its link shows it.
+type claimStatus int
 
 const (
-	holderUses   holder = iota // the link lives under this hash
-	holderLeft                 // the link was deleted or renamed; only the release is missing
-	holderNotYet               // the link may still be on its way
-	// the link never came: the claim must be abandoned, then anybody may have the hash.
-	holderVanished
-	holderGaveUp // as holderVanished, and abandoned already
+	claimInUse     claimStatus = iota // the link lives under this hash
+	claimLeft                         // the link was deleted or renamed, and the release is missing
+	claimPending                      // the link may still be appended
+	claimExpired                      // no link within ClaimTimeout: the claim may be abandoned, which frees the hash
+	claimAbandoned                    // expired, and abandoned in the stream of its link
 )
 
-// holderOf decides what the link in its state makes of its last claim of this hash.
-func (c State) holderOf(url domain.Link, now time.Time) holder {
+// statusFor returns the status of the last claim of this hash, given the link that made it.
+func (c State) statusFor(url domain.Link, now time.Time) claimStatus {
 	spent, isSpent := url.Spent[c.hash]
 	switch {
 	case isSpent && spent.Revision >= c.claimed && spent.Abandoned:
-		return holderGaveUp
+		return claimAbandoned
 	case isSpent && spent.Revision >= c.claimed:
-		return holderLeft
+		return claimLeft
 	case url.Live() && url.Hash == c.hash:
-		return holderUses
+		return claimInUse
 	case now.Sub(c.At) < ClaimTimeout:
-		return holderNotYet
+		return claimPending
 	default:
-		return holderVanished
+		return claimExpired
 	}
 }
 
-// ErrTaken refuses a hash that another link has.
+// ErrTaken refuses a hash that belongs to another link.
 var ErrTaken = &domain.Error{
 	Kind: domain.HashUnavailable, Details: "That custom hash is already in use",
 }
 
-// Had tells whether a link has lived under a hash.
+// Had reports whether a link has lived under a hash.
 func Had(u domain.Link, hash string) bool {
 	spent, left := u.Spent[hash]
 	return u.ID != "" && (u.Hash == hash || left && !spent.Abandoned)
@@ -137,7 +136,7 @@ func Claimants(history []events.Event, reader string) []string {
 	return links
 }
 
-// LastClaimants returns claimants in the order of their last claims.
+// LastClaimants returns the links of Claimants in the order of their last claims.
 func LastClaimants(history []events.Event, reader string) []string {
 	backward := slices.Clone(history)
 	slices.Reverse(backward)

@@ -52,30 +52,30 @@ func TestHolderOf(t *testing.T) {
 	tests := map[string]struct {
 		given []events.Event
 		age   time.Duration
-		want  holder
+		want  claimStatus
 	}{
-		"no link yet":        {want: holderNotYet},
-		"no link for long":   {age: ClaimTimeout, want: holderVanished},
-		"no link, abandoned": {given: []events.Event{abandoned}, want: holderGaveUp},
-		"renaming":           {given: []events.Event{commandstest.Created()}, want: holderNotYet},
+		"no link yet":        {want: claimPending},
+		"no link for long":   {age: ClaimTimeout, want: claimExpired},
+		"no link, abandoned": {given: []events.Event{abandoned}, want: claimAbandoned},
+		"renaming":           {given: []events.Event{commandstest.Created()}, want: claimPending},
 		"never renamed": {
-			given: []events.Event{commandstest.Created()}, age: ClaimTimeout, want: holderVanished,
+			given: []events.Event{commandstest.Created()}, age: ClaimTimeout, want: claimExpired,
 		},
-		"renaming was abandoned": {given: []events.Event{commandstest.Created(), abandoned}, want: holderGaveUp},
+		"renaming was abandoned": {given: []events.Event{commandstest.Created(), abandoned}, want: claimAbandoned},
 		"renamed": {
-			given: []events.Event{commandstest.Created(), renamed}, age: time.Hour, want: holderUses,
+			given: []events.Event{commandstest.Created(), renamed}, age: time.Hour, want: claimInUse,
 		},
-		"renamed away": {given: []events.Event{commandstest.Created(), renamed, away}, want: holderLeft},
+		"renamed away": {given: []events.Event{commandstest.Created(), renamed, away}, want: claimLeft},
 		"deleted": {
 			given: []events.Event{
 				commandstest.Created(), renamed, events.URLDeleted{Account: "a", Hash: "summer", At: commandstest.At},
-			}, want: holderLeft,
+			}, want: claimLeft,
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := claim.holderOf(domain.FoldLink(test.given), commandstest.At.Add(test.age)); got != test.want {
+			if got := claim.statusFor(domain.FoldLink(test.given), commandstest.At.Add(test.age)); got != test.want {
 				t.Errorf("got %d, want %d", got, test.want)
 			}
 		})

@@ -19,7 +19,7 @@ type Claims struct {
 	reserved []string
 }
 
-// New returns Claims. Hashes in reserved are refused by CheckCustomHash.
+// New returns Claims. CheckCustomHash refuses the hashes in reserved.
 func New(streams *streams.Streams, reserved []string) *Claims {
 	return &Claims{streams: streams, reserved: reserved}
 }
@@ -40,14 +40,15 @@ func (c *Claims) CheckCustomHash(hash string) error {
 	return nil
 }
 
-// Claim reserves a hash for a link and returns the revision of the claim. A hash that is not free
-// is refused with HashUnavailable. The link's own claim is returned as it is, unless it is spent:
-// at or below that revision the link has left the hash or was told to.
+// Claim claims a hash for a link and returns the revision of the claim. It refuses with
+// HashUnavailable if the hash is not free. If the link has a claim of its own above the revision
+// spent, Claim returns that one. At or below spent, the link has left the hash or its claim was
+// abandoned.
 func (c *Claims) Claim(
 	ctx context.Context, r domain.Request, hash, urlID string, spent eventstore.Revision,
 ) (eventstore.Revision, error) {
 	stream := events.StreamHash + hash
-	// another attempt, for another link, is another claim
+	// A claim for another link is another append.
 	r.Command = uuid.NewSHA1(r.Command, []byte(urlID))
 	claimed := events.HashClaimed{Hash: hash, URLID: urlID, Account: r.Account, At: c.streams.Now()}
 	if spent == eventstore.NoStream { // most hashes are new
@@ -73,7 +74,8 @@ func (c *Claims) Claim(
 	})
 }
 
-// checkFree refuses a hash that somebody has. A vanished holder is fenced off first.
+// checkFree refuses a hash that belongs to another link. An expired claim is abandoned first, in
+// the stream of its link, so that the late append of that link fails.
 func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, urlID string) error {
 	if state.revision == eventstore.NoStream {
 		return nil
@@ -89,25 +91,25 @@ func (c *Claims) checkFree(ctx context.Context, r domain.Request, state State, u
 		return err
 	}
 	now := c.streams.Now()
-	switch state.holderOf(domain.FoldLink(loaded.Events), now) {
-	case holderGaveUp:
+	switch state.statusFor(domain.FoldLink(loaded.Events), now) {
+	case claimAbandoned:
 		return nil
-	case holderLeft:
+	case claimLeft:
 		if state.Account == r.Account {
 			return nil
 		}
-	case holderVanished:
+	case claimExpired:
 		_, err := c.streams.Append(ctx, r, events.StreamURL+state.URLID, loaded.Revision(),
 			//nolint:gosec // a claim's revision is not negative
 			events.ClaimAbandoned{Hash: state.hash, ClaimRevision: uint64(state.claimed), At: now})
 		return err
-	case holderUses, holderNotYet:
+	case claimInUse, claimPending:
 	}
 	return ErrTaken
 }
 
-// Release gives up a hash. A failure leaves the claim to the same account, which is what a release
-// does too, so callers only log it.
+// Release frees a hash for the account. If it fails, the hash stays claimed, but the account may
+// still claim it again, so callers only log the error.
 func (c *Claims) Release(ctx context.Context, r domain.Request, hash, urlID string) error {
 	_, err := eventstore.Retry(func() (eventstore.Appended, error) {
 		loaded, err := c.streams.Load(ctx, events.StreamHash+hash)

@@ -1,5 +1,5 @@
 // Package linkquota keeps the number of links of an account within its plan, exactly, over all
-// nodes.
+// nodes. It counts links; creating them is the caller's.
 package linkquota
 
 import (
@@ -11,44 +11,44 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Existing is what a read model knows of the links of an account. It may be behind, and then there
-// is less of it all.
+// Existing counts the links of an account in a read model. The read model may be behind, and then
+// each count is lower than the truth.
 type Existing struct {
-	Created         int64  // links created so far, and restorations of deleted ones
-	Deleted         int64  // of these
-	Month           int64  // links created in the current month, also those deleted since
-	Commit, Prepare uint64 // position of the log up to which it knows
+	Created         int64  // creations and restorations so far
+	Deleted         int64  // deletions of these
+	Month           int64  // creations in the current month, also of links deleted since
+	Commit, Prepare uint64 // log position of the counts
 }
 
 func (e Existing) position() eventstore.Position {
 	return eventstore.Position{Commit: e.Commit, Prepare: e.Prepare}
 }
 
-// place names the room of a link: by the link's id and the time that its creation carries. Of two
-// tries to create a link with the same id each has a place of its own.
-type place struct {
+// reservationKey identifies a reservation: by the link's id and the time that the link's creation
+// carries. Two tries to create a link with the same id have two reservations.
+type reservationKey struct {
 	link string
 	at   int64 // Unix microseconds
 }
 
-func placeOf(p events.PendingLink) place { return place{p.URLID, p.At.UnixMicro()} }
+func keyOf(p events.PendingLink) reservationKey { return reservationKey{p.URLID, p.At.UnixMicro()} }
 
-// places is a set.
-type places map[place]struct{}
+// reservationSet is a set of reservations.
+type reservationSet map[reservationKey]struct{}
 
-func (s places) has(p events.PendingLink) bool {
-	_, ok := s[placeOf(p)]
+func (s reservationSet) has(p events.PendingLink) bool {
+	_, ok := s[keyOf(p)]
 	return ok
 }
 
-// quota is how much room the links of an account have taken. Every link that is created takes room
-// first, so room is never less than there are links.
+// quota counts the reservations of an account. Every link is reserved before it is created, so
+// there are never fewer reservations than links.
 type quota struct {
-	taken      int64 // so far, also by links that were deleted since
+	taken      int64 // reservations so far, also of links deleted since
 	month      string
 	monthTaken int64
 	pending    []events.PendingLink
-	last       time.Time // not before any place that there has been
+	last       time.Time // at or after the time of every reservation so far
 }
 
 func foldQuota(e events.QuotaChanged) quota {
@@ -63,21 +63,22 @@ func foldQuota(e events.QuotaChanged) quota {
 	return q
 }
 
-// knowing is the quota where links exist that were created while the account had no limit, and when
-// a month is over.
-func (q quota) knowing(e Existing, now time.Time) quota {
+// withExisting returns the quota at now. It counts the links that were created while the account
+// had no limit, and starts a new month if one has begun.
+func (q quota) withExisting(e Existing, now time.Time) quota {
 	if month := monthOf(now); q.month < month {
 		q.month, q.monthTaken = month, 0
 	}
 	q.taken = max(q.taken, e.Created)
-	if q.month == monthOf(now) { // and no node's clock is ahead
+	if q.month == monthOf(now) { // false if another node's clock is in a later month
 		q.monthTaken = max(q.monthTaken, e.Month)
 	}
 	return q
 }
 
-// left is how many links a plan still has room for; less than none where it had more room once.
-func (q quota) left(p domain.Plan, e Existing) int64 {
+// remaining returns how many more links a plan allows. It is negative if the plan allowed more when
+// the links were created.
+func (q quota) remaining(p domain.Plan, e Existing) int64 {
 	left := int64(math.MaxInt64)
 	if p.URLs > 0 {
 		left = p.URLs - (q.taken - e.Deleted)
@@ -88,19 +89,20 @@ func (q quota) left(p domain.Plan, e Existing) int64 {
 	return left
 }
 
-// free is the first moment from now on, in microseconds, that no link has had for its place: clocks
-// differ, stand and go back.
-func (q quota) free(now time.Time) time.Time {
+// nextTime returns the first time from now on, in microseconds, that no reservation has. Times of
+// reservations must differ although clocks differ between nodes, stand still and go back.
+func (q quota) nextTime(now time.Time) time.Time {
 	if !now.After(q.last) {
 		return q.last.Add(time.Microsecond)
 	}
 	return now
 }
 
-// change is the event that gives room to links, takes it back from others, and forgets those that
-// are known to have come. Room is taken back from pending links alone, and so once.
+// change returns the event that adds reservations, returns those of failed links, and drops those
+// of created links from the pending ones. Only pending reservations are returned, so each is
+// returned at most once.
 func (q quota) change(
-	reserved []events.PendingLink, returned, came places, at time.Time,
+	reserved []events.PendingLink, failed, created reservationSet, at time.Time,
 ) events.QuotaChanged {
 	if at.Before(q.last) {
 		at = q.last
@@ -110,9 +112,9 @@ func (q quota) change(
 	}
 	for _, p := range q.pending {
 		switch {
-		case returned.has(p):
+		case failed.has(p):
 			e.Returned = append(e.Returned, p)
-		case !came.has(p):
+		case !created.has(p):
 			e.Pending = append(e.Pending, p)
 		}
 	}
@@ -134,40 +136,42 @@ func inMonth(links []events.PendingLink, month string) int64 {
 
 func monthOf(at time.Time) string { return at.UTC().Format("2006-01") }
 
-// fate is what became of a pending link.
-type fate int
+// outcome is the result of the creation or restoration of a pending link.
+type outcome int
 
 const (
-	fateOpen  fate = iota // it may still come
-	fateCame              // it was created
-	fateNever             // it can't come any more
+	outcomeOpen    outcome = iota // the link may still be created
+	outcomeCreated                // the link was created or restored
+	outcomeFailed                 // the link cannot be created any more
 )
 
-// fateOf judges a pending link by its stream. A link that does not come within ClaimTimeout has to
-// be kept from coming.
-func fateOf(p events.PendingLink, history []events.Event) fate {
+// outcomeOf returns the outcome of a pending link from the events of its stream. An open link that
+// is older than ClaimTimeout must be abandoned by an event in its stream before its reservation is
+// returned.
+func outcomeOf(p events.PendingLink, history []events.Event) outcome {
 	if len(history) == 0 {
-		return fateOpen
+		return outcomeOpen
 	}
 	for _, e := range history {
-		var came time.Time
+		var at time.Time
 		switch e := e.(type) {
 		case events.URLCreated:
 			if !p.Restored {
-				came = e.At
+				at = e.At
 			}
 		case events.URLRestored:
 			if p.Restored {
-				came = e.At
+				at = e.At
 			}
 		}
-		if came.UnixMicro() == p.At.UnixMicro() {
-			return fateCame
+		if at.UnixMicro() == p.At.UnixMicro() {
+			return outcomeCreated
 		}
 	}
 	if p.Restored && domain.FoldLink(history).Deleted {
-		return fateOpen
+		return outcomeOpen
 	}
-	// its creation expects that there is no stream, and its restoration that it is deleted
-	return fateNever
+	// A creation expects that there is no stream, a restoration that the link is deleted. Neither
+	// holds any more, so the append of this one fails.
+	return outcomeFailed
 }

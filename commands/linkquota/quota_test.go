@@ -22,49 +22,48 @@ func TestFateOf(t *testing.T) {
 	ours.At = commandstest.At
 	for name, tc := range map[string]struct {
 		history []events.Event
-		want    fate
+		want    outcome
 	}{
-		"nothing yet":             {nil, fateOpen},
-		"created":                 {[]events.Event{ours}, fateCame},
-		"created and deleted":     {[]events.Event{ours, events.URLDeleted{At: commandstest.At}}, fateCame},
-		"created by another try":  {[]events.Event{other}, fateNever},
-		"kept from coming":        {[]events.Event{events.CreationAbandoned{At: commandstest.At}}, fateNever},
-		"its claim was abandoned": {[]events.Event{events.ClaimAbandoned{At: commandstest.At}}, fateNever},
+		"nothing yet":             {nil, outcomeOpen},
+		"created":                 {[]events.Event{ours}, outcomeCreated},
+		"created and deleted":     {[]events.Event{ours, events.URLDeleted{At: commandstest.At}}, outcomeCreated},
+		"created by another try":  {[]events.Event{other}, outcomeFailed},
+		"kept from coming":        {[]events.Event{events.CreationAbandoned{At: commandstest.At}}, outcomeFailed},
+		"its claim was abandoned": {[]events.Event{events.ClaimAbandoned{At: commandstest.At}}, outcomeFailed},
 	} {
-		if got := fateOf(p, tc.history); got != tc.want {
+		if got := outcomeOf(p, tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}
 }
 
-// quotaModel is an account: what its stream says, what became of its links, and what the read model
-// knows of them.
+// quotaModel is an account: the state of its stream, the true counts of its links, and the counts of the read model.
 type quotaModel struct {
-	quota        quota
-	plan         domain.Plan
-	now          time.Time
-	existing     Existing // as the read model has it
-	truth        Existing // as it is
-	open         []events.PendingLink
-	came, never  places // reported to the node, and not yet in the stream
-	lost         places // created or failed, and the node was killed before it could report
-	createdUnder places // of lost: those that were created
+	quota           quota
+	plan            domain.Plan
+	now             time.Time
+	existing        Existing // of the read model
+	truth           Existing // of the links themselves
+	open            []events.PendingLink
+	created, failed reservationSet // reported to the node, and not yet in the stream
+	lost            reservationSet // created or failed, and the node was killed before it could report
+	createdUnder    reservationSet // of lost: those that were created
 }
 
 func (m *quotaModel) live() int64 { return m.truth.Created - m.truth.Deleted }
 
-// reserve asks for room for n links, as a round does.
+// reserve reserves up to n links, as a round does.
 func (m *quotaModel) reserve(n int) int {
-	before := m.quota.knowing(m.existing, m.now)
-	after := foldQuota(before.change(nil, m.never, m.came, m.now))
+	before := m.quota.withExisting(m.existing, m.now)
+	after := foldQuota(before.change(nil, m.failed, m.created, m.now))
 	var reserved []events.PendingLink
 	for range n {
-		if after.left(m.plan, m.existing) > int64(len(reserved)) {
+		if after.remaining(m.plan, m.existing) > int64(len(reserved)) {
 			reserved = append(reserved, events.PendingLink{URLID: uuid.NewString(), At: m.now})
 		}
 	}
-	m.quota = foldQuota(before.change(reserved, m.never, m.came, m.now))
-	m.came, m.never = places{}, places{}
+	m.quota = foldQuota(before.change(reserved, m.failed, m.created, m.now))
+	m.created, m.failed = reservationSet{}, reservationSet{}
 	m.open = append(m.open, reserved...)
 	return len(reserved)
 }
@@ -76,9 +75,9 @@ func (m *quotaModel) create(p events.PendingLink) {
 	}
 }
 
-// Whatever order links take room, come, fail and are deleted in, whichever nodes are killed and
-// however far behind the read model is: there are never more links than the plan allows, and in the
-// end room is left for exactly the others.
+// TestQuotaIsExact lets links be reserved, created, fail and be deleted in any order, nodes be killed, and the read
+// model be behind. There are never more links than the plan allows, and in the end exactly the others can still be
+// reserved.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -86,9 +85,9 @@ func TestQuotaIsExact(t *testing.T) {
 			plan: domain.Plan{
 				URLs: rapid.Int64Range(0, 12).Draw(r, "urls"), MonthURLs: rapid.Int64Range(0, 20).Draw(r, "month"),
 			},
-			now: commandstest.At, came: places{}, never: places{}, lost: places{}, createdUnder: places{},
+			now: commandstest.At, created: reservationSet{}, failed: reservationSet{}, lost: reservationSet{}, createdUnder: reservationSet{},
 		}
-		// Links from a time without limits.
+		// Links that were created while there were no limits.
 		old := rapid.Int64Range(0, 15).Draw(r, "old")
 		m.truth = Existing{Created: old, Month: old}
 		m.existing = m.truth
@@ -107,32 +106,32 @@ func TestQuotaIsExact(t *testing.T) {
 			"create": func(r *rapid.T) {
 				if p, ok := take(r); ok {
 					m.create(p)
-					m.came[placeOf(p)] = struct{}{}
+					m.created[keyOf(p)] = struct{}{}
 				}
 			},
 			"fail": func(r *rapid.T) {
 				if p, ok := take(r); ok {
-					m.never[placeOf(p)] = struct{}{}
+					m.failed[keyOf(p)] = struct{}{}
 				}
 			},
 			"killed": func(r *rapid.T) {
 				if p, ok := take(r); ok {
-					m.lost[placeOf(p)] = struct{}{}
+					m.lost[keyOf(p)] = struct{}{}
 					if rapid.Bool().Draw(r, "created") {
 						m.create(p)
-						m.createdUnder[placeOf(p)] = struct{}{}
+						m.createdUnder[keyOf(p)] = struct{}{}
 					}
 				}
 			},
-			"settled": func(*rapid.T) { // by whoever looks for the lost ones
+			"settled": func(*rapid.T) { // by the node that looks up pending links
 				for p := range m.lost {
 					if _, ok := m.createdUnder[p]; ok {
-						m.came[p] = struct{}{}
+						m.created[p] = struct{}{}
 					} else {
-						m.never[p] = struct{}{}
+						m.failed[p] = struct{}{}
 					}
 				}
-				m.lost = places{}
+				m.lost = reservationSet{}
 			},
 			"delete": func(*rapid.T) {
 				if m.live() > 0 {
@@ -155,21 +154,21 @@ func TestQuotaIsExact(t *testing.T) {
 		})
 		for p := range m.lost {
 			if _, ok := m.createdUnder[p]; !ok {
-				m.never[p] = struct{}{}
+				m.failed[p] = struct{}{}
 			}
 		}
 		for _, p := range m.open {
-			m.never[placeOf(p)] = struct{}{}
+			m.failed[keyOf(p)] = struct{}{}
 		}
 		m.existing = m.truth
 		m.open = nil
 		m.reserve(0)
 		if used := m.quota.taken - m.truth.Deleted; used != m.live() {
-			r.Fatalf("room for %d links is taken, there are %d", used, m.live())
+			r.Fatalf("%d links are reserved, there are %d", used, m.live())
 		}
 		if m.plan.MonthURLs == 0 && m.plan.URLs > 0 {
 			if got, want := m.reserve(50), max(m.plan.URLs-m.live(), 0); int64(got) != want {
-				r.Fatalf("room for %d more links, want %d", got, want)
+				r.Fatalf("%d more links were reserved, want %d", got, want)
 			}
 		}
 	})
@@ -184,15 +183,15 @@ func TestFateOfARestoration(t *testing.T) {
 	}, events.URLRestored{Hash: "h", At: commandstest.At.Add(time.Minute)}
 	for name, tc := range map[string]struct {
 		history []events.Event
-		want    fate
+		want    outcome
 	}{
-		"under way":               {gone, fateOpen},
-		"came":                    {append(gone, mine), fateCame},
-		"came and went":           {append(gone, mine, events.URLDeleted{At: commandstest.At}), fateCame},
-		"another one came":        {append(gone, other), fateNever},
-		"another one was deleted": {append(gone, other, events.URLDeleted{At: commandstest.At}), fateOpen},
+		"under way":               {gone, outcomeOpen},
+		"came":                    {append(gone, mine), outcomeCreated},
+		"came and went":           {append(gone, mine, events.URLDeleted{At: commandstest.At}), outcomeCreated},
+		"another one came":        {append(gone, other), outcomeFailed},
+		"another one was deleted": {append(gone, other, events.URLDeleted{At: commandstest.At}), outcomeOpen},
 	} {
-		if got := fateOf(p, tc.history); got != tc.want {
+		if got := outcomeOf(p, tc.history); got != tc.want {
 			t.Errorf("%s: %v, want %v", name, got, tc.want)
 		}
 	}

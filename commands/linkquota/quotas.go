@@ -3,6 +3,7 @@ package linkquota
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,39 +12,37 @@ import (
 )
 
 const (
-	// quotaTimeout bounds how long links of an account with limits wait for the event store.
-	quotaTimeout = 5 * time.Second
-	// MaxPending bounds how many links of an account are under way, so that an event can name them
-	// all.
+	// storeTimeout bounds how long links of an account with limits wait for the event store.
+	storeTimeout = 5 * time.Second
+	// MaxPending bounds the pending links of an account, because one event names them all.
 	MaxPending = 4096
-	// readModelPatience is how long a link waits for the read model to count links that were
-	// deleted.
-	readModelPatience = 2 * time.Second
-	// readModelPoll is how often the read model is asked meanwhile.
+	// readModelTimeout is how long a link waits for the read model to count deletions.
+	readModelTimeout = 2 * time.Second
+	// readModelPoll is how often the read model is queried meanwhile.
 	readModelPoll = 25 * time.Millisecond
-	// rememberedQuotas is how many accounts a node knows the room of without asking.
-	rememberedQuotas = 10_000
+	// maxQueues bounds the idle accounts whose quota a node keeps in memory.
+	maxQueues = 10_000
 )
 
 // Config of Quotas.
 type Config struct {
 	Store *eventstore.Store
-	// Existing asks the read model what there is of an account's links, and for a month that of
-	// now.
+	// Existing counts an account's links in the read model, and those of the month of now.
 	Existing func(ctx context.Context, account string, now time.Time) (Existing, error)
 	Now      func() time.Time // nil: time.Now
 }
 
-// Quotas sees to it that an account with limits has as many links as its plan says, over all nodes,
-// and not one more or less. A link takes room in the account's stream, at its exact revision,
-// before it is created: nodes that compete for the last room meet there. The links that ask while
-// an append is under way share the next one, first come first served.
+// Quotas keeps the number of links of an account with limits within its plan, exactly, over all
+// nodes. A link is reserved in the account's stream, at the stream's exact revision, before the
+// link is created. So of two nodes that compete for the last reservation one fails and decides
+// again. Links that ask during an append share the next one, first come first served.
 //
-// A link that fails gives its room back at once. Where a node was killed between the two appends,
-// whoever finds no room looks for the link, and after ClaimTimeout takes its room back; the link's
-// creation is kept from coming first. Deleted links are counted by the read model, which may be
-// behind: then a claimant waits for it before he is refused. What was created while an account had
-// no limit is known from there too.
+// A reservation whose link fails is returned at once. If a node was killed between the reservation
+// and the creation, the next node that finds no reservation left looks for the link. After
+// ClaimTimeout that node abandons the link in the link's own stream, so that a late creation fails,
+// and returns the reservation. The read model counts deleted links and may be behind, so a link
+// waits for it before it is refused. The read model also counts the links that were created while
+// the account had no limit.
 //
 // It is safe for concurrent use.
 type Quotas struct {
@@ -53,33 +52,33 @@ type Quotas struct {
 	accounts map[string]*queue
 }
 
-// queue is what a node knows of one account, and who waits for room.
+// queue is the state of one account on this node, and the links that wait for a reservation.
 type queue struct {
 	waiting  []*waiter
-	busy     bool          // somebody serves those who wait
-	came     places        // pending links that were created
-	never    places        // pending links whose room is to be taken back
-	reported chan struct{} // holds a token when one of them was added
+	serving  bool           // a goroutine serves the queue
+	created  reservationSet // reservations whose links were created
+	failed   reservationSet // reservations to return
+	reported chan struct{}  // holds a token after an addition to either
 
-	// Touched by whoever serves.
-	known    bool // the rest is as the event store had it last
+	// Only the goroutine that serves uses these.
+	cached   bool // quota and revision are the last ones of the event store
 	quota    quota
 	revision eventstore.Revision
 }
 
-// waiter is a link that waits for room.
+// waiter is a link that waits for a reservation.
 type waiter struct {
 	plan  domain.Plan
 	link  string
 	since time.Time
 
-	restored bool                // as of events.PendingLink
-	head     eventstore.Position // of the log, later than since; zero: not asked for yet
-	left     bool                // nobody waits any more
-	done     chan struct{}       // closed when the rest is valid
-	told     bool                // and it is
-	at       time.Time           // of the room
-	err      error
+	restored  bool                // see events.PendingLink
+	head      eventstore.Position // of the log, later than since; zero: not read yet
+	abandoned bool                // the caller does not wait any more
+	done      chan struct{}       // closed when at and err are valid
+	answered  bool                // done is closed
+	at        time.Time           // of the reservation
+	err       error
 }
 
 // New returns the quotas of a node.
@@ -90,26 +89,28 @@ func New(cfg Config) *Quotas {
 	return &Quotas{cfg: cfg, accounts: make(map[string]*queue)}
 }
 
-// queue returns the queue of an account; q.mu is held.
+// queue returns the queue of an account. q.mu must be held.
 func (q *Quotas) queue(account string) *queue {
 	a, ok := q.accounts[account]
 	if !ok {
-		a = &queue{came: places{}, never: places{}, reported: make(chan struct{}, 1)}
+		a = &queue{
+			created: reservationSet{}, failed: reservationSet{}, reported: make(chan struct{}, 1),
+		}
 		q.accounts[account] = a
 	}
 	return a
 }
 
-// wake has somebody serve a queue; q.mu is held.
-func (q *Quotas) wake(account string, a *queue) {
-	if !a.busy {
-		a.busy = true
+// startServing starts a goroutine that serves a queue, unless there is one. q.mu must be held.
+func (q *Quotas) startServing(account string, a *queue) {
+	if !a.serving {
+		a.serving = true
 		go q.serve(account, a)
 	}
 }
 
-// ask puts a link into the queue.
-func (q *Quotas) ask(account string, plan domain.Plan, link string, restored bool) *waiter {
+// enqueue puts a link into the queue of its account.
+func (q *Quotas) enqueue(account string, plan domain.Plan, link string, restored bool) *waiter {
 	c := &waiter{
 		plan: plan, link: link, restored: restored, since: time.Now(), done: make(chan struct{}),
 	}
@@ -117,11 +118,11 @@ func (q *Quotas) ask(account string, plan domain.Plan, link string, restored boo
 	defer q.mu.Unlock()
 	a := q.queue(account)
 	a.waiting = append(a.waiting, c)
-	q.wake(account, a)
+	q.startServing(account, a)
 	return c
 }
 
-// wait returns the time that the link's creation has to carry. It refuses with URLLimitReached.
+// wait returns the time that the link's creation must carry. It refuses with URLLimitReached.
 func (q *Quotas) wait(ctx context.Context, c *waiter) (time.Time, error) {
 	select {
 	case <-c.done:
@@ -130,32 +131,32 @@ func (q *Quotas) wait(ctx context.Context, c *waiter) (time.Time, error) {
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	c.left = true
-	return time.Time{}, fmt.Errorf("wait for room for a link: %w", ctx.Err())
+	c.abandoned = true
+	return time.Time{}, fmt.Errorf("wait for a link reservation: %w", ctx.Err())
 }
 
-// came notes that a link was created in its room.
-func (q *Quotas) came(account string, p place) {
+// reportCreated notes that the link of a reservation was created.
+func (q *Quotas) reportCreated(account string, p reservationKey) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.queue(account).report(p, true)
 }
 
-// giveBack takes back the room of a link that failed.
-func (q *Quotas) giveBack(account string, p place) {
+// release returns the reservation of a link that failed.
+func (q *Quotas) release(account string, p reservationKey) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	a := q.queue(account)
 	a.report(p, false)
-	q.wake(account, a)
+	q.startServing(account, a)
 }
 
-// report notes what became of a pending link; the mutex is held.
-func (a *queue) report(p place, came bool) {
-	if came {
-		a.came[p] = struct{}{}
+// report notes the outcome of a pending link. The mutex must be held.
+func (a *queue) report(p reservationKey, created bool) {
+	if created {
+		a.created[p] = struct{}{}
 	} else {
-		a.never[p] = struct{}{}
+		a.failed[p] = struct{}{}
 	}
 	select {
 	case a.reported <- struct{}{}:
@@ -163,17 +164,17 @@ func (a *queue) report(p place, came bool) {
 	}
 }
 
-// serve answers those who wait for room until there are none.
+// serve serves a queue until it is empty.
 func (q *Quotas) serve(account string, a *queue) {
-	var short []*waiter // there is no room for them yet
+	var short []*waiter // without a reservation yet
 	for {
-		claimants, ok := q.next(account, a, short)
+		waiters, ok := q.next(account, a, short)
 		if !ok {
 			return
 		}
 		var err error
-		if short, err = q.share(account, a, claimants); err != nil {
-			q.answer(a, claimants, err)
+		if short, err = q.serveRound(account, a, waiters); err != nil {
+			q.answer(a, waiters, err)
 			short = nil
 		}
 		if len(short) > 0 {
@@ -185,33 +186,34 @@ func (q *Quotas) serve(account string, a *queue) {
 	}
 }
 
-// next returns those who wait. It is false when there is nothing to do.
+// next returns the links that wait, those of the last round first. It returns false if there is
+// nothing to do.
 func (q *Quotas) next(account string, a *queue, short []*waiter) ([]*waiter, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	claimants := append(short, a.waiting...)
+	waiters := slices.Concat(short, a.waiting)
 	a.waiting = nil
-	if len(claimants) > 0 || len(a.never) > 0 && a.known {
-		return claimants, true
+	if len(waiters) > 0 || len(a.failed) > 0 && a.cached {
+		return waiters, true
 	}
-	a.busy = false
-	if len(q.accounts) > rememberedQuotas {
+	a.serving = false
+	if len(q.accounts) > maxQueues {
 		delete(q.accounts, account)
 	}
 	return nil, false
 }
 
-// answer tells claimants, each once, what they wait for: their room, or an error. Room that nobody
-// waits for any more is taken back.
-func (q *Quotas) answer(a *queue, claimants []*waiter, err error) {
+// answer ends the wait of waiters, each once, with a reservation or an error. The reservation of a
+// waiter that does not wait any more is returned.
+func (q *Quotas) answer(a *queue, waiters []*waiter, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for _, c := range claimants {
-		if c.told {
+	for _, c := range waiters {
+		if c.answered {
 			continue
 		}
-		if c.told, c.err = true, err; err == nil && c.left {
-			a.report(place{c.link, c.at.UnixMicro()}, false)
+		if c.answered, c.err = true, err; err == nil && c.abandoned {
+			a.report(reservationKey{c.link, c.at.UnixMicro()}, false)
 		}
 		close(c.done)
 	}

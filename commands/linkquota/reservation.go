@@ -11,22 +11,24 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Reservation is what an item of a batch needs to create a link, or to restore one. A nil one is
-// that of an account without limits.
+// Reservation lets one item of a batch create or restore a link within the account's plan. It must
+// be used from one goroutine. A nil Reservation belongs to an account without limits, and its
+// methods do nothing.
 type Reservation struct {
 	quotas  *Quotas
 	account string
 	plan    domain.Plan
 
-	restored bool // as of events.PendingLink
+	restored bool // see events.PendingLink
 
 	turn, next chan struct{}
 	passed     sync.Once
 
-	held place // zero: none
+	held reservationKey // zero: no reservation
 }
 
-// Reserve returns the room of an item, which has to call pass in the end.
+// Reserve returns the reservation of an item, which reserves nothing before Take. The item MUST
+// call PassTurn in the end, or the items after it wait for ever.
 func (q *Quotas) Reserve(r domain.Request, t batch.Turns, item int) *Reservation {
 	if !r.Plan.LimitsURLs() {
 		return nil
@@ -34,8 +36,8 @@ func (q *Quotas) Reserve(r domain.Request, t batch.Turns, item int) *Reservation
 	return &Reservation{quotas: q, account: r.Account, plan: r.Plan, turn: t[item], next: t[item+1]}
 }
 
-// ReserveToRestore returns the room of a deleted link that is to live again. It counts among the
-// links of the account, but not among those created in the month.
+// ReserveToRestore returns the reservation of a deleted link that is to be restored. The link
+// counts among the links of the account, but not among those created in the month.
 func (q *Quotas) ReserveToRestore(r domain.Request) *Reservation {
 	if !r.Plan.LimitsURLs() {
 		return nil
@@ -47,63 +49,62 @@ func (q *Quotas) ReserveToRestore(r domain.Request) *Reservation {
 	}
 }
 
-// Take gets room for a link, unless it has it, and returns the time that its creation has to carry.
-// It refuses with URLLimitReached.
-func (m *Reservation) Take(ctx context.Context, link string, now time.Time) (time.Time, error) {
-	if m == nil {
+// Take reserves a link, unless it is reserved already, and returns the time that its creation must
+// carry. It refuses with URLLimitReached.
+func (r *Reservation) Take(ctx context.Context, link string, now time.Time) (time.Time, error) {
+	if r == nil {
 		return now, nil
 	}
-	if m.held.link == link {
-		return time.UnixMicro(m.held.at).UTC(), nil
+	if r.held.link == link {
+		return time.UnixMicro(r.held.at).UTC(), nil
 	}
-	m.GiveBack()
-	<-m.turn // items before this one do not wait for it
-	claimant := m.quotas.ask(m.account, m.plan, link, m.restored)
-	m.Pass()
-	at, err := m.quotas.wait(ctx, claimant)
+	r.Release()
+	<-r.turn // the items before this one are in the queue, or need no reservation
+	waiting := r.quotas.enqueue(r.account, r.plan, link, r.restored)
+	r.PassTurn()
+	at, err := r.quotas.wait(ctx, waiting)
 	if err == nil {
-		m.held = place{link, at.UnixMicro()}
+		r.held = reservationKey{link, at.UnixMicro()}
 	}
 	return at, err
 }
 
-// IsRefused reports whether an error is the refusal of Take: the account has as many links as its
-// plan allows.
+// IsRefused reports whether Take refused: the account has as many links as its plan allows.
 func IsRefused(err error) bool {
 	refused, ok := errors.AsType[*domain.Error](err)
 	return ok && refused.Kind == domain.URLLimitReached
 }
 
-// Pass lets the next item ask.
-func (m *Reservation) Pass() {
-	if m == nil {
+// PassTurn lets the next item of the batch reserve.
+func (r *Reservation) PassTurn() {
+	if r == nil {
 		return
 	}
-	m.passed.Do(func() {
-		<-m.turn
-		close(m.next)
+	r.passed.Do(func() {
+		<-r.turn
+		close(r.next)
 	})
 }
 
-// Used notes how the creation of the link went. Where that is not known, the room is looked after
-// when it is needed.
-func (m *Reservation) Used(err error) {
+// Finish notes the outcome of the link's creation. If err leaves the outcome open, the reservation
+// stays until another link needs it; its outcome is then looked up in the link's stream.
+func (r *Reservation) Finish(err error) {
 	switch {
-	case m == nil:
+	case r == nil:
 		return
 	case err == nil:
-		m.quotas.came(m.account, m.held)
+		r.quotas.reportCreated(r.account, r.held)
 	case errors.Is(err, eventstore.ErrWrongRevision):
-		return // and it is given back
+		return // Release returns the reservation
 	}
-	m.held = place{}
+	r.held = reservationKey{}
 }
 
-// GiveBack gives up the place of a link that was not created.
-func (m *Reservation) GiveBack() {
-	if m == nil || m.held == (place{}) {
+// Release returns the reservation of a link that was not created. It does nothing after Finish.
+func (r *Reservation) Release() {
+	if r == nil || r.held == (reservationKey{}) {
 		return
 	}
-	m.quotas.giveBack(m.account, m.held)
-	m.held = place{}
+	r.quotas.release(r.account, r.held)
+	r.held = reservationKey{}
 }

@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestCutUsage cuts the stream of an account's calls: a node that does not know them goes on with
-// its own, and tells nothing that would be taken for all of them.
+// TestCutUsage cuts the stream of an account's calls. A node that cannot read them counts its own calls and reports no
+// total.
 func TestCutUsage(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -22,26 +22,25 @@ func TestCutUsage(t *testing.T) {
 			store := eventstoretest.Open(t, server.URL())
 			cfg := Config{Store: store, Now: func() time.Time { return commandstest.At }}
 			node := New(cfg)
-			stream := node.dayOf("a").stream()
+			stream := node.today("a").stream()
 			for range 2 {
 				node.Count("a", 0)
-				node.tellAll(t.Context())
+				node.reportAll(t.Context())
 			}
 			cut.Apply(t, server.URL(), stream)
 			other := New(cfg)
 			other.Count("a", 0)
-			other.tellAll(t.Context())
+			other.reportAll(t.Context())
 			last, err := store.Last(t.Context(), stream)
 			if cut.Hides {
 				if !errors.Is(err, eventstore.ErrCut) {
-					t.Errorf("told as event %d: %v", last.Revision, err)
+					t.Errorf("reported as event %d: %v", last.Revision, err)
 				}
 				return
 			}
 			e, decoding := last.Event()
-			//nolint:forcetypeassert // a test
 			if err != nil || decoding != nil || e.(events.CallsMetered).DayCalls != 3 {
-				t.Errorf("told %+v, %v, %v", e, err, decoding)
+				t.Errorf("reported %+v, %v, %v", e, err, decoding)
 			}
 		})
 	}

@@ -1,4 +1,4 @@
-// Package metering counts the API calls of each account and day over all nodes, and bounds them.
+// Package metering counts the API calls of each account and day over all nodes, and limits them.
 package metering
 
 import (
@@ -18,54 +18,54 @@ import (
 )
 
 const (
-	// meteringInterval is how often a node tells the log of the calls that it has answered, and
-	// learns of those of other nodes.
+	// meteringInterval is how often a node reports its calls to the log and reads those of other
+	// nodes.
 	meteringInterval = time.Second
-	// meteringTimeout bounds one round of that.
+	// meteringTimeout bounds one report of all accounts.
 	meteringTimeout = 5 * time.Second
-	// askCallsTimeout bounds how long Today waits for what the event store knows.
-	askCallsTimeout = time.Second
+	// todayTimeout bounds how long Today waits for the event store.
+	todayTimeout = time.Second
 )
 
-// Config of Calls.
+// Config of a Meter.
 type Config struct {
 	Store  *eventstore.Store
 	Logger *slog.Logger     // nil discards
 	Now    func() time.Time // nil: time.Now
 }
 
-// Meter counts the API calls of accounts. A call is counted in memory; about once a second the node
-// adds what it has counted to the account's stream, at its exact revision, and so learns what the
-// other nodes have. An account that uses several nodes may therefore exceed its daily limit by what
-// each of them answers in about a second. The calls that a killed node had not told yet are lost.
-// It is safe for concurrent use.
+// Meter counts the API calls of accounts. A call is counted in memory. About once a second the node
+// adds its counts to the account's stream, at the stream's exact revision, and so reads the counts
+// of other nodes. An account that uses several nodes may therefore exceed its daily limit by the
+// calls of about a second on each of them. The calls that a killed node has not reported yet are
+// lost. It is safe for concurrent use.
 type Meter struct {
 	cfg Config
 
 	mu   sync.Mutex
-	days map[accountDay]*callDay
+	days map[usageKey]*usage
 }
 
-// accountDay names what the calls of an account on one day are counted under.
-type accountDay struct{ account, day string }
+// usageKey identifies the calls of an account on one day.
+type usageKey struct{ account, day string }
 
-func (k accountDay) stream() string {
+func (k usageKey) stream() string {
 	return events.StreamUsage + k.account + "-" + k.day[:len("2006-01")]
 }
 
-// callDay is what a node knows of the calls of an account on one day.
-type callDay struct {
-	told    int64 // by all nodes, as far as this one knows
-	counted int64 // by this node, and not known to be told
+// usage counts the calls of an account on one day.
+type usage struct {
+	reported int64 // by all nodes, at the last read
+	counted  int64 // by this node, and not yet reported as far as it knows
 
-	telling chan struct{} // holds a token while somebody uses the rest
-	known   bool          // last and revision are as the event store had them last
-	last    events.CallsMetered
-	at      eventstore.Revision
-	write   *eventstore.Write // whose outcome is not known; it is repeated until it is
+	lock     chan struct{} // holds a token while a goroutine uses the fields below
+	cached   bool          // last and revision are the last ones of the event store
+	last     events.CallsMetered
+	revision eventstore.Revision
+	write    *eventstore.Write // with an unknown outcome, repeated until it is known; nil: none
 }
 
-// New returns the meter of a node. Nothing is told before Run.
+// New returns the meter of a node. It reports nothing before Run.
 func New(cfg Config) *Meter {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -73,88 +73,89 @@ func New(cfg Config) *Meter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	return &Meter{cfg: cfg, days: make(map[accountDay]*callDay)}
+	return &Meter{cfg: cfg, days: make(map[usageKey]*usage)}
 }
 
-func (c *Meter) dayOf(account string) accountDay {
-	return accountDay{account, c.cfg.Now().UTC().Format(time.DateOnly)}
+func (c *Meter) today(account string) usageKey {
+	return usageKey{account, c.cfg.Now().UTC().Format(time.DateOnly)}
 }
 
-// day returns the entry of a day; c.mu is held.
-func (c *Meter) day(key accountDay) *callDay {
+// usageOf returns the usage of a day. c.mu must be held.
+func (c *Meter) usageOf(key usageKey) *usage {
 	d, ok := c.days[key]
 	if !ok {
-		d = &callDay{telling: make(chan struct{}, 1)}
+		d = &usage{lock: make(chan struct{}, 1)}
 		c.days[key] = d
 	}
 	return d
 }
 
-// Count counts a call of an account that may make limit of them a day; 0: any number. It is false,
-// and nothing is counted, when all are used.
+// Count counts a call of an account that may make limit calls a day; 0 means any number. It returns
+// false and counts nothing if the limit is reached.
 func (c *Meter) Count(account string, limit int64) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := c.day(c.dayOf(account))
-	if limit > 0 && d.told+d.counted >= limit {
+	d := c.usageOf(c.today(account))
+	if limit > 0 && d.reported+d.counted >= limit {
 		return false
 	}
 	d.counted++
 	return true
 }
 
-// Today returns how many calls of an account were counted today: those that the nodes have told,
-// and those of this node. While the event store does not answer it returns what this node knows.
+// Today returns how many calls of an account were counted today: those that all nodes have
+// reported, and those of this node. If the event store does not answer, it returns the counts in
+// memory.
 func (c *Meter) Today(ctx context.Context, account string) int64 {
-	key := c.dayOf(account)
+	key := c.today(account)
 	c.mu.Lock()
-	d := c.day(key)
+	d := c.usageOf(key)
 	c.mu.Unlock()
-	ctx, cancel := context.WithTimeout(ctx, askCallsTimeout)
+	ctx, cancel := context.WithTimeout(ctx, todayTimeout)
 	defer cancel()
-	if err := d.alone(ctx, func() error { return c.learn(ctx, key, d) }); err != nil {
+	if err := d.exclusively(ctx, func() error { return c.load(ctx, key, d) }); err != nil {
 		c.cfg.Logger.WarnContext(
-			ctx, "API calls of other nodes are not known", slog.String("account", account),
+			ctx, "API calls of other nodes are unknown", slog.String("account", account),
 			slog.Any("error", err),
 		)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return d.told + d.counted
+	return d.reported + d.counted
 }
 
-// alone runs what touches the day's knowledge of the event store.
-func (d *callDay) alone(ctx context.Context, do func() error) error {
+// exclusively runs do, which may use the fields that lock protects.
+func (d *usage) exclusively(ctx context.Context, do func() error) error {
 	select {
-	case d.telling <- struct{}{}:
-		defer func() { <-d.telling }()
+	case d.lock <- struct{}{}:
+		defer func() { <-d.lock }()
 		return do()
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Run tells the log of the calls until ctx ends, and then of those that are left.
+// Run reports the calls to the log until ctx ends, and then those that are left.
 func (c *Meter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(meteringInterval)
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
-			c.tellAll(context.WithoutCancel(ctx))
+			c.reportAll(context.WithoutCancel(ctx))
 		case <-ctx.Done():
-			c.tellAll(context.WithoutCancel(ctx))
+			c.reportAll(context.WithoutCancel(ctx))
 			return nil
 		}
 	}
 }
 
-// tellAll tells the log of all calls counted so far, and forgets days that are over.
-func (c *Meter) tellAll(ctx context.Context) {
+// reportAll reports all calls counted so far, and removes days that are over.
+func (c *Meter) reportAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, meteringTimeout)
 	defer cancel()
-	var keys []accountDay
-	today := c.dayOf("").day
+	var keys []usageKey
+	today := c.today("").day
 	c.mu.Lock()
 	for key, d := range c.days {
 		switch {
@@ -168,11 +169,11 @@ func (c *Meter) tellAll(ctx context.Context) {
 	errs := make([]error, len(keys))
 	batch.Run(len(keys), func(int) []string { return nil }, func(i int) {
 		c.mu.Lock()
-		d := c.day(keys[i])
+		d := c.usageOf(keys[i])
 		c.mu.Unlock()
-		errs[i] = d.alone(ctx, func() error {
+		errs[i] = d.exclusively(ctx, func() error {
 			_, err := eventstore.Retry(
-				func() (struct{}, error) { return struct{}{}, c.tell(ctx, keys[i], d) },
+				func() (struct{}, error) { return struct{}{}, c.report(ctx, keys[i], d) },
 			)
 			return err
 		})
@@ -180,14 +181,15 @@ func (c *Meter) tellAll(ctx context.Context) {
 	errs = slices.DeleteFunc(errs, func(err error) bool { return err == nil })
 	if len(errs) > 0 {
 		c.cfg.Logger.WarnContext(
-			ctx, "API calls not told yet, trying again", slog.Int("accounts", len(errs)),
+			ctx, "API calls not reported yet, trying again", slog.Int("accounts", len(errs)),
 			slog.Any("error", errs[0]),
 		)
 	}
 }
 
-// tell adds what is counted to the account's stream, after what an earlier round has left open.
-func (c *Meter) tell(ctx context.Context, key accountDay, d *callDay) error {
+// report adds the counted calls to the account's stream. A write of an earlier round whose outcome
+// is unknown goes first, so that no call is reported twice.
+func (c *Meter) report(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
 		if err := c.send(ctx, key, d); err != nil {
 			return err
@@ -199,47 +201,48 @@ func (c *Meter) tell(ctx context.Context, key accountDay, d *callDay) error {
 	if calls == 0 {
 		return nil
 	}
-	if !d.known {
-		if err := c.learn(ctx, key, d); err != nil {
+	if !d.cached {
+		if err := c.load(ctx, key, d); err != nil {
 			return err
 		}
 	}
 	d.write = &eventstore.Write{
-		Stream: key.stream(), Expected: d.at, Command: uuid.New(),
+		Stream: key.stream(), Expected: d.revision, Command: uuid.New(),
 		Events: []events.Event{
-			meter(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
+			nextEvent(d.last, key.day, calls, c.cfg.Now().UTC().Truncate(time.Microsecond)),
 		},
 	}
 	return c.send(ctx, key, d)
 }
 
-// send appends the open write. Where another node was faster, there is none any more.
-func (c *Meter) send(ctx context.Context, key accountDay, d *callDay) error {
+// send appends the open write. If another node was faster, nothing was written and no write is open
+// any more.
+func (c *Meter) send(ctx context.Context, key usageKey, d *usage) error {
 	appended, err := c.cfg.Store.Append(ctx, *d.write)
 	if errors.Is(err, eventstore.ErrWrongRevision) {
-		d.write, d.known = nil, false
+		d.write, d.cached = nil, false
 	}
 	if err != nil {
-		return fmt.Errorf("tell of API calls: %w", err)
+		return fmt.Errorf("report API calls: %w", err)
 	}
-	//nolint:forcetypeassert // tell wrote it
-	d.last, d.at = d.write.Events[0].(events.CallsMetered), appended.Revision
+	//nolint:forcetypeassert // report wrote it
+	d.last, d.revision = d.write.Events[0].(events.CallsMetered), appended.Revision
 	d.write = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	d.counted -= d.last.Calls
-	d.told = toldOn(d.last, key.day, d.told)
+	d.reported = reportedOn(d.last, key.day, d.reported)
 	return nil
 }
 
-// learn reads what all nodes have told.
-func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
+// load reads the calls that all nodes have reported.
+func (c *Meter) load(ctx context.Context, key usageKey, d *usage) error {
 	if d.write != nil {
-		// whether its calls are among those that were told is not known, and told has not changed
-		// since
+		// Whether the reported calls include those of the open write is unknown, so reported stays
+		// as it is.
 		return nil
 	}
-	d.last, d.at, d.known = events.CallsMetered{}, eventstore.NoStream, true
+	d.last, d.revision, d.cached = events.CallsMetered{}, eventstore.NoStream, true
 	last, err := c.cfg.Store.Last(ctx, key.stream())
 	if errors.Is(err, eventstore.ErrNotFound) {
 		return nil
@@ -248,31 +251,31 @@ func (c *Meter) learn(ctx context.Context, key accountDay, d *callDay) error {
 		var e events.Event
 		if e, err = last.Event(); err == nil {
 			d.last, _ = e.(events.CallsMetered)
-			d.at = last.Revision
+			d.revision = last.Revision
 		}
 	}
 	if err != nil {
-		d.known = false
+		d.cached = false
 		return err
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d.told = toldOn(d.last, key.day, d.told)
+	d.reported = reportedOn(d.last, key.day, d.reported)
 	return nil
 }
 
-// toldOn is how many calls of a day were told, by the last event of the stream. When that is of a
-// later day it no longer says.
-func toldOn(last events.CallsMetered, day string, before int64) int64 {
+// reportedOn returns the reported calls of a day from the last event of the stream. If that event
+// is of a later day, it returns before.
+func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 	if last.Day == day {
 		return last.DayCalls
 	}
 	return before
 }
 
-// meter is the event that adds calls of a day to what was told last. A day that is over in the
-// stream stays so.
-func meter(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
+// nextEvent returns the event that adds calls of a day to the last event. If the last event is of a
+// later day, the calls count on that day: a day that is over does not change.
+func nextEvent(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
 	next := events.CallsMetered{
 		Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at,
 	}

@@ -43,7 +43,7 @@ func TestMeter(t *testing.T) {
 			events.CallsMetered{Calls: 3, Day: "2026-05-15", DayCalls: 5, MonthCalls: 12, At: at},
 		},
 	} {
-		if got := meter(tc.last, tc.day, 3, at); got != tc.want {
+		if got := nextEvent(tc.last, tc.day, 3, at); got != tc.want {
 			t.Errorf("%s: %+v, want %+v", name, got, tc.want)
 		}
 	}
@@ -67,8 +67,8 @@ func newMeters(t *testing.T, server *eventstoretest.Server, n int) *meters {
 	return m
 }
 
-// Nodes that have told each other know all calls, and refuse those over the limit until the next
-// day.
+// TestCallsOverNodes checks that nodes know each other's calls once all have reported, and refuse those over the limit
+// until the next day.
 func TestCallsOverNodes(t *testing.T) {
 	t.Parallel()
 	m := newMeters(t, eventstoretest.Serve(t), 2)
@@ -80,9 +80,9 @@ func TestCallsOverNodes(t *testing.T) {
 				t.Errorf("round %d: a call was counted: %v", round, counted)
 			}
 		})
-		commandstest.Together(2, func(i int) { m.nodes[i].tellAll(t.Context()) })
+		commandstest.Together(2, func(i int) { m.nodes[i].reportAll(t.Context()) })
 		for _, node := range m.nodes {
-			node.Today(t.Context(), account) // one of the two told first and has yet to learn of the other
+			node.Today(t.Context(), account) // the first to report has yet to read the calls of the other
 		}
 	}
 	for i, node := range m.nodes {
@@ -101,8 +101,8 @@ func TestCallsOverNodes(t *testing.T) {
 	}
 }
 
-// Whatever order nodes count and tell in, over the end of a day and of a month, and whatever they
-// lack the answer to: each call is told once.
+// TestCallsAreToldOnce checks that each call is reported once, in whatever order nodes count and report, over the ends
+// of days and months, and with appends whose outcome is unknown.
 func TestCallsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -118,22 +118,22 @@ func TestCallsAreToldOnce(t *testing.T) {
 					total++
 				}
 			},
-			"tell": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].tellAll(t.Context()) },
+			"tell": func(r *rapid.T) { m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].reportAll(t.Context()) },
 			"cut off": func(r *rapid.T) {
 				ctx, cancel := context.WithTimeout(
 					t.Context(), time.Duration(rapid.IntRange(0, 1000).Draw(r, "µs"))*time.Microsecond,
 				)
 				defer cancel()
-				m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].tellAll(ctx)
+				m.nodes[rapid.IntRange(0, 1).Draw(r, "node")].reportAll(ctx)
 			},
 			"the next day": func(*rapid.T) { m.now.Add(24 * 60 * 60) },
 		})
 		for range 2 {
 			for _, node := range m.nodes {
-				node.tellAll(t.Context())
+				node.reportAll(t.Context())
 			}
 		}
-		told, sum := int64(0), int64(0)
+		reported, sum := int64(0), int64(0)
 		for _, month := range []string{"2026-05", "2026-06", "2026-07", "2026-08", "2026-09"} {
 			recorded, err := store.Load(t.Context(), events.StreamUsage+account+"-"+month)
 			if err != nil {
@@ -144,19 +144,20 @@ func TestCallsAreToldOnce(t *testing.T) {
 				if err != nil {
 					r.Fatal(err)
 				}
-				told += e.(events.CallsMetered).Calls
+				reported += e.(events.CallsMetered).Calls
 				if i == len(recorded)-1 {
 					sum += e.(events.CallsMetered).MonthCalls
 				}
 			}
 		}
-		if told != total || sum != total {
-			r.Fatalf("%d calls were told and %d added up, %d were counted", told, sum, total)
+		if reported != total || sum != total {
+			r.Fatalf("%d calls were reported and %d added up, %d were counted", reported, sum, total)
 		}
 	})
 }
 
-// A node that stops tells of its calls first, and one whose event store is away counts on.
+// TestCallsOfAStoppedNode checks that a stopping node reports its calls first, and that a node without the event store
+// goes on counting.
 func TestCallsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -169,7 +170,7 @@ func TestCallsOfAStoppedNode(t *testing.T) {
 	server.Stop()
 	gone, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	m.nodes[0].tellAll(gone)
+	m.nodes[0].reportAll(gone)
 	if got := m.nodes[0].Today(gone, account); got != 3 {
 		t.Errorf("%d calls without the event store, want 3", got)
 	}
@@ -183,7 +184,7 @@ func TestCallsOfAStoppedNode(t *testing.T) {
 		t.Error(err)
 	}
 	if got := m.nodes[1].Today(t.Context(), account); got != 4 {
-		t.Errorf("%d calls were told, want 4", got)
+		t.Errorf("%d calls were reported, want 4", got)
 	}
 	if m.nodes[1].Count(account, 4) {
 		t.Error("the other node counts a fifth call")

@@ -8,7 +8,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Logged are the events that the log has of streams, by stream, oldest first.
+// Logged has the events of streams from the log, by stream, oldest first.
 type Logged map[string][]eventstore.Recorded
 
 // Missing returns the revisions before the last one that the log does not have, by stream, as
@@ -29,9 +29,8 @@ func (l Logged) Missing() map[string][][2]eventstore.Revision {
 	return missing
 }
 
-// Gather reads the wanted streams from the log, from its begin to its present end. It reads the
-// whole log.
-func (s *Streams) Gather(ctx context.Context, wanted map[string]bool, into Logged) error {
+// ReadFromLog reads the wanted streams from the log. It reads the whole log, up to its present end.
+func (s *Streams) ReadFromLog(ctx context.Context, wanted map[string]bool, into Logged) error {
 	head, err := s.cfg.Store.Head(ctx)
 	if err != nil {
 		return err
@@ -49,9 +48,8 @@ func (s *Streams) Gather(ctx context.Context, wanted map[string]bool, into Logge
 	})
 }
 
-// From returns Streams that reads the streams that were gathered in place of those of the event
-// store.
-func (s *Streams) From(logged Logged) *Streams {
+// WithLogged returns Streams that reads these streams instead of those of the event store.
+func (s *Streams) WithLogged(logged Logged) *Streams {
 	from := *s
 	from.logged = logged
 	return &from

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// longStream is how many events make a stream long. Others are read as fast as one event is.
+	// longStream is the number of events from which on a stream is cached. A shorter one takes
+	// about as long to read as one event.
 	longStream = 200
-	// longStreamsSize bounds the memory that long streams take, in bytes. One that would take more
-	// by itself is not kept.
-	longStreamsSize = 64 << 20
-	// keptEventSize is about what an event takes beside its metadata.
-	keptEventSize = 500
+	// maxCacheSize bounds the cached streams, in bytes. A larger stream is not cached.
+	maxCacheSize = 64 << 20
+	// eventSize is about the memory of an event without its metadata.
+	eventSize = 500
 )
 
-// longStreams keeps the long streams that were used last, so that a command reads what has come
-// since alone: a stream of 10,000 events takes 100 times as long to read as all else that a command
-// does. What is kept is as stored: notes are sealed.
+// longStreams caches the long streams that were used last, so that a command reads only the new
+// events: a stream of 10,000 events takes 100 times as long to read as everything else in a
+// command. Cached notes stay encrypted.
 type longStreams struct {
 	store *eventstore.Store
-	kept  *otter.Cache[string, *keptStream]
+	cache *otter.Cache[string, *cachedStream]
 }
 
-// keptStream is a stream as far as it was read. It grows; what was handed out of it stays.
-type keptStream struct {
+// cachedStream is the cached part of a stream. It only grows, so slices of it stay valid.
+type cachedStream struct {
 	size atomic.Uint32
 
 	mu     sync.Mutex
@@ -38,21 +38,21 @@ type keptStream struct {
 }
 
 func newLongStreams(store *eventstore.Store) *longStreams {
-	return &longStreams{store: store, kept: otter.Must(&otter.Options[string, *keptStream]{
-		MaximumWeight: longStreamsSize,
-		Weigher:       func(_ string, k *keptStream) uint32 { return k.size.Load() },
+	return &longStreams{store: store, cache: otter.Must(&otter.Options[string, *cachedStream]{
+		MaximumWeight: maxCacheSize,
+		Weigher:       func(_ string, k *cachedStream) uint32 { return k.size.Load() },
 	})}
 }
 
-// load returns all events of a stream, as they are stored.
+// load returns all events of a stream, with encrypted notes.
 func (l *longStreams) load(ctx context.Context, stream string) (History, error) {
-	if kept, ok := l.kept.GetIfPresent(stream); ok {
-		loaded, same, err := l.goOn(ctx, stream, kept)
+	if kept, ok := l.cache.GetIfPresent(stream); ok {
+		loaded, same, err := l.loadNew(ctx, stream, kept)
 		if same || err != nil {
 			return loaded, err
 		}
-		// the event store has another stream by now, from a backup perhaps
-		l.kept.Invalidate(stream)
+		// The event store has another stream by that name, perhaps from a backup.
+		l.cache.Invalidate(stream)
 	}
 	recorded, err := l.store.Load(ctx, stream)
 	if err != nil {
@@ -60,17 +60,17 @@ func (l *longStreams) load(ctx context.Context, stream string) (History, error) 
 	}
 	loaded, err := decode(ctx, recorded)
 	if err == nil && len(recorded) >= longStream {
-		kept := new(keptStream)
+		kept := new(cachedStream)
 		kept.add(loaded)
-		l.kept.Set(stream, kept)
+		l.cache.Set(stream, kept)
 	}
 	return loaded, err
 }
 
-// goOn reads what has come since. It is false where the last event that was kept is not in the
-// stream.
-func (l *longStreams) goOn(
-	ctx context.Context, stream string, kept *keptStream,
+// loadNew reads the events after the cached ones. It returns false if the last cached event is not in
+// the stream.
+func (l *longStreams) loadNew(
+	ctx context.Context, stream string, kept *cachedStream,
 ) (History, bool, error) {
 	known := kept.first(-1)
 	last := known.Recorded[len(known.Recorded)-1]
@@ -83,13 +83,13 @@ func (l *longStreams) goOn(
 		return History{}, false, err
 	}
 	if kept.addAt(len(known.Recorded), further) {
-		l.kept.Set(stream, kept) // weighs it anew
+		l.cache.Set(stream, kept) // updates its weight
 	}
 	return kept.first(len(known.Recorded) + len(further.Recorded)), true, nil
 }
 
-// first returns the first n events; -1: all.
-func (k *keptStream) first(n int) History {
+// first returns the first n events, or all if n is -1.
+func (k *cachedStream) first(n int) History {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if n < 0 {
@@ -98,9 +98,9 @@ func (k *keptStream) first(n int) History {
 	return History{Recorded: k.loaded.Recorded[:n:n], Events: k.loaded.Events[:n:n]}
 }
 
-// addAt adds events from an index on, but for those that others have added meanwhile. It is false
-// where there are none.
-func (k *keptStream) addAt(index int, further History) bool {
+// addAt adds events from an index on, without those that are cached already. It returns false if
+// none is new.
+func (k *cachedStream) addAt(index int, further History) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	there := len(k.loaded.Recorded) - index
@@ -111,14 +111,14 @@ func (k *keptStream) addAt(index int, further History) bool {
 	return true
 }
 
-// add keeps events without their bodies.
-func (k *keptStream) add(further History) {
+// add caches events without their bodies.
+func (k *cachedStream) add(further History) {
 	size := 0
 	for i, r := range further.Recorded {
-		r.Data, r.Metadata = nil, bytes.Clone(r.Metadata) // which lies beside the body
+		r.Data, r.Metadata = nil, bytes.Clone(r.Metadata) // a clone, because the metadata shares memory with the body
 		k.loaded.Recorded = append(k.loaded.Recorded, r)
 		k.loaded.Events = append(k.loaded.Events, further.Events[i])
-		size += keptEventSize + len(r.Metadata)
+		size += eventSize + len(r.Metadata)
 	}
 	k.size.Add(uint32(size))
 }

@@ -59,8 +59,8 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 			wantWhole(t, store, s, stream)
 		}
 	}
-	kept, ok := s.long.kept.GetIfPresent(stream)
-	if !ok || len(kept.loaded.Recorded) != 2*longStream || kept.size.Load() < 2*longStream*keptEventSize {
+	kept, ok := s.long.cache.GetIfPresent(stream)
+	if !ok || len(kept.loaded.Recorded) != 2*longStream || kept.size.Load() < 2*longStream*eventSize {
 		t.Fatalf("not all of it is kept: %+v", kept)
 	}
 	if kept.loaded.Recorded[0].Data != nil {
@@ -72,7 +72,7 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 	wantWhole(t, store, s, stream)
 	commandstest.AppendAll(t, store, events.StreamTags+"b", eventstore.NoStream, renames(0, longStream-1)...)
 	wantWhole(t, store, s, events.StreamTags+"b")
-	if _, ok := s.long.kept.GetIfPresent(events.StreamTags + "b"); ok {
+	if _, ok := s.long.cache.GetIfPresent(events.StreamTags + "b"); ok {
 		t.Error("a short stream is kept")
 	}
 }

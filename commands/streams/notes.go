@@ -18,34 +18,32 @@ import (
 type NoteKeys interface {
 	// AccountKey returns the key of an account that has one; nil: the account was erased.
 	AccountKey(ctx context.Context, account string) ([]byte, error)
-	// MakeAccountKey returns the key of an account, which is made at the first call; nil: the
-	// account was erased.
+	// MakeAccountKey returns the key of an account and creates it at the first call. It returns nil
+	// if the account was erased.
 	MakeAccountKey(ctx context.Context, account string) ([]byte, error)
-	// EraseAccountKey deletes the key of an account, and keeps it from getting another one.
+	// EraseAccountKey deletes the key of an account. The account MUST NOT get another one.
 	EraseAccountKey(ctx context.Context, account string) error
 }
 
 const (
-	// keysFor is how long a process remembers keys at most: that long somebody may still read what
-	// was erased, there.
-	keysFor = time.Minute
-	// maxKeys bounds how many are remembered. All of them are forgotten then, which costs a look-up
-	// each.
-	maxKeys = 10_000
+	// keyLifetime is the longest time that a process caches keys, and so can read erased notes.
+	keyLifetime = time.Minute
+	// maxCachedKeys bounds the cached keys. A full cache is emptied, which costs a look-up per key.
+	maxCachedKeys = 10_000
 )
 
-// ErrNoKey means that the key of an account's notes can't be had now. Nothing was written; the same
+// ErrNoKey means that the key of an account's notes is unavailable. Nothing was written; the same
 // command may be repeated.
 var ErrNoKey = errors.New("no key for the notes")
 
 var (
-	// ErrNoKeys means that notes are sealed, and that this process has no keys to read them by.
+	// ErrNoKeys means that notes are encrypted and this process has no keys.
 	ErrNoKeys = errors.New("notes are encrypted here, and this process has no keys")
-	// errErased refuses a note for an account that was erased while the command was under way.
+	// errErased refuses a note for an account that was erased during the command.
 	errErased = &domain.Error{Kind: domain.AccountGone, Details: "The account has been erased"}
 )
 
-// noteCipher encrypts and decrypts notes. It remembers keys for keysFor at most. It is safe for
+// noteCipher encrypts and decrypts notes. It caches keys for keyLifetime at most. It is safe for
 // concurrent use.
 type noteCipher struct {
 	keys     NoteKeys // nil: there are none
@@ -60,11 +58,11 @@ func (c *noteCipher) key(
 	ctx context.Context, account string, lookUp func(context.Context, string) ([]byte, error),
 ) (*events.NoteKey, error) {
 	c.mu.Lock()
-	if now := time.Now(); len(c.known) >= maxKeys || now.Sub(c.since) > keysFor {
+	if now := time.Now(); len(c.known) >= maxCachedKeys || now.Sub(c.since) > keyLifetime {
 		c.known, c.since = make(map[string]*events.NoteKey), now
 	}
 	key, ok := c.known[account]
-	// a look-up that takes longer than they are remembered ends in those that nobody asks
+	// If the cache is emptied during the look-up, the key goes to the former map, which is garbage.
 	into := c.known
 	c.mu.Unlock()
 	if ok {
@@ -83,7 +81,7 @@ func (c *noteCipher) key(
 	return key, nil
 }
 
-// encryptAll returns the events as they are stored.
+// encryptAll returns the events with encrypted notes.
 func (c *noteCipher) encryptAll(
 	ctx context.Context, account, stream string, plain []events.Event,
 ) ([]events.Event, error) {
@@ -113,7 +111,7 @@ func (c *noteCipher) encryptAll(
 	return sealed, nil
 }
 
-// decrypt returns a stored event with its note.
+// decrypt returns a stored event with its note decrypted.
 func (c *noteCipher) decrypt(
 	ctx context.Context, e events.Event, stream string,
 ) (events.Event, error) {
@@ -131,7 +129,7 @@ func (c *noteCipher) decrypt(
 	return events.OpenNote(e, key, stream)
 }
 
-// decryptAll returns stored events with their notes. What it was given stays as it is.
+// decryptAll returns stored events with their notes decrypted. It does not change stored.
 func (c *noteCipher) decryptAll(
 	ctx context.Context, stored []events.Event, stream string,
 ) ([]events.Event, error) {

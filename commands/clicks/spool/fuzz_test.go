@@ -22,7 +22,7 @@ func FuzzReadRecord(f *testing.F) {
 		file, end := bytes.NewReader(data), int64(0)
 		for {
 			r, err := currentLayout.read(file, end)
-			if errors.Is(err, io.EOF) && end == int64(len(data)) || errors.Is(err, errCut) {
+			if errors.Is(err, io.EOF) && end == int64(len(data)) || errors.Is(err, errDamaged) {
 				return
 			}
 			if err != nil {

@@ -14,36 +14,37 @@ import (
 const (
 	formatLine = "linkledger spool 2\n"
 	headerSize = 4 + 4 + 8 + 4 // length, checksum, time, items
-	// Format 1 did not count items. Its line is as long.
-	formerLine       = "linkledger spool 1\n"
-	formerHeaderSize = 4 + 4 + 8
+	// Format 1 did not count items. Its format line has the same length.
+	formatLine1 = "linkledger spool 1\n"
+	headerSize1 = 4 + 4 + 8
 	// MaxRecord is the size of the largest record, in bytes.
 	MaxRecord = 16 << 20
 )
 
-// errCut means that a segment ends within a record, or that the record is not what was written.
-var errCut = errors.New("record is cut off or damaged")
+// errDamaged means that a segment ends within a record, or that a record differs from what was
+// written.
+var errDamaged = errors.New("record is cut off or damaged")
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func segmentName(number uint64) string { return fmt.Sprintf("%08d.spool", number) }
 
-// layout is where the parts of a record lie.
+// layout is the position of the parts of a record.
 type layout struct{ header int64 }
 
 var (
 	currentLayout = layout{headerSize}
-	formerLayout  = layout{formerHeaderSize}
+	layout1       = layout{headerSize1}
 )
 
-// record is what a segment holds.
+// record is one entry of a segment.
 type record struct {
 	at    time.Time
 	items int
 	body  []byte
 }
 
-// encode returns the record as it is written.
+// encode returns the record in the current format.
 func (r record) encode() []byte {
 	b := make([]byte, headerSize, headerSize+len(r.body))
 	binary.LittleEndian.PutUint32(b, uint32(len(r.body))) //nolint:gosec // at most MaxRecord
@@ -55,26 +56,26 @@ func (r record) encode() []byte {
 	return b
 }
 
-// size is what a record takes on the disk.
+// size returns the bytes of a record on the disk.
 func (l layout) size(r record) int64 { return l.header + int64(len(r.body)) }
 
-// read reads the record at an offset. The end of the segment is io.EOF, a record that is not whole
-// errCut.
+// read reads the record at an offset. It returns io.EOF at the end of the segment, and errDamaged
+// for a record that is not whole.
 func (l layout) read(file io.ReaderAt, offset int64) (record, error) {
 	var start [8]byte
 	if n, err := file.ReadAt(start[:], offset); err != nil {
-		return record{}, cut(n, err)
+		return record{}, readError(n, err)
 	}
 	length := binary.LittleEndian.Uint32(start[:])
 	if length > MaxRecord {
-		return record{}, errCut
+		return record{}, errDamaged
 	}
 	b := make([]byte, l.header-8+int64(length)) // what the checksum covers
 	if n, err := file.ReadAt(b, offset+8); err != nil && (n < len(b) || !errors.Is(err, io.EOF)) {
-		return record{}, cut(1, err)
+		return record{}, readError(1, err)
 	}
 	if crc32.Checksum(b, castagnoli) != binary.LittleEndian.Uint32(start[4:]) {
-		return record{}, errCut
+		return record{}, errDamaged
 	}
 	//nolint:gosec // the same bits went in
 	r := record{
@@ -86,34 +87,34 @@ func (l layout) read(file io.ReaderAt, offset int64) (record, error) {
 	return r, nil
 }
 
-// cut tells an end between records from one within a record.
-func cut(n int, err error) error {
+// readError returns errDamaged for an end of the file within a record, and err otherwise.
+func readError(n int, err error) error {
 	if errors.Is(err, io.EOF) && n > 0 {
-		return errCut
+		return errDamaged
 	}
 	return err
 }
 
-// segment is a file of the queue.
-type segment struct {
+// segmentFile is one file of the queue.
+type segmentFile struct {
 	number  uint64
 	path    string
 	layout  layout
 	records int   // that can be read
-	items   int   // of these
-	end     int64 // of the last of them
+	items   int   // of the readable records
+	end     int64 // of the last readable record
 	first   time.Time
 }
 
-func newSegment(folder string, number uint64) *segment {
-	return &segment{
+func newSegment(folder string, number uint64) *segmentFile {
+	return &segmentFile{
 		number: number, path: filepath.Join(folder, segmentName(number)), layout: currentLayout,
 		end: int64(len(formatLine)),
 	}
 }
 
-// createSegment makes the file of a new segment, durably.
-func createSegment(folder string, number uint64) (*segment, *os.File, error) {
+// createSegment creates the file of a new segment, durably.
+func createSegment(folder string, number uint64) (*segmentFile, *os.File, error) {
 	s := newSegment(folder, number)
 	file, err := os.OpenFile(s.path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -126,9 +127,8 @@ func createSegment(folder string, number uint64) (*segment, *os.File, error) {
 	return s, file, nil
 }
 
-// scanSegment reads through a segment of an earlier process. It is not whole when something cannot
-// be read.
-func scanSegment(folder string, number uint64) (s *segment, whole bool, err error) {
+// scanSegment reads a segment of an earlier process. It returns false if a record cannot be read.
+func scanSegment(folder string, number uint64) (s *segmentFile, whole bool, err error) {
 	s = newSegment(folder, number)
 	file, err := os.Open(s.path)
 	if err != nil {
@@ -137,11 +137,11 @@ func scanSegment(folder string, number uint64) (s *segment, whole bool, err erro
 	defer func() { err = errors.Join(err, file.Close()) }()
 	line := make([]byte, len(formatLine))
 	if _, err := file.ReadAt(line, 0); err != nil ||
-		string(line) != formatLine && string(line) != formerLine {
-		return s, false, nil //nolint:nilerr // what cannot be read ends the segment
+		string(line) != formatLine && string(line) != formatLine1 {
+		return s, false, nil
 	}
-	if string(line) == formerLine {
-		s.layout = formerLayout
+	if string(line) == formatLine1 {
+		s.layout = layout1
 	}
 	for {
 		r, err := s.layout.read(file, s.end)
@@ -149,14 +149,14 @@ func scanSegment(folder string, number uint64) (s *segment, whole bool, err erro
 			return s, true, nil
 		}
 		if err != nil {
-			return s, false, nil //nolint:nilerr // what cannot be read ends the segment
+			return s, false, nil
 		}
-		s.note(r)
+		s.count(r)
 	}
 }
 
-// note counts a record that is at the end of the segment.
-func (s *segment) note(r record) {
+// count adds a record at the end of the segment.
+func (s *segmentFile) count(r record) {
 	if s.records == 0 {
 		s.first = r.at
 	}
@@ -165,7 +165,7 @@ func (s *segment) note(r record) {
 	s.end += s.layout.size(r)
 }
 
-// syncFolder makes the names in a folder durable.
+// syncFolder makes the file names of a folder durable.
 func syncFolder(folder string) error {
 	file, err := os.Open(folder)
 	if err != nil {

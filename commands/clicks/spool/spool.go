@@ -16,11 +16,11 @@ import (
 )
 
 var (
-	// ErrFull means that the queue has its largest size: take records out first.
+	// ErrFull means that the queue has its largest size: remove records first.
 	ErrFull = errors.New("the spool is full")
-	// ErrLocked means that another process uses the folder: give each its own.
+	// ErrLocked means that another process uses the folder: give each process its own.
 	ErrLocked = errors.New("the spool is used by another process")
-	// ErrEmpty means that there is no record to take out.
+	// ErrEmpty means that the queue has no record.
 	ErrEmpty = errors.New("the spool is empty")
 	// ErrClosed means that the spool was closed.
 	ErrClosed = errors.New("the spool is closed")
@@ -30,7 +30,7 @@ var (
 type Config struct {
 	Dir          string
 	MaxBytes     int64 // of all records on the disk; 0: 1 GiB
-	SegmentBytes int64 // at which the next segment begins; 0: 16 MiB
+	SegmentBytes int64 // size at which the next segment begins; 0: 16 MiB
 }
 
 // Spool is a durable queue. It is safe for concurrent use.
@@ -39,20 +39,20 @@ type Spool struct {
 	node    string
 	lock    *os.File
 	damaged int
-	arrived chan struct{} // holds a token after records have come in
+	arrived chan struct{} // holds a token after an append
 
 	mu       sync.Mutex
 	closed   bool
-	segments []*segment // the oldest first
-	last     uint64     // number of the newest segment there ever was
-	out      *os.File   // the newest segment, for appending; nil: begin another
-	in       *os.File   // the oldest segment, for reading; nil: not open
-	offset   int64      // in the oldest segment, of the oldest record
-	removed  Batch      // what has been removed from the oldest segment, without its bytes
-	bytes    int64      // of all segments
+	segments []*segmentFile // the oldest first
+	last     uint64         // largest number of a segment so far
+	out      *os.File       // the newest segment, for appending; nil: begin another
+	in       *os.File       // the oldest segment, for reading; nil: not open
+	offset   int64          // in the oldest segment, of the oldest record
+	removed  Batch          // removed from the oldest segment, without the bodies
+	bytes    int64          // of all segments
 }
 
-// Open takes the folder into use, and creates it when it is missing.
+// Open locks the folder and reads its segments. It creates a missing folder.
 func Open(cfg Config) (_ *Spool, err error) {
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 1 << 30
@@ -67,7 +67,7 @@ func Open(cfg Config) (_ *Spool, err error) {
 	if s.lock, err = lockFolder(cfg.Dir); err != nil {
 		return nil, fmt.Errorf("open the spool in %s: %w", cfg.Dir, err)
 	}
-	if s.node, err = nodeOf(cfg.Dir); err == nil {
+	if s.node, err = nodeID(cfg.Dir); err == nil {
 		err = s.recover()
 	}
 	if err != nil {
@@ -92,8 +92,8 @@ func lockFolder(folder string) (*os.File, error) {
 	return file, nil
 }
 
-// nodeOf returns the id of the folder, which is drawn at its first use.
-func nodeOf(folder string) (string, error) {
+// nodeID returns the id of the folder. The id is drawn at the first use.
+func nodeID(folder string) (string, error) {
 	path := filepath.Join(folder, "node")
 	known, err := os.ReadFile(path)
 	if id, parseErr := uuid.ParseBytes(known); err == nil && parseErr == nil {
@@ -102,7 +102,8 @@ func nodeOf(folder string) (string, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
-	id := uuid.NewString() // there was none, or a crash cut it off before anything was known by it
+	// There was no id, or a crash cut it off before it was used.
+	id := uuid.NewString()
 	if err := writeFile(path+".new", id); err != nil {
 		return "", err
 	}
@@ -121,7 +122,7 @@ func writeFile(path, text string) error {
 	return errors.Join(err, file.Sync(), file.Close())
 }
 
-// recover finds the segments of earlier processes.
+// recover reads the segments of earlier processes.
 func (s *Spool) recover() error {
 	entries, err := os.ReadDir(s.cfg.Dir)
 	if err != nil {
@@ -145,7 +146,8 @@ func (s *Spool) recover() error {
 		if err != nil {
 			return err
 		}
-		// cut off by a crash; it shall not look like damage when others follow
+		// A crash has cut off the last record. It is removed, or it would look like damage once
+		// other segments follow.
 		if !whole && i == len(numbers)-1 {
 			if err := truncate(segment.path, segment.end); err != nil {
 				return err
@@ -167,9 +169,9 @@ func truncate(path string, size int64) error {
 	return errors.Join(file.Truncate(size), file.Sync(), file.Close())
 }
 
-// adopt takes over a segment. One that is not sound is kept aside too, for whoever can read more of
-// it.
-func (s *Spool) adopt(segment *segment, sound bool) error {
+// adopt adds a segment to the queue. If it is not sound, a link to it keeps the file for repair
+// after the queue has deleted it.
+func (s *Spool) adopt(segment *segmentFile, sound bool) error {
 	if !sound {
 		s.damaged++
 		aside := segment.path + ".damaged"
@@ -188,14 +190,15 @@ func (s *Spool) adopt(segment *segment, sound bool) error {
 // Node returns the id of the folder.
 func (s *Spool) Node() string { return s.node }
 
-// Damaged returns how many segments could not be read to their end when the spool was opened.
+// Damaged returns how many segments could not be read to their end by Open.
 func (s *Spool) Damaged() int { return s.damaged }
 
-// Arrived can be received from after records have come in, and at the start when there are some.
+// Arrived returns a channel that has a token after an append, and at the start if there are
+// records.
 func (s *Spool) Arrived() <-chan struct{} { return s.arrived }
 
-// Append adds a record that stands for a number of items, and returns when it is durable. With an
-// error, ErrFull or one of the disk, it is not in the queue.
+// Append adds a record that stands for a number of items, and returns when it is durable. If it
+// returns an error, the record is not in the queue.
 func (s *Spool) Append(body []byte, items int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -218,11 +221,11 @@ func (s *Spool) Append(body []byte, items int) error {
 	return nil
 }
 
-// write adds a record to the newest segment. After a failure nobody knows what of it is on the
-// disk: the record is cut off as far as possible, and the next one goes to another segment.
+// write adds a record to the newest segment. After a failure the state of the file is unknown: the
+// record is cut off if possible, and the next one goes to another segment.
 func (s *Spool) write(r record) error {
 	if s.out == nil || s.newest().end > s.cfg.SegmentBytes {
-		if err := s.begin(); err != nil {
+		if err := s.startSegment(); err != nil {
 			return err
 		}
 	}
@@ -237,14 +240,14 @@ func (s *Spool) write(r record) error {
 		return err
 	}
 	s.bytes += segment.layout.size(r)
-	segment.note(r)
+	segment.count(r)
 	return nil
 }
 
-func (s *Spool) newest() *segment { return s.segments[len(s.segments)-1] }
+func (s *Spool) newest() *segmentFile { return s.segments[len(s.segments)-1] }
 
-// begin starts the next segment.
-func (s *Spool) begin() error {
+// startSegment starts the next segment.
+func (s *Spool) startSegment() error {
 	segment, file, err := createSegment(s.cfg.Dir, s.last+1)
 	if err != nil {
 		return err
@@ -266,7 +269,7 @@ type Batch struct {
 
 	records int
 	size    int64     // on the disk
-	last    time.Time // when the last of them came in
+	last    time.Time // time of the last record
 }
 
 func (b *Batch) add(r record, size int64) {
@@ -277,8 +280,8 @@ func (b *Batch) add(r record, size int64) {
 	b.last = r.at
 }
 
-// Oldest returns the oldest records: at least one, and no more once they have a number of bytes.
-// They stay in the queue until Remove. ErrEmpty means that there is none.
+// Oldest returns the oldest records: at least one, and no further ones once they have the given
+// number of bytes. They stay in the queue until Remove. It returns ErrEmpty if there is none.
 func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -311,7 +314,7 @@ func (s *Spool) Oldest(bytes int64) (Batch, error) {
 	return b, nil
 }
 
-// Remove takes the records out that Oldest has returned.
+// Remove removes the records that Oldest has returned.
 func (s *Spool) Remove(b Batch) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,8 +331,8 @@ func (s *Spool) Remove(b Batch) error {
 	return nil
 }
 
-// discard deletes the segments that have been read to their end, also the newest: an empty queue
-// takes no space.
+// discard deletes the segments whose records are all removed. It deletes the newest one too, so an
+// empty queue takes no space.
 func (s *Spool) discard() error {
 	for len(s.segments) > 0 && s.removed.records == s.segments[0].records {
 		var err error
@@ -350,16 +353,16 @@ func (s *Spool) discard() error {
 	return nil
 }
 
-// Stats tells what is in the queue.
+// Stats describes the records in the queue.
 type Stats struct {
 	Records int
 	Items   int   // that the records stand for
 	Bytes   int64 // of all segments, on the disk
-	// when the oldest record came in, or the one before it; zero: the queue is empty
+	// Oldest is the time of the oldest record, or of the one before it; zero: the queue is empty.
 	Oldest time.Time
 }
 
-// Stats returns what is in the queue.
+// Stats returns the state of the queue.
 func (s *Spool) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -377,7 +380,7 @@ func (s *Spool) Stats() Stats {
 	return stats
 }
 
-// Close ends the use of the folder. The records stay.
+// Close unlocks the folder. The records stay.
 func (s *Spool) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
