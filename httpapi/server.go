@@ -18,15 +18,14 @@ import (
 // server serves the public listener.
 type server struct {
 	cfg       Config
-	origins   *cors.Cors        // of pages that may call the API; nil: none
-	anyOrigin *cors.Cors        // of pages that may read its description
+	origins   *cors.Cors        // for calls of the API; nil: no other origins
+	anyOrigin *cors.Cors        // for the description of the API
 	v3        *v3.API           // nil: not served
 	api       *bunrouter.Router // nil: not served
 	short     *bunrouter.Router // nil: not served
 }
 
-// New returns the handler of the public listener. Its error says what is wrong with the
-// configuration.
+// New returns the handler of the public listener, or an error if the configuration is invalid.
 func New(cfg Config) (http.Handler, error) {
 	cfg.setDefaults()
 	if err := cfg.check(); err != nil {
@@ -56,13 +55,19 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls,
-		Plans: cfg.Plans, Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake,
-		WaitTimeout: cfg.WaitTimeout,
-		Pseudonyms:  addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
-		OperationTimeout: cfg.OperationTimeout, BodyLimit: cfg.BodyLimit,
-		GroupLimit: cfg.GroupLimit,
-		PageSize:   cfg.PageSize, MaxPageSize: cfg.MaxPageSize, RedirectStatus: cfg.RedirectStatus,
+		Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls, Plans: cfg.Plans,
+
+		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, WaitTimeout: cfg.WaitTimeout,
+
+		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
+
+		OperationTimeout: cfg.OperationTimeout,
+		BodyLimit:        cfg.BodyLimit,
+		GroupLimit:       cfg.GroupLimit,
+		PageSize:         cfg.PageSize,
+		MaxPageSize:      cfg.MaxPageSize,
+		RedirectStatus:   cfg.RedirectStatus,
+
 		LoginRefused: cfg.LoginRefused, Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
@@ -73,10 +78,13 @@ func (cfg *Config) newVisits(visitors *peer.Pseudonyms) (*redirect.Handler, erro
 		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors,
-		Former:  former,
-		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortlink.Base(cfg.BaseURL),
+		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks,
+
+		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
+
+		Base:    shortlink.Base(cfg.BaseURL),
 		Status:  cfg.RedirectStatus,
-		Timeout: cfg.RequestTimeout, Now: cfg.Now,
+		Timeout: cfg.RequestTimeout,
+		Now:     cfg.Now,
 	})
 }

@@ -7,37 +7,37 @@ import (
 )
 
 const (
-	// loginLogPause is how long a user name and an address are not logged again.
+	// logInterval is the least time between two entries for one user name and address.
 	loginLogPause = time.Second
-	// maxLoginLines is how many lines there are within loginLogPause at most, of all user names and
-	// addresses.
+	// maxLogEntries is the most entries within logInterval, for all user names and addresses.
 	maxLoginLines = 100
-	// maxLoggedName is how much of a user name is logged, in bytes; no account has a longer one.
+	// maxLoggedName is how many bytes of a user name are logged. No account has a longer name.
 	maxLoggedName = 64
 )
 
-// loginLog decides which of the logins that fail are logged. It is safe for concurrent use.
+// loginLog decides which failed logins are logged, so that an attack cannot flood the log. It is safe
+// for concurrent use.
 type loginLog struct {
 	mu     sync.Mutex
 	logged map[loginOf]*loginLine // at most maxLoginLines
-	others int                    // failures since the last line that belong to no entry
+	others int                    // failures since the last entry whose source is not in logged
 }
 
-// loginOf says whose login it was said to be, and from where.
+// loginSource is the user name that a client claimed, and its address.
 type loginOf struct{ account, address string }
 
-// loginLine is a line of the log.
+// loginEntry is an entry of the log.
 type loginLine struct {
 	loginOf
 
 	at         time.Time
-	suppressed int // failures of the same since its last line
-	others     int // failures of others that got no line, since any last line
+	suppressed int // failures of the same source since its last entry
+	others     int // failures of other sources that were not logged since the last entry
 }
 
 func newLoginLog() *loginLog { return &loginLog{logged: make(map[loginOf]*loginLine)} }
 
-// next notes a failure. It is false where no line is due.
+// add counts a failed login. It returns the entry to log, or false if the failure is not logged.
 func (l *loginLog) next(of loginOf, now time.Time) (loginLine, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -54,17 +54,17 @@ func (l *loginLog) next(of loginOf, now time.Time) (loginLine, bool) {
 		return loginLine{}, false
 	}
 	if !known {
-		// parts of headers, which would be kept with them
+		// The strings are parts of headers. Without a copy the map would keep whole headers in memory.
 		of = loginOf{strings.Clone(of.account), strings.Clone(of.address)}
 		last = &loginLine{}
 		l.logged[of] = last
 	}
-	line := loginLine{loginOf: of, at: now, suppressed: last.suppressed, others: l.others}
+	entry := loginLine{loginOf: of, at: now, suppressed: last.suppressed, others: l.others}
 	last.at, last.suppressed, l.others = now, 0, 0
-	return line, true
+	return entry, true
 }
 
-// forget drops what may be logged again.
+// evict removes sources that may be logged again.
 func (l *loginLog) forget(now time.Time) {
 	for of, last := range l.logged {
 		if now.Sub(last.at) >= loginLogPause {
@@ -74,7 +74,7 @@ func (l *loginLog) forget(now time.Time) {
 	}
 }
 
-// clipName returns as much of a user name as is logged.
+// clipName returns the part of a user name that is logged.
 func clipName(username string) string {
 	if len(username) > maxLoggedName {
 		username = username[:maxLoggedName] + "…"

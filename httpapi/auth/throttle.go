@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// badLogins is how many bad logins in a row are answered with their reason; then there is one
-	// per badLoginPause.
+	// maxFailures is how many failed logins in a row state their reason. After them, one in each
+	// failureInterval does.
 	badLogins     = 20
 	badLoginPause = time.Second
-	// maxLogins bounds the table. A full one forgets half of the networks that it slows down.
+	// maxNetworks bounds the table. A full table drops half of its networks.
 	maxLogins = 10_000
-	// hostBits of an IPv6 address belong to its owner, who has all addresses of the network.
+	// networkBits is the length of the IPv6 prefix whose addresses are taken to have one owner.
 	hostBits = 64
 )
 
-// logins slows down networks that send bad credentials again and again, for whichever user names.
-// It decides about failures alone, so it keeps no caller with the right key out. It is safe for
-// concurrent use.
+// throttle limits how often failed logins from one network state their reason, for all user names
+// together. It is consulted only for failures, so it cannot lock out a client with the right key. It
+// is safe for concurrent use.
 type logins struct {
 	mu  sync.Mutex
-	bad map[string]*rate.Limiter // by network; of those that sent bad credentials lately
+	bad map[string]*rate.Limiter // by network, only of networks with recent failures
 }
 
 func newLogins() *logins { return &logins{bad: make(map[string]*rate.Limiter)} }
 
-// failed notes bad credentials. It is true where there were too many for the answer to say what is
-// wrong with them.
+// fail counts a failed login. throttled is true if the response MUST NOT state the reason.
 func (l *logins) failed(from string, now time.Time) (throttled bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,8 +44,8 @@ func (l *logins) failed(from string, now time.Time) (throttled bool) {
 	return !limiter.AllowN(now, 1)
 }
 
-// shrink forgets those who have waited long enough, and others until half of the table is free: the
-// next time is far off.
+// shrink removes networks whose limiters have recovered, and then others until half of the table is
+// free. Half of it, because a scan of the whole table has to be rare.
 func (l *logins) shrink(now time.Time) {
 	for from, limiter := range l.bad {
 		if limiter.TokensAt(now) >= badLogins {
@@ -61,7 +60,8 @@ func (l *logins) shrink(now time.Time) {
 	}
 }
 
-// network is what one owner is taken to have: an IPv4 address, or the network of an IPv6 address.
+// network returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
+// address.
 func network(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil || parsed.Is4() {

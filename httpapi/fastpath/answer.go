@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// answer collects what a handler answers. It is used for one request after the other.
+// responseBuffer collects the response of a handler. A connection uses one for all its requests.
 type answer struct {
 	header http.Header
 	status int // 0: not yet known
@@ -45,15 +45,15 @@ func (a *answer) Write(p []byte) (int, error) {
 	return a.body.Write(p)
 }
 
-// hasBody tells whether answers with a status have a body, be it an empty one: RFC 9110 section
-// 6.4.1.
+// hasBody reports whether responses with a status have a body, possibly an empty one (RFC 9110
+// section 6.4.1).
 func hasBody(status int) bool {
 	return status >= http.StatusOK && status != http.StatusNoContent &&
 		status != http.StatusNotModified
 }
 
-// bytes returns the whole answer as it is sent, valid until reset. last announces that the
-// connection closes.
+// bytes returns the encoded response. It is valid until reset. last adds the header that announces
+// that the connection closes.
 func (a *answer) bytes(now time.Time, last bool) []byte {
 	a.WriteHeader(http.StatusOK)
 	for _, own := range []string{"Content-Length", "Transfer-Encoding", "Connection", "Date"} {
@@ -81,14 +81,14 @@ func (a *answer) bytes(now time.Time, last bool) []byte {
 	return w.Bytes()
 }
 
-// writeFields writes the header fields. Those that only net/http knows how to send safely it
-// writes.
+// writeFields writes the header fields. Names and values that are not valid are left to net/http,
+// which replaces or drops what would end a field early.
 func (a *answer) writeFields() {
 	w := &a.wire
 	for name, values := range a.header {
 		for _, value := range values {
 			if !isToken(name) || !isText(value) {
-				_ = http.Header{name: {value}}.Write(w) // a buffer takes everything
+				_ = http.Header{name: {value}}.Write(w) // writes to a buffer do not fail
 				continue
 			}
 			w.WriteString(name)

@@ -8,37 +8,36 @@ import (
 	"time"
 )
 
-// slack is how much earlier than configured a connection may run out of time: deadlines are moved
-// once in so long, and not with every request. Of short timeouts it is a quarter.
+// deadlineSlack is how much earlier than configured a timeout may expire, or a quarter of the timeout
+// if that is less. It saves system calls: a deadline is moved once per slack and not for each request.
 const slack = time.Second
 
-// buffers for heads.
+// buffers are the buffers of connections for the heads of requests.
 var buffers = sync.Pool{New: func() any { return new([maxHead]byte) }}
 
-// connection is served here until its client asks for something else.
+// connection is a connection that the fast path serves until a request is ineligible for it.
 type connection struct {
 	net.Conn
 
 	listener *Listener
 	buffer   *[maxHead]byte
-	sent     []byte    // what the client has sent after the requests that were answered, in buffer
-	partial  bool      // a request has begun
-	readBy   time.Time // deadlines, as they are set
-	writeBy  time.Time
+	sent     []byte    // received bytes that follow the requests already served; a part of buffer
+	partial  bool      // whether a request has begun
+	readBy   time.Time // the read deadline that is set
+	writeBy  time.Time // the write deadline that is set
 }
 
-// serve answers one request after the other, then closes the connection or hands it over.
+// serve serves requests in sequence, then closes the connection or hands it over to net/http.
 func (c *connection) serve() {
 	defer c.listener.remove(c)
 	defer c.survivePanic()
-	//nolint:forcetypeassert // nothing else is in the pool
-	c.buffer = buffers.Get().(*[maxHead]byte)
+	c.buffer = buffers.Get().(*[maxHead]byte) //nolint:forcetypeassert // the pool holds nothing else
 	defer buffers.Put(c.buffer)
 	c.sent = c.buffer[:0]
-	c.partial = true // the time for the first head runs from the connection on
+	c.partial = true // HeadTimeout of the first head begins with the connection
 	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	if !c.serveRequests() {
-		_ = c.Close() // nobody waits for it
+		_ = c.Close()
 		return
 	}
 	c.listener.remove(c)
@@ -48,9 +47,9 @@ func (c *connection) serve() {
 	}
 }
 
-// serveRequests answers requests as long as they are for the fast path. It is false where the
-// connection has come to its end.
-func (c *connection) serveRequests() (foreignNext bool) {
+// serveRequests serves requests until one is ineligible for the fast path. It returns false if the
+// connection has to be closed instead.
+func (c *connection) serveRequests() (handOver bool) {
 	remote, a := c.RemoteAddr().String(), newAnswer()
 	for {
 		r, size, v := parse(c.sent, c.listener.cfg.Takes)
@@ -74,13 +73,13 @@ func (c *connection) serveRequests() (foreignNext bool) {
 	}
 }
 
-// survivePanic breaks off the connection whose request has panicked, and no other.
+// recoverPanic logs a panic of the handler and closes the connection. Other connections continue.
 func (c *connection) survivePanic() {
 	value := recover()
 	if value == nil {
 		return
 	}
-	if value != http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http does
+	if value != http.ErrAbortHandler { //nolint:errorlint // net/http compares the value itself
 		c.listener.cfg.ErrorLog.Printf(
 			"panic serving %s: %v\n%s", c.RemoteAddr(), value, debug.Stack(),
 		)
@@ -88,7 +87,7 @@ func (c *connection) survivePanic() {
 	_ = c.Close()
 }
 
-// receive waits for more of a request, and is false when none will come.
+// receive reads more of a request. It returns false if the connection has to be closed.
 func (c *connection) receive() bool {
 	switch {
 	case c.partial:
@@ -98,7 +97,9 @@ func (c *connection) receive() bool {
 		c.partial = true
 		c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	}
-	if c.listener.stopping.Load() { // after the deadline, because Shutdown sets one too
+	// This check MUST follow moveDeadline: stop sets the flag before it sets the deadline that ends
+	// idle reads. If the flag is not set yet, stop overwrites the deadline of moveDeadline.
+	if c.listener.stopping.Load() {
 		return false
 	}
 	n, err := c.Read(c.buffer[len(c.sent):])
@@ -106,7 +107,7 @@ func (c *connection) receive() bool {
 	return err == nil
 }
 
-// write sends an answer, and tells whether the connection goes on.
+// write sends a response. It returns false if the connection has to be closed.
 func (c *connection) write(a *answer) bool {
 	last := c.listener.stopping.Load()
 	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
@@ -114,19 +115,20 @@ func (c *connection) write(a *answer) bool {
 	return err == nil && !last
 }
 
-// moveDeadline moves a deadline to where the timeout ends that begins now, unless it is about
-// there.
+// moveDeadline sets a deadline to the end of a timeout that begins now. It changes nothing if the
+// deadline is at most the slack before that.
 func (c *connection) moveDeadline(
 	at *time.Time, timeout time.Duration, apply func(time.Time) error,
 ) {
 	to := time.Now().Add(timeout)
 	if at.After(to) || at.Before(to.Add(-min(slack, timeout/4))) {
 		*at = to
-		_ = apply(to) // where it fails, so does what it is for
+		_ = apply(to) // if it fails, so does the read or write that follows
 	}
 }
 
-// handed is a connection that has sent something before it was handed over.
+// replayConn is a connection that was handed over. Its first reads return what the fast path has
+// received already.
 type handed struct {
 	net.Conn
 
@@ -145,7 +147,8 @@ func (h *handed) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite lets net/http tell a client that there is no more to come while it still listens.
+// CloseWrite closes the writing side. net/http calls it, if it exists, to end a response whose client
+// still sends.
 func (h *handed) CloseWrite() error {
 	if conn, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()

@@ -20,13 +20,13 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// qrMargin is the white border that readers need.
+// qrMargin is the white border that QR readers need.
 const qrMargin = 4 // modules
 
 // qrSides are the sides of the images, in pixels.
 var qrSides = map[string]int{shortlink.QRSmall: 200, shortlink.QRBig: 600}
 
-// qrImage serves the short link as a QR code.
+// qrImage serves the QR code of a short link.
 func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	size := cmp.Or(c.Request.URL.Query().Get("size"), shortlink.QRSmall)
@@ -58,7 +58,8 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// encodeQR returns a square PNG with the text, in whole pixels per module.
+// encodeQR returns a PNG with the QR code of a text. side is its width and height in pixels. Every module
+// has the same number of pixels, and the image grows if side is too small for one pixel per module.
 func encodeQR(text string, side int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package redirect answers the visitors of short links: with a redirect whose click is durable,
-// with the QR image of a link, or with a page that says why there is none.
+// Package redirect serves the visits of short links: a redirect whose click is durable, the QR image of
+// a link, or a page that says why the link cannot be followed. It MUST NOT import package v3.
 package redirect
 
 import (
@@ -23,33 +23,32 @@ import (
 	"linkledger/queries/cache"
 )
 
-// Config is what visits of short links work with.
+// Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
 type Config struct {
-	Targets *cache.Redirects
-	// Allowances are for links with a limit.
-	Allowances *clicklimit.Limiter
+	Targets    *cache.Redirects
+	Allowances *clicklimit.Limiter // for links with a limit
 	Clicks     *clicks.Recorder
 
 	Pseudonyms *peer.Pseudonyms // of visitors
-	Former     *peer.Pseudonyms // of visitors by the former key; nil: none
+	Former     *peer.Pseudonyms // of visitors, under the previous key; nil: none
 	Proxies    peer.Proxies
-	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks
-	// carry none.
+	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
+	// clicks carry no country.
 	Country func(netip.Addr) string
 
 	Base    shortlink.Base
 	Status  int           // of redirects
-	Timeout time.Duration // of the question how often a link may still be used
+	Timeout time.Duration // of a call of the click limiter
 	Now     func() time.Time
 }
 
-// Handler answers the visits of short links.
+// Handler serves the visits of short links. It is safe for concurrent use.
 type Handler struct {
 	cfg    Config
 	agents agents
 }
 
-// New returns what answers visits.
+// New returns a handler with an empty cache of user agents.
 func New(cfg Config) (*Handler, error) {
 	known, err := newAgents()
 	if err != nil {
@@ -66,7 +65,7 @@ func (h *Handler) Routes() []router.Route {
 	}
 }
 
-// Options answers OPTIONS.
+// Options returns a handler of OPTIONS with a value of the header Allow.
 func Options(allow string) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
 		w.Header().Set("Allow", allow)
@@ -75,8 +74,8 @@ func Options(allow string) bunrouter.HandlerFunc {
 	}
 }
 
-// redirect sends a visitor on. A visit counts before it is answered: the answer waits until the
-// click is durable.
+// redirect redirects a visitor. The response waits until the click is durable, so that no click that a
+// client has seen is lost.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	target, err := h.target(c)
@@ -102,17 +101,17 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		}
 	}
 	header := w.Header()
-	header["Location"] = []string{target.LongURL} // byte for byte: http.Redirect would rewrite it
+	header["Location"] = []string{target.LongURL} // unchanged: http.Redirect would rewrite it
 	header["Cache-Control"] = []string{"private, no-store"}
-	// Browsers take the policy over for the request that follows: the page with the link may not be
-	// told in full.
+	// Browsers apply the policy to the request that follows. It keeps the path of the page with the
+	// link from the destination.
 	header["Referrer-Policy"] = []string{"strict-origin-when-cross-origin"}
 	header["Content-Length"] = []string{"0"}
 	w.WriteHeader(h.cfg.Status)
 	return nil
 }
 
-// target looks up the link that a path names.
+// target returns the link that the path names.
 func (h *Handler) target(c *request.Context) (queries.Redirect, error) {
 	hash := c.Param("hash")
 	if !hashes.Valid(hash) {
@@ -129,7 +128,7 @@ func errNoLink() error {
 	return &apierror.Error{Code: apierror.CodeURLNotFound, Details: "There is no such link"}
 }
 
-// unavailable says why a link that exists or existed sends nobody on.
+// checkAvailable returns an error if a link is deleted or expired, or if its account is not in use.
 func unavailable(target queries.Redirect, now time.Time) error {
 	switch {
 	case target.Deleted, !target.OwnerActive, target.OwnerExpired(now):
@@ -140,19 +139,19 @@ func unavailable(target queries.Redirect, now time.Time) error {
 	return nil
 }
 
-// allowed refuses visitors of a link that has been used as often as it may be. A visit that counts
-// takes its click.
+// checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it takes
+// one click of the limit.
 func (h *Handler) allowed(c *request.Context, target queries.Redirect, counts bool) error {
 	if target.MaxClicks == 0 {
 		return nil
 	}
-	ask := h.cfg.Allowances.Left
+	check := h.cfg.Allowances.Left
 	if counts {
-		ask = h.cfg.Allowances.Take
+		check = h.cfg.Allowances.Take
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), h.cfg.Timeout)
 	defer cancel()
-	allowed, err := ask(ctx, target.URLID.String(), target.MaxClicks, target.TotalClicks)
+	allowed, err := check(ctx, target.URLID.String(), target.MaxClicks, target.TotalClicks)
 	if err != nil {
 		return err
 	}
@@ -168,8 +167,8 @@ func gone(details string) error {
 	}
 }
 
-// headerSafe tells whether a text can be the value of a header. Commands let no other destinations
-// through.
+// headerSafe reports whether a text can be the value of a header. Commands refuse other destinations,
+// so this is a second line of defence.
 func headerSafe(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == 0x7f {

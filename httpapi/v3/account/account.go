@@ -1,4 +1,4 @@
-// Package account answers calls about the account that asks, and counts its calls.
+// Package account handles calls about the calling account, and meters its calls.
 package account
 
 import (
@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	// never is the last day of accounts that have none: the contract wants a date.
+	// never is the expiration date of accounts without one. The contract requires a date.
 	never    = "9999-12-31"
 	endOfDay = " 23:59:59"
 )
 
-// Handler answers calls about the account that asks, and counts its calls.
+// Handler handles calls about the calling account, and meters its calls.
 type Handler struct {
 	Queries *queries.DB
 	Calls   *metering.Meter
@@ -51,7 +51,7 @@ type counterRecord struct {
 	Limit int64 `json:"limit"` // 0: none
 }
 
-// Read answers with the account, now or at a moment.
+// Read returns the account, now or as of a time.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -75,8 +75,8 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	return answer, nil
 }
 
-// readAccountAt answers with the account as it was. How many calls it had made that day is known of
-// today alone.
+// readAccountAt returns the account as of a time. It has no counter of calls, because their number is
+// known only for today.
 func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	account, counters, err := h.Queries.AccountAt(c.Context(), c.Account.ID, at)
 	if errors.Is(err, queries.ErrNotFound) {
@@ -105,10 +105,10 @@ func (h *Handler) accountAnswer(account queries.Account, counters queries.Counte
 	}}
 }
 
-// plan is what the account that asks may use.
+// plan returns the plan of the calling account.
 func (h *Handler) plan(c *request.Context) domain.Plan { return h.Plans[c.Account.Plan] }
 
-// Meter counts an API call, or refuses it when the day's calls are used.
+// Meter counts an API call. It refuses the call if the account has no calls left today.
 func (h *Handler) Meter(c *request.Context) error {
 	limit := h.plan(c).DayCalls
 	if h.Calls.Count(c.Account.ID.String(), limit) {

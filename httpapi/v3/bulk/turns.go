@@ -12,29 +12,30 @@ import (
 )
 
 const (
-	// maxWaiting is how many operations of one account wait for their turn on a node.
+	// maxWaiting is the most operations of one account that wait on a node.
 	maxWaiting = 16
-	// turnRetryAfter is told to those beyond.
+	// queueRetryAfter is the Retry-After of operations that are refused because too many wait.
 	turnRetryAfter = 10 * time.Second
 )
 
-// turns has the operations of an account that change any number of links carried out one after the
-// other, on this node. Together they would take the event store and the projections away from the
-// calls of others. It is safe for concurrent use.
+// queues runs the operations of each account one at a time on this node. If they ran concurrently, they
+// would take the event store and the projections away from the calls of other accounts. It is safe for
+// concurrent use.
 type turns struct {
 	mu     sync.Mutex
-	queues map[uuid.UUID]*turnQueue // of accounts with an operation under way
+	queues map[uuid.UUID]*turnQueue // by account, only of accounts with operations
 }
 
+// queue has the operations of one account.
 type turnQueue struct {
-	turn chan struct{} // holds a token while an operation is under way
-	n    int           // under way or waiting
+	turn chan struct{} // has capacity 1; full while an operation runs
+	n    int           // operations that run or wait
 }
 
 func newTurns() *turns { return &turns{queues: make(map[uuid.UUID]*turnQueue)} }
 
-// take returns when it is the caller's turn, who calls end when done. It fails where too many wait,
-// when the client has left, and when ctx ends.
+// acquire waits until the account has no other operation before the caller's. The caller MUST call end.
+// It fails if too many operations wait, if the client disconnects, or if ctx ends.
 func (t *turns) take(
 	ctx context.Context, account uuid.UUID, left <-chan struct{},
 ) (end func(), err error) {
@@ -73,7 +74,7 @@ func (t *turns) take(
 	return nil, err
 }
 
-// of returns how many operations of an account are under way or wait.
+// length returns how many operations of an account run or wait.
 func (t *turns) of(account uuid.UUID) int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

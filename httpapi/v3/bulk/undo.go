@@ -10,22 +10,22 @@ import (
 	"linkledger/httpapi/v3/record"
 )
 
-// undoAnswer answers a call that undid a batch.
+// undoResponse is the response of a call that undid a batch.
 type undoAnswer struct {
 	response.Envelope
 	Undo undoRecord `json:"undo"`
-	// that were left as they are, as many as a page of a list may have
+	// URLs are the refused URLs, at most Config.MaxFailed of them.
 	URLs []record.Failed `json:"urls"`
 }
 
 type undoRecord struct {
 	Batch   string `json:"batch"`
-	Undone  int    `json:"undone"` // URLs that are as they were before the batch
-	Refused int    `json:"refused"`
+	Undone  int    `json:"undone"`  // URLs that are as they were before the batch
+	Refused int    `json:"refused"` // URLs that were left unchanged
 }
 
-// Undo undoes what a call changed. What interrupts it leaves the first URLs undone and the others
-// not; the same call again does the rest.
+// Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client can
+// repeat the call to undo the rest.
 func (b *Changes) Undo(c *request.Context) (any, error) {
 	batch, err := uuid.Parse(c.Param("id"))
 	if err != nil {
@@ -81,7 +81,7 @@ func (b *Changes) addUndone(answer *undoAnswer, outcomes []commands.URLOutcome) 
 		}
 		answer.Undo.Refused++
 		if len(answer.URLs) < b.cfg.MaxFailed {
-			refused, _ := apierror.Refusal(outcome.Err) // others have interrupted
+			refused, _ := apierror.Refusal(outcome.Err) // addChunk has returned other errors
 			answer.URLs = append(answer.URLs, record.Failed{
 				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL,
 				Error: response.NewItemError(refused),

@@ -1,4 +1,4 @@
-// Package tags answers calls about the tags of an account.
+// Package tags handles calls about the tags of an account.
 package tags
 
 import (
@@ -13,7 +13,7 @@ import (
 	"linkledger/queries"
 )
 
-// Handler answers calls about tags.
+// Handler handles calls about tags.
 type Handler struct {
 	Commands  *commands.Handler
 	Queries   *queries.DB
@@ -22,7 +22,7 @@ type Handler struct {
 	BodyLimit int64 // bytes
 }
 
-// tagsAnswer answers calls about tags.
+// tagsResponse is the response of calls about tags.
 type tagsAnswer struct {
 	response.Envelope
 	Tags []tagRecord `json:"tags"`
@@ -37,7 +37,7 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-// List answers with all tags of the account.
+// List returns all tags of the account.
 func (h *Handler) List(c *request.Context) (any, error) {
 	tags, err := h.Queries.Tags(c.Context(), c.Account.ID)
 	if err != nil {

@@ -36,8 +36,8 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 	return answer, err
 }
 
-// Edit edits several URLs: all that the parameters select in the same way, or each item the one
-// that it names.
+// Edit edits several URLs: either all that the parameters select with one edit, or the URL that each
+// item names.
 func (h *Handler) Edit(c *request.Context) (any, error) {
 	chosen, err := selection.ForChange(c, h.Limits.Items)
 	if err != nil {
@@ -62,7 +62,8 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 	return answer, err
 }
 
-// editTagged edits the URLs that meet an expression, and answers without them.
+// editTagged edits the URLs that meet an expression. The response does not list them, because there may
+// be any number.
 func (h *Handler) editTagged(
 	c *request.Context, expression *tagexpr.Expr, same payload.URL,
 ) (any, error) {
@@ -92,7 +93,7 @@ func (h *Handler) editTagged(
 	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{}}, nil
 }
 
-// sameEdit returns one edit for several URLs.
+// sameEdit returns one edit for each of several URLs.
 func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 	edits := make([]payload.URL, len(hashes))
 	for i, hash := range hashes {
@@ -102,7 +103,7 @@ func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 	return edits
 }
 
-// editEach carries out edits that name their URLs.
+// editEach runs edits that name their URLs.
 func (h *Handler) editEach(
 	c *request.Context, payloads []payload.URL,
 ) (urlsAnswer, commands.URLsOutcome, error) {
@@ -123,7 +124,7 @@ func (h *Handler) editEach(
 	}
 	outcome := h.Commands.EditURLs(c.Context(), r, edits)
 	for i, p := range payloads {
-		if p.Hash == nil { // refused by the command as no hash
+		if p.Hash == nil { // the command has refused the empty hash
 			outcome.Items[i] = commands.URLOutcome{
 				Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "hash is missing"},
 			}
@@ -133,9 +134,8 @@ func (h *Handler) editEach(
 		return urlsAnswer{}, outcome, err
 	}
 	h.Waiter.Settle(c, write.Written(outcome))
-	return h.writtenURLs(
-		c, payloads, outcome.Items, h.Records.Counted(c, outcome.Items),
-	), outcome, nil
+	links := h.Records.Counted(c, outcome.Items)
+	return h.writtenURLs(c, payloads, outcome.Items, links), outcome, nil
 }
 
 func anyHash(payloads []payload.URL) bool {
@@ -152,8 +152,7 @@ func (h *Handler) DeleteOne(c *request.Context) (any, error) {
 	return h.Changes.One(c, h.Commands.DeleteURLs)
 }
 
-// Delete deletes the URLs that the parameters select. Protected ones stay, and missing ones are
-// gone already.
+// Delete deletes the URLs that the parameters select. It skips protected and missing ones.
 func (h *Handler) Delete(c *request.Context) (any, error) {
 	return h.Changes.All(c, h.Commands.DeleteURLs)
 }

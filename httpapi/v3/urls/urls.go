@@ -1,5 +1,4 @@
-// Package urls answers calls about URLs: it creates, lists, reads, edits, deletes and restores
-// them.
+// Package urls handles calls that create, list, read, edit, delete and restore URLs.
 package urls
 
 import (
@@ -20,7 +19,7 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Handler answers calls about URLs.
+// Handler handles calls about URLs.
 type Handler struct {
 	Commands *commands.Handler
 	Audit    *audit.Reader
@@ -37,7 +36,7 @@ type Handler struct {
 	Logger *slog.Logger
 }
 
-// urlsAnswer answers all calls about URLs.
+// urlsResponse is the response of all calls about URLs.
 type urlsAnswer struct {
 	response.Envelope
 	URLs []any          `json:"urls"` // record.URL or record.Failed
@@ -45,7 +44,7 @@ type urlsAnswer struct {
 	Past *asof.Past     `json:"past,omitempty"`
 }
 
-// writtenURLs answers a call that wrote URLs, each item with its record or its error.
+// writtenURLs returns the response of a call that wrote URLs, with the record or the error of each item.
 func (h *Handler) writtenURLs(
 	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
 ) urlsAnswer {
