@@ -64,7 +64,7 @@ func isOrigin(text string) bool {
 // newCORS returns the CORS policy that permits the pages of origins to call the API and to read its
 // responses. It returns nil if there are no origins. Pages send credentials as headers of each call.
 // The policy does not allow cookies or logins that the browser stores.
-func newOrigins(origins []string) *cors.Cors {
+func newCORS(origins []string) *cors.Cors {
 	if len(origins) == 0 { // the library would permit all origins
 		return nil
 	}
@@ -98,7 +98,7 @@ func newOrigins(origins []string) *cors.Cors {
 
 // applyCORS adds the CORS headers to a response. It returns true if it wrote the whole response: a
 // preflight needs no credentials and must not cost a query of the database or the event store.
-func (s *server) shareAnswer(c *request.Context, path string) (answered bool) {
+func (s *server) applyCORS(c *request.Context, path string) (answered bool) {
 	origins := s.origins
 	if path == openapi.Path {
 		origins = s.anyOrigin

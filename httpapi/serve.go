@@ -37,8 +37,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, known := router.Canonical(r.URL)
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
 		call = true
-		if !s.shareAnswer(c, path.Path) {
-			s.serveClient(c, path, known)
+		if !s.applyCORS(c, path.Path) {
+			s.serveAPI(c, path, known)
 		}
 		return
 	}
@@ -55,9 +55,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // serveAPI serves a call of the API within Config.RequestTimeout.
-func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
+func (s *server) serveAPI(c *request.Context, path *url.URL, known bool) {
 	ctx := c.Context()
-	c.Left = ctx.Done()
+	c.Disconnected = ctx.Done()
 	if c.SentMethod != http.MethodGet && c.SentMethod != http.MethodHead {
 		ctx = context.WithoutCancel(ctx) // a write continues if its client disconnects
 	}
@@ -66,9 +66,9 @@ func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
 	c.Request = c.Request.WithContext(ctx)
 	c.Request.URL = path
 	c.OverrideMethod()
-	defer s.recoverPanic(c, writeClientFailure)
+	defer s.recoverPanic(c, writeAPIFailure)
 	if err := s.serve(s.api, c, known); err != nil {
-		writeClientFailure(c, response.Report(c, s.cfg.Logger, err))
+		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
 }
 
@@ -120,4 +120,4 @@ func (s *server) logRequest(c *request.Context, took time.Duration) {
 }
 
 // writeAPIFailure writes the failure of an API call.
-func writeClientFailure(c *request.Context, f apierror.Failure) { response.WriteFailure(c, f) }
+func writeAPIFailure(c *request.Context, f apierror.Failure) { response.WriteFailure(c, f) }

@@ -38,12 +38,12 @@ func New(cfg Config) (http.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
-		s.origins, s.anyOrigin = newOrigins(cfg.Origins), newOrigins([]string{AnyOrigin})
+		s.origins, s.anyOrigin = newCORS(cfg.Origins), newCORS([]string{AnyOrigin})
 		s.v3 = cfg.newAPI(current)
 		s.api = router.New(append(s.v3.Routes(), docs...), v3.Options)
 	}
 	if cfg.Redirects {
-		visits, err := cfg.newVisits(current)
+		visits, err := cfg.newRedirects(current)
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
@@ -55,7 +55,7 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls, Plans: cfg.Plans,
+		Accounts: cfg.Accounts, Clicks: cfg.Clicks, UsageMeter: cfg.Calls, Plans: cfg.Plans,
 
 		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, WaitTimeout: cfg.WaitTimeout,
 
@@ -72,15 +72,15 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	})
 }
 
-func (cfg *Config) newVisits(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
+func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
 	var former *peer.Pseudonyms
 	if cfg.FormerVisitorKey != nil {
 		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks,
+		Cache: cfg.Targets, ClickLimiter: cfg.Allowances, Clicks: cfg.Clicks,
 
-		Pseudonyms: visitors, Former: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
+		Pseudonyms: visitors, Previous: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
 
 		Base:    shortlink.Base(cfg.BaseURL),
 		Status:  cfg.RedirectStatus,

@@ -43,7 +43,7 @@ const (
 
 // definitions has the message of each code, and the HTTP status of a response whose whole call
 // failed with the code.
-var answers = map[Code]struct {
+var definitions = map[Code]struct {
 	message string
 	status  int
 }{
@@ -76,13 +76,13 @@ var answers = map[Code]struct {
 }
 
 // Message returns the message that the contract has for the code.
-func (c Code) Message() string { return answers[c].message }
+func (c Code) Message() string { return definitions[c].message }
 
 // Status returns the HTTP status of a response whose whole call failed with the code.
-func (c Code) Status() int { return answers[c].status }
+func (c Code) Status() int { return definitions[c].status }
 
 // codeOfKind maps the refusals of commands to codes.
-var kinds = map[domain.Kind]Code{
+var codeOfKind = map[domain.Kind]Code{
 	domain.InvalidURL:      CodeInvalidURL,
 	domain.URLNotAllowed:   CodeURLNotAllowed,
 	domain.HashUnavailable: CodeHashUnavailable,

@@ -31,7 +31,7 @@ func Refusal(err error) (Failure, bool) {
 		}, true
 	}
 	if refused, ok := errors.AsType[*domain.Error](err); ok {
-		known, ok := kinds[refused.Kind]
+		known, ok := codeOfKind[refused.Kind]
 		if !ok {
 			return Failure{}, false
 		}

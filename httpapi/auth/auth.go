@@ -45,13 +45,13 @@ type Config struct {
 // Authenticator identifies the account of a call. It is safe for concurrent use.
 type Authenticator struct {
 	cfg      Config
-	logins   *logins
+	throttle *throttle
 	loginLog *loginLog
 }
 
 // New returns an authenticator that throttles no client yet.
 func New(cfg Config) *Authenticator {
-	return &Authenticator{cfg: cfg, logins: newLogins(), loginLog: newLoginLog()}
+	return &Authenticator{cfg: cfg, throttle: newThrottle(), loginLog: newLoginLog()}
 }
 
 // Authenticate sets c.Account by user name and API key, or returns an error. The key is compared
@@ -74,13 +74,13 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	}
 	if refused == nil {
 		c.Account = account
-		refused = a.usable(account)
+		refused = a.checkUsable(account)
 	}
 	if refused == nil {
 		return nil
 	}
 	select {
-	case <-time.After(failedLoginTime - time.Since(began)):
+	case <-time.After(minFailureTime - time.Since(began)):
 	case <-c.Context().Done():
 	}
 	return a.refuseLogin(c, username, refused)
@@ -88,7 +88,7 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 
 // minFailureTime is the least duration of a login that fails. The work takes less, so response times
 // do not reveal which check failed.
-const failedLoginTime = 5 * time.Millisecond
+const minFailureTime = 5 * time.Millisecond
 
 // refusedLogin says why a login fails.
 type refusedLogin struct {
@@ -138,7 +138,7 @@ func (a *Authenticator) identify(
 }
 
 // checkUsable refuses accounts that are erased, deactivated or expired.
-func (a *Authenticator) usable(account queries.Account) *refusedLogin {
+func (a *Authenticator) checkUsable(account queries.Account) *refusedLogin {
 	switch {
 	case account.Erased:
 		return &refusedLogin{
@@ -158,13 +158,13 @@ func (a *Authenticator) refuseLogin(
 	c *request.Context, username string, refused *refusedLogin,
 ) error {
 	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
-	throttled := refused.code != apierror.CodeAccessDenied && a.logins.failed(network(client), now)
+	throttled := refused.code != apierror.CodeAccessDenied && a.throttle.fail(network(client), now)
 	reason := refused.reason
 	if throttled {
 		reason = loginThrottled
 	}
 	a.cfg.Refused(reason)
-	if entry, ok := a.loginLog.next(loginOf{clipName(username), client}, now); ok {
+	if entry, ok := a.loginLog.add(loginSource{clipName(username), client}, now); ok {
 		a.cfg.Logger.WarnContext(c.Context(), "login refused",
 			slog.String("reason", refused.reason), slog.Bool("throttled", throttled),
 			slog.String("account", entry.account), slog.String("address", entry.address),

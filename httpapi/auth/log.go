@@ -8,9 +8,9 @@ import (
 
 const (
 	// logInterval is the least time between two entries for one user name and address.
-	loginLogPause = time.Second
+	logInterval = time.Second
 	// maxLogEntries is the most entries within logInterval, for all user names and addresses.
-	maxLoginLines = 100
+	maxLogEntries = 100
 	// maxLoggedName is how many bytes of a user name are logged. No account has a longer name.
 	maxLoggedName = 64
 )
@@ -19,57 +19,57 @@ const (
 // for concurrent use.
 type loginLog struct {
 	mu     sync.Mutex
-	logged map[loginOf]*loginLine // at most maxLoginLines
-	others int                    // failures since the last entry whose source is not in logged
+	logged map[loginSource]*loginEntry // at most maxLogEntries
+	others int                         // failures since the last entry whose source is not in logged
 }
 
 // loginSource is the user name that a client claimed, and its address.
-type loginOf struct{ account, address string }
+type loginSource struct{ account, address string }
 
 // loginEntry is an entry of the log.
-type loginLine struct {
-	loginOf
+type loginEntry struct {
+	loginSource
 
 	at         time.Time
 	suppressed int // failures of the same source since its last entry
 	others     int // failures of other sources that were not logged since the last entry
 }
 
-func newLoginLog() *loginLog { return &loginLog{logged: make(map[loginOf]*loginLine)} }
+func newLoginLog() *loginLog { return &loginLog{logged: make(map[loginSource]*loginEntry)} }
 
 // add counts a failed login. It returns the entry to log, or false if the failure is not logged.
-func (l *loginLog) next(of loginOf, now time.Time) (loginLine, bool) {
+func (l *loginLog) add(source loginSource, now time.Time) (loginEntry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last, known := l.logged[of]
-	if known && now.Sub(last.at) < loginLogPause {
+	last, known := l.logged[source]
+	if known && now.Sub(last.at) < logInterval {
 		last.suppressed++
-		return loginLine{}, false
+		return loginEntry{}, false
 	}
-	if !known && len(l.logged) >= maxLoginLines {
-		l.forget(now)
+	if !known && len(l.logged) >= maxLogEntries {
+		l.evict(now)
 	}
-	if !known && len(l.logged) >= maxLoginLines {
+	if !known && len(l.logged) >= maxLogEntries {
 		l.others++
-		return loginLine{}, false
+		return loginEntry{}, false
 	}
 	if !known {
 		// The strings are parts of headers. Without a copy the map would keep whole headers in memory.
-		of = loginOf{strings.Clone(of.account), strings.Clone(of.address)}
-		last = &loginLine{}
-		l.logged[of] = last
+		source = loginSource{strings.Clone(source.account), strings.Clone(source.address)}
+		last = &loginEntry{}
+		l.logged[source] = last
 	}
-	entry := loginLine{loginOf: of, at: now, suppressed: last.suppressed, others: l.others}
+	entry := loginEntry{loginSource: source, at: now, suppressed: last.suppressed, others: l.others}
 	last.at, last.suppressed, l.others = now, 0, 0
 	return entry, true
 }
 
 // evict removes sources that may be logged again.
-func (l *loginLog) forget(now time.Time) {
-	for of, last := range l.logged {
-		if now.Sub(last.at) >= loginLogPause {
+func (l *loginLog) evict(now time.Time) {
+	for source, last := range l.logged {
+		if now.Sub(last.at) >= logInterval {
 			l.others += last.suppressed
-			delete(l.logged, of)
+			delete(l.logged, source)
 		}
 	}
 }

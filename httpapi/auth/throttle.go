@@ -11,52 +11,52 @@ import (
 const (
 	// maxFailures is how many failed logins in a row state their reason. After them, one in each
 	// failureInterval does.
-	badLogins     = 20
-	badLoginPause = time.Second
+	maxFailures     = 20
+	failureInterval = time.Second
 	// maxNetworks bounds the table. A full table drops half of its networks.
-	maxLogins = 10_000
+	maxNetworks = 10_000
 	// networkBits is the length of the IPv6 prefix whose addresses are taken to have one owner.
-	hostBits = 64
+	networkBits = 64
 )
 
 // throttle limits how often failed logins from one network state their reason, for all user names
 // together. It is consulted only for failures, so it cannot lock out a client with the right key. It
 // is safe for concurrent use.
-type logins struct {
-	mu  sync.Mutex
-	bad map[string]*rate.Limiter // by network, only of networks with recent failures
+type throttle struct {
+	mu       sync.Mutex
+	limiters map[string]*rate.Limiter // by network, only of networks with recent failures
 }
 
-func newLogins() *logins { return &logins{bad: make(map[string]*rate.Limiter)} }
+func newThrottle() *throttle { return &throttle{limiters: make(map[string]*rate.Limiter)} }
 
 // fail counts a failed login. throttled is true if the response MUST NOT state the reason.
-func (l *logins) failed(from string, now time.Time) (throttled bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	limiter, known := l.bad[from]
+func (t *throttle) fail(network string, now time.Time) (throttled bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limiter, known := t.limiters[network]
 	if !known {
-		if len(l.bad) >= maxLogins {
-			l.shrink(now)
+		if len(t.limiters) >= maxNetworks {
+			t.shrink(now)
 		}
-		limiter = rate.NewLimiter(rate.Every(badLoginPause), badLogins)
-		l.bad[from] = limiter
+		limiter = rate.NewLimiter(rate.Every(failureInterval), maxFailures)
+		t.limiters[network] = limiter
 	}
 	return !limiter.AllowN(now, 1)
 }
 
 // shrink removes networks whose limiters have recovered, and then others until half of the table is
 // free. Half of it, because a scan of the whole table has to be rare.
-func (l *logins) shrink(now time.Time) {
-	for from, limiter := range l.bad {
-		if limiter.TokensAt(now) >= badLogins {
-			delete(l.bad, from)
+func (t *throttle) shrink(now time.Time) {
+	for network, limiter := range t.limiters {
+		if limiter.TokensAt(now) >= maxFailures {
+			delete(t.limiters, network)
 		}
 	}
-	for from := range l.bad {
-		if len(l.bad) <= maxLogins/2 {
+	for network := range t.limiters {
+		if len(t.limiters) <= maxNetworks/2 {
 			return
 		}
-		delete(l.bad, from)
+		delete(t.limiters, network)
 	}
 }
 
@@ -67,5 +67,5 @@ func network(address string) string {
 	if err != nil || parsed.Is4() {
 		return address
 	}
-	return netip.PrefixFrom(parsed, hostBits).Masked().String()
+	return netip.PrefixFrom(parsed, networkBits).Masked().String()
 }

@@ -17,12 +17,12 @@ const maxNesting = 4
 
 // formValues are the values of one form key. A form has no types: an Object converts its values to
 // the types that its caller asks for.
-type texts []string
+type formValues []string
 
 // formNode is a node of the tree that the brackets of form keys make. It has either values or
 // children.
 type formNode struct {
-	values   texts
+	values   formValues
 	children map[string]*formNode
 }
 

@@ -35,7 +35,7 @@ func (o *Object) Text(name string) *string {
 		return nil
 	case string:
 		return &value
-	case texts:
+	case formValues:
 		if len(value) == 1 {
 			return &value[0]
 		}
@@ -51,7 +51,7 @@ func (o *Object) Boolean(name string) *bool {
 		return nil
 	case bool:
 		return &value
-	case texts:
+	case formValues:
 		if len(value) != 1 {
 			break
 		}
@@ -74,7 +74,7 @@ func (o *Object) Integer(name string) *int64 {
 		return nil
 	case json.Number:
 		digits = value.String()
-	case texts:
+	case formValues:
 		if len(value) == 1 {
 			digits = value[0]
 		}
@@ -92,7 +92,7 @@ func (o *Object) List(name string) []string {
 	switch value := o.Values[name].(type) {
 	case nil:
 		return nil
-	case texts:
+	case formValues:
 		return value
 	case []any:
 		list := make([]string, len(value))

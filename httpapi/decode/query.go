@@ -13,7 +13,7 @@ import (
 
 // Query returns the parameters of the query string.
 func Query(c *request.Context) (url.Values, error) {
-	query, err := url.ParseQuery(tidied(c.Request.URL.RawQuery))
+	query, err := url.ParseQuery(repaired(c.Request.URL.RawQuery))
 	if err != nil {
 		return nil, apierror.WrongInput(
 			"The query string cannot be read, percent-encode its values",
@@ -57,7 +57,7 @@ func Date(query url.Values, name string, into *time.Time) error {
 // repaired returns a query string that net/url reads as the client meant it. Clients of this API do
 // not escape the operators ; and & of tag expressions. Some use jQuery with the settings of their
 // previous call, which appends the JSON body of that call to the parameters of a GET.
-func tidied(raw string) string {
+func repaired(raw string) string {
 	var kept []string
 	inTags := false
 	for part := range strings.SplitSeq(strings.ReplaceAll(raw, ";", "%3B"), "&") {

@@ -10,7 +10,7 @@ import (
 
 // deadlineSlack is how much earlier than configured a timeout may expire, or a quarter of the timeout
 // if that is less. It saves system calls: a deadline is moved once per slack and not for each request.
-const slack = time.Second
+const deadlineSlack = time.Second
 
 // buffers are the buffers of connections for the heads of requests.
 var buffers = sync.Pool{New: func() any { return new([maxHead]byte) }}
@@ -21,7 +21,7 @@ type connection struct {
 
 	listener *Listener
 	buffer   *[maxHead]byte
-	sent     []byte    // received bytes that follow the requests already served; a part of buffer
+	received []byte    // received bytes that follow the requests already served; a part of buffer
 	partial  bool      // whether a request has begun
 	readBy   time.Time // the read deadline that is set
 	writeBy  time.Time // the write deadline that is set
@@ -30,10 +30,10 @@ type connection struct {
 // serve serves requests in sequence, then closes the connection or hands it over to net/http.
 func (c *connection) serve() {
 	defer c.listener.remove(c)
-	defer c.survivePanic()
+	defer c.recoverPanic()
 	c.buffer = buffers.Get().(*[maxHead]byte) //nolint:forcetypeassert // the pool holds nothing else
 	defer buffers.Put(c.buffer)
-	c.sent = c.buffer[:0]
+	c.received = c.buffer[:0]
 	c.partial = true // HeadTimeout of the first head begins with the connection
 	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	if !c.serveRequests() {
@@ -42,7 +42,7 @@ func (c *connection) serve() {
 	}
 	c.listener.remove(c)
 	if c.SetDeadline(time.Time{}) != nil ||
-		!c.listener.handOver(&handed{c.Conn, append([]byte(nil), c.sent...)}) {
+		!c.listener.handOver(&replayConn{c.Conn, append([]byte(nil), c.received...)}) {
 		_ = c.Close()
 	}
 }
@@ -50,31 +50,31 @@ func (c *connection) serve() {
 // serveRequests serves requests until one is ineligible for the fast path. It returns false if the
 // connection has to be closed instead.
 func (c *connection) serveRequests() (handOver bool) {
-	remote, a := c.RemoteAddr().String(), newAnswer()
+	remote, a := c.RemoteAddr().String(), newResponseBuffer()
 	for {
-		r, size, v := parse(c.sent, c.listener.cfg.Takes)
+		r, size, v := parse(c.received, c.listener.cfg.Takes)
 		switch v {
-		case foreign:
+		case ineligible:
 			return true
 		case incomplete:
 			if !c.receive() {
 				return false
 			}
-		case taken:
+		case eligible:
 			r.RemoteAddr = remote
 			c.listener.cfg.Handler.ServeHTTP(a, &r.Request)
 			if !c.write(a) {
 				return false
 			}
 			a.reset()
-			c.sent = c.buffer[:copy(c.buffer[:], c.sent[size:])]
+			c.received = c.buffer[:copy(c.buffer[:], c.received[size:])]
 			c.partial = false
 		}
 	}
 }
 
 // recoverPanic logs a panic of the handler and closes the connection. Other connections continue.
-func (c *connection) survivePanic() {
+func (c *connection) recoverPanic() {
 	value := recover()
 	if value == nil {
 		return
@@ -91,7 +91,7 @@ func (c *connection) survivePanic() {
 func (c *connection) receive() bool {
 	switch {
 	case c.partial:
-	case len(c.sent) == 0:
+	case len(c.received) == 0:
 		c.moveDeadline(&c.readBy, c.listener.cfg.IdleTimeout, c.SetReadDeadline)
 	default:
 		c.partial = true
@@ -102,16 +102,16 @@ func (c *connection) receive() bool {
 	if c.listener.stopping.Load() {
 		return false
 	}
-	n, err := c.Read(c.buffer[len(c.sent):])
-	c.sent = c.buffer[:len(c.sent)+n]
+	n, err := c.Read(c.buffer[len(c.received):])
+	c.received = c.buffer[:len(c.received)+n]
 	return err == nil
 }
 
 // write sends a response. It returns false if the connection has to be closed.
-func (c *connection) write(a *answer) bool {
+func (c *connection) write(b *responseBuffer) bool {
 	last := c.listener.stopping.Load()
 	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
-	_, err := c.Write(a.bytes(time.Now(), last))
+	_, err := c.Write(b.bytes(time.Now(), last))
 	return err == nil && !last
 }
 
@@ -121,7 +121,7 @@ func (c *connection) moveDeadline(
 	at *time.Time, timeout time.Duration, apply func(time.Time) error,
 ) {
 	to := time.Now().Add(timeout)
-	if at.After(to) || at.Before(to.Add(-min(slack, timeout/4))) {
+	if at.After(to) || at.Before(to.Add(-min(deadlineSlack, timeout/4))) {
 		*at = to
 		_ = apply(to) // if it fails, so does the read or write that follows
 	}
@@ -129,27 +129,27 @@ func (c *connection) moveDeadline(
 
 // replayConn is a connection that was handed over. Its first reads return what the fast path has
 // received already.
-type handed struct {
+type replayConn struct {
 	net.Conn
 
-	sent []byte
+	received []byte
 }
 
 // Read implements net.Conn.
-func (h *handed) Read(p []byte) (int, error) {
-	if len(h.sent) == 0 {
+func (h *replayConn) Read(p []byte) (int, error) {
+	if len(h.received) == 0 {
 		return h.Conn.Read(p)
 	}
-	n := copy(p, h.sent)
-	if h.sent = h.sent[n:]; len(h.sent) == 0 {
-		h.sent = nil
+	n := copy(p, h.received)
+	if h.received = h.received[n:]; len(h.received) == 0 {
+		h.received = nil
 	}
 	return n, nil
 }
 
 // CloseWrite closes the writing side. net/http calls it, if it exists, to end a response whose client
 // still sends.
-func (h *handed) CloseWrite() error {
+func (h *replayConn) CloseWrite() error {
 	if conn, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()
 	}

@@ -32,10 +32,10 @@ type Listener struct {
 	net.Listener
 
 	cfg      Config
-	accepted chan accepted // unbuffered; Accept receives from it
-	closed   chan struct{} // closed by stop
-	close    func() error  // calls stop once
-	stopping atomic.Bool   // no connection may begin another request
+	accepted chan acceptResult // unbuffered; Accept receives from it
+	closed   chan struct{}     // closed by stop
+	close    func() error      // calls stop once
+	stopping atomic.Bool       // no connection may begin another request
 	serving  sync.WaitGroup
 
 	mu          sync.Mutex
@@ -43,7 +43,7 @@ type Listener struct {
 }
 
 // acceptResult is what Accept returns.
-type accepted struct {
+type acceptResult struct {
 	net.Conn
 	err error
 }
@@ -52,7 +52,7 @@ type accepted struct {
 func Listen(listener net.Listener, cfg Config) *Listener {
 	l := &Listener{
 		Listener: listener, cfg: cfg,
-		accepted: make(chan accepted), closed: make(chan struct{}),
+		accepted: make(chan acceptResult), closed: make(chan struct{}),
 		connections: make(map[*connection]struct{}),
 	}
 	l.close = sync.OnceValue(l.stop)
@@ -66,7 +66,7 @@ func (l *Listener) accept() {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			select {
-			case l.accepted <- accepted{err: err}:
+			case l.accepted <- acceptResult{err: err}:
 				// The caller of Accept decides whether to wait and to accept again.
 				continue
 			case <-l.closed:
@@ -148,7 +148,7 @@ func (l *Listener) remove(c *connection) {
 // handOver gives a connection to the caller of Accept. It returns false if the listener is closed.
 func (l *Listener) handOver(conn net.Conn) bool {
 	select {
-	case l.accepted <- accepted{Conn: conn}:
+	case l.accepted <- acceptResult{Conn: conn}:
 		return true
 	case <-l.closed:
 		return false

@@ -22,8 +22,8 @@ type verdict int
 
 const (
 	incomplete verdict = iota // read the rest of the head
-	taken                     // serve the request
-	foreign                   // hand the connection over to net/http
+	eligible                  // serve the request
+	ineligible                // hand the connection over to net/http
 )
 
 // request is a parsed request. Request.URL points to url, which saves an allocation.
@@ -36,12 +36,12 @@ type request struct {
 // parse reads the head of a request. If it is eligible, size is its length in bytes.
 func parse(sent []byte, takes func(path string) bool) (r *request, size int, v verdict) {
 	if n := min(len(sent), len(getPrefix)); string(sent[:n]) != getPrefix[:n] {
-		return nil, 0, foreign
+		return nil, 0, ineligible
 	}
 	end := bytes.Index(sent, []byte("\r\n\r\n"))
 	if end < 0 {
 		if len(sent) >= maxHead || hasBareLF(sent) {
-			return nil, 0, foreign
+			return nil, 0, ineligible
 		}
 		return nil, 0, incomplete
 	}
@@ -50,7 +50,7 @@ func parse(sent []byte, takes func(path string) bool) (r *request, size int, v v
 	line, fields, _ := strings.Cut(head, "\r\n")
 	path, plain := strings.CutSuffix(line[len(getPrefix)-1:], " "+protocol)
 	if !plain || !takes(path) {
-		return nil, 0, foreign
+		return nil, 0, ineligible
 	}
 	r = &request{url: url.URL{Path: path}}
 	r.Request = http.Request{
@@ -59,9 +59,9 @@ func parse(sent []byte, takes func(path string) bool) (r *request, size int, v v
 		Header: make(http.Header, 8), Body: http.NoBody,
 	}
 	if !r.readFields(fields) {
-		return nil, 0, foreign
+		return nil, 0, ineligible
 	}
-	return r, end + len("\r\n\r\n"), taken
+	return r, end + len("\r\n\r\n"), eligible
 }
 
 // hasBareLF reports whether a line ends without CR. net/http accepts such lines too, but the end of

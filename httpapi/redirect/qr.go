@@ -34,14 +34,14 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	if !known {
 		return apierror.WrongInput("size must be small or big, not %q", size)
 	}
-	target, err := h.target(c)
+	link, err := h.link(c)
 	if err != nil {
 		return err
 	}
-	if err := unavailable(target, h.cfg.Now().UTC()); err != nil {
+	if err := checkAvailable(link, h.cfg.Now().UTC()); err != nil {
 		return err
 	}
-	if err := h.allowed(c, target, false); err != nil {
+	if err := h.checkLimit(c, link, false); err != nil {
 		return err
 	}
 	short := h.cfg.Base.Of(c.Request) + "/" + c.Param("hash")

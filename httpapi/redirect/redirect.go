@@ -25,12 +25,12 @@ import (
 
 // Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
 type Config struct {
-	Targets    *cache.Redirects
-	Allowances *clicklimit.Limiter // for links with a limit
-	Clicks     *clicks.Recorder
+	Cache        *cache.Redirects
+	ClickLimiter *clicklimit.Limiter // for links with a limit
+	Clicks       *clicks.Recorder
 
 	Pseudonyms *peer.Pseudonyms // of visitors
-	Former     *peer.Pseudonyms // of visitors, under the previous key; nil: none
+	Previous   *peer.Pseudonyms // of visitors, under the previous key; nil: none
 	Proxies    peer.Proxies
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country.
@@ -78,21 +78,21 @@ func Options(allow string) bunrouter.HandlerFunc {
 // client has seen is lost.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
-	target, err := h.target(c)
+	link, err := h.link(c)
 	if err != nil {
 		return err
 	}
 	now := h.cfg.Now().UTC()
-	if err := unavailable(target, now); err != nil {
+	if err := checkAvailable(link, now); err != nil {
 		return err
 	}
-	if !headerSafe(target.LongURL) {
+	if !headerSafe(link.LongURL) {
 		return errors.New(
-			"the destination of link " + target.URLID.String() + " cannot be sent in a header",
+			"the destination of link " + link.URLID.String() + " cannot be sent in a header",
 		)
 	}
-	click := h.click(r.Request, target, now)
-	if err := h.allowed(c, target, r.Method == http.MethodGet && !click.Bot); err != nil {
+	click := h.click(r.Request, link, now)
+	if err := h.checkLimit(c, link, r.Method == http.MethodGet && !click.Bot); err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet {
@@ -101,7 +101,7 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		}
 	}
 	header := w.Header()
-	header["Location"] = []string{target.LongURL} // unchanged: http.Redirect would rewrite it
+	header["Location"] = []string{link.LongURL} // unchanged: http.Redirect would rewrite it
 	header["Cache-Control"] = []string{"private, no-store"}
 	// Browsers apply the policy to the request that follows. It keeps the path of the page with the
 	// link from the destination.
@@ -111,17 +111,17 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// target returns the link that the path names.
-func (h *Handler) target(c *request.Context) (queries.Redirect, error) {
+// link returns the link that the path names.
+func (h *Handler) link(c *request.Context) (queries.Redirect, error) {
 	hash := c.Param("hash")
 	if !hashes.Valid(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
-	target, err := h.cfg.Targets.Find(c.Context(), hash)
+	link, err := h.cfg.Cache.Find(c.Context(), hash)
 	if errors.Is(err, queries.ErrNotFound) {
 		return queries.Redirect{}, errNoLink()
 	}
-	return target, apierror.Unavailable(err)
+	return link, apierror.Unavailable(err)
 }
 
 func errNoLink() error {
@@ -129,11 +129,11 @@ func errNoLink() error {
 }
 
 // checkAvailable returns an error if a link is deleted or expired, or if its account is not in use.
-func unavailable(target queries.Redirect, now time.Time) error {
+func checkAvailable(link queries.Redirect, now time.Time) error {
 	switch {
-	case target.Deleted, !target.OwnerActive, target.OwnerExpired(now):
+	case link.Deleted, !link.OwnerActive, link.OwnerExpired(now):
 		return gone("This link is no longer available")
-	case target.Expired(now):
+	case link.Expired(now):
 		return gone("This link has expired")
 	}
 	return nil
@@ -141,17 +141,17 @@ func unavailable(target queries.Redirect, now time.Time) error {
 
 // checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it takes
 // one click of the limit.
-func (h *Handler) allowed(c *request.Context, target queries.Redirect, counts bool) error {
-	if target.MaxClicks == 0 {
+func (h *Handler) checkLimit(c *request.Context, link queries.Redirect, counts bool) error {
+	if link.MaxClicks == 0 {
 		return nil
 	}
-	check := h.cfg.Allowances.Left
+	check := h.cfg.ClickLimiter.Left
 	if counts {
-		check = h.cfg.Allowances.Take
+		check = h.cfg.ClickLimiter.Take
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), h.cfg.Timeout)
 	defer cancel()
-	allowed, err := check(ctx, target.URLID.String(), target.MaxClicks, target.TotalClicks)
+	allowed, err := check(ctx, link.URLID.String(), link.MaxClicks, link.TotalClicks)
 	if err != nil {
 		return err
 	}

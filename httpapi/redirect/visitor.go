@@ -13,17 +13,17 @@ import (
 )
 
 // click returns the click of a visit.
-func (h *Handler) click(r *http.Request, target queries.Redirect, now time.Time) clicks.Click {
+func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) clicks.Click {
 	sender, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
 	visitor := client + "\n" + r.UserAgent()
 	click := clicks.Click{
-		URLID: target.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
+		URLID: link.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
 		At:  now.Truncate(time.Microsecond),
 		Bot: sender.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
 		Browser: sender.browser, OS: sender.os, Device: sender.device, Country: h.country(client),
 	}
-	if h.cfg.Former != nil {
-		click.Former = h.cfg.Former.Of(visitor)
+	if h.cfg.Previous != nil {
+		click.Former = h.cfg.Previous.Of(visitor)
 	}
 	return click
 }

@@ -35,15 +35,15 @@ var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 type Context struct {
 	http.ResponseWriter
 
-	Request    *http.Request
-	ID         string
-	SentMethod string // method before an override
-	Route      string // pattern of the matched route
-	params     bunrouter.Params
-	Account    queries.Account // account that calls; zero before authentication
-	Status     int             // status of the response; 0: not yet set
-	Payload    map[string]any  // decoded body; nil: not read
-	Left       <-chan struct{} // closed when the client disconnects
+	Request      *http.Request
+	ID           string
+	SentMethod   string // method before an override
+	Route        string // pattern of the matched route
+	params       bunrouter.Params
+	Account      queries.Account // account that calls; zero before authentication
+	Status       int             // status of the response; 0: not yet set
+	Payload      map[string]any  // decoded body; nil: not read
+	Disconnected <-chan struct{} // closed when the client disconnects
 }
 
 // New returns the context of an incoming request. Its id is that of the request's header, if the header
@@ -93,13 +93,13 @@ func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
 	c.Request = c.Request.WithContext(ctx)
 	// A writer without deadlines returns an error, and needs no extension.
 	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(
-		time.Now().Add(timeout + farewell),
+		time.Now().Add(timeout + writeTimeout),
 	)
 	return cancel
 }
 
 // writeTimeout is the time to write the response after the request's deadline.
-const farewell = 10 * time.Second
+const writeTimeout = 10 * time.Second
 
 // Param returns a segment of the path, unescaped.
 func (c *Context) Param(name string) string {
@@ -129,5 +129,5 @@ func (c *Context) OverrideMethod() {
 	}
 }
 
-// ErrClientLeft is the error of an operation that did not begin because the client disconnected.
-var ErrClientLeft = errors.New("the client has left")
+// ErrDisconnected is the error of an operation that did not begin because the client disconnected.
+var ErrDisconnected = errors.New("the client has left")

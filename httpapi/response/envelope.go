@@ -43,8 +43,8 @@ type ItemError struct {
 // Succeeded returns the envelope of a call that succeeded.
 func Succeeded() Envelope { return Envelope{Version: version} }
 
-// failed returns the envelope of a call that failed, which is the whole response.
-func failed(f apierror.Failure) Envelope {
+// failureEnvelope returns the envelope of a call that failed, which is the whole response.
+func failureEnvelope(f apierror.Failure) Envelope {
 	return Envelope{
 		Error:   requestError{Code: f.Code, Message: f.Code.Message(), Details: f.Details},
 		Version: version,

@@ -22,7 +22,7 @@ func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure
 		return f
 	}
 	text := slog.String("error", apierror.Clip(err.Error(), maxLoggedError))
-	if errors.Is(c.Context().Err(), context.Canceled) || errors.Is(err, request.ErrClientLeft) {
+	if errors.Is(c.Context().Err(), context.Canceled) || errors.Is(err, request.ErrDisconnected) {
 		logger.DebugContext(c.Context(), "client left", slog.String("request", c.ID), text)
 		return apierror.Failure{Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable}
 	}

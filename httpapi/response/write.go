@@ -42,13 +42,13 @@ func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 	if f.Code == apierror.CodeInvalidKey || f.Code == apierror.CodeInvalidUsername {
 		header.Set("WWW-Authenticate", `Basic realm="linkledger", charset="UTF-8"`)
 	}
-	_ = WriteJSON(w, f.Status, failed(f)) // encoding an envelope cannot fail
+	_ = WriteJSON(w, f.Status, failureEnvelope(f)) // encoding an envelope cannot fail
 }
 
 // defaultRetryAfter is the Retry-After of failures without one, such as outages.
-const soon = time.Second
+const defaultRetryAfter = time.Second
 
 // RetryAfter returns the value of the header Retry-After for a failure, rounded up to whole seconds.
 func RetryAfter(f apierror.Failure) string {
-	return strconv.Itoa(int(math.Ceil(cmp.Or(f.RetryAfter, soon).Seconds())))
+	return strconv.Itoa(int(math.Ceil(cmp.Or(f.RetryAfter, defaultRetryAfter).Seconds())))
 }

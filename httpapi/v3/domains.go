@@ -20,7 +20,7 @@ type domainHandler struct {
 }
 
 // domainsResponse lists the domains. It is the same for all accounts.
-type domainsAnswer struct {
+type domainsResponse struct {
 	response.Envelope
 	Domains []domainRecord `json:"domains"`
 }
@@ -39,7 +39,7 @@ type domainRecord struct {
 
 func (h *domainHandler) listDomains(c *request.Context) (any, error) {
 	scheme, domain, _ := strings.Cut(h.Base.Of(c.Request), "://")
-	return domainsAnswer{Envelope: response.Succeeded(), Domains: []domainRecord{{
+	return domainsResponse{Envelope: response.Succeeded(), Domains: []domainRecord{{
 		Domain:           domain,
 		HashCharacterSet: "restricted", // generated hashes have no ambiguous characters
 		HashGeneration:   "random",

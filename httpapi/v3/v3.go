@@ -36,14 +36,14 @@ import (
 
 // Config of the API. All fields are required, but for Clicks, Plans, Proxies and Base.
 type Config struct {
-	Commands *commands.Handler
-	Audit    *audit.Reader
-	Queries  *queries.DB
-	Lists    *linklist.Reader
-	Accounts *cache.Accounts
-	Clicks   *clicks.Recorder // of this node; nil: none
-	Calls    *metering.Meter
-	Plans    map[string]domain.Plan // by name
+	Commands   *commands.Handler
+	Audit      *audit.Reader
+	Queries    *queries.DB
+	Lists      *linklist.Reader
+	Accounts   *cache.Accounts
+	Clicks     *clicks.Recorder // of this node; nil: none
+	UsageMeter *metering.Meter
+	Plans      map[string]domain.Plan // by name
 
 	// Wait, Demand and Overtake wait for the read models, see catchup.Waiter.
 	Wait        func(ctx context.Context, projection string, position uint64) error
@@ -103,7 +103,7 @@ func New(cfg Config) *API {
 			Logger: cfg.Logger,
 		}),
 		account: &account.Handler{
-			Queries: cfg.Queries, Calls: cfg.Calls, Plans: cfg.Plans, AsOf: asOf,
+			Queries: cfg.Queries, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans, AsOf: asOf,
 		},
 		changes: changes,
 		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},

@@ -16,7 +16,7 @@ import (
 )
 
 // compiler returns a compiler of the description's schemas.
-var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
+var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(openapi.Source()))
 	if err != nil {
 		return nil, err
@@ -38,7 +38,7 @@ func Schema(t testing.TB, pointer string) *jsonschema.Schema {
 	if schema, ok := schemas[pointer]; ok {
 		return schema
 	}
-	compiler, err := described()
+	compiler, err := compiler()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ var Operations = sync.OnceValues(func() (map[string]openapi.Operation, error) {
 })
 
 // Validate returns an error if a body does not meet the named schema.
-func Valid(t testing.TB, name, body string) error {
+func Validate(t testing.TB, name, body string) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {

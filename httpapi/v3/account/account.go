@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// never is the expiration date of accounts without one. The contract requires a date.
-	never    = "9999-12-31"
-	endOfDay = " 23:59:59"
+	// noExpirationDate is the expiration date of accounts without one. The contract requires a date.
+	noExpirationDate = "9999-12-31"
+	endOfDay         = " 23:59:59"
 )
 
 // Handler handles calls about the calling account, and meters its calls.
 type Handler struct {
-	Queries *queries.DB
-	Calls   *metering.Meter
-	Plans   map[string]domain.Plan // by name
-	AsOf    asof.Reader
+	Queries    *queries.DB
+	UsageMeter *metering.Meter
+	Plans      map[string]domain.Plan // by name
+	AsOf       asof.Reader
 }
 
-type accountAnswer struct {
+type accountResponse struct {
 	response.Envelope
 	Account accountRecord `json:"account"`
 	Past    *asof.Past    `json:"past,omitempty"`
@@ -68,11 +68,11 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := h.accountAnswer(c.Account, counters)
-	answer.Account.Counters["today_api_calls"] = counterRecord{
-		Count: h.Calls.Today(c.Context(), c.Account.ID.String()), Limit: h.plan(c).DayCalls,
+	resp := h.newResponse(c.Account, counters)
+	resp.Account.Counters["today_api_calls"] = counterRecord{
+		Count: h.UsageMeter.Today(c.Context(), c.Account.ID.String()), Limit: h.plan(c).DayCalls,
 	}
-	return answer, nil
+	return resp, nil
 }
 
 // readAccountAt returns the account as of a time. It has no counter of calls, because their number is
@@ -88,16 +88,16 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := h.accountAnswer(account, counters)
-	answer.Past = asof.PastOf(at)
-	return answer, nil
+	resp := h.newResponse(account, counters)
+	resp.Past = asof.PastOf(at)
+	return resp, nil
 }
 
-func (h *Handler) accountAnswer(account queries.Account, counters queries.Counters) accountAnswer {
+func (h *Handler) newResponse(account queries.Account, counters queries.Counters) accountResponse {
 	plan := h.Plans[account.Plan]
-	return accountAnswer{Envelope: response.Succeeded(), Account: accountRecord{
+	return accountResponse{Envelope: response.Succeeded(), Account: accountRecord{
 		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,
-		ExpirationDate: cmp.Or(account.ExpirationDate, never) + endOfDay,
+		ExpirationDate: cmp.Or(account.ExpirationDate, noExpirationDate) + endOfDay,
 		Counters: map[string]counterRecord{
 			"urls":       {Count: counters.URLs, Limit: plan.URLs},
 			"month_urls": {Count: counters.MonthURLs, Limit: plan.MonthURLs},
@@ -111,7 +111,7 @@ func (h *Handler) plan(c *request.Context) domain.Plan { return h.Plans[c.Accoun
 // Meter counts an API call. It refuses the call if the account has no calls left today.
 func (h *Handler) Meter(c *request.Context) error {
 	limit := h.plan(c).DayCalls
-	if h.Calls.Count(c.Account.ID.String(), limit) {
+	if h.UsageMeter.Count(c.Account.ID.String(), limit) {
 		return nil
 	}
 	now := h.AsOf.Now().UTC()

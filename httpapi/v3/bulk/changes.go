@@ -39,12 +39,12 @@ type Config struct {
 
 // Changes runs commands on several URLs. It is safe for concurrent use.
 type Changes struct {
-	cfg   Config
-	turns *turns
+	cfg    Config
+	queues *queues
 }
 
 // New returns Changes without operations.
-func New(cfg Config) *Changes { return &Changes{cfg: cfg, turns: newTurns()} }
+func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: newQueues()} }
 
 // One runs a command on the URL that the path names.
 func (b *Changes) One(c *request.Context, do Change) (any, error) {
@@ -60,7 +60,7 @@ func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	if outcome.Err != nil {
 		return nil, outcome.Err
 	}
-	b.cfg.Waiter.Settle(c, catchup.Written{URLs: outcome.Position.Commit})
+	b.cfg.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
 	return response.Succeeded(), nil
 }
 
@@ -88,10 +88,10 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 		return nil, err
 	}
 	outcomes := do(c.Context(), r, commands.ByHash(chosen.Hashes...))
-	if err := write.Interrupted(outcomes); err != nil {
+	if err := write.FirstFault(outcomes); err != nil {
 		return nil, err
 	}
-	b.cfg.Waiter.Settle(c, write.Written(commands.URLsOutcome{Items: outcomes}))
+	b.cfg.Waiter.AwaitWrite(c, write.PositionsOf(commands.URLsOutcome{Items: outcomes}))
 	return response.Succeeded(), nil
 }
 
@@ -101,37 +101,37 @@ const portion = 25
 
 // operation is a change of any number of URLs by one call.
 type operation struct {
-	b    *Changes
-	c    *request.Context
-	last catchup.Written // positions of the last events so far
-	late bool            // whether a wait for the read models has timed out
+	changes  *Changes
+	c        *request.Context
+	written  catchup.Positions // positions of the last events so far
+	timedOut bool              // whether a wait for the read models has timed out
 }
 
 // begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	cancel := c.Extend(b.cfg.Timeout)
-	next, err := b.turns.take(c.Context(), c.Account.ID, c.Left)
+	next, err := b.queues.acquire(c.Context(), c.Account.ID, c.Disconnected)
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
-	return &operation{b: b, c: c}, func() { next(); cancel() }, nil
+	return &operation{changes: b, c: c}, func() { next(); cancel() }, nil
 }
 
-// changed records the outcomes of a portion and waits until the read models show it. It returns the
+// addOutcomes records the outcomes of a portion and waits until the read models show it. It returns the
 // first error that is not a refusal. Because it waits, a write of another account never waits for more
 // than one portion of the operation. If the read models were late once, it does not wait again: the
 // call waits once at its end.
-func (o *operation) changed(outcomes []commands.URLOutcome) error {
-	if err := write.Interrupted(outcomes); err != nil {
+func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
+	if err := write.FirstFault(outcomes); err != nil {
 		return err
 	}
-	w := write.Written(commands.URLsOutcome{Items: outcomes})
-	o.last.URLs = max(o.last.URLs, w.URLs)
-	if o.late || w.URLs == 0 {
+	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
+	o.written.URLs = max(o.written.URLs, w.URLs)
+	if o.timedOut || w.URLs == 0 {
 		return nil
 	}
-	o.late = !o.b.cfg.Waiter.AwaitLinks(o.c, w.URLs)
+	o.timedOut = !o.changes.cfg.Waiter.AwaitLinks(o.c, w.URLs)
 	return nil
 }
 
@@ -160,18 +160,18 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 			return apierror.Unavailable(err)
 		}
 		if len(ids) == 0 {
-			b.cfg.Waiter.Settle(c, op.last)
+			b.cfg.Waiter.AwaitWrite(c, op.written)
 			return nil
 		}
 		refs := make([]commands.Ref, len(ids))
 		for i, id := range ids {
 			refs[i].ID = id.String()
 		}
-		if err := op.changed(do(c.Context(), r, refs)); err != nil {
+		if err := op.addOutcomes(do(c.Context(), r, refs)); err != nil {
 			return err
 		}
 	}
 }
 
 // Operations returns how many operations of an account run or wait on this node.
-func (b *Changes) Operations(account uuid.UUID) int { return b.turns.of(account) }
+func (b *Changes) Operations(account uuid.UUID) int { return b.queues.length(account) }

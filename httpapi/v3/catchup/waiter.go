@@ -42,13 +42,13 @@ type Waiter struct {
 }
 
 // Positions are the positions of the last events of a write. Zero means that there are no events.
-type Written struct {
+type Positions struct {
 	URLs, Tags uint64 // commit positions of events of URLs and of tags
 }
 
 // AwaitWrite sets the header with the position of a write, and waits until the read models show it. If
 // that takes too long, it logs a warning and returns: the write is durable either way.
-func (w *Waiter) Settle(c *request.Context, last Written) {
+func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	end := max(last.URLs, last.Tags)
 	if end == 0 {
 		return

@@ -164,7 +164,7 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 		if payloads[i], err = readURLPayload(&items[i]); err != nil {
 			return nil, err
 		}
-		payloads[i].Tags = eachOnce(payloads[i].Tags)
+		payloads[i].Tags = distinct(payloads[i].Tags)
 		for _, label := range payloads[i].Tags {
 			labels[strings.ToLower(label)] = true
 		}
@@ -179,7 +179,7 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 
 // distinct removes repeated texts from a list. Repeated tags mean nothing, and would be repeated for
 // each of many URLs of an edit.
-func eachOnce(list []string) []string {
+func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(list, func(text string) bool {
 		again := seen[text]

@@ -126,10 +126,10 @@ func LinkOf(outcome commands.URLOutcome) queries.Link {
 	}
 }
 
-// Counted returns the links of the outcomes with their clicks from the read model. Everything else is
+// WithClicks returns the links of the outcomes with their clicks from the read model. Everything else is
 // as the commands left it, even if the read model lags behind. If the read model is unavailable, the
 // clicks are missing: the write is durable, and the client MUST get a success.
-func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
+func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
 	for i, outcome := range outcomes {

@@ -13,7 +13,7 @@ import (
 )
 
 // dimensionsResponse is the response of calls about the dimensions of clicks.
-type dimensionsAnswer struct {
+type dimensionsResponse struct {
 	response.Envelope
 	Dimensions dimensionsRecord `json:"dimensions"`
 }
@@ -58,7 +58,7 @@ func (h *Handler) Dimensions(c *request.Context) (any, error) {
 			*list = append(*list, valueRecord{v.Value, v.Clicks})
 		}
 	}
-	return dimensionsAnswer{Envelope: response.Succeeded(), Dimensions: counts}, nil
+	return dimensionsResponse{Envelope: response.Succeeded(), Dimensions: counts}, nil
 }
 
 func (h *Handler) dimensionsOf(c *request.Context) (queries.DimensionsOf, error) {

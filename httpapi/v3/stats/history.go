@@ -16,7 +16,7 @@ import (
 const maxHistoryLinks = 100
 
 // historyResponse is the response of calls about the history of a hash.
-type historyAnswer struct {
+type historyResponse struct {
 	response.Envelope
 	History historyRecord `json:"history"`
 	Page    response.Page `json:"page"` // the page of events
@@ -25,11 +25,11 @@ type historyAnswer struct {
 type historyRecord struct {
 	audit.History
 
-	Links []lifeRecord `json:"links"`
+	Links []linkRecord `json:"links"`
 }
 
 // linkRecord is a summary of one link.
-type lifeRecord struct {
+type linkRecord struct {
 	audit.LinkLife
 
 	DailyClicks map[string]dayRecord `json:"daily_clicks"` // since the last reset
@@ -56,11 +56,11 @@ func (h *Handler) History(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	lives, err := h.lives(c, history.Links)
+	lives, err := h.linkRecords(c, history.Links)
 	if err != nil {
 		return nil, err
 	}
-	return historyAnswer{
+	return historyResponse{
 		Envelope: response.Succeeded(), History: historyRecord{History: history, Links: lives},
 		Page: response.Page{
 			ResultsCount: len(history.Entries), TotalCount: int64(history.Total),
@@ -70,7 +70,7 @@ func (h *Handler) History(c *request.Context) (any, error) {
 }
 
 // linkRecords returns the summaries of links with their clicks.
-func (h *Handler) lives(c *request.Context, links []audit.LinkLife) ([]lifeRecord, error) {
+func (h *Handler) linkRecords(c *request.Context, links []audit.LinkLife) ([]linkRecord, error) {
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
 		var err error
@@ -85,9 +85,9 @@ func (h *Handler) lives(c *request.Context, links []audit.LinkLife) ([]lifeRecor
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	lives := make([]lifeRecord, len(links))
+	lives := make([]linkRecord, len(links))
 	for i, link := range links {
-		lives[i] = lifeRecord{LinkLife: link, DailyClicks: make(map[string]dayRecord)}
+		lives[i] = linkRecord{LinkLife: link, DailyClicks: make(map[string]dayRecord)}
 		for _, day := range clicks[ids[i]] {
 			lives[i].DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
 		}

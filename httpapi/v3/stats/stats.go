@@ -24,7 +24,7 @@ type Handler struct {
 }
 
 // statsResponse is the response of calls about clicks.
-type statsAnswer struct {
+type statsResponse struct {
 	response.Envelope
 	Stats []statsRecord `json:"stats"`
 }
@@ -60,7 +60,7 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	for _, day := range stats.Daily {
 		r.DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
 	}
-	return statsAnswer{Envelope: response.Succeeded(), Stats: []statsRecord{r}}, nil
+	return statsResponse{Envelope: response.Succeeded(), Stats: []statsRecord{r}}, nil
 }
 
 // ResetOne resets the clicks of the URL that the path names to zero.

@@ -23,7 +23,7 @@ type Handler struct {
 }
 
 // tagsResponse is the response of calls about tags.
-type tagsAnswer struct {
+type tagsResponse struct {
 	response.Envelope
 	Tags []tagRecord `json:"tags"`
 }
@@ -43,11 +43,11 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := tagsAnswer{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
+	resp := tagsResponse{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
 	for i, tag := range tags {
-		answer.Tags[i] = tagRecord{Label: tag.Label}
+		resp.Tags[i] = tagRecord{Label: tag.Label}
 	}
-	return answer, nil
+	return resp, nil
 }
 
 // Create creates a tag.
@@ -86,7 +86,7 @@ func (h *Handler) Delete(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Waiter.Settle(c, catchup.Written{Tags: position.Commit})
+	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: position.Commit})
 	return response.Succeeded(), nil
 }
 
@@ -106,7 +106,7 @@ func (h *Handler) readTag(c *request.Context) (string, domain.Request, error) {
 	return *payload.Label, r, err
 }
 
-func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsAnswer {
-	h.Waiter.Settle(c, catchup.Written{Tags: outcome.Position.Commit})
-	return tagsAnswer{Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
+func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsResponse {
+	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: outcome.Position.Commit})
+	return tagsResponse{Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
 }

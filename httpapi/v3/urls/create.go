@@ -47,10 +47,10 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if err := write.Outage(outcome.Items); err != nil {
 		return nil, err
 	}
-	h.Waiter.Settle(c, write.Written(outcome))
+	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
 	links := make([]queries.Link, len(outcome.Items))
 	if r.Repeated || unique { // the links may be older than this call and have clicks
-		links = h.Records.Counted(c, outcome.Items)
+		links = h.Records.WithClicks(c, outcome.Items)
 	} else {
 		for i, item := range outcome.Items {
 			links[i] = record.LinkOf(item)

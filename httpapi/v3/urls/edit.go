@@ -29,11 +29,11 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 			"urls must have one item to edit the URL %s, not %d", hash, len(payloads),
 		)
 	}
-	answer, outcome, err := h.editEach(c, sameEdit(payloads[0], hash))
+	resp, outcome, err := h.editEach(c, sameEdit(payloads[0], hash))
 	if err == nil && apierror.RefusedAs(outcome.Items[0].Err, domain.URLNotFound) {
 		return nil, outcome.Items[0].Err
 	}
-	return answer, err
+	return resp, err
 }
 
 // Edit edits several URLs: either all that the parameters select with one edit, or the URL that each
@@ -58,8 +58,8 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 	if chosen.Hashes != nil {
 		payloads = sameEdit(payloads[0], chosen.Hashes...)
 	}
-	answer, _, err := h.editEach(c, payloads)
-	return answer, err
+	resp, _, err := h.editEach(c, payloads)
+	return resp, err
 }
 
 // editTagged edits the URLs that meet an expression. The response does not list them, because there may
@@ -90,7 +90,7 @@ func (h *Handler) editTagged(
 	if err != nil {
 		return nil, err
 	}
-	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{}}, nil
+	return urlsResponse{Envelope: response.Succeeded(), URLs: []any{}}, nil
 }
 
 // sameEdit returns one edit for each of several URLs.
@@ -106,9 +106,9 @@ func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 // editEach runs edits that name their URLs.
 func (h *Handler) editEach(
 	c *request.Context, payloads []payload.URL,
-) (urlsAnswer, commands.URLsOutcome, error) {
+) (urlsResponse, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
-		return urlsAnswer{}, commands.URLsOutcome{}, &apierror.Error{
+		return urlsResponse{}, commands.URLsOutcome{}, &apierror.Error{
 			Code: apierror.CodeMissingInput,
 			Details: "Say which URLs are meant: with the parameters hashes or tags, or with hash " +
 				"in each item",
@@ -116,7 +116,7 @@ func (h *Handler) editEach(
 	}
 	r, err := h.Requests.Begin(c)
 	if err != nil {
-		return urlsAnswer{}, commands.URLsOutcome{}, err
+		return urlsResponse{}, commands.URLsOutcome{}, err
 	}
 	edits := make([]commands.EditURL, len(payloads))
 	for i, p := range payloads {
@@ -131,10 +131,10 @@ func (h *Handler) editEach(
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
-		return urlsAnswer{}, outcome, err
+		return urlsResponse{}, outcome, err
 	}
-	h.Waiter.Settle(c, write.Written(outcome))
-	links := h.Records.Counted(c, outcome.Items)
+	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
+	links := h.Records.WithClicks(c, outcome.Items)
 	return h.writtenURLs(c, payloads, outcome.Items, links), outcome, nil
 }
 

@@ -74,7 +74,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := urlsAnswer{
+	resp := urlsResponse{
 		Envelope: response.Succeeded(), URLs: make([]any, len(found.Links)),
 		Page: &response.Page{
 			ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset,
@@ -82,9 +82,9 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		Past: asof.PastOf(list.At),
 	}
 	for i, link := range found.Links {
-		answer.URLs[i] = h.Records.Of(c, link)
+		resp.URLs[i] = h.Records.Of(c, link)
 	}
-	return answer, nil
+	return resp, nil
 }
 
 // Read returns the URL that the path names, now or as of a time.
@@ -114,7 +114,7 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	return urlsAnswer{
+	return urlsResponse{
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)},
 		Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil

@@ -37,7 +37,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 	if outcome.Err != nil {
 		return nil, outcome.Err
 	}
-	h.Waiter.Settle(c, catchup.Written{URLs: outcome.Position.Commit})
-	link := h.Records.Counted(c, []commands.URLOutcome{outcome})[0]
-	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
+	h.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
+	link := h.Records.WithClicks(c, []commands.URLOutcome{outcome})[0]
+	return urlsResponse{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
 }

@@ -37,7 +37,7 @@ type Handler struct {
 }
 
 // urlsResponse is the response of all calls about URLs.
-type urlsAnswer struct {
+type urlsResponse struct {
 	response.Envelope
 	URLs []any          `json:"urls"` // record.URL or record.Failed
 	Page *response.Page `json:"page,omitempty"`
@@ -47,16 +47,16 @@ type urlsAnswer struct {
 // writtenURLs returns the response of a call that wrote URLs, with the record or the error of each item.
 func (h *Handler) writtenURLs(
 	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
-) urlsAnswer {
-	answer := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
+) urlsResponse {
+	resp := urlsResponse{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
 		if item.Err != nil {
-			answer.URLs[i] = payloads[i].Failed(
+			resp.URLs[i] = payloads[i].Failed(
 				response.NewItemError(response.Report(c, h.Logger, item.Err)),
 			)
 			continue
 		}
-		answer.URLs[i] = h.Records.Written(c, links[i])
+		resp.URLs[i] = h.Records.Written(c, links[i])
 	}
-	return answer
+	return resp
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // PositionsOf returns the positions of the last events of a batch.
-func Written(outcome commands.URLsOutcome) catchup.Written {
-	w := catchup.Written{Tags: outcome.Tags.Commit}
+func PositionsOf(outcome commands.URLsOutcome) catchup.Positions {
+	w := catchup.Positions{Tags: outcome.Tags.Commit}
 	for _, item := range outcome.Items {
 		w.URLs = max(w.URLs, item.Position.Commit)
 	}
@@ -32,7 +32,7 @@ func Outage(items []commands.URLOutcome) error {
 }
 
 // FirstFault returns the first error that is not a refusal, or nil if there is none.
-func Interrupted(outcomes []commands.URLOutcome) error {
+func FirstFault(outcomes []commands.URLOutcome) error {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {
 			continue
