@@ -25,9 +25,9 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Config of the public listener. Zero values of the optional fields mean their defaults.
+// Config of the public listener. Optional fields with a zero value get their defaults.
 type Config struct {
-	// API and Redirects say what is served: the API under /v3, the short links at the root, or
+	// API and Redirects select what is served: the API under /v3, the short links at the root, or
 	// both.
 	API       bool
 	Redirects bool
@@ -38,73 +38,76 @@ type Config struct {
 	Lists    *linklist.Reader // for the API
 	Accounts *cache.Accounts  // for the API
 	Targets  *cache.Redirects // for redirects
-	// Allowances are for redirects to links with a limit.
+	// Allowances limits the clicks of links with a limit. For redirects.
 	Allowances *clicklimit.Limiter
-	Clicks     *clicks.Recorder // for redirects; its Run goes on until the last request is answered
-	Calls      *metering.Meter  // for the API, likewise
-	// Plans are the limits of accounts by the names of their plans; the others have none.
+	// Clicks and Calls MUST run until the last request is answered.
+	Clicks *clicks.Recorder // for redirects
+	Calls  *metering.Meter  // for the API
+	// Plans has the limits of accounts, by the names of plans. Accounts of other plans have no
+	// limits.
 	Plans map[string]domain.Plan
-	// Wait returns when a projection has passed a commit position, or with the error of ctx, or
-	// with progress.ErrUnowned. For the API.
+	// Wait returns nil once a projection has passed a commit position. It fails with the error of
+	// ctx, or with progress.ErrUnowned if no process updates the projection. For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// Demand is Wait for what the projector may hold back. For the API.
+	// Demand is Wait for events that the projector may delay. For the API.
 	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns when a projection has what others are known to have, or with the error of
-	// ctx. For the API.
+	// Overtake returns nil once a projection has passed the known positions of others. It fails like
+	// Wait. For the API.
 	Overtake func(ctx context.Context, projection string, others ...string) error
 
-	// BaseURL is scheme://host[:port] of the short links. Empty: that of the request.
+	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
 	BaseURL string
-	// VisitorKey keys the hashes that stand for visitors and for the addresses of API callers,
-	// which are never stored themselves. At least 16 bytes, the same on all nodes.
+	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
+	// are never stored. It MUST have at least 16 bytes and be the same on all nodes.
 	VisitorKey []byte
-	// FormerVisitorKey is the key before, while visitors are to be known under both; nil: none.
+	// FormerVisitorKey is the previous visitor key, during a rotation. It keeps the identity of
+	// visitors. Optional.
 	FormerVisitorKey []byte
-	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is believed.
+	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Origins are those whose pages may call the API: exact ones, or AnyOrigin alone. Empty: none
-	// but the service's own.
+	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If empty,
+	// only pages of the service's own origin may.
 	Origins []string
-	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks
-	// carry none. For redirects.
+	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
+	// clicks carry no country. For redirects.
 	Country func(netip.Addr) string
 
-	WaitTimeout    time.Duration // most a write waits for the read models; 0: 1 s
-	RequestTimeout time.Duration // most a request takes once it has been read; 0: 10 s
-	// OperationTimeout is the most that a change of all URLs with certain tags takes; 0: 10 min.
+	WaitTimeout    time.Duration // the longest wait of a call for a projection; 0: 1 s
+	RequestTimeout time.Duration // the most time for a request that has been read; 0: 10 s
+	// OperationTimeout is the most time for a change by tags or the undoing of a batch; 0: 10 min.
 	OperationTimeout time.Duration
 	BodyLimit        int64 // bytes; 0: 1 MiB
-	GroupLimit       int   // items of one batch; 0: 50
-	PageSize         int   // URLs of a list without limit; 0: 50
-	MaxPageSize      int   // URLs of a list at most; 0: 1000
+	GroupLimit       int   // the most items of one batch; 0: 50
+	PageSize         int   // entries of a list if the call has no limit; 0: 50
+	MaxPageSize      int   // the most entries of a list; 0: 1000
 	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
 
-	// Observe learns of each request that was answered: its method ("other" for an unknown one),
-	// the pattern of its route (empty if it has none), the status and how long it took. It must not
-	// block; may be nil.
+	// Observe is called after each request with its method ("other" for an unknown one), the pattern
+	// of its route (empty if no route matched), the status and the duration. It MUST NOT block.
+	// Optional.
 	Observe func(method, route string, status int, took time.Duration)
 
-	// LoginRefused learns of each call of the API that was refused for its credentials, and of the
-	// reason, one of a few words. It must not block; may be nil.
+	// LoginRefused is called for each call of the API that is refused because of its credentials.
+	// reason is one of a small set of constants. It MUST NOT block. Optional.
 	LoginRefused func(reason string)
 
-	// Tracer of requests; nil: they are not traced.
+	// Tracer traces requests. Optional.
 	Tracer trace.Tracer
-	// LogRequests says which requests are logged once they are answered; empty: LogAPI.
+	// LogRequests selects the requests that are logged. If empty, it is LogAPI.
 	LogRequests RequestLog
 
 	Now    func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil discards
+	Logger *slog.Logger     // nil: discards
 }
 
-// RequestLog says which requests are logged.
+// RequestLog selects the requests that are logged.
 type RequestLog string
 
 // The kinds of requests that are logged.
 const (
 	LogNone RequestLog = "none"
 	LogAPI  RequestLog = "api" // calls of the API
-	LogAll  RequestLog = "all" // those and the visits of short links
+	LogAll  RequestLog = "all" // calls of the API and visits of short links
 )
 
 func (cfg *Config) setDefaults() {
@@ -134,19 +137,17 @@ func (cfg *Config) setDefaults() {
 func (cfg *Config) check() error {
 	switch {
 	case !cfg.API && !cfg.Redirects:
-		return errors.New("neither the API nor redirects are to be served")
+		return errors.New("the configuration serves neither the API nor redirects")
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
 		cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
-		return errors.New(
-			"the API needs commands, lists, accounts, a meter of calls and a way to wait for the " +
-				"read models",
-		)
+		return errors.New("the API needs commands, lists, accounts, a meter of calls and functions " +
+			"that wait for projections")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
-		return errors.New("redirects need targets, allowances and a recorder of clicks")
-	case len(cfg.VisitorKey) < peer.MinKey, cfg.FormerVisitorKey != nil &&
-		len(cfg.FormerVisitorKey) < peer.MinKey:
+		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
+	case len(cfg.VisitorKey) < peer.MinKey,
+		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 ||
 		cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:

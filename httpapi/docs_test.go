@@ -37,7 +37,7 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 			return // a document
 		}
 	}
-	if err := openapitest.Valid(a.t, name, a.body); err != nil {
+	if err := openapitest.Validate(a.t, name, a.body); err != nil {
 		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, r.URL.Path, a.status, name, err, a.body)
 	}
 }
@@ -77,7 +77,7 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 	if operation.Body == "" || body == "" || refused || r.Header.Get("Content-Type") != "application/json" {
 		return
 	}
-	if err := openapitest.Valid(a.t, operation.Body, body); err != nil {
+	if err := openapitest.Validate(a.t, operation.Body, body); err != nil {
 		a.t.Errorf("%s %s was carried out, and its body is no %s: %v\n%s", r.Method, r.URL, operation.Body, err, body)
 	}
 }
@@ -135,7 +135,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"hash":"a","note":null,"tags":["+a","-b"],"expiration_date":null,"protected":true}]}`: "URLEdits",
 		`{"label":"a"}`: "TagPayload",
 	} {
-		if err := openapitest.Valid(t, name, body); err != nil {
+		if err := openapitest.Validate(t, name, body); err != nil {
 			t.Errorf("%s is no %s: %v", body, name, err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"note":"x"}]}`: "NewURLs", `{"urls":[{"note":5}]}`: "URLEdits",
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
-		if openapitest.Valid(t, name, body) == nil {
+		if openapitest.Validate(t, name, body) == nil {
 			t.Errorf("%s is a %s", body, name)
 		}
 	}

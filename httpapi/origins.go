@@ -19,30 +19,29 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// AnyOrigin in place of a list lets the pages of all origins call the API.
+// AnyOrigin as the only origin permits the pages of all origins to call the API.
 const AnyOrigin = "*"
 
-// preflightAge is how long browsers may remember the answer to a preflight.
-const preflightAge = 2 * 60 * 60 // seconds, the most that Chromium takes
+// preflightAge is how long browsers may cache the response to a preflight.
+const preflightAge = 2 * 60 * 60 // seconds, the maximum of Chromium
 
-// CheckOrigins refuses origins that no browser would send in these spellings: they would never
-// match.
+// CheckOrigins returns an error if an origin is not in the spelling that browsers send, because it
+// would never match.
 func CheckOrigins(origins []string) error {
 	for _, origin := range origins {
 		if origin == AnyOrigin && len(origins) > 1 {
 			return errors.New("* stands for all origins: give it alone")
 		}
 		if origin != AnyOrigin && !isOrigin(origin) {
-			return fmt.Errorf("%q is not an origin as browsers send it: give scheme, host and "+
-				"port alone, in lower case, "+
-				"without the usual port of the scheme, such as https://app.example.com or "+
-				"http://localhost:3000", origin)
+			return fmt.Errorf("%q is not an origin as browsers send it: give scheme, host and port "+
+				"alone, in lower case, without the usual port of the scheme, such as "+
+				"https://app.example.com or http://localhost:3000", origin)
 		}
 	}
 	return nil
 }
 
-// isOrigin reports whether a text is the one spelling that browsers have for an origin of the web.
+// isOrigin reports whether a text is an HTTP or HTTPS origin in the spelling that browsers send.
 func isOrigin(text string) bool {
 	parsed, err := url.Parse(text)
 	if err != nil || text != parsed.Scheme+"://"+parsed.Host || !shortlink.ValidHost(parsed.Host) {
@@ -62,15 +61,15 @@ func isOrigin(text string) bool {
 	return err == nil && strconv.FormatUint(number, 10) == port && port != usual[parsed.Scheme]
 }
 
-// newOrigins returns what lets the pages of other origins call the API and read its answers; nil
-// where there are none. They send credentials as headers of each call. Cookies and logins that the
-// browser keeps never take part.
-func newOrigins(origins []string) *cors.Cors {
-	if len(origins) == 0 { // which the library takes for all
+// newCORS returns the CORS policy that permits the pages of origins to call the API and to read its
+// responses. It returns nil if there are no origins. Pages send credentials as headers of each call.
+// The policy does not allow cookies or logins that the browser stores.
+func newCORS(origins []string) *cors.Cors {
+	if len(origins) == 0 { // the library would permit all origins
 		return nil
 	}
 	options := cors.Options{
-		// PUT is answered 1302, which a page can read too.
+		// No route has PUT. It is listed so that a page can read the error 1302.
 		AllowedMethods: []string{
 			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
 			http.MethodDelete,
@@ -89,18 +88,17 @@ func newOrigins(origins []string) *cors.Cors {
 		options.AllowedOrigins = []string{AnyOrigin}
 		return cors.New(options)
 	}
-	// The library's own list ignores case and knows patterns. An origin is one value, which either
-	// is listed or not.
+	// The library's own list ignores case and expands patterns. Here a request has to have exactly one
+	// Origin, which is equal to an entry.
 	options.AllowOriginVaryRequestFunc = func(r *http.Request, origin string) (bool, []string) {
 		return len(r.Header["Origin"]) == 1 && slices.Contains(origins, origin), nil
 	}
 	return cors.New(options)
 }
 
-// shareAnswer adds to an answer what lets the pages of other origins read it. It is true where that
-// was all: a preflight is answered without credentials, and asks neither the database nor the event
-// store.
-func (s *server) shareAnswer(c *request.Context, path string) (answered bool) {
+// applyCORS adds the CORS headers to a response. It returns true if it wrote the whole response: a
+// preflight needs no credentials and must not cost a query of the database or the event store.
+func (s *server) applyCORS(c *request.Context, path string) (answered bool) {
 	origins := s.origins
 	if path == openapi.Path {
 		origins = s.anyOrigin

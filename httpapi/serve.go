@@ -28,7 +28,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = c.Request
 		defer s.endTrace(c, span)
 	}
-	call := false // of the API
+	call := false // whether the request is a call of the API
 	defer func() { s.observe(c, call, start) }()
 	header := w.Header()
 	header[request.HeaderID] = []string{c.ID}
@@ -37,12 +37,13 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, known := router.Canonical(r.URL)
 	if s.api != nil && (path.Path == "/v3" || strings.HasPrefix(path.Path, "/v3/")) {
 		call = true
-		if !s.shareAnswer(c, path.Path) {
-			s.serveClient(c, path, known)
+		if !s.applyCORS(c, path.Path) {
+			s.serveAPI(c, path, known)
 		}
 		return
 	}
-	// What a redirect waits for has deadlines of its own, and there are many of them.
+	// A redirect gets no deadline here: what it waits for has deadlines of its own, and redirects are
+	// many.
 	if path != r.URL {
 		c.Request = r.WithContext(r.Context())
 		c.Request.URL = path
@@ -53,21 +54,21 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveClient answers a call of the API within the request's deadline.
-func (s *server) serveClient(c *request.Context, path *url.URL, known bool) {
+// serveAPI serves a call of the API within Config.RequestTimeout.
+func (s *server) serveAPI(c *request.Context, path *url.URL, known bool) {
 	ctx := c.Context()
-	c.Left = ctx.Done()
+	c.Disconnected = ctx.Done()
 	if c.SentMethod != http.MethodGet && c.SentMethod != http.MethodHead {
-		ctx = context.WithoutCancel(ctx) // a write that has begun is finished
+		ctx = context.WithoutCancel(ctx) // a write continues if its client disconnects
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.RequestTimeout)
 	defer cancel()
 	c.Request = c.Request.WithContext(ctx)
 	c.Request.URL = path
 	c.OverrideMethod()
-	defer s.recoverPanic(c, writeClientFailure)
+	defer s.recoverPanic(c, writeAPIFailure)
 	if err := s.serve(s.api, c, known); err != nil {
-		writeClientFailure(c, response.Report(c, s.cfg.Logger, err))
+		writeAPIFailure(c, response.Report(c, s.cfg.Logger, err))
 	}
 }
 
@@ -83,15 +84,14 @@ func (s *server) serve(routes *bunrouter.Router, c *request.Context, known bool)
 	return routes.ServeHTTPError(c, c.Request)
 }
 
-// recoverPanic answers a request whose handler panicked. What cannot be answered any more breaks
-// the connection off, so that nobody takes half an answer for a whole one.
+// recoverPanic writes a failure if the handler panicked. If the response has begun, it closes the
+// connection instead, so that the client does not take a partial response for a complete one.
 func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, apierror.Failure)) {
 	value := recover()
 	if value == nil {
 		return
 	}
-	//nolint:errorlint // the value itself is what net/http compares
-	if value == http.ErrAbortHandler {
+	if value == http.ErrAbortHandler { //nolint:errorlint // net/http compares the value itself
 		panic(value)
 	}
 	f := response.ReportPanic(c, s.cfg.Logger, value)
@@ -101,7 +101,8 @@ func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, 
 	answer(c, f)
 }
 
-// observe tells of a request, in words of a bounded vocabulary.
+// observe reports a request to Config.Observe and to the log. Its values come from small sets, so that
+// they can label metrics.
 func (s *server) observe(c *request.Context, call bool, start time.Time) {
 	took := time.Since(start)
 	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)
@@ -118,5 +119,5 @@ func (s *server) logRequest(c *request.Context, took time.Duration) {
 		slog.String("account", c.Account.Username))
 }
 
-// writeClientFailure answers a client of the API.
-func writeClientFailure(c *request.Context, f apierror.Failure) { response.WriteFailure(c, f) }
+// writeAPIFailure writes the failure of an API call.
+func writeAPIFailure(c *request.Context, f apierror.Failure) { response.WriteFailure(c, f) }

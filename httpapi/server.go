@@ -18,15 +18,14 @@ import (
 // server serves the public listener.
 type server struct {
 	cfg       Config
-	origins   *cors.Cors        // of pages that may call the API; nil: none
-	anyOrigin *cors.Cors        // of pages that may read its description
+	origins   *cors.Cors        // for calls of the API; nil: no other origins
+	anyOrigin *cors.Cors        // for the description of the API
 	v3        *v3.API           // nil: not served
 	api       *bunrouter.Router // nil: not served
 	short     *bunrouter.Router // nil: not served
 }
 
-// New returns the handler of the public listener. Its error says what is wrong with the
-// configuration.
+// New returns the handler of the public listener, or an error if the configuration is invalid.
 func New(cfg Config) (http.Handler, error) {
 	cfg.setDefaults()
 	if err := cfg.check(); err != nil {
@@ -39,12 +38,12 @@ func New(cfg Config) (http.Handler, error) {
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
-		s.origins, s.anyOrigin = newOrigins(cfg.Origins), newOrigins([]string{AnyOrigin})
+		s.origins, s.anyOrigin = newCORS(cfg.Origins), newCORS([]string{AnyOrigin})
 		s.v3 = cfg.newAPI(current)
 		s.api = router.New(append(s.v3.Routes(), docs...), v3.Options)
 	}
 	if cfg.Redirects {
-		visits, err := cfg.newVisits(current)
+		visits, err := cfg.newRedirects(current)
 		if err != nil {
 			return nil, fmt.Errorf("HTTP API: %w", err)
 		}
@@ -56,27 +55,36 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.Clicks, Calls: cfg.Calls,
-		Plans: cfg.Plans, Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake,
-		WaitTimeout: cfg.WaitTimeout,
-		Pseudonyms:  addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
-		OperationTimeout: cfg.OperationTimeout, BodyLimit: cfg.BodyLimit,
-		GroupLimit: cfg.GroupLimit,
-		PageSize:   cfg.PageSize, MaxPageSize: cfg.MaxPageSize, RedirectStatus: cfg.RedirectStatus,
+		Accounts: cfg.Accounts, Clicks: cfg.Clicks, UsageMeter: cfg.Calls, Plans: cfg.Plans,
+
+		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, WaitTimeout: cfg.WaitTimeout,
+
+		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
+
+		OperationTimeout: cfg.OperationTimeout,
+		BodyLimit:        cfg.BodyLimit,
+		GroupLimit:       cfg.GroupLimit,
+		PageSize:         cfg.PageSize,
+		MaxPageSize:      cfg.MaxPageSize,
+		RedirectStatus:   cfg.RedirectStatus,
+
 		LoginRefused: cfg.LoginRefused, Now: cfg.Now, Logger: cfg.Logger,
 	})
 }
 
-func (cfg *Config) newVisits(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
+func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
 	var former *peer.Pseudonyms
 	if cfg.FormerVisitorKey != nil {
 		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Targets: cfg.Targets, Allowances: cfg.Allowances, Clicks: cfg.Clicks, Pseudonyms: visitors,
-		Former:  former,
-		Proxies: cfg.TrustedProxies, Country: cfg.Country, Base: shortlink.Base(cfg.BaseURL),
+		Cache: cfg.Targets, ClickLimiter: cfg.Allowances, Clicks: cfg.Clicks,
+
+		Pseudonyms: visitors, Previous: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
+
+		Base:    shortlink.Base(cfg.BaseURL),
 		Status:  cfg.RedirectStatus,
-		Timeout: cfg.RequestTimeout, Now: cfg.Now,
+		Timeout: cfg.RequestTimeout,
+		Now:     cfg.Now,
 	})
 }

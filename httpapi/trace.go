@@ -12,8 +12,8 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// beginTrace begins the span of a request, within the trace that the request's headers name, if
-// they do.
+// beginTrace begins the span of a request. If the request's headers name a trace, the span belongs to
+// it.
 func (s *server) beginTrace(c *request.Context) trace.Span {
 	ctx := propagation.TraceContext{}.Extract(
 		c.Request.Context(), propagation.HeaderCarrier(c.Request.Header),
@@ -23,7 +23,7 @@ func (s *server) beginTrace(c *request.Context) trace.Span {
 	return span
 }
 
-// endTrace names the span by what the request turned out to be.
+// endTrace ends the span. The name of the span needs the route, which is known only now.
 func (s *server) endTrace(c *request.Context, span trace.Span) {
 	defer span.End()
 	if !span.IsRecording() {

@@ -1,5 +1,5 @@
-// Package apierror knows the errors of the API: their codes, their messages, and which of them
-// stands for an error of the write side or the read models. It writes no answers.
+// Package apierror defines the errors of the API: their codes, their messages, and the code for each
+// error of commands and queries. It MUST NOT write responses.
 package apierror
 
 import (
@@ -8,10 +8,10 @@ import (
 	"linkledger/commands/domain"
 )
 
-// Code is an error code of the contract.
+// Code is an error code of the API's contract.
 type Code int
 
-// The codes of the contract. What they mean is in answers.
+// The codes of the contract. definitions has their messages.
 const (
 	CodeOK                 Code = 0
 	CodeUnknown            Code = 101
@@ -41,9 +41,9 @@ const (
 	CodeInvalidWebhook     Code = 1314
 )
 
-// answers are the messages of the contract, and the status that goes with a code when it stands for
-// the whole request.
-var answers = map[Code]struct {
+// definitions has the message of each code, and the HTTP status of a response whose whole call
+// failed with the code.
+var definitions = map[Code]struct {
 	message string
 	status  int
 }{
@@ -75,14 +75,14 @@ var answers = map[Code]struct {
 	CodeInvalidWebhook:     {"Invalid webhook parameter", http.StatusBadRequest},
 }
 
-// Message returns the message of the contract.
-func (c Code) Message() string { return answers[c].message }
+// Message returns the message that the contract has for the code.
+func (c Code) Message() string { return definitions[c].message }
 
-// Status returns the status that goes with a code when it stands for the whole request.
-func (c Code) Status() int { return answers[c].status }
+// Status returns the HTTP status of a response whose whole call failed with the code.
+func (c Code) Status() int { return definitions[c].status }
 
-// kinds are the codes of what the write side refuses.
-var kinds = map[domain.Kind]Code{
+// codeOfKind maps the refusals of commands to codes.
+var codeOfKind = map[domain.Kind]Code{
 	domain.InvalidURL:      CodeInvalidURL,
 	domain.URLNotAllowed:   CodeURLNotAllowed,
 	domain.HashUnavailable: CodeHashUnavailable,

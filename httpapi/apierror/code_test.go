@@ -8,7 +8,7 @@ import (
 
 func TestEveryCodeHasItsAnswer(t *testing.T) {
 	t.Parallel()
-	for code, answer := range answers {
+	for code, answer := range definitions {
 		if (answer.message == "") != (code == CodeOK) {
 			t.Errorf("the message of %d is %q", code, answer.message)
 		}
@@ -17,11 +17,11 @@ func TestEveryCodeHasItsAnswer(t *testing.T) {
 		}
 	}
 	for kind := domain.InvalidURL; kind <= domain.KeyReused; kind++ {
-		if _, ok := kinds[kind]; !ok {
+		if _, ok := codeOfKind[kind]; !ok {
 			t.Errorf("kind %d of refusals has no code", kind)
 		}
 	}
-	if got := len(kinds); got != int(domain.KeyReused) {
+	if got := len(codeOfKind); got != int(domain.KeyReused) {
 		t.Errorf("%s is %v; want %v", "kinds", got, int(domain.KeyReused))
 	}
 }

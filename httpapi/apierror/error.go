@@ -16,36 +16,37 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// maxDetails keeps what a client sent from coming back at full length.
+// maxDetails bounds details, because they may quote what the client sent.
 const maxDetails = 300 // code points
 
-// Error is a refusal of a request or of an item before a command or a query sees it.
+// Error refuses a call or an item of a batch before a command or a query runs.
 type Error struct {
 	Code    Code
-	Details string // says in plain words what to mend
-	Status  int    // 0: that of the code
-	// RetryAfter is when a call that came too often may be repeated; 0: after a moment.
+	Details string // what the client has to correct
+	Status  int    // 0: Code.Status()
+	// RetryAfter is how long the client has to wait before it repeats the call; 0: the default.
 	RetryAfter time.Duration
 }
 
 // Error implements error.
 func (e *Error) Error() string { return e.Code.Message() + ": " + e.Details }
 
-// WrongInput refuses what a client sent. format and args say what to mend.
+// WrongInput returns an Error with CodeWrongInput. format and args say what the client has to correct.
 func WrongInput(format string, args ...any) error {
 	return &Error{Code: CodeWrongInput, Details: fmt.Sprintf(format, args...)}
 }
 
-// unavailableError is an error of the read models, which means that they could not be asked.
+// unavailableError marks an error of a query that failed because the database did.
 type unavailableError struct{ err error }
 
 // Error implements error.
 func (u unavailableError) Error() string { return u.err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (u unavailableError) Unwrap() error { return u.err }
 
-// Unavailable marks what queries fail with, except that something is not there.
+// Unavailable marks an error of a query as an outage, so that the client gets a 503. It returns err
+// unchanged if something was not found, or if err is nil.
 func Unavailable(err error) error {
 	if _, known := errors.AsType[*linklist.UnknownTagError](err); known || err == nil ||
 		errors.Is(err, queries.ErrNotFound) {
@@ -54,30 +55,30 @@ func Unavailable(err error) error {
 	return unavailableError{err}
 }
 
-// isOutage tells whether an error will pass when the event store or the database is back, or less
-// busy.
+// isOutage reports whether a repeated call can succeed once the event store or the database works
+// again or has less load.
 func isOutage(err error) bool {
 	if _, ok := errors.AsType[unavailableError](err); ok {
 		return true
 	}
-	for _, passing := range []error{
+	for _, temporary := range []error{
 		commands.ErrUnavailable, commands.ErrBusy, streams.ErrNoKey, clicks.ErrClosed,
 		context.DeadlineExceeded, context.Canceled,
 	} {
-		if errors.Is(err, passing) {
+		if errors.Is(err, temporary) {
 			return true
 		}
 	}
 	return false
 }
 
-// RefusedAs tells whether an error is a refusal of a kind by the write side.
+// RefusedAs reports whether a command refused with the given kind.
 func RefusedAs(err error, kind domain.Kind) bool {
 	refused, ok := errors.AsType[*domain.Error](err)
 	return ok && refused.Kind == kind
 }
 
-// Count names a number of things.
+// Count returns a number with its noun, in the plural unless n is 1.
 func Count(n int64, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -87,14 +88,14 @@ func Count(n int64, thing string) string {
 
 func clip(details string) string { return Clip(details, maxDetails) }
 
-// Clip returns as many code points of a text.
-func Clip(details string, most int) string {
+// Clip returns the text, cut after limit code points. The end of a cut text is marked by an ellipsis.
+func Clip(text string, limit int) string {
 	n := 0
-	for i := range details {
-		if n == most {
-			return strings.ToValidUTF8(details[:i], "") + "…"
+	for i := range text {
+		if n == limit {
+			return strings.ToValidUTF8(text[:i], "") + "…"
 		}
 		n++
 	}
-	return details
+	return text
 }

@@ -12,17 +12,17 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Failure is what a client learns of an error.
+// Failure is the part of an error that the client gets.
 type Failure struct {
 	Code    Code
 	Details string
-	Fields  []string // of a URL
+	Fields  []string // settings of the URL that caused the refusal
 	Status  int
 
-	RetryAfter time.Duration // 0: after a moment
+	RetryAfter time.Duration // 0: the default
 }
 
-// Refusal tells whether an error is a refusal, and what the client learns of it.
+// Refusal returns the failure for an error that is a refusal, and false for every other error.
 func Refusal(err error) (Failure, bool) {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return Failure{
@@ -31,7 +31,7 @@ func Refusal(err error) (Failure, bool) {
 		}, true
 	}
 	if refused, ok := errors.AsType[*domain.Error](err); ok {
-		known, ok := kinds[refused.Kind]
+		known, ok := codeOfKind[refused.Kind]
 		if !ok {
 			return Failure{}, false
 		}
@@ -51,7 +51,7 @@ func Refusal(err error) (Failure, bool) {
 	return Failure{}, false
 }
 
-// Fault returns what a client learns of an error that is no refusal.
+// Fault returns the failure for an error that is not a refusal. It reveals nothing of the cause.
 func Fault(err error) Failure {
 	if errors.Is(err, commands.ErrCut) {
 		return Failure{

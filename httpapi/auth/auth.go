@@ -1,4 +1,4 @@
-// Package auth finds out which account calls the API, and slows down those who guess.
+// Package auth authenticates calls of the API and throttles clients that guess credentials.
 package auth
 
 import (
@@ -21,9 +21,8 @@ const (
 	HeaderKey  = "X-Tinycc-Key"
 )
 
-// credentials returns the one pair of user name and API key that counts of a request: that of HTTP
-// Basic, or without it that of the two headers. Parts of the one are never combined with parts of
-// the other.
+// credentials returns the user name and the API key of a request. HTTP Basic has precedence over the
+// two headers. The user name of one is never combined with the key of the other.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
 		return username, key, true
@@ -32,39 +31,41 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 	return username, key, username != "" && key != ""
 }
 
-// Config is what an authenticator works with.
+// Config of an Authenticator. All fields are required, but for Proxies.
 type Config struct {
 	Accounts *cache.Accounts
-	// Refused learns of each call that was refused for its credentials, and of the reason, one of a
-	// few words.
+	// Refused is called for each call that is refused because of its credentials. reason is one of a
+	// small set of constants, so it can label a metric.
 	Refused func(reason string)
 	Proxies peer.Proxies
 	Now     func() time.Time
 	Logger  *slog.Logger
 }
 
-// Authenticator finds out who calls. It is safe for concurrent use.
+// Authenticator identifies the account of a call. It is safe for concurrent use.
 type Authenticator struct {
 	cfg      Config
-	logins   *logins
+	throttle *throttle
 	loginLog *loginLog
 }
 
-// New returns an authenticator that has seen no bad logins.
+// New returns an authenticator that throttles no client yet.
 func New(cfg Config) *Authenticator {
-	return &Authenticator{cfg: cfg, logins: newLogins(), loginLog: newLoginLog()}
+	return &Authenticator{cfg: cfg, throttle: newThrottle(), loginLog: newLoginLog()}
 }
 
-// Authenticate finds out who asks, by user name and API key. The key is compared first and a
-// correct one is never refused for the sake of others; of failures an address learns the reason
-// only so often.
+// Authenticate sets c.Account by user name and API key, or returns an error. The key is compared
+// before the throttle is consulted, so other clients behind the same address cannot lock out a client
+// with the correct key. The throttle limits only how often a failure states its reason.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
 	if !ok {
 		a.cfg.Refused(loginWithoutCredentials)
-		return &apierror.Error{Code: apierror.CodeInvalidKey, Details: "Send the user name and " +
-			"the API key by HTTP Basic authentication, " +
-			"or both as X-Tinycc-User and X-Tinycc-Key"}
+		return &apierror.Error{
+			Code: apierror.CodeInvalidKey,
+			Details: "Send the user name and the API key by HTTP Basic authentication, or both as " +
+				"X-Tinycc-User and X-Tinycc-Key",
+		}
 	}
 	began := time.Now()
 	account, refused, err := a.identify(c, username, key)
@@ -73,41 +74,42 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	}
 	if refused == nil {
 		c.Account = account
-		refused = a.usable(account)
+		refused = a.checkUsable(account)
 	}
 	if refused == nil {
 		return nil
 	}
 	select {
-	case <-time.After(failedLoginTime - time.Since(began)):
+	case <-time.After(minFailureTime - time.Since(began)):
 	case <-c.Context().Done():
 	}
 	return a.refuseLogin(c, username, refused)
 }
 
-// failedLoginTime is how long a login takes to fail at least. The work takes less, so what it
-// differs by does not show.
-const failedLoginTime = 5 * time.Millisecond
+// minFailureTime is the least duration of a login that fails. The work takes less, so response times
+// do not reveal which check failed.
+const minFailureTime = 5 * time.Millisecond
 
-// refusedLogin is why a login fails.
+// refusedLogin says why a login fails.
 type refusedLogin struct {
-	reason  string // one of those below
+	reason  string // one of the constants below
 	code    apierror.Code
 	details string // for the client
 }
 
-// The reasons for which logins fail, in log and metrics.
+// The reasons of failed logins in log and metrics.
 const (
 	loginWithoutCredentials = "no_credentials"
 	loginUnknownUser        = "unknown_user"
 	loginWrongKey           = "wrong_key"
 	loginInactive           = "inactive" // deactivated, expired or erased
-	// one of the two above that was answered without the reason.
+	// loginThrottled is an unknown user name or a wrong key whose response does not state the reason.
 	loginThrottled = "throttled"
 )
 
-// identify finds the account and compares the key. What is in memory lets in and refuses nobody: an
-// unknown user name and a wrong key are refused after the same question to the database.
+// identify finds the account and compares the key. The cache can only accept a login. An unknown user
+// name and a wrong key are both refused after the same query of the database, for two reasons: the
+// cache may be stale, and equal work does not reveal which user names exist.
 func (a *Authenticator) identify(
 	c *request.Context, username, key string,
 ) (queries.Account, *refusedLogin, error) {
@@ -135,8 +137,8 @@ func (a *Authenticator) identify(
 	}, nil
 }
 
-// usable refuses accounts that are no longer in use.
-func (a *Authenticator) usable(account queries.Account) *refusedLogin {
+// checkUsable refuses accounts that are erased, deactivated or expired.
+func (a *Authenticator) checkUsable(account queries.Account) *refusedLogin {
 	switch {
 	case account.Erased:
 		return &refusedLogin{
@@ -150,25 +152,23 @@ func (a *Authenticator) usable(account queries.Account) *refusedLogin {
 	return nil
 }
 
-// refuseLogin counts and logs a login that fails, and returns its error. One with the right key is
-// always told why.
+// refuseLogin counts and logs a failed login, and returns its error. The throttle does not apply to
+// the right key of an unusable account: its error always states the reason.
 func (a *Authenticator) refuseLogin(
 	c *request.Context, username string, refused *refusedLogin,
 ) error {
 	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
-	throttled := refused.code != apierror.CodeAccessDenied && a.logins.failed(network(client), now)
+	throttled := refused.code != apierror.CodeAccessDenied && a.throttle.fail(network(client), now)
 	reason := refused.reason
 	if throttled {
 		reason = loginThrottled
 	}
 	a.cfg.Refused(reason)
-	if line, ok := a.loginLog.next(loginOf{clipName(username), client}, now); ok {
-		a.cfg.Logger.WarnContext(c.Context(), "login refused", slog.String(
-			"reason", refused.reason,
-		),
-			slog.Bool("throttled", throttled), slog.String("account", line.account),
-			slog.String("address", line.address),
-			slog.Int("suppressed", line.suppressed), slog.Int("suppressed_others", line.others),
+	if entry, ok := a.loginLog.add(loginSource{clipName(username), client}, now); ok {
+		a.cfg.Logger.WarnContext(c.Context(), "login refused",
+			slog.String("reason", refused.reason), slog.Bool("throttled", throttled),
+			slog.String("account", entry.account), slog.String("address", entry.address),
+			slog.Int("suppressed", entry.suppressed), slog.Int("suppressed_others", entry.others),
 			slog.String("request", c.ID))
 	}
 	if throttled {

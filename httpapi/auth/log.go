@@ -7,74 +7,74 @@ import (
 )
 
 const (
-	// loginLogPause is how long a user name and an address are not logged again.
-	loginLogPause = time.Second
-	// maxLoginLines is how many lines there are within loginLogPause at most, of all user names and
-	// addresses.
-	maxLoginLines = 100
-	// maxLoggedName is how much of a user name is logged, in bytes; no account has a longer one.
+	// logInterval is the least time between two entries for one user name and address.
+	logInterval = time.Second
+	// maxLogEntries is the most entries within logInterval, for all user names and addresses.
+	maxLogEntries = 100
+	// maxLoggedName is how many bytes of a user name are logged. No account has a longer name.
 	maxLoggedName = 64
 )
 
-// loginLog decides which of the logins that fail are logged. It is safe for concurrent use.
+// loginLog decides which failed logins are logged, so that an attack cannot flood the log. It is safe
+// for concurrent use.
 type loginLog struct {
 	mu     sync.Mutex
-	logged map[loginOf]*loginLine // at most maxLoginLines
-	others int                    // failures since the last line that belong to no entry
+	logged map[loginSource]*loginEntry // at most maxLogEntries
+	others int                         // failures since the last entry whose source is not in logged
 }
 
-// loginOf says whose login it was said to be, and from where.
-type loginOf struct{ account, address string }
+// loginSource is the user name that a client claimed, and its address.
+type loginSource struct{ account, address string }
 
-// loginLine is a line of the log.
-type loginLine struct {
-	loginOf
+// loginEntry is an entry of the log.
+type loginEntry struct {
+	loginSource
 
 	at         time.Time
-	suppressed int // failures of the same since its last line
-	others     int // failures of others that got no line, since any last line
+	suppressed int // failures of the same source since its last entry
+	others     int // failures of other sources that were not logged since the last entry
 }
 
-func newLoginLog() *loginLog { return &loginLog{logged: make(map[loginOf]*loginLine)} }
+func newLoginLog() *loginLog { return &loginLog{logged: make(map[loginSource]*loginEntry)} }
 
-// next notes a failure. It is false where no line is due.
-func (l *loginLog) next(of loginOf, now time.Time) (loginLine, bool) {
+// add counts a failed login. It returns the entry to log, or false if the failure is not logged.
+func (l *loginLog) add(source loginSource, now time.Time) (loginEntry, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	last, known := l.logged[of]
-	if known && now.Sub(last.at) < loginLogPause {
+	last, known := l.logged[source]
+	if known && now.Sub(last.at) < logInterval {
 		last.suppressed++
-		return loginLine{}, false
+		return loginEntry{}, false
 	}
-	if !known && len(l.logged) >= maxLoginLines {
-		l.forget(now)
+	if !known && len(l.logged) >= maxLogEntries {
+		l.evict(now)
 	}
-	if !known && len(l.logged) >= maxLoginLines {
+	if !known && len(l.logged) >= maxLogEntries {
 		l.others++
-		return loginLine{}, false
+		return loginEntry{}, false
 	}
 	if !known {
-		// parts of headers, which would be kept with them
-		of = loginOf{strings.Clone(of.account), strings.Clone(of.address)}
-		last = &loginLine{}
-		l.logged[of] = last
+		// The strings are parts of headers. Without a copy the map would keep whole headers in memory.
+		source = loginSource{strings.Clone(source.account), strings.Clone(source.address)}
+		last = &loginEntry{}
+		l.logged[source] = last
 	}
-	line := loginLine{loginOf: of, at: now, suppressed: last.suppressed, others: l.others}
+	entry := loginEntry{loginSource: source, at: now, suppressed: last.suppressed, others: l.others}
 	last.at, last.suppressed, l.others = now, 0, 0
-	return line, true
+	return entry, true
 }
 
-// forget drops what may be logged again.
-func (l *loginLog) forget(now time.Time) {
-	for of, last := range l.logged {
-		if now.Sub(last.at) >= loginLogPause {
+// evict removes sources that may be logged again.
+func (l *loginLog) evict(now time.Time) {
+	for source, last := range l.logged {
+		if now.Sub(last.at) >= logInterval {
 			l.others += last.suppressed
-			delete(l.logged, of)
+			delete(l.logged, source)
 		}
 	}
 }
 
-// clipName returns as much of a user name as is logged.
+// clipName returns the part of a user name that is logged.
 func clipName(username string) string {
 	if len(username) > maxLoggedName {
 		username = username[:maxLoggedName] + "…"

@@ -11,20 +11,20 @@ func TestLoginLogIsBounded(t *testing.T) {
 	t.Parallel()
 	l, now := newLoginLog(), time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 	lines := 0
-	for i := range 50 * maxLoginLines {
-		if _, ok := l.next(loginOf{strconv.Itoa(i), "192.0.2.7"}, now); ok {
+	for i := range 50 * maxLogEntries {
+		if _, ok := l.add(loginSource{strconv.Itoa(i), "192.0.2.7"}, now); ok {
 			lines++
 		}
 	}
-	if got := lines; got != maxLoginLines {
-		t.Errorf("%s is %v; want %v", "lines", got, maxLoginLines)
+	if got := lines; got != maxLogEntries {
+		t.Errorf("%s is %v; want %v", "lines", got, maxLogEntries)
 	}
-	if got := len(l.logged); got != maxLoginLines {
-		t.Errorf("%s is %v; want %v", "entries", got, maxLoginLines)
+	if got := len(l.logged); got != maxLogEntries {
+		t.Errorf("%s is %v; want %v", "entries", got, maxLogEntries)
 	}
-	l.next(loginOf{"0", "192.0.2.7"}, now)
-	line, ok := l.next(loginOf{"-1", "192.0.2.7"}, now.Add(loginLogPause))
-	if !ok || line.others != 49*maxLoginLines+1 || line.suppressed != 0 {
+	l.add(loginSource{"0", "192.0.2.7"}, now)
+	line, ok := l.add(loginSource{"-1", "192.0.2.7"}, now.Add(logInterval))
+	if !ok || line.others != 49*maxLogEntries+1 || line.suppressed != 0 {
 		t.Errorf("the next line says %+v, %v", line, ok)
 	}
 	if got := clipName(strings.Repeat("é", 100)); got != strings.Repeat("é", maxLoggedName/2)+"…" {

@@ -9,63 +9,63 @@ import (
 )
 
 const (
-	// badLogins is how many bad logins in a row are answered with their reason; then there is one
-	// per badLoginPause.
-	badLogins     = 20
-	badLoginPause = time.Second
-	// maxLogins bounds the table. A full one forgets half of the networks that it slows down.
-	maxLogins = 10_000
-	// hostBits of an IPv6 address belong to its owner, who has all addresses of the network.
-	hostBits = 64
+	// maxFailures is how many failed logins in a row state their reason. After them, one in each
+	// failureInterval does.
+	maxFailures     = 20
+	failureInterval = time.Second
+	// maxNetworks bounds the table. A full table drops half of its networks.
+	maxNetworks = 10_000
+	// networkBits is the length of the IPv6 prefix whose addresses are taken to have one owner.
+	networkBits = 64
 )
 
-// logins slows down networks that send bad credentials again and again, for whichever user names.
-// It decides about failures alone, so it keeps no caller with the right key out. It is safe for
-// concurrent use.
-type logins struct {
-	mu  sync.Mutex
-	bad map[string]*rate.Limiter // by network; of those that sent bad credentials lately
+// throttle limits how often failed logins from one network state their reason, for all user names
+// together. It is consulted only for failures, so it cannot lock out a client with the right key. It
+// is safe for concurrent use.
+type throttle struct {
+	mu       sync.Mutex
+	limiters map[string]*rate.Limiter // by network, only of networks with recent failures
 }
 
-func newLogins() *logins { return &logins{bad: make(map[string]*rate.Limiter)} }
+func newThrottle() *throttle { return &throttle{limiters: make(map[string]*rate.Limiter)} }
 
-// failed notes bad credentials. It is true where there were too many for the answer to say what is
-// wrong with them.
-func (l *logins) failed(from string, now time.Time) (throttled bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	limiter, known := l.bad[from]
+// fail counts a failed login. throttled is true if the response MUST NOT state the reason.
+func (t *throttle) fail(network string, now time.Time) (throttled bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limiter, known := t.limiters[network]
 	if !known {
-		if len(l.bad) >= maxLogins {
-			l.shrink(now)
+		if len(t.limiters) >= maxNetworks {
+			t.shrink(now)
 		}
-		limiter = rate.NewLimiter(rate.Every(badLoginPause), badLogins)
-		l.bad[from] = limiter
+		limiter = rate.NewLimiter(rate.Every(failureInterval), maxFailures)
+		t.limiters[network] = limiter
 	}
 	return !limiter.AllowN(now, 1)
 }
 
-// shrink forgets those who have waited long enough, and others until half of the table is free: the
-// next time is far off.
-func (l *logins) shrink(now time.Time) {
-	for from, limiter := range l.bad {
-		if limiter.TokensAt(now) >= badLogins {
-			delete(l.bad, from)
+// shrink removes networks whose limiters have recovered, and then others until half of the table is
+// free. Half of it, because a scan of the whole table has to be rare.
+func (t *throttle) shrink(now time.Time) {
+	for network, limiter := range t.limiters {
+		if limiter.TokensAt(now) >= maxFailures {
+			delete(t.limiters, network)
 		}
 	}
-	for from := range l.bad {
-		if len(l.bad) <= maxLogins/2 {
+	for network := range t.limiters {
+		if len(t.limiters) <= maxNetworks/2 {
 			return
 		}
-		delete(l.bad, from)
+		delete(t.limiters, network)
 	}
 }
 
-// network is what one owner is taken to have: an IPv4 address, or the network of an IPv6 address.
+// network returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
+// address.
 func network(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil || parsed.Is4() {
 		return address
 	}
-	return netip.PrefixFrom(parsed, hostBits).Masked().String()
+	return netip.PrefixFrom(parsed, networkBits).Masked().String()
 }

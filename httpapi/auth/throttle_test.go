@@ -8,26 +8,26 @@ import (
 
 func TestLoginsAreBounded(t *testing.T) {
 	t.Parallel()
-	l, now := newLogins(), time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
+	l, now := newThrottle(), time.Date(2026, 5, 14, 12, 0, 0, 0, time.UTC)
 	user := strconv.Itoa
-	for i := range 3 * maxLogins {
-		l.failed(user(i), now)
-		if len(l.bad) > maxLogins {
-			t.Fatalf("%d entries", len(l.bad))
+	for i := range 3 * maxNetworks {
+		l.fail(user(i), now)
+		if len(l.limiters) > maxNetworks {
+			t.Fatalf("%d entries", len(l.limiters))
 		}
 	}
-	for range badLogins {
-		if l.failed(user(-1), now) {
+	for range maxFailures {
+		if l.fail(user(-1), now) {
 			t.Error("throttled too early")
 		}
 	}
-	if !l.failed(user(-1), now) {
+	if !l.fail(user(-1), now) {
 		t.Error("not throttled")
 	}
-	if now = now.Add(badLoginPause); l.failed(user(-1), now) || !l.failed(user(-1), now) {
+	if now = now.Add(failureInterval); l.fail(user(-1), now) || !l.fail(user(-1), now) {
 		t.Error("not one more for each pause")
 	}
-	if l.shrink(now.Add(badLogins * badLoginPause)); len(l.bad) > 0 {
-		t.Errorf("%d entries of those who have waited long enough are left", len(l.bad))
+	if l.shrink(now.Add(maxFailures * failureInterval)); len(l.limiters) > 0 {
+		t.Errorf("%d entries of those who have waited long enough are left", len(l.limiters))
 	}
 }

@@ -1,5 +1,6 @@
-// Package decode reads what a call carries: its parameters, and its body as JSON or as a form. What
-// cannot be read is refused in words for the client.
+// Package decode reads the parameters and the body of a call, which is JSON or a form. Its errors are
+// refusals whose details say what the client has to correct. It MUST NOT check rules about values:
+// commands do.
 package decode
 
 import (
@@ -17,8 +18,8 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// Body returns the payload of a request of so many bytes at most, whatever its encoding. Without a
-// body it is empty.
+// Body returns the payload of a call, and stores it in c.Payload. limit is the most bytes of the body.
+// The payload is empty if the call has no body.
 func Body(c *request.Context, limit int64) (Object, error) {
 	body, err := decodeBody(c, limit)
 	c.Payload = body.Values
@@ -58,7 +59,7 @@ func decodeBody(c *request.Context, limit int64) (Object, error) {
 	)
 }
 
-// readAll reads the body within its limit.
+// readAll reads a body of at most limit bytes.
 func readAll(c *request.Context, limit int64) ([]byte, error) {
 	tooLarge := &apierror.Error{
 		Code:    apierror.CodeBodyTooLarge,
@@ -77,7 +78,7 @@ func readAll(c *request.Context, limit int64) ([]byte, error) {
 	return data, nil
 }
 
-// JSON reads a JSON object.
+// JSON reads a JSON object. Empty data is an empty object.
 func JSON(data []byte) (Object, error) {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return Object{}, nil
@@ -101,7 +102,7 @@ func JSON(data []byte) (Object, error) {
 	return Object{Values: values}, nil
 }
 
-// Form reads a form whose keys may have brackets.
+// Form reads a URL-encoded form whose keys may have brackets.
 func Form(data []byte) (Object, error) {
 	values, err := url.ParseQuery(string(data))
 	if err != nil {
@@ -112,7 +113,7 @@ func Form(data []byte) (Object, error) {
 	return nest(values)
 }
 
-// Multipart reads a multipart form without files.
+// Multipart reads a multipart form. It refuses files.
 func Multipart(data []byte, boundary string) (Object, error) {
 	unreadable := apierror.WrongInput("The multipart form cannot be read")
 	if boundary == "" {
@@ -122,7 +123,7 @@ func Multipart(data []byte, boundary string) (Object, error) {
 	values := make(url.Values)
 	for {
 		part, err := reader.NextPart()
-		if err == io.EOF { //nolint:errorlint // wrapped it means that the last boundary is missing
+		if err == io.EOF { //nolint:errorlint // a wrapped EOF means that the last boundary is missing
 			return nest(values)
 		}
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// validate checks the shape of payloads: what is there and in which range. The rules about values
-// are those of commands.
+// validate checks that required fields are given and that numbers are in their ranges. Commands check
+// all other rules about values.
 var validate = newValidator()
 
 func newValidator() *validator.Validate {
@@ -20,8 +20,8 @@ func newValidator() *validator.Validate {
 	return v
 }
 
-// Check refuses a payload whose shape is wrong. path is where the payload lies, as a prefix of the
-// names in details.
+// Check refuses a payload that breaks the rules of its validate tags. Details prefix the names of
+// fields with path.
 func Check(payload any, path string) error {
 	err := validate.Struct(payload)
 	if err == nil {

@@ -11,24 +11,26 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// maxNesting bounds the brackets of a form key; the payloads of the API need two.
+// maxNesting bounds the segments of a form key. The payloads of the API need three, such as
+// urls[0][long_url].
 const maxNesting = 4
 
-// texts are the values of one form key. Where JSON tells strings, numbers and booleans apart, a
-// form has texts.
-type texts []string
+// formValues are the values of one form key. A form has no types: an Object converts its values to
+// the types that its caller asks for.
+type formValues []string
 
-// formNode is a form key on its way to a value: either the values of the key itself, or what is in
-// its brackets.
+// formNode is a node of the tree that the brackets of form keys make. It has either values or
+// children.
 type formNode struct {
-	values   texts
+	values   formValues
 	children map[string]*formNode
 }
 
-// nest reads bracket keys: urls[0][long_url], urls[0][tags][], label.
+// nest reads a form with keys such as urls[0][long_url], urls[0][tags][] and label.
 func nest(form url.Values) (Object, error) {
 	root := formNode{children: make(map[string]*formNode)}
-	for _, key := range slices.Sorted(maps.Keys(form)) { // the same form is the same payload
+	// The keys are sorted so that the same form always has the same payload.
+	for _, key := range slices.Sorted(maps.Keys(form)) {
 		values := form[key]
 		if !utf8.ValidString(key) ||
 			slices.ContainsFunc(values, func(v string) bool { return !utf8.ValidString(v) }) {
@@ -51,8 +53,8 @@ func nest(form url.Values) (Object, error) {
 	return Object{Values: values}, nil
 }
 
-// splitKey takes a[b][c] apart. Empty brackets at the end only say that the values are a list,
-// which all are.
+// splitKey splits a[b][c] into its segments. It returns false if the key is malformed or has too many
+// segments. Empty brackets at the end mark a list. They are ignored because all values are lists.
 func splitKey(key string) ([]string, bool) {
 	key = strings.TrimSuffix(key, "[]")
 	name, rest, nested := strings.Cut(key, "[")
@@ -68,7 +70,8 @@ func splitKey(key string) ([]string, bool) {
 	return segments, len(segments) <= maxNesting && !slices.ContainsFunc(segments, odd)
 }
 
-// add puts values where the segments lead. It is false where they contradict what is there.
+// add adds values at the path of segments. It returns false if a node would have both values and
+// children.
 func (n *formNode) add(segments []string, values []string) bool {
 	if len(segments) == 0 {
 		n.values = append(n.values, values...)
@@ -85,8 +88,8 @@ func (n *formNode) add(segments []string, values []string) bool {
 	return len(n.values) == 0 && child.add(segments[1:], values)
 }
 
-// value returns what the same payload would be in JSON, but for texts. Brackets that hold nothing
-// but numbers are a list in the order of the numbers.
+// value returns what the node would be in JSON, with formValues in place of scalars. If all children
+// have numbers for names, they are a list in the order of the numbers.
 func (n *formNode) value() any {
 	if len(n.children) == 0 {
 		return n.values
@@ -105,18 +108,19 @@ func (n *formNode) value() any {
 	return values
 }
 
-// indexes returns the keys of a list in their order.
+// indexes returns the names of the children in numeric order, or false if one of them is not a
+// number.
 func (n *formNode) indexes() ([]string, bool) {
 	keys := make([]string, 0, len(n.children))
 	for key := range n.children {
-		if index, err := strconv.ParseUint(key, 10, 31); err != nil ||
-			strconv.FormatUint(index, 10) != key {
+		index, err := strconv.ParseUint(key, 10, 31)
+		if err != nil || strconv.FormatUint(index, 10) != key {
 			return nil, false
 		}
 		keys = append(keys, key)
 	}
 	slices.SortFunc(keys, func(a, b string) int {
-		if len(a) != len(b) { // without leading zeros, more digits are more
+		if len(a) != len(b) { // there are no leading zeros, so the longer number is larger
 			return len(a) - len(b)
 		}
 		return strings.Compare(a, b)

@@ -8,10 +8,10 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Object is a decoded JSON object or form, by name. Its readers return nil for what is absent or
-// null, which mean the same. The first value of a wrong type is kept in Err.
+// Object is a decoded JSON object or form. Its methods return the fields by name, and nil if a field is
+// absent or null. They set Err at the first value of a wrong type.
 type Object struct {
-	Path   string // where the object is in the payload, as a prefix of its fields' names
+	Path   string // prefix of the names of fields in errors, such as "urls[0]."
 	Values map[string]any
 	Err    error
 }
@@ -22,20 +22,20 @@ func (o *Object) refuse(name, needed string) {
 	}
 }
 
-// IsNull tells whether a field is given as null.
+// IsNull reports whether a field is given and null.
 func (o *Object) IsNull(name string) bool {
 	value, given := o.Values[name]
 	return given && value == nil
 }
 
-// Text returns a string.
+// Text returns a field that has to be a string.
 func (o *Object) Text(name string) *string {
 	switch value := o.Values[name].(type) {
 	case nil:
 		return nil
 	case string:
 		return &value
-	case texts:
+	case formValues:
 		if len(value) == 1 {
 			return &value[0]
 		}
@@ -44,14 +44,14 @@ func (o *Object) Text(name string) *string {
 	return nil
 }
 
-// Boolean returns a boolean.
+// Boolean returns a field that has to be a boolean.
 func (o *Object) Boolean(name string) *bool {
 	switch value := o.Values[name].(type) {
 	case nil:
 		return nil
 	case bool:
 		return &value
-	case texts:
+	case formValues:
 		if len(value) != 1 {
 			break
 		}
@@ -66,7 +66,7 @@ func (o *Object) Boolean(name string) *bool {
 	return nil
 }
 
-// Integer returns an integer.
+// Integer returns a field that has to be an integer.
 func (o *Object) Integer(name string) *int64 {
 	var digits string
 	switch value := o.Values[name].(type) {
@@ -74,7 +74,7 @@ func (o *Object) Integer(name string) *int64 {
 		return nil
 	case json.Number:
 		digits = value.String()
-	case texts:
+	case formValues:
 		if len(value) == 1 {
 			digits = value[0]
 		}
@@ -87,12 +87,12 @@ func (o *Object) Integer(name string) *int64 {
 	return &n
 }
 
-// List returns a list of strings.
+// List returns a field that has to be a list of strings.
 func (o *Object) List(name string) []string {
 	switch value := o.Values[name].(type) {
 	case nil:
 		return nil
-	case texts:
+	case formValues:
 		return value
 	case []any:
 		list := make([]string, len(value))
@@ -111,7 +111,7 @@ func (o *Object) List(name string) []string {
 	return nil
 }
 
-// Objects returns a list of objects.
+// Objects returns a field that has to be a list of objects.
 func (o *Object) Objects(name string) []Object {
 	value, given := o.Values[name]
 	if !given || value == nil {

@@ -11,9 +11,9 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// Query returns the parameters of a call.
+// Query returns the parameters of the query string.
 func Query(c *request.Context) (url.Values, error) {
-	query, err := url.ParseQuery(tidied(c.Request.URL.RawQuery))
+	query, err := url.ParseQuery(repaired(c.Request.URL.RawQuery))
 	if err != nil {
 		return nil, apierror.WrongInput(
 			"The query string cannot be read, percent-encode its values",
@@ -22,8 +22,8 @@ func Query(c *request.Context) (url.Values, error) {
 	return query, nil
 }
 
-// Number reads a parameter that is a number. One that is larger than any list is as good as the
-// largest.
+// Number stores a numeric parameter in into, if it is given. A number that does not fit an int is
+// stored as the nearest int: it exceeds the length of every list anyway.
 func Number(query url.Values, name string, into *int) error {
 	text := query.Get(name)
 	if text == "" {
@@ -37,14 +37,14 @@ func Number(query url.Values, name string, into *int) error {
 	return nil
 }
 
-// Date reads a parameter that is a calendar date, if it is given.
+// Date stores a parameter that is a calendar date in into, if it is given.
 func Date(query url.Values, name string, into *time.Time) error {
 	text := query.Get(name)
 	if text == "" {
 		return nil
 	}
 	var err error
-	// PostgreSQL has no year 0
+	// PostgreSQL has no year 0.
 	if *into, err = time.Parse(time.DateOnly, text); err != nil || into.Year() < 1 {
 		return &apierror.Error{
 			Code:    apierror.CodeInvalidDate,
@@ -54,16 +54,16 @@ func Date(query url.Values, name string, into *time.Time) error {
 	return nil
 }
 
-// tidied makes a query string one that net/url reads as its client meant it. Clients of this API
-// leave the operators ; and & of tag expressions as they are. Some use jQuery with the settings of
-// their last call, which puts the JSON body of that call behind the parameters of a GET.
-func tidied(raw string) string {
+// repaired returns a query string that net/url reads as the client meant it. Clients of this API do
+// not escape the operators ; and & of tag expressions. Some use jQuery with the settings of their
+// previous call, which appends the JSON body of that call to the parameters of a GET.
+func repaired(raw string) string {
 	var kept []string
 	inTags := false
 	for part := range strings.SplitSeq(strings.ReplaceAll(raw, ";", "%3B"), "&") {
 		name, _, parameter := strings.Cut(part, "=")
 		switch {
-		case strings.HasPrefix(part, "{"): // no expression has a brace
+		case strings.HasPrefix(part, "{"): // a JSON body: tag expressions have no braces
 			return strings.Join(kept, "&")
 		case parameter:
 			name, err := url.QueryUnescape(name)

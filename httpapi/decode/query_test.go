@@ -22,7 +22,7 @@ func TestTidiedQueries(t *testing.T) {
 		"search=a&b":              "search=a",
 		strings.Repeat("&", 100):  "",
 	} {
-		if got := tidied(raw); got != want {
+		if got := repaired(raw); got != want {
 			t.Errorf("%s is %v; want %v", raw, got, want)
 		}
 	}

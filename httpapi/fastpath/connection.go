@@ -8,79 +8,78 @@ import (
 	"time"
 )
 
-// slack is how much earlier than configured a connection may run out of time: deadlines are moved
-// once in so long, and not with every request. Of short timeouts it is a quarter.
-const slack = time.Second
+// deadlineSlack is how much earlier than configured a timeout may expire, or a quarter of the timeout
+// if that is less. It saves system calls: a deadline is moved once per slack and not for each request.
+const deadlineSlack = time.Second
 
-// buffers for heads.
+// buffers are the buffers of connections for the heads of requests.
 var buffers = sync.Pool{New: func() any { return new([maxHead]byte) }}
 
-// connection is served here until its client asks for something else.
+// connection is a connection that the fast path serves until a request is ineligible for it.
 type connection struct {
 	net.Conn
 
 	listener *Listener
 	buffer   *[maxHead]byte
-	sent     []byte    // what the client has sent after the requests that were answered, in buffer
-	partial  bool      // a request has begun
-	readBy   time.Time // deadlines, as they are set
-	writeBy  time.Time
+	received []byte    // received bytes that follow the requests already served; a part of buffer
+	partial  bool      // whether a request has begun
+	readBy   time.Time // the read deadline that is set
+	writeBy  time.Time // the write deadline that is set
 }
 
-// serve answers one request after the other, then closes the connection or hands it over.
+// serve serves requests in sequence, then closes the connection or hands it over to net/http.
 func (c *connection) serve() {
 	defer c.listener.remove(c)
-	defer c.survivePanic()
-	//nolint:forcetypeassert // nothing else is in the pool
-	c.buffer = buffers.Get().(*[maxHead]byte)
+	defer c.recoverPanic()
+	c.buffer = buffers.Get().(*[maxHead]byte) //nolint:forcetypeassert // the pool holds nothing else
 	defer buffers.Put(c.buffer)
-	c.sent = c.buffer[:0]
-	c.partial = true // the time for the first head runs from the connection on
+	c.received = c.buffer[:0]
+	c.partial = true // HeadTimeout of the first head begins with the connection
 	c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	if !c.serveRequests() {
-		_ = c.Close() // nobody waits for it
+		_ = c.Close()
 		return
 	}
 	c.listener.remove(c)
 	if c.SetDeadline(time.Time{}) != nil ||
-		!c.listener.handOver(&handed{c.Conn, append([]byte(nil), c.sent...)}) {
+		!c.listener.handOver(&replayConn{c.Conn, append([]byte(nil), c.received...)}) {
 		_ = c.Close()
 	}
 }
 
-// serveRequests answers requests as long as they are for the fast path. It is false where the
-// connection has come to its end.
-func (c *connection) serveRequests() (foreignNext bool) {
-	remote, a := c.RemoteAddr().String(), newAnswer()
+// serveRequests serves requests until one is ineligible for the fast path. It returns false if the
+// connection has to be closed instead.
+func (c *connection) serveRequests() (handOver bool) {
+	remote, a := c.RemoteAddr().String(), newResponseBuffer()
 	for {
-		r, size, v := parse(c.sent, c.listener.cfg.Takes)
+		r, size, v := parse(c.received, c.listener.cfg.Takes)
 		switch v {
-		case foreign:
+		case ineligible:
 			return true
 		case incomplete:
 			if !c.receive() {
 				return false
 			}
-		case taken:
+		case eligible:
 			r.RemoteAddr = remote
 			c.listener.cfg.Handler.ServeHTTP(a, &r.Request)
 			if !c.write(a) {
 				return false
 			}
 			a.reset()
-			c.sent = c.buffer[:copy(c.buffer[:], c.sent[size:])]
+			c.received = c.buffer[:copy(c.buffer[:], c.received[size:])]
 			c.partial = false
 		}
 	}
 }
 
-// survivePanic breaks off the connection whose request has panicked, and no other.
-func (c *connection) survivePanic() {
+// recoverPanic logs a panic of the handler and closes the connection. Other connections continue.
+func (c *connection) recoverPanic() {
 	value := recover()
 	if value == nil {
 		return
 	}
-	if value != http.ErrAbortHandler { //nolint:errorlint // the value itself, as net/http does
+	if value != http.ErrAbortHandler { //nolint:errorlint // net/http compares the value itself
 		c.listener.cfg.ErrorLog.Printf(
 			"panic serving %s: %v\n%s", c.RemoteAddr(), value, debug.Stack(),
 		)
@@ -88,65 +87,69 @@ func (c *connection) survivePanic() {
 	_ = c.Close()
 }
 
-// receive waits for more of a request, and is false when none will come.
+// receive reads more of a request. It returns false if the connection has to be closed.
 func (c *connection) receive() bool {
 	switch {
 	case c.partial:
-	case len(c.sent) == 0:
+	case len(c.received) == 0:
 		c.moveDeadline(&c.readBy, c.listener.cfg.IdleTimeout, c.SetReadDeadline)
 	default:
 		c.partial = true
 		c.moveDeadline(&c.readBy, c.listener.cfg.HeadTimeout, c.SetReadDeadline)
 	}
-	if c.listener.stopping.Load() { // after the deadline, because Shutdown sets one too
+	// This check MUST follow moveDeadline: stop sets the flag before it sets the deadline that ends
+	// idle reads. If the flag is not set yet, stop overwrites the deadline of moveDeadline.
+	if c.listener.stopping.Load() {
 		return false
 	}
-	n, err := c.Read(c.buffer[len(c.sent):])
-	c.sent = c.buffer[:len(c.sent)+n]
+	n, err := c.Read(c.buffer[len(c.received):])
+	c.received = c.buffer[:len(c.received)+n]
 	return err == nil
 }
 
-// write sends an answer, and tells whether the connection goes on.
-func (c *connection) write(a *answer) bool {
+// write sends a response. It returns false if the connection has to be closed.
+func (c *connection) write(b *responseBuffer) bool {
 	last := c.listener.stopping.Load()
 	c.moveDeadline(&c.writeBy, c.listener.cfg.WriteTimeout, c.SetWriteDeadline)
-	_, err := c.Write(a.bytes(time.Now(), last))
+	_, err := c.Write(b.bytes(time.Now(), last))
 	return err == nil && !last
 }
 
-// moveDeadline moves a deadline to where the timeout ends that begins now, unless it is about
-// there.
+// moveDeadline sets a deadline to the end of a timeout that begins now. It changes nothing if the
+// deadline is at most the slack before that.
 func (c *connection) moveDeadline(
 	at *time.Time, timeout time.Duration, apply func(time.Time) error,
 ) {
 	to := time.Now().Add(timeout)
-	if at.After(to) || at.Before(to.Add(-min(slack, timeout/4))) {
+	if at.After(to) || at.Before(to.Add(-min(deadlineSlack, timeout/4))) {
 		*at = to
-		_ = apply(to) // where it fails, so does what it is for
+		_ = apply(to) // if it fails, so does the read or write that follows
 	}
 }
 
-// handed is a connection that has sent something before it was handed over.
-type handed struct {
+// replayConn is a connection that was handed over. Its first reads return what the fast path has
+// received already.
+type replayConn struct {
 	net.Conn
 
-	sent []byte
+	received []byte
 }
 
 // Read implements net.Conn.
-func (h *handed) Read(p []byte) (int, error) {
-	if len(h.sent) == 0 {
+func (h *replayConn) Read(p []byte) (int, error) {
+	if len(h.received) == 0 {
 		return h.Conn.Read(p)
 	}
-	n := copy(p, h.sent)
-	if h.sent = h.sent[n:]; len(h.sent) == 0 {
-		h.sent = nil
+	n := copy(p, h.received)
+	if h.received = h.received[n:]; len(h.received) == 0 {
+		h.received = nil
 	}
 	return n, nil
 }
 
-// CloseWrite lets net/http tell a client that there is no more to come while it still listens.
-func (h *handed) CloseWrite() error {
+// CloseWrite closes the writing side. net/http calls it, if it exists, to end a response whose client
+// still sends.
+func (h *replayConn) CloseWrite() error {
 	if conn, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()
 	}

@@ -10,48 +10,49 @@ import (
 	"time"
 )
 
-// Config of a Listener. All fields are needed.
+// Config of a Listener. All fields are required.
 type Config struct {
 	Handler http.Handler
-	// Takes tells which paths are answered here. It lets no path through that would have to be
-	// escaped.
+	// Takes reports whether the fast path serves a path. It MUST return false for paths that have
+	// to be escaped.
 	Takes func(path string) bool
 
-	// from the first byte of a head to its end; for the first head from the connection on
+	// HeadTimeout is the most time from the first byte of a head to its end. For the first head of a
+	// connection it begins when the connection is accepted.
 	HeadTimeout  time.Duration
-	WriteTimeout time.Duration // to write an answer
-	IdleTimeout  time.Duration // between two requests
+	WriteTimeout time.Duration // the most time to write a response
+	IdleTimeout  time.Duration // the most time between two requests
 
-	ErrorLog *log.Logger // learns of panics of Handler
+	ErrorLog *log.Logger // logs panics of Handler
 }
 
-// Listener accepts connections, answers the requests of some of them, and hands the others to
-// whoever accepts from it: an http.Server, which should have the same timeouts.
+// Listener accepts connections and serves their requests while they are eligible. Accept returns the
+// other connections, for an http.Server that should have the same timeouts.
 type Listener struct {
 	net.Listener
 
 	cfg      Config
-	accepted chan accepted // for Accept
-	closed   chan struct{}
-	close    func() error
-	stopping atomic.Bool
+	accepted chan acceptResult // unbuffered; Accept receives from it
+	closed   chan struct{}     // closed by stop
+	close    func() error      // calls stop once
+	stopping atomic.Bool       // no connection may begin another request
 	serving  sync.WaitGroup
 
 	mu          sync.Mutex
 	connections map[*connection]struct{}
 }
 
-// accepted is a connection for net/http, or why there is none.
-type accepted struct {
+// acceptResult is what Accept returns.
+type acceptResult struct {
 	net.Conn
 	err error
 }
 
-// Listen begins to accept connections.
+// Listen starts to accept connections. The caller MUST call Close or Shutdown.
 func Listen(listener net.Listener, cfg Config) *Listener {
 	l := &Listener{
 		Listener: listener, cfg: cfg,
-		accepted: make(chan accepted), closed: make(chan struct{}),
+		accepted: make(chan acceptResult), closed: make(chan struct{}),
 		connections: make(map[*connection]struct{}),
 	}
 	l.close = sync.OnceValue(l.stop)
@@ -65,8 +66,8 @@ func (l *Listener) accept() {
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			select {
-			case l.accepted <- accepted{err: err}:
-				// whoever accepts knows whether to wait and try again
+			case l.accepted <- acceptResult{err: err}:
+				// The caller of Accept decides whether to wait and to accept again.
 				continue
 			case <-l.closed:
 				return
@@ -74,14 +75,14 @@ func (l *Listener) accept() {
 		}
 		c := &connection{Conn: conn, listener: l}
 		if !l.add(c) {
-			_ = conn.Close() // came while the listener closed
+			_ = conn.Close() // it was accepted while the listener closed
 			continue
 		}
 		l.serving.Go(c.serve)
 	}
 }
 
-// Accept implements net.Listener. It returns the connections that are not served here.
+// Accept implements net.Listener. It returns the connections that the fast path does not serve.
 func (l *Listener) Accept() (net.Conn, error) {
 	select {
 	case a := <-l.accepted:
@@ -91,8 +92,7 @@ func (l *Listener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close implements net.Listener. Connections that are served here end with the request that they
-// are at.
+// Close implements net.Listener. Connections of the fast path close after their current request.
 func (l *Listener) Close() error { return l.close() }
 
 func (l *Listener) stop() error {
@@ -102,15 +102,15 @@ func (l *Listener) stop() error {
 	defer l.mu.Unlock()
 	l.stopping.Store(true)
 	for c := range l.connections {
-		_ = c.SetReadDeadline(time.Unix(1, 0)) // those that wait for a request wait no longer
+		_ = c.SetReadDeadline(time.Unix(1, 0)) // ends reads of idle connections
 	}
 	return err
 }
 
-// Shutdown closes the listener and waits until the requests in progress are answered. When ctx ends
-// before, it closes their connections and fails.
+// Shutdown closes the listener and waits until the current requests are served. If ctx ends before, it
+// closes their connections and returns the cause of ctx.
 func (l *Listener) Shutdown(ctx context.Context) error {
-	_ = l.Close() // whoever accepts learns of it
+	_ = l.Close() // Accept fails from now on
 	ended := make(chan struct{})
 	go func() {
 		l.serving.Wait()
@@ -145,10 +145,10 @@ func (l *Listener) remove(c *connection) {
 	delete(l.connections, c)
 }
 
-// handOver gives a connection to whoever accepts, and is false where nobody does any more.
+// handOver gives a connection to the caller of Accept. It returns false if the listener is closed.
 func (l *Listener) handOver(conn net.Conn) bool {
 	select {
-	case l.accepted <- accepted{Conn: conn}:
+	case l.accepted <- acceptResult{Conn: conn}:
 		return true
 	case <-l.closed:
 		return false

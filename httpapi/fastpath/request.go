@@ -9,69 +9,68 @@ import (
 )
 
 const (
-	// maxHead is the size of the heads that are taken, in bytes.
+	// maxHead is the most bytes of an eligible head.
 	maxHead = 4 << 10
-	// maxFields is how many header fields they have at most.
+	// maxFields is the most header fields of an eligible head.
 	maxFields = 32
 	getPrefix = "GET /"
 	protocol  = "HTTP/1.1"
 )
 
-// verdict says what to do with what a connection has sent.
+// verdict says what to do with the received bytes of a connection.
 type verdict int
 
 const (
-	incomplete verdict = iota // wait for the rest of the head
-	taken                     // it is a request for the fast path
-	foreign                   // it is for net/http
+	incomplete verdict = iota // read the rest of the head
+	eligible                  // serve the request
+	ineligible                // hand the connection over to net/http
 )
 
-// request is a parsed one.
+// request is a parsed request. Request.URL points to url, which saves an allocation.
 type request struct {
 	http.Request
 
 	url url.URL
 }
 
-// parse reads the head of a request. size is its length when it is taken.
+// parse reads the head of a request. If it is eligible, size is its length in bytes.
 func parse(sent []byte, takes func(path string) bool) (r *request, size int, v verdict) {
 	if n := min(len(sent), len(getPrefix)); string(sent[:n]) != getPrefix[:n] {
-		return nil, 0, foreign
+		return nil, 0, ineligible
 	}
 	end := bytes.Index(sent, []byte("\r\n\r\n"))
 	if end < 0 {
 		if len(sent) >= maxHead || hasBareLF(sent) {
-			return nil, 0, foreign
+			return nil, 0, ineligible
 		}
 		return nil, 0, incomplete
 	}
-	// One string, which all parts of the request are cut from.
+	// All parts of the request are substrings of head, which saves allocations.
 	head := string(sent[:end])
 	line, fields, _ := strings.Cut(head, "\r\n")
 	path, plain := strings.CutSuffix(line[len(getPrefix)-1:], " "+protocol)
 	if !plain || !takes(path) {
-		return nil, 0, foreign
+		return nil, 0, ineligible
 	}
 	r = &request{url: url.URL{Path: path}}
 	r.Request = http.Request{
-		Method: http.MethodGet, URL: &r.url, RequestURI: path, Proto: protocol, ProtoMajor: 1,
-		ProtoMinor: 1,
-		Header:     make(http.Header, 8), Body: http.NoBody,
+		Method: http.MethodGet, URL: &r.url, RequestURI: path,
+		Proto: protocol, ProtoMajor: 1, ProtoMinor: 1,
+		Header: make(http.Header, 8), Body: http.NoBody,
 	}
 	if !r.readFields(fields) {
-		return nil, 0, foreign
+		return nil, 0, ineligible
 	}
-	return r, end + len("\r\n\r\n"), taken
+	return r, end + len("\r\n\r\n"), eligible
 }
 
-// hasBareLF tells of line ends that net/http takes too, and after which the end of a head looks
-// otherwise.
+// hasBareLF reports whether a line ends without CR. net/http accepts such lines too, but the end of
+// their head is not the one that parse looks for.
 func hasBareLF(sent []byte) bool {
 	return bytes.Count(sent, []byte("\n")) > bytes.Count(sent, []byte("\r\n"))
 }
 
-// readFields takes in the header fields, and is false where there is anything that the fast path
-// does not know how to treat.
+// readFields parses the header fields. It returns false if one of them makes the request ineligible.
 func (r *request) readFields(fields string) bool {
 	values := make([]string, strings.Count(fields, "\n")+1)
 	if len(values) > maxFields {
@@ -99,7 +98,7 @@ func (r *request) readFields(fields string) bool {
 		case "Content-Length", "Transfer-Encoding", "Trailer", "Te", "Expect", "Upgrade", "Pragma":
 			return false
 		}
-		if r.Header[name] != nil { // rare, and some fields may not be repeated
+		if r.Header[name] != nil { // repeated fields are rare, and invalid for some names
 			return false
 		}
 		values[n] = value
@@ -108,10 +107,10 @@ func (r *request) readFields(fields string) bool {
 	return r.Host != ""
 }
 
-// tokens are the characters of a token, RFC 9110 section 5.6.2.
+// tokens are the characters of a token (RFC 9110 section 5.6.2).
 var tokens = set("!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-// hosts are the characters of the hosts that are taken.
+// hosts are the characters of eligible values of Host.
 var hosts = set("-.:_[]0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 func set(characters string) (s [256]bool) {
@@ -133,8 +132,8 @@ func only(s *[256]bool, text string) bool {
 	return true
 }
 
-// isText tells whether a text may be the value of a field: control characters but the tab are none,
-// RFC 9110 section 5.5.
+// isText reports whether a text may be the value of a field. Control characters other than the tab may
+// not (RFC 9110 section 5.5).
 func isText(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {

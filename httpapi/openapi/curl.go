@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// ExampleURL is the path and the parameters of the call that the page shows.
+// ExampleURL returns the path and the query string of the example call.
 func (o Operation) ExampleURL() string {
 	path, query := o.Path, url.Values{}
 	for _, p := range o.Parameters {
@@ -32,7 +32,7 @@ func (o Operation) ExampleURL() string {
 	return path + "?" + query.Encode()
 }
 
-// ExampleBody is the JSON body of the call that the page shows; empty: none.
+// ExampleBody returns the JSON body of the example call, or an empty string if it has none.
 func (o Operation) ExampleBody() string {
 	if examples := o.RequestBody.Content[mediaJSON].Examples; len(examples) > 0 {
 		return indented(examples[0].Value.Value)
@@ -40,11 +40,11 @@ func (o Operation) ExampleBody() string {
 	return ""
 }
 
-// FormField is a name of a form with its value.
+// FormField is a field of a form.
 type FormField struct{ Name, Value string }
 
-// ExampleForm are the names and values of a form that makes the same kind of call; empty: none. A
-// form that edits has the names of the JSON body.
+// ExampleForm returns the fields of an example call with a form, or nil if the operation takes no form.
+// The form of an edit is made from the JSON body, whose names it shares.
 func (o Operation) ExampleForm() []FormField {
 	examples := o.RequestBody.Content[mediaForm].Examples
 	if o.Method == http.MethodPatch {
@@ -56,13 +56,13 @@ func (o Operation) ExampleForm() []FormField {
 	var value any
 	decoder := json.NewDecoder(bytes.NewReader(examples[0].Value.Value))
 	decoder.UseNumber()
-	if err := decoder.Decode(&value); err != nil { // which the description is not
+	if err := decoder.Decode(&value); err != nil { // impossible: the description was decoded
 		return nil
 	}
 	return bracketed("", value)
 }
 
-// bracketed writes a value as the fields of a form.
+// bracketed returns a JSON value as the fields of a form. name is the key of the value, or empty.
 func bracketed(name string, value any) []FormField {
 	var fields []FormField
 	inner := func(key string) string {
@@ -88,10 +88,10 @@ func bracketed(name string, value any) []FormField {
 	return fields
 }
 
-// Curl is the call that the page shows as a command.
+// Curl returns the example call as a command.
 func (o Operation) Curl() string {
 	command, body := o.curl(), o.ExampleBody()
-	// which curl would not choose
+	// curl chooses GET, or POST if there is a body.
 	if o.Method != http.MethodGet && (o.Method != http.MethodPost || body == "") {
 		command += " \\\n  -X " + o.Method
 	}
@@ -101,25 +101,25 @@ func (o Operation) Curl() string {
 	return command
 }
 
-// CurlForm is a call with a form as a command; empty: none.
+// CurlForm returns the example call with a form as a command, or an empty string if the operation takes
+// no form.
 func (o Operation) CurlForm() string {
 	fields := o.ExampleForm()
 	if fields == nil {
 		return ""
 	}
-	command := o.curl()
+	var command strings.Builder
+	command.WriteString(o.curl())
 	if o.Method != http.MethodPost {
-		command += " \\\n  -H " + quoted(request.HeaderMethod+": "+o.Method)
+		command.WriteString(" \\\n  -H " + quoted(request.HeaderMethod+": "+o.Method))
 	}
-	var commandSb114 strings.Builder
 	for _, field := range fields {
-		commandSb114.WriteString(" \\\n  --data-urlencode " + quoted(field.Name+"="+field.Value))
+		command.WriteString(" \\\n  --data-urlencode " + quoted(field.Name+"="+field.Value))
 	}
-	command += commandSb114.String()
-	return command
+	return command.String()
 }
 
-// curl begins a command.
+// curl returns the beginning of a command: credentials and URL.
 func (o Operation) curl() string {
 	command := "curl"
 	if o.Security == nil {
@@ -128,26 +128,28 @@ func (o Operation) curl() string {
 	return command + ` "$SERVICE` + o.ExampleURL() + `"`
 }
 
-// quoted makes a text one word of a shell.
+// quoted quotes a text for a shell.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// indented writes JSON for people.
+// indented returns JSON with indentation.
 func indented(source json.RawMessage) string {
 	var text bytes.Buffer
-	if err := json.Indent(&text, source, "", "  "); err != nil { // which the description is not
+	// An error is impossible: the description was decoded.
+	if err := json.Indent(&text, source, "", "  "); err != nil {
 		return string(source)
 	}
 	return text.String()
 }
 
-// plain writes JSON as a parameter has it: a text without quotes.
+// plain returns JSON as the value of a parameter: a string has no quotes.
 func plain(source json.RawMessage) string {
 	var text string
-	if err := json.Unmarshal(source, &text); err != nil { // another value
+	if err := json.Unmarshal(source, &text); err != nil { // not a string
 		return indented(source)
 	}
 	return text
 }
 
-// anchor is where a section of the page is. The names of schemas are anchors too.
+// anchor returns the anchor of a section. The prefix keeps it distinct from the names of schemas, which
+// are anchors too.
 func anchor(section string) string { return "section-" + strings.ReplaceAll(section, " ", "-") }

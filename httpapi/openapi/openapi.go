@@ -1,5 +1,5 @@
-// Package openapi serves the description of the API, for programs as it is and for people as a
-// page.
+// Package openapi serves the OpenAPI description of the service, as JSON and as an HTML page. It MUST
+// NOT import the packages that serve what it describes.
 package openapi
 
 import (
@@ -14,18 +14,18 @@ import (
 	"linkledger/httpapi/router"
 )
 
-// description is the OpenAPI description of all that is served.
+// description is the OpenAPI description of the public listener.
 //
 //go:embed openapi.json
 var description []byte
 
-// Source returns the description as it is served.
+// Source returns a copy of the description.
 func Source() []byte { return bytes.Clone(description) }
 
-// Root is where the paths of the description lie, but for those that say otherwise.
+// Root is the prefix of the paths of the description that have no servers of their own.
 const Root = "/v3"
 
-// Path is where the description is served, to the pages of every origin.
+// Path is the path of the description. Pages of every origin may read it.
 const Path = Root + "/openapi.json"
 
 // Routes returns the routes of the description and of its page. They need no credentials.
@@ -40,12 +40,12 @@ func Routes() ([]router.Route, error) {
 	}, nil
 }
 
-// readDescription serves the description as it is.
+// readDescription serves the description as JSON.
 func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {
 	return writeDocument(w, "application/json; charset=utf-8", description)
 }
 
-// readDocs returns what serves the description as a page.
+// readDocs renders the page and returns the handler that serves it.
 func readDocs() (bunrouter.HandlerFunc, error) {
 	page, err := renderDocs(description)
 	if err != nil {
@@ -67,6 +67,6 @@ func writeDocument(w http.ResponseWriter, contentType string, document []byte) e
 	header.Set("Content-Type", contentType)
 	header.Set("Content-Length", strconv.Itoa(len(document)))
 	w.WriteHeader(http.StatusOK)
-	_, _ = w.Write(document) // who is gone needs no documents
+	_, _ = w.Write(document) // it fails only if the client has disconnected
 	return nil
 }

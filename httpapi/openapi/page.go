@@ -14,7 +14,8 @@ import (
 //go:embed docs.html
 var docsPage string
 
-// ordered is a JSON object whose names keep their order: that of the description is the page's.
+// ordered is a JSON object that keeps the order of its names. The page has the order of the
+// description.
 type ordered[T any] []named[T]
 
 type named[T any] struct {
@@ -25,7 +26,7 @@ type named[T any] struct {
 // UnmarshalJSON implements json.Unmarshaler.
 func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
-	if _, err := decoder.Token(); err != nil { // the brace
+	if _, err := decoder.Token(); err != nil { // the opening brace
 		return err
 	}
 	for decoder.More() {
@@ -42,7 +43,7 @@ func (o *ordered[T]) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// get returns the value of a name, or the zero value.
+// get returns the value of a name, or the zero value if there is none.
 func (o ordered[T]) get(name string) T {
 	for _, entry := range o {
 		if entry.Name == name {
@@ -57,7 +58,7 @@ func (o ordered[T]) get(name string) T {
 type Document struct {
 	Info struct{ Title, Version, Description string }
 	Tags []sectionDoc
-	// Paths has operations by method, and the parameters that they share.
+	// Paths has the operations of each path by method, and their shared parameters.
 	Paths      ordered[ordered[json.RawMessage]]
 	Components struct {
 		Parameters map[string]Parameter
@@ -77,7 +78,7 @@ type sectionDoc struct {
 type Parameter struct {
 	Ref                   string `json:"$ref"`
 	Name, In, Description string
-	Example               any // of the shown call; nil: that goes without the parameter
+	Example               any // value in the example call; nil: the call lacks the parameter
 	Examples              ordered[exampleDoc]
 }
 
@@ -89,7 +90,7 @@ type exampleDoc struct {
 
 type schemaDoc struct {
 	Ref         string `json:"$ref"`
-	Type        any    // a name or several
+	Type        any    // a string or a list of strings
 	Description string
 	Properties  ordered[schemaDoc]
 	Items       *schemaDoc
@@ -107,11 +108,11 @@ type mediaDoc struct {
 	Examples ordered[exampleDoc]
 }
 
-// Operation is what one method of one path does.
+// Operation is an operation of the description: one method of one path.
 type Operation struct {
 	OperationID, Summary string
 	Tags                 []string
-	Security             *[]any // nil: credentials as everywhere
+	Security             *[]any // nil: the default, which needs credentials
 	Parameters           []Parameter
 	RequestBody          contentDoc
 	Responses            map[string]contentDoc
@@ -124,7 +125,7 @@ const (
 	mediaForm = "application/x-www-form-urlencoded"
 )
 
-// methods are the parts of a path that are operations.
+// methods are the fields of a path that are operations.
 var methods = []string{"get", "post", "patch", "delete"}
 
 func renderDocs(source []byte) ([]byte, error) {
@@ -144,14 +145,17 @@ func renderDocs(source []byte) ([]byte, error) {
 	}
 	var rendered bytes.Buffer
 	err = page.Execute(&rendered, map[string]any{
-		"Info": doc.Info, "Text": strings.Split(doc.Info.Description, "\n\n"), "Sections": sections,
-		"Failures": doc.failures(), "Schemas": doc.Components.Schemas,
+		"Info":     doc.Info,
+		"Text":     strings.Split(doc.Info.Description, "\n\n"),
+		"Sections": sections,
+		"Failures": doc.failures(),
+		"Schemas":  doc.Components.Schemas,
 	})
 	return rendered.Bytes(), err
 }
 
-// sections returns the operations by their first tag, in the order of the tags. One without a known
-// tag is in a section of its own at the end.
+// sections returns the operations by tag, in the order of the tags. Operations without a known tag are
+// in a section "Other" at the end.
 func (doc Document) sections() ([]sectionDoc, error) {
 	all, err := doc.Operations()
 	if err != nil {
@@ -187,7 +191,7 @@ func (doc Document) Operations() ([]Operation, error) {
 		}
 		base := Root
 		if path.Value.get("servers") != nil {
-			base = "" // short links
+			base = "" // the paths of short links
 		}
 		for _, part := range path.Value {
 			if !slices.Contains(methods, part.Name) {
@@ -204,14 +208,15 @@ func (doc Document) Operations() ([]Operation, error) {
 					operation.Parameters[i] = doc.Components.Parameters[refName(p.Ref)]
 				}
 			}
-			operation.Body, operation.Answer = operation.RequestBody.name(), operation.Responses["200"].name()
+			operation.Body = operation.RequestBody.name()
+			operation.Answer = operation.Responses["200"].name()
 			all = append(all, operation)
 		}
 	}
 	return all, nil
 }
 
-// failures returns the answers to calls that fail, by code.
+// failures returns the examples of failures, by code.
 func (doc Document) failures() ordered[exampleDoc] {
 	failures := slices.Clone(doc.Components.Responses["Failure"].Content[mediaJSON].Examples)
 	for i, f := range failures {
@@ -224,7 +229,7 @@ func (doc Document) failures() ordered[exampleDoc] {
 
 func refName(ref string) string { return ref[strings.LastIndex(ref, "/")+1:] }
 
-// Kind names the type of a field.
+// Kind returns the name of the type of a field.
 func (s schemaDoc) Kind() string {
 	switch kind := s.Type.(type) {
 	case string:
@@ -246,5 +251,5 @@ func (s schemaDoc) Kind() string {
 	return cmp.Or(refName(s.Ref), strings.Join(kinds, " or "))
 }
 
-// name returns the schema of a JSON body.
+// name returns the name of the schema of a JSON body.
 func (c contentDoc) name() string { return refName(c.Content[mediaJSON].Schema.Ref) }

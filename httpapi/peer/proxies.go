@@ -1,5 +1,5 @@
-// Package peer says who is at the other end of a connection: the address behind trusted proxies,
-// and the pseudonym that is stored in place of an address.
+// Package peer identifies clients: the address behind trusted proxies, and the pseudonym that is stored
+// in place of an address.
 package peer
 
 import (
@@ -10,15 +10,14 @@ import (
 	"strings"
 )
 
-// maxForwardings is how many addresses of X-Forwarded-For are looked at.
+// maxForwardings is the most addresses of X-Forwarded-For that are read.
 const maxForwardings = 20
 
-// Proxies are the networks of the proxies whose X-Forwarded-For is believed.
+// Proxies are the networks of the proxies whose X-Forwarded-For is trusted.
 type Proxies []netip.Prefix
 
-// ClientAddress returns the address that a request comes from. What X-Forwarded-For says is
-// believed as far as trusted proxies say it: from the connection backwards, up to the first address
-// that is not one of them.
+// ClientAddress returns the address of the client of a request. It follows X-Forwarded-For from the
+// connection backwards, up to the first address that is not a trusted proxy.
 func (p Proxies) ClientAddress(r *http.Request) string {
 	client := address(r.RemoteAddr)
 	if !p.trusts(client) {
@@ -38,7 +37,7 @@ func (p Proxies) ClientAddress(r *http.Request) string {
 	return client
 }
 
-// trusts tells whether an address is that of a trusted proxy.
+// trusts reports whether an address is that of a trusted proxy.
 func (p Proxies) trusts(client string) bool {
 	if len(p) == 0 {
 		return false
@@ -49,7 +48,8 @@ func (p Proxies) trusts(client string) bool {
 	)
 }
 
-// address returns the address of whoever is connected, in one spelling.
+// address returns the IP address of a remote address in canonical form, or the host as it is if it is
+// not an IP address.
 func address(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

@@ -10,38 +10,38 @@ import (
 )
 
 const (
-	// maxUserAgent is how much of a User-Agent header is looked at, in bytes.
+	// maxUserAgent is how many bytes of a User-Agent header are parsed.
 	maxUserAgent = 512
-	// agentsMemory is what the header values that were looked at may take, in bytes.
+	// agentsMemory bounds the cache of parsed headers, in bytes.
 	agentsMemory  = 4 << 20
-	agentOverhead = 200 // bytes
+	agentOverhead = 200 // bytes of a cache entry besides its key
+
 	deviceDesktop = "desktop"
 	deviceMobile  = "mobile"
 	deviceTablet  = "tablet"
 )
 
-// browsers and systems are the names that clicks carry; what else a User-Agent header says is not
-// stored.
+// browsers and systems are the names that clicks may carry. Other names are not stored, because a
+// client can send any text.
 var (
 	browsers = []string{
 		useragent.Chrome, useragent.HeadlessChrome, useragent.Firefox, useragent.Safari,
-		useragent.Edge, useragent.Opera,
-		useragent.OperaMini, useragent.OperaTouch, useragent.Vivaldi, useragent.InternetExplorer,
-		useragent.SamsungBrowser,
+		useragent.Edge, useragent.Opera, useragent.OperaMini, useragent.OperaTouch,
+		useragent.Vivaldi, useragent.InternetExplorer, useragent.SamsungBrowser,
 	}
 	systems = []string{
 		useragent.Windows, useragent.WindowsPhone, useragent.Android, useragent.MacOS,
-		useragent.IOS, useragent.Linux,
-		useragent.FreeBSD, useragent.ChromeOS, useragent.Harmony,
+		useragent.IOS, useragent.Linux, useragent.FreeBSD, useragent.ChromeOS, useragent.Harmony,
 	}
 )
 
-// previews fetch a link to show what is behind it, and are no bots to the library.
+// previews are parts of the User-Agent headers of programs that fetch a link to show a preview. The
+// library does not classify them as bots.
 var previews = []string{
 	"WhatsApp/", "SkypeUriPreview", "Google-PageRenderer", "Iframely/", "Embedly/",
 }
 
-// agent is what a User-Agent header tells.
+// agent is a parsed User-Agent header.
 type agent struct {
 	bot                 bool
 	browser, os, device string // empty: unknown
@@ -72,7 +72,7 @@ func readAgent(header string) *agent {
 	return a
 }
 
-// agents remembers what User-Agent headers tell: to read one takes longer than the rest of a
+// agents caches parsed User-Agent headers, because parsing one takes longer than the rest of a
 // redirect.
 type agents struct {
 	cache *otter.Cache[string, *agent]
@@ -86,7 +86,7 @@ func newAgents() (agents, error) {
 		},
 	})
 	if err != nil {
-		return agents{}, fmt.Errorf("memory of user agents: %w", err)
+		return agents{}, fmt.Errorf("cache of user agents: %w", err)
 	}
 	return agents{cache}, nil
 }

@@ -12,7 +12,7 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// notice is the page for visitors whose link does not work.
+// notice is the page for visitors whose link cannot be followed.
 var notice = template.Must(template.New("notice").Parse(`<!doctype html>
 <html lang="en">
 <head>
@@ -21,10 +21,16 @@ var notice = template.Must(template.New("notice").Parse(`<!doctype html>
 <meta name="robots" content="noindex">
 <title>{{.Title}}</title>
 <style>
-body { font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff; max-width: 32rem; margin: 20vh auto 0; padding: 0 1rem; }
+body {
+  font: 1rem/1.5 system-ui, sans-serif; color: #222; background: #fff;
+  max-width: 32rem; margin: 20vh auto 0; padding: 0 1rem;
+}
 h1 { font-size: 1.5rem; }
 small { color: #666; }
-@media (prefers-color-scheme: dark) { body { color: #ddd; background: #161616; } small { color: #999; } }
+@media (prefers-color-scheme: dark) {
+  body { color: #ddd; background: #161616; }
+  small { color: #999; }
+}
 </style>
 </head>
 <body>
@@ -35,8 +41,7 @@ small { color: #666; }
 </html>
 `))
 
-// WriteFailure answers a visitor of a short link: in JSON where that is asked for, else with a
-// page.
+// WriteFailure writes the failure of a visit: as JSON if the client prefers it, else as a page.
 func WriteFailure(c *request.Context, f apierror.Failure) {
 	header := c.Header()
 	header.Set("Vary", "Accept")
@@ -57,8 +62,7 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 		header.Set("Retry-After", response.RetryAfter(f))
 	}
 	var page bytes.Buffer
-	// three strings into a template that is parsed; a buffer takes everything
-	_ = notice.Execute(&page, content)
+	_ = notice.Execute(&page, content) // three strings and a buffer cannot fail
 	header.Set("Cache-Control", "no-store")
 	header.Set("Content-Type", "text/html; charset=utf-8")
 	header.Set("Content-Length", strconv.Itoa(page.Len()))
@@ -68,10 +72,10 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 			"frame-ancestors 'none'",
 	)
 	c.WriteHeader(f.Status)
-	_, _ = c.Write(page.Bytes()) // who is gone needs no page
+	_, _ = c.Write(page.Bytes()) // it fails only if the client has disconnected
 }
 
-// prefersJSON tells whether JSON is asked for by name, and wanted more than HTML.
+// prefersJSON reports whether Accept names JSON with a higher weight than HTML. Wildcards do not count.
 func prefersJSON(accept []string) bool {
 	json, html := 0.0, 0.0
 	for _, entry := range strings.Split(strings.Join(accept, ","), ",") {
@@ -87,7 +91,7 @@ func prefersJSON(accept []string) bool {
 	return json > html
 }
 
-// quality returns the weight of an entry of Accept, 1 where it gives none.
+// quality returns the weight of an entry of Accept. The default is 1.
 func quality(params string) float64 {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(strings.TrimSpace(param), "=")

@@ -20,13 +20,13 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// qrMargin is the white border that readers need.
+// qrMargin is the white border that QR readers need.
 const qrMargin = 4 // modules
 
 // qrSides are the sides of the images, in pixels.
 var qrSides = map[string]int{shortlink.QRSmall: 200, shortlink.QRBig: 600}
 
-// qrImage serves the short link as a QR code.
+// qrImage serves the QR code of a short link.
 func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	size := cmp.Or(c.Request.URL.Query().Get("size"), shortlink.QRSmall)
@@ -34,14 +34,14 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	if !known {
 		return apierror.WrongInput("size must be small or big, not %q", size)
 	}
-	target, err := h.target(c)
+	link, err := h.link(c)
 	if err != nil {
 		return err
 	}
-	if err := unavailable(target, h.cfg.Now().UTC()); err != nil {
+	if err := checkAvailable(link, h.cfg.Now().UTC()); err != nil {
 		return err
 	}
-	if err := h.allowed(c, target, false); err != nil {
+	if err := h.checkLimit(c, link, false); err != nil {
 		return err
 	}
 	short := h.cfg.Base.Of(c.Request) + "/" + c.Param("hash")
@@ -58,7 +58,8 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// encodeQR returns a square PNG with the text, in whole pixels per module.
+// encodeQR returns a PNG with the QR code of a text. side is its width and height in pixels. Every module
+// has the same number of pixels, and the image grows if side is too small for one pixel per module.
 func encodeQR(text string, side int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

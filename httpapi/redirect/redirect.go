@@ -1,5 +1,5 @@
-// Package redirect answers the visitors of short links: with a redirect whose click is durable,
-// with the QR image of a link, or with a page that says why there is none.
+// Package redirect serves the visits of short links: a redirect whose click is durable, the QR image of
+// a link, or a page that says why the link cannot be followed. It MUST NOT import package v3.
 package redirect
 
 import (
@@ -23,33 +23,32 @@ import (
 	"linkledger/queries/cache"
 )
 
-// Config is what visits of short links work with.
+// Config of a Handler. All fields are required, but for Former, Proxies, Country and Base.
 type Config struct {
-	Targets *cache.Redirects
-	// Allowances are for links with a limit.
-	Allowances *clicklimit.Limiter
-	Clicks     *clicks.Recorder
+	Cache        *cache.Redirects
+	ClickLimiter *clicklimit.Limiter // for links with a limit
+	Clicks       *clicks.Recorder
 
 	Pseudonyms *peer.Pseudonyms // of visitors
-	Former     *peer.Pseudonyms // of visitors by the former key; nil: none
+	Previous   *peer.Pseudonyms // of visitors, under the previous key; nil: none
 	Proxies    peer.Proxies
-	// Country returns the code of the country of an address, empty if that is unknown; nil: clicks
-	// carry none.
+	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
+	// clicks carry no country.
 	Country func(netip.Addr) string
 
 	Base    shortlink.Base
 	Status  int           // of redirects
-	Timeout time.Duration // of the question how often a link may still be used
+	Timeout time.Duration // of a call of the click limiter
 	Now     func() time.Time
 }
 
-// Handler answers the visits of short links.
+// Handler serves the visits of short links. It is safe for concurrent use.
 type Handler struct {
 	cfg    Config
 	agents agents
 }
 
-// New returns what answers visits.
+// New returns a handler with an empty cache of user agents.
 func New(cfg Config) (*Handler, error) {
 	known, err := newAgents()
 	if err != nil {
@@ -66,7 +65,7 @@ func (h *Handler) Routes() []router.Route {
 	}
 }
 
-// Options answers OPTIONS.
+// Options returns a handler of OPTIONS with a value of the header Allow.
 func Options(allow string) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
 		w.Header().Set("Allow", allow)
@@ -75,25 +74,25 @@ func Options(allow string) bunrouter.HandlerFunc {
 	}
 }
 
-// redirect sends a visitor on. A visit counts before it is answered: the answer waits until the
-// click is durable.
+// redirect redirects a visitor. The response waits until the click is durable, so that no click that a
+// client has seen is lost.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
-	target, err := h.target(c)
+	link, err := h.link(c)
 	if err != nil {
 		return err
 	}
 	now := h.cfg.Now().UTC()
-	if err := unavailable(target, now); err != nil {
+	if err := checkAvailable(link, now); err != nil {
 		return err
 	}
-	if !headerSafe(target.LongURL) {
+	if !headerSafe(link.LongURL) {
 		return errors.New(
-			"the destination of link " + target.URLID.String() + " cannot be sent in a header",
+			"the destination of link " + link.URLID.String() + " cannot be sent in a header",
 		)
 	}
-	click := h.click(r.Request, target, now)
-	if err := h.allowed(c, target, r.Method == http.MethodGet && !click.Bot); err != nil {
+	click := h.click(r.Request, link, now)
+	if err := h.checkLimit(c, link, r.Method == http.MethodGet && !click.Bot); err != nil {
 		return err
 	}
 	if r.Method == http.MethodGet {
@@ -102,57 +101,57 @@ func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 		}
 	}
 	header := w.Header()
-	header["Location"] = []string{target.LongURL} // byte for byte: http.Redirect would rewrite it
+	header["Location"] = []string{link.LongURL} // unchanged: http.Redirect would rewrite it
 	header["Cache-Control"] = []string{"private, no-store"}
-	// Browsers take the policy over for the request that follows: the page with the link may not be
-	// told in full.
+	// Browsers apply the policy to the request that follows. It keeps the path of the page with the
+	// link from the destination.
 	header["Referrer-Policy"] = []string{"strict-origin-when-cross-origin"}
 	header["Content-Length"] = []string{"0"}
 	w.WriteHeader(h.cfg.Status)
 	return nil
 }
 
-// target looks up the link that a path names.
-func (h *Handler) target(c *request.Context) (queries.Redirect, error) {
+// link returns the link that the path names.
+func (h *Handler) link(c *request.Context) (queries.Redirect, error) {
 	hash := c.Param("hash")
 	if !hashes.Valid(hash) {
 		return queries.Redirect{}, errNoLink()
 	}
-	target, err := h.cfg.Targets.Find(c.Context(), hash)
+	link, err := h.cfg.Cache.Find(c.Context(), hash)
 	if errors.Is(err, queries.ErrNotFound) {
 		return queries.Redirect{}, errNoLink()
 	}
-	return target, apierror.Unavailable(err)
+	return link, apierror.Unavailable(err)
 }
 
 func errNoLink() error {
 	return &apierror.Error{Code: apierror.CodeURLNotFound, Details: "There is no such link"}
 }
 
-// unavailable says why a link that exists or existed sends nobody on.
-func unavailable(target queries.Redirect, now time.Time) error {
+// checkAvailable returns an error if a link is deleted or expired, or if its account is not in use.
+func checkAvailable(link queries.Redirect, now time.Time) error {
 	switch {
-	case target.Deleted, !target.OwnerActive, target.OwnerExpired(now):
+	case link.Deleted, !link.OwnerActive, link.OwnerExpired(now):
 		return gone("This link is no longer available")
-	case target.Expired(now):
+	case link.Expired(now):
 		return gone("This link has expired")
 	}
 	return nil
 }
 
-// allowed refuses visitors of a link that has been used as often as it may be. A visit that counts
-// takes its click.
-func (h *Handler) allowed(c *request.Context, target queries.Redirect, counts bool) error {
-	if target.MaxClicks == 0 {
+// checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it takes
+// one click of the limit.
+func (h *Handler) checkLimit(c *request.Context, link queries.Redirect, counts bool) error {
+	if link.MaxClicks == 0 {
 		return nil
 	}
-	ask := h.cfg.Allowances.Left
+	check := h.cfg.ClickLimiter.Left
 	if counts {
-		ask = h.cfg.Allowances.Take
+		check = h.cfg.ClickLimiter.Take
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), h.cfg.Timeout)
 	defer cancel()
-	allowed, err := ask(ctx, target.URLID.String(), target.MaxClicks, target.TotalClicks)
+	allowed, err := check(ctx, link.URLID.String(), link.MaxClicks, link.TotalClicks)
 	if err != nil {
 		return err
 	}
@@ -168,8 +167,8 @@ func gone(details string) error {
 	}
 }
 
-// headerSafe tells whether a text can be the value of a header. Commands let no other destinations
-// through.
+// headerSafe reports whether a text can be the value of a header. Commands refuse other destinations,
+// so this is a second line of defence.
 func headerSafe(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == 0x7f {

@@ -12,23 +12,23 @@ import (
 	"linkledger/queries"
 )
 
-// click returns the visit of a link, as it is recorded.
-func (h *Handler) click(r *http.Request, target queries.Redirect, now time.Time) clicks.Click {
-	from, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
+// click returns the click of a visit.
+func (h *Handler) click(r *http.Request, link queries.Redirect, now time.Time) clicks.Click {
+	sender, client := h.agents.read(r.UserAgent()), h.cfg.Proxies.ClientAddress(r)
 	visitor := client + "\n" + r.UserAgent()
 	click := clicks.Click{
-		URLID: target.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
+		URLID: link.URLID.String(), Visitor: h.cfg.Pseudonyms.Of(visitor),
 		At:  now.Truncate(time.Microsecond),
-		Bot: from.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
-		Browser: from.browser, OS: from.os, Device: from.device, Country: h.country(client),
+		Bot: sender.bot || isPrefetch(r.Header), Referrer: referrerHost(r.Header),
+		Browser: sender.browser, OS: sender.os, Device: sender.device, Country: h.country(client),
 	}
-	if h.cfg.Former != nil {
-		click.Former = h.cfg.Former.Of(visitor)
+	if h.cfg.Previous != nil {
+		click.Former = h.cfg.Previous.Of(visitor)
 	}
 	return click
 }
 
-// country returns the country of an address, as far as it is known.
+// country returns the country code of an address, or an empty string if it is unknown.
 func (h *Handler) country(client string) string {
 	if h.cfg.Country == nil {
 		return ""
@@ -40,7 +40,7 @@ func (h *Handler) country(client string) string {
 	return h.cfg.Country(address)
 }
 
-// isPrefetch tells of requests for a page that nobody may ever look at.
+// isPrefetch reports whether a request loads a page in advance, which the visitor may never see.
 func isPrefetch(header http.Header) bool {
 	for _, name := range []string{"Sec-Purpose", "Purpose", "X-Purpose", "X-Moz"} {
 		for _, value := range header[name] {
@@ -54,7 +54,7 @@ func isPrefetch(header http.Header) bool {
 	return false
 }
 
-// referrerHost returns the host of the page that a visitor comes from, in lower case; empty:
+// referrerHost returns the host of the referring page in lower case, or an empty string if it is
 // unknown.
 func referrerHost(header http.Header) string {
 	values := header["Referer"]

@@ -1,5 +1,5 @@
-// Package request has what belongs to one request on its way through the service: its id, its
-// route, the account that asks and the status of its answer.
+// Package request has the state of one request: its id, its route, the account that calls and the status
+// of the response.
 package request
 
 import (
@@ -17,36 +17,37 @@ import (
 	"linkledger/queries"
 )
 
-// The headers that go with requests.
+// The headers of requests.
 const (
-	// HeaderID names the request, in the answer too.
+	// HeaderID has the id of the request. The response has it too.
 	HeaderID = "X-Request-Id"
-	// HeaderMethod is what clients that can send nothing but POST mean.
+	// HeaderMethod has the intended method, for clients that can send only POST.
 	HeaderMethod = "X-HTTP-Method-Override"
-	// HeaderIdempotencyKey names a call that may be repeated.
+	// HeaderIdempotencyKey identifies a call so that the client may repeat it.
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
 
-// requestIDs are the incoming request ids that are taken over. They end up in logs and in the
-// metadata of events.
+// requestIDs matches the request ids that are accepted from clients. Others are replaced, because ids
+// reach logs and the metadata of events.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// Context is one request and its answer.
+// Context is a request and its response.
 type Context struct {
 	http.ResponseWriter
 
-	Request    *http.Request
-	ID         string // of the request
-	SentMethod string // method, before any override
-	Route      string // pattern that matched
-	params     bunrouter.Params
-	Account    queries.Account // who asks; zero before authentication
-	Status     int             // of the answer; 0: not yet known
-	Payload    map[string]any  // of the body, where it was read
-	Left       <-chan struct{} // closed when the client has
+	Request      *http.Request
+	ID           string
+	SentMethod   string // method before an override
+	Route        string // pattern of the matched route
+	params       bunrouter.Params
+	Account      queries.Account // account that calls; zero before authentication
+	Status       int             // status of the response; 0: not yet set
+	Payload      map[string]any  // decoded body; nil: not read
+	Disconnected <-chan struct{} // closed when the client disconnects
 }
 
-// New returns the context of a request that has just come in, with an id.
+// New returns the context of an incoming request. Its id is that of the request's header, if the header
+// has a valid one.
 func New(w http.ResponseWriter, r *http.Request) *Context {
 	c := &Context{ResponseWriter: w, Request: r, SentMethod: r.Method, ID: r.Header.Get(HeaderID)}
 	if !requestIDs.MatchString(c.ID) {
@@ -55,9 +56,10 @@ func New(w http.ResponseWriter, r *http.Request) *Context {
 	return c
 }
 
-// Of returns the context that ServeHTTP handed to the router, with what the router found.
+// Of returns the context that ServeHTTP passed to the router, with the route and the parameters of the
+// path.
 func Of(w http.ResponseWriter, r bunrouter.Request) *Context {
-	c := w.(*Context) //nolint:forcetypeassert // nothing stands between ServeHTTP and the handlers
+	c := w.(*Context) //nolint:forcetypeassert // ServeHTTP passes a Context, and the router no other
 	c.Route, c.params = r.Route(), r.Params()
 	return c
 }
@@ -78,50 +80,54 @@ func (c *Context) Write(p []byte) (int, error) {
 	return c.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the underlying writer, for http.ResponseController.
 func (c *Context) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// Context ends with the request's deadline.
+// Context returns the context of the request, which ends at its deadline.
 func (c *Context) Context() context.Context { return c.Request.Context() }
 
-// Extend gives the request another deadline from now on. The caller calls end when it is done.
+// Extend replaces the deadline of the request by one that is timeout from now. The caller MUST call
+// end.
 func (c *Context) Extend(timeout time.Duration) (end context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Context()), timeout)
 	c.Request = c.Request.WithContext(ctx)
-	// Not every writer has a deadline, and then there is none to extend.
+	// A writer without deadlines returns an error, and needs no extension.
 	_ = http.NewResponseController(c.ResponseWriter).SetWriteDeadline(
-		time.Now().Add(timeout + farewell),
+		time.Now().Add(timeout + writeTimeout),
 	)
 	return cancel
 }
 
-// farewell is the time to write the answer when all else is done.
-const farewell = 10 * time.Second
+// writeTimeout is the time to write the response after the request's deadline.
+const writeTimeout = 10 * time.Second
 
 // Param returns a segment of the path, unescaped.
 func (c *Context) Param(name string) string {
 	value, err := url.PathUnescape(c.params.ByName(name))
-	if err != nil { // router.Canonical escapes ours
+	if err != nil { // impossible: router.Canonical has escaped the path
 		return ""
 	}
 	return value
 }
 
-// KnownMethod is the method, or "other": anybody can send any.
+// KnownMethod returns the method, or "other" for an unknown one. Clients can send any text, and the
+// result labels metrics.
 func (c *Context) KnownMethod() string {
 	switch method := c.Request.Method; method {
-	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions:
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch,
+		http.MethodDelete, http.MethodOptions:
 		return method
 	}
 	return "other"
 }
 
-// OverrideMethod lets clients that can send nothing but POST say which method they mean.
+// OverrideMethod sets the method of a POST to that of HeaderMethod, if the request has the header.
 func (c *Context) OverrideMethod() {
-	if meant := c.Request.Header.Get(HeaderMethod); meant != "" && c.SentMethod == http.MethodPost {
-		c.Request.Method = strings.ToUpper(strings.TrimSpace(meant))
+	method := c.Request.Header.Get(HeaderMethod)
+	if method != "" && c.SentMethod == http.MethodPost {
+		c.Request.Method = strings.ToUpper(strings.TrimSpace(method))
 	}
 }
 
-// ErrClientLeft ends an operation that has not begun.
-var ErrClientLeft = errors.New("the client has left")
+// ErrDisconnected is the error of an operation that did not begin because the client disconnected.
+var ErrDisconnected = errors.New("the client has left")

@@ -1,5 +1,5 @@
-// Package response writes the answers of the API: the envelope that each begins with, and failures.
-// It logs what a client is not to know.
+// Package response writes the responses of the API: the envelope that each begins with, and failures.
+// It logs the causes of failures, which clients MUST NOT get.
 package response
 
 import (
@@ -8,18 +8,18 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// The headers that go with answers.
+// The headers of responses.
 const (
-	// HeaderBatchID tells by which id a write can be undone.
+	// HeaderBatchID has the id by which a write can be undone.
 	HeaderBatchID = "X-Batch-Id"
-	// HeaderPosition tells where a write is in the log.
+	// HeaderPosition has the position of a write in the log.
 	HeaderPosition = "X-Event-Position"
 )
 
-// version is in every envelope. Clients of this API refuse answers without it.
+// version is the version in every envelope. Clients of this API refuse responses without it.
 const version = "3.1"
 
-// Envelope is what every answer of the API begins with.
+// Envelope is the beginning of every response of the API.
 type Envelope struct {
 	Error   requestError `json:"error"`
 	Version string       `json:"version"`
@@ -36,34 +36,35 @@ type ItemError struct {
 	Code    apierror.Code `json:"code"`
 	Message string        `json:"message"`
 	Details string        `json:"details"`
-	// Fields of the URL that are in the way of what was asked for.
+	// Fields are the settings of the URL that caused the error.
 	Fields []string `json:"fields,omitempty"`
 }
 
-// Succeeded begins the answer of a call that was carried out.
+// Succeeded returns the envelope of a call that succeeded.
 func Succeeded() Envelope { return Envelope{Version: version} }
 
-// failed is the answer of a call that was not carried out.
-func failed(f apierror.Failure) Envelope {
+// failureEnvelope returns the envelope of a call that failed, which is the whole response.
+func failureEnvelope(f apierror.Failure) Envelope {
 	return Envelope{
 		Error:   requestError{Code: f.Code, Message: f.Code.Message(), Details: f.Details},
 		Version: version,
 	}
 }
 
-// NewItemError returns what the client learns of an item of a batch.
+// NewItemError returns the error of an item of a batch. The error of an item that succeeded is that of
+// an empty failure.
 func NewItemError(f apierror.Failure) *ItemError {
 	return &ItemError{Code: f.Code, Message: f.Code.Message(), Details: f.Details, Fields: f.Fields}
 }
 
-// Page says which part of a list an answer has.
+// Page says which part of a list a response has.
 type Page struct {
 	ResultsCount int   `json:"results_count"`
 	TotalCount   int64 `json:"total_count"`
 	Offset       int   `json:"offset"`
 }
 
-// Timestamp is a time as the contract writes it.
+// Timestamp is a time in the format of the contract.
 type Timestamp time.Time
 
 // MarshalJSON implements json.Marshaler.

@@ -12,17 +12,17 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// maxLoggedError keeps what a client sent from reaching the log at full length, within an error.
+// maxLoggedError bounds logged errors, because they may quote what the client sent.
 const maxLoggedError = 2000 // code points
 
-// Report returns what the client learns of an error that ends the request. What is no refusal is
-// logged here, and nowhere else.
+// Report returns the failure for an error that ends a request or an item. It logs errors that are not
+// refusals. No other code logs them.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		return f
 	}
 	text := slog.String("error", apierror.Clip(err.Error(), maxLoggedError))
-	if errors.Is(c.Context().Err(), context.Canceled) || errors.Is(err, request.ErrClientLeft) {
+	if errors.Is(c.Context().Err(), context.Canceled) || errors.Is(err, request.ErrDisconnected) {
 		logger.DebugContext(c.Context(), "client left", slog.String("request", c.ID), text)
 		return apierror.Failure{Code: apierror.CodeUnknown, Status: http.StatusServiceUnavailable}
 	}
@@ -31,7 +31,7 @@ func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure
 	return apierror.Fault(err)
 }
 
-// ReportPanic logs a panic, and returns what the client learns of it.
+// ReportPanic logs a panic of a handler and returns the failure for it.
 func ReportPanic(c *request.Context, logger *slog.Logger, value any) apierror.Failure {
 	logger.ErrorContext(c.Context(), "request panicked", slog.String("request", c.ID),
 		slog.String("panic", apierror.Clip(fmt.Sprint(value), maxLoggedError)),

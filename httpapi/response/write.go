@@ -13,12 +13,13 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// WriteJSON writes a whole answer. It fails before anything is written or not at all: that a client
-// is gone ends its connection, and there is nobody to tell.
+// WriteJSON writes a whole response. It returns an error only if nothing has been written. It ignores
+// errors of writing: the client has disconnected, and the connection ends anyway.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
-	// destinations stay readable; the content type keeps browsers from reading it as HTML
+	// Destinations stay readable. Browsers do not read the response as HTML, because of its content
+	// type.
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(body); err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
@@ -31,7 +32,7 @@ func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	return nil
 }
 
-// WriteFailure answers a client of the API.
+// WriteFailure writes the failure of an API call.
 func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 	header := w.Header()
 	header.Set("Cache-Control", "no-store")
@@ -41,13 +42,13 @@ func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 	if f.Code == apierror.CodeInvalidKey || f.Code == apierror.CodeInvalidUsername {
 		header.Set("WWW-Authenticate", `Basic realm="linkledger", charset="UTF-8"`)
 	}
-	_ = WriteJSON(w, f.Status, failed(f)) // an envelope can be encoded
+	_ = WriteJSON(w, f.Status, failureEnvelope(f)) // encoding an envelope cannot fail
 }
 
-// soon is told to clients when the event store or the database cannot be asked.
-const soon = time.Second
+// defaultRetryAfter is the Retry-After of failures without one, such as outages.
+const defaultRetryAfter = time.Second
 
-// RetryAfter is the value of the header Retry-After of a failure, rounded up.
+// RetryAfter returns the value of the header Retry-After for a failure, rounded up to whole seconds.
 func RetryAfter(f apierror.Failure) string {
-	return strconv.Itoa(int(math.Ceil(cmp.Or(f.RetryAfter, soon).Seconds())))
+	return strconv.Itoa(int(math.Ceil(cmp.Or(f.RetryAfter, defaultRetryAfter).Seconds())))
 }

@@ -8,9 +8,9 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// Canonical returns the URL with the one spelling of its path that the routers see: no trailing
-// slash, and escaped only what has to be. It is false for paths that no route has: with empty or
-// dot segments, which the router would answer with a redirect or take for others.
+// Canonical returns the URL with the canonical spelling of its path: without a trailing slash, and
+// escaped only where needed. It returns false for a path that no route has, because it has empty or dot
+// segments. The router would redirect such a path or match it with another route.
 func Canonical(u *url.URL) (*url.URL, bool) {
 	if shortlink.IsPath(u.Path) && u.RawPath == "" {
 		return u, true

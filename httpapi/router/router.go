@@ -1,5 +1,5 @@
-// Package router maps paths and methods to handlers. Unknown ones get the errors of the API, and
-// every path answers OPTIONS.
+// Package router maps paths and methods to handlers. Unknown paths and methods get the errors of the
+// API. Every path answers OPTIONS.
 package router
 
 import (
@@ -12,34 +12,34 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Route is what answers one method of one path.
+// Route is the handler of one method of one path.
 type Route struct {
 	Method, Path string
 	handler      bunrouter.HandlerFunc
 }
 
-// Get is a route for GET, which answers HEAD too.
+// Get returns a route for GET and HEAD.
 func Get(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodGet, Path: path, handler: handler}
 }
 
-// Post is a route for POST.
+// Post returns a route for POST.
 func Post(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodPost, Path: path, handler: handler}
 }
 
-// Patch is a route for PATCH.
+// Patch returns a route for PATCH.
 func Patch(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodPatch, Path: path, handler: handler}
 }
 
-// Delete is a route for DELETE.
+// Delete returns a route for DELETE.
 func Delete(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodDelete, Path: path, handler: handler}
 }
 
-// New builds a router that answers unknown paths and methods with the errors of the API. options
-// returns what answers OPTIONS with a value of Allow.
+// New returns a router of routes. Unknown paths and methods get the errors of the API. options returns
+// the handler of OPTIONS for a value of the header Allow.
 func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
 	allow := make(map[string]string)
 	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {
@@ -68,8 +68,8 @@ func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunr
 		slices.Sort(supported)
 		allow[path] = strings.Join(supported, ", ")
 		router.OPTIONS(path, options(allow[path]))
-		// Where a path goes on behind a parameter, the router takes another method for another
-		// path.
+		// Without these routes, the router reports an unknown path in place of an unknown method if
+		// other routes continue behind a parameter of this path.
 		for _, method := range []string{
 			http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		} {

@@ -7,18 +7,18 @@ import (
 	"regexp"
 )
 
-// hosts are the values of a Host header that short links are made of.
+// hosts matches the values of a Host header that short links may be made of.
 var hosts = regexp.MustCompile(
 	`^[A-Za-z0-9._-]{1,253}(:[0-9]{1,5})?$|^\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?$`,
 )
 
-// ValidHost reports whether a text is the host, and perhaps the port, of a URL of the web.
+// ValidHost reports whether a text is a host with an optional port.
 func ValidHost(host string) bool { return hosts.MatchString(host) }
 
-// Base is scheme://host[:port] of the short links. Empty: that of the request.
+// Base is scheme://host[:port] of the short links. If empty, that of the request is used.
 type Base string
 
-// Check refuses what is not of that form.
+// Check returns an error if the base is neither empty nor of that form.
 func (b Base) Check() error {
 	base := string(b)
 	if base == "" {
@@ -35,7 +35,7 @@ func (b Base) Check() error {
 	return nil
 }
 
-// Of returns scheme and host of the short links for a request.
+// Of returns scheme://host[:port] of the short links in the response to a request.
 func (b Base) Of(r *http.Request) string {
 	if b != "" {
 		return string(b)

@@ -13,19 +13,19 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// domainHandler answers calls about the only domain.
+// domainHandler handles calls about domains. There is one domain.
 type domainHandler struct {
 	Base           shortlink.Base
 	RedirectStatus int
 }
 
-// domainsAnswer answers the list of domains. All accounts have the same one.
-type domainsAnswer struct {
+// domainsResponse lists the domains. It is the same for all accounts.
+type domainsResponse struct {
 	response.Envelope
 	Domains []domainRecord `json:"domains"`
 }
 
-// domainRecord is a domain in the form that clients of this API know.
+// domainRecord is a domain in the format that existing clients of this API expect.
 type domainRecord struct {
 	Domain           string `json:"domain"`
 	HashCharacterSet string `json:"hash_character_set"`
@@ -39,9 +39,9 @@ type domainRecord struct {
 
 func (h *domainHandler) listDomains(c *request.Context) (any, error) {
 	scheme, domain, _ := strings.Cut(h.Base.Of(c.Request), "://")
-	return domainsAnswer{Envelope: response.Succeeded(), Domains: []domainRecord{{
+	return domainsResponse{Envelope: response.Succeeded(), Domains: []domainRecord{{
 		Domain:           domain,
-		HashCharacterSet: "restricted", // generated hashes have no characters that look alike
+		HashCharacterSet: "restricted", // generated hashes have no ambiguous characters
 		HashGeneration:   "random",
 		Status:           "default",
 		RedirectCode:     strconv.Itoa(h.RedirectStatus),
@@ -49,15 +49,15 @@ func (h *domainHandler) listDomains(c *request.Context) (any, error) {
 	}}}, nil
 }
 
-// checkDomain refuses a call that is meant for another domain: it would read or change links that
-// are not meant.
+// checkDomain refuses a call whose parameter domain names another domain, because it would read or
+// change the wrong links.
 func (h *domainHandler) checkDomain(c *request.Context) error {
 	if c.Request.URL.RawQuery == "" {
 		return nil
 	}
 	query, err := decode.Query(c)
 	if err != nil {
-		return nil //nolint:nilerr // calls that read parameters refuse them, the others ignore them
+		return nil //nolint:nilerr // handlers that read parameters report the error
 	}
 	_, own, _ := strings.Cut(h.Base.Of(c.Request), "://")
 	for _, domain := range query["domain"] {
@@ -71,7 +71,7 @@ func (h *domainHandler) checkDomain(c *request.Context) error {
 	return nil
 }
 
-// sameDomain reports whether two domains are one, in whatever spelling.
+// sameDomain reports whether two spellings are of one domain.
 func sameDomain(domain, own string) bool {
 	if domain == own {
 		return true

@@ -11,22 +11,22 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// endpoint makes a route of what answers authenticated calls of the API: with a value whose JSON is
-// the whole answer, or with an error. It refuses a moment: an answer about now, or a change of what
-// is there now, would not be what was asked for.
-func (a *API) endpoint(answer func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
+// endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls. It returns
+// the response, which is encoded as JSON, or an error. endpoint refuses the parameter at, because such
+// calls read or change only the present.
+func (a *API) endpoint(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
 	return a.endpointAt(func(c *request.Context) (any, error) {
 		if query, err := decode.Query(c); err == nil && query.Get("at") != "" {
 			return nil, apierror.WrongInput(
 				"at is for reading the account and URLs; this call is about now",
 			)
 		}
-		return answer(c)
+		return handle(c)
 	})
 }
 
-// endpointAt is endpoint for what can answer as of a moment.
-func (a *API) endpointAt(answer func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
+// endpointAt is endpoint for handlers that read the parameter at.
+func (a *API) endpointAt(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, r bunrouter.Request) error {
 		c := request.Of(w, r)
 		if err := a.auth.Authenticate(c); err != nil {
@@ -38,7 +38,7 @@ func (a *API) endpointAt(answer func(c *request.Context) (any, error)) bunrouter
 		if err := a.domains.checkDomain(c); err != nil {
 			return err
 		}
-		body, err := answer(c)
+		body, err := handle(c)
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"linkledger/httpapi/router"
 )
 
-// Routes returns all routes of the API but those of its description.
+// Routes returns all routes under /v3 but those of the description.
 func (a *API) Routes() []router.Route {
 	return []router.Route{
 		router.Get("/v3/account", a.endpointAt(a.account.Read)),
@@ -38,7 +38,8 @@ func (a *API) Routes() []router.Route {
 	}
 }
 
-// Options answers OPTIONS in JSON like everything under /v3.
+// Options returns a handler of OPTIONS with a value of the header Allow. The response is JSON, like all
+// others under /v3.
 func Options(allow string) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
 		w.Header().Set("Allow", allow)

@@ -1,5 +1,6 @@
-// Package v3 is version 3 of the REST API: its routes, what every call passes before it is
-// answered, and the wiring of the packages below, each of which answers calls about one thing.
+// Package v3 is version 3 of the REST API. It has the routes, the checks that every call passes before
+// its handler runs, and the wiring of the packages below it. Each of those handles calls about one
+// thing.
 package v3
 
 import (
@@ -33,16 +34,16 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Config of the API. All fields are required, but for Plans and Base.
+// Config of the API. All fields are required, but for Clicks, Plans, Proxies and Base.
 type Config struct {
-	Commands *commands.Handler
-	Audit    *audit.Reader
-	Queries  *queries.DB
-	Lists    *linklist.Reader
-	Accounts *cache.Accounts
-	Clicks   *clicks.Recorder // of this node; nil: none
-	Calls    *metering.Meter
-	Plans    map[string]domain.Plan // by name
+	Commands   *commands.Handler
+	Audit      *audit.Reader
+	Queries    *queries.DB
+	Lists      *linklist.Reader
+	Accounts   *cache.Accounts
+	Clicks     *clicks.Recorder // of this node; nil: none
+	UsageMeter *metering.Meter
+	Plans      map[string]domain.Plan // by name
 
 	// Wait, Demand and Overtake wait for the read models, see catchup.Waiter.
 	Wait        func(ctx context.Context, projection string, position uint64) error
@@ -54,21 +55,21 @@ type Config struct {
 	Proxies    peer.Proxies
 	Base       shortlink.Base
 
-	OperationTimeout time.Duration // of a change of any number of URLs
+	OperationTimeout time.Duration // of an operation on any number of URLs
 	BodyLimit        int64         // bytes
-	GroupLimit       int           // items of one batch
-	PageSize         int           // of a list without limit
-	MaxPageSize      int
+	GroupLimit       int           // the most items of one batch
+	PageSize         int           // entries of a list if the call has no limit
+	MaxPageSize      int           // the most entries of a list
 	RedirectStatus   int
 
-	// LoginRefused learns why a call was refused for its credentials, in one of a few words.
+	// LoginRefused is called for each call that is refused because of its credentials.
 	LoginRefused func(reason string)
 
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// API answers the calls of the API.
+// API serves the calls of the API.
 type API struct {
 	auth    *auth.Authenticator
 	account *account.Handler
@@ -87,13 +88,13 @@ func New(cfg Config) *API {
 	}
 	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}
 	requests := &write.Requests{
-		Commands: cfg.Commands, Plans: cfg.Plans, Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies,
-		Base: cfg.Base,
+		Commands: cfg.Commands, Plans: cfg.Plans,
+		Pseudonyms: cfg.Pseudonyms, Proxies: cfg.Proxies, Base: cfg.Base,
 	}
 	pages := selection.PageSizes{Default: cfg.PageSize, Max: cfg.MaxPageSize}
 	changes := bulk.New(bulk.Config{
-		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists, Requests: requests,
-		Waiter:  waiter,
+		Commands: cfg.Commands, Queries: cfg.Queries, Lists: cfg.Lists,
+		Requests: requests, Waiter: waiter,
 		Timeout: cfg.OperationTimeout, MaxHashes: cfg.GroupLimit, MaxFailed: cfg.MaxPageSize,
 	})
 	return &API{
@@ -102,7 +103,7 @@ func New(cfg Config) *API {
 			Logger: cfg.Logger,
 		}),
 		account: &account.Handler{
-			Queries: cfg.Queries, Calls: cfg.Calls, Plans: cfg.Plans, AsOf: asOf,
+			Queries: cfg.Queries, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans, AsOf: asOf,
 		},
 		changes: changes,
 		domains: &domainHandler{Base: cfg.Base, RedirectStatus: cfg.RedirectStatus},
@@ -127,6 +128,6 @@ func New(cfg Config) *API {
 	}
 }
 
-// Operations returns how many changes of any number of URLs an account has under way or waiting on
+// Operations returns how many operations on any number of URLs an account has running or waiting on
 // this node.
 func (a *API) Operations(account uuid.UUID) int { return a.changes.Operations(account) }

@@ -1,4 +1,5 @@
-// Package openapitest holds calls and answers of tests against the description of the API.
+// Package openapitest compares the requests and responses of tests with the description of the API. It
+// is for tests only.
 package openapitest
 
 import (
@@ -14,8 +15,8 @@ import (
 	"linkledger/httpapi/openapi"
 )
 
-// described are the schemas of the description, compiled when they are first asked for.
-var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
+// compiler returns a compiler of the description's schemas.
+var compiler = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(openapi.Source()))
 	if err != nil {
 		return nil, err
@@ -26,10 +27,10 @@ var described = sync.OnceValues(func() (*jsonschema.Compiler, error) {
 
 var (
 	schemasMu sync.Mutex
-	schemas   = make(map[string]*jsonschema.Schema) // by pointer into the description
+	schemas   = make(map[string]*jsonschema.Schema) // by JSON pointer into the description
 )
 
-// Schema returns the schema that a pointer into the description leads to.
+// Schema returns the schema at a JSON pointer into the description.
 func Schema(t testing.TB, pointer string) *jsonschema.Schema {
 	t.Helper()
 	schemasMu.Lock()
@@ -37,7 +38,7 @@ func Schema(t testing.TB, pointer string) *jsonschema.Schema {
 	if schema, ok := schemas[pointer]; ok {
 		return schema
 	}
-	compiler, err := described()
+	compiler, err := compiler()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,14 +50,14 @@ func Schema(t testing.TB, pointer string) *jsonschema.Schema {
 	return schema
 }
 
-// SchemaOf returns the schema of a name.
+// SchemaOf returns the named schema of the description's components.
 func SchemaOf(t testing.TB, name string) *jsonschema.Schema {
 	t.Helper()
 	return Schema(t, "/components/schemas/"+name)
 }
 
-// ParameterPointers leads to the schemas of the parameters of each operation under /v3, in the
-// order of Operation.
+// ParameterPointers returns JSON pointers to the schemas of the parameters of each operation under
+// Root, by method and path, in the order of Operation.Parameters.
 var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	type described struct{ Parameters []openapi.Parameter }
 	var doc struct {
@@ -92,14 +93,12 @@ var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	return pointers, nil
 })
 
-// routePattern writes a path of the description as the router does.
-func routePattern(
-	path string,
-) string {
+// routePattern returns the router's pattern of a path of the description.
+func routePattern(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// Operations are what the description says is served, by method and route.
+// Operations returns the operations of the description, by method and route.
 var Operations = sync.OnceValues(func() (map[string]openapi.Operation, error) {
 	var doc openapi.Document
 	if err := json.Unmarshal(openapi.Source(), &doc); err != nil {
@@ -113,8 +112,8 @@ var Operations = sync.OnceValues(func() (map[string]openapi.Operation, error) {
 	return byRoute, err
 })
 
-// Valid returns why a body is not what the schema of a name allows.
-func Valid(t testing.TB, name, body string) error {
+// Validate returns an error if a body does not meet the named schema.
+func Validate(t testing.TB, name, body string) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package account answers calls about the account that asks, and counts its calls.
+// Package account handles calls about the calling account, and meters its calls.
 package account
 
 import (
@@ -18,20 +18,20 @@ import (
 )
 
 const (
-	// never is the last day of accounts that have none: the contract wants a date.
-	never    = "9999-12-31"
-	endOfDay = " 23:59:59"
+	// noExpirationDate is the expiration date of accounts without one. The contract requires a date.
+	noExpirationDate = "9999-12-31"
+	endOfDay         = " 23:59:59"
 )
 
-// Handler answers calls about the account that asks, and counts its calls.
+// Handler handles calls about the calling account, and meters its calls.
 type Handler struct {
-	Queries *queries.DB
-	Calls   *metering.Meter
-	Plans   map[string]domain.Plan // by name
-	AsOf    asof.Reader
+	Queries    *queries.DB
+	UsageMeter *metering.Meter
+	Plans      map[string]domain.Plan // by name
+	AsOf       asof.Reader
 }
 
-type accountAnswer struct {
+type accountResponse struct {
 	response.Envelope
 	Account accountRecord `json:"account"`
 	Past    *asof.Past    `json:"past,omitempty"`
@@ -51,7 +51,7 @@ type counterRecord struct {
 	Limit int64 `json:"limit"` // 0: none
 }
 
-// Read answers with the account, now or at a moment.
+// Read returns the account, now or as of a time.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -68,15 +68,15 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := h.accountAnswer(c.Account, counters)
-	answer.Account.Counters["today_api_calls"] = counterRecord{
-		Count: h.Calls.Today(c.Context(), c.Account.ID.String()), Limit: h.plan(c).DayCalls,
+	resp := h.newResponse(c.Account, counters)
+	resp.Account.Counters["today_api_calls"] = counterRecord{
+		Count: h.UsageMeter.Today(c.Context(), c.Account.ID.String()), Limit: h.plan(c).DayCalls,
 	}
-	return answer, nil
+	return resp, nil
 }
 
-// readAccountAt answers with the account as it was. How many calls it had made that day is known of
-// today alone.
+// readAccountAt returns the account as of a time. It has no counter of calls, because their number is
+// known only for today.
 func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	account, counters, err := h.Queries.AccountAt(c.Context(), c.Account.ID, at)
 	if errors.Is(err, queries.ErrNotFound) {
@@ -88,16 +88,16 @@ func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := h.accountAnswer(account, counters)
-	answer.Past = asof.PastOf(at)
-	return answer, nil
+	resp := h.newResponse(account, counters)
+	resp.Past = asof.PastOf(at)
+	return resp, nil
 }
 
-func (h *Handler) accountAnswer(account queries.Account, counters queries.Counters) accountAnswer {
+func (h *Handler) newResponse(account queries.Account, counters queries.Counters) accountResponse {
 	plan := h.Plans[account.Plan]
-	return accountAnswer{Envelope: response.Succeeded(), Account: accountRecord{
+	return accountResponse{Envelope: response.Succeeded(), Account: accountRecord{
 		UserID: account.ID.String(), Username: account.Username, Plan: account.Plan,
-		ExpirationDate: cmp.Or(account.ExpirationDate, never) + endOfDay,
+		ExpirationDate: cmp.Or(account.ExpirationDate, noExpirationDate) + endOfDay,
 		Counters: map[string]counterRecord{
 			"urls":       {Count: counters.URLs, Limit: plan.URLs},
 			"month_urls": {Count: counters.MonthURLs, Limit: plan.MonthURLs},
@@ -105,13 +105,13 @@ func (h *Handler) accountAnswer(account queries.Account, counters queries.Counte
 	}}
 }
 
-// plan is what the account that asks may use.
+// plan returns the plan of the calling account.
 func (h *Handler) plan(c *request.Context) domain.Plan { return h.Plans[c.Account.Plan] }
 
-// Meter counts an API call, or refuses it when the day's calls are used.
+// Meter counts an API call. It refuses the call if the account has no calls left today.
 func (h *Handler) Meter(c *request.Context) error {
 	limit := h.plan(c).DayCalls
-	if h.Calls.Count(c.Account.ID.String(), limit) {
+	if h.UsageMeter.Count(c.Account.ID.String(), limit) {
 		return nil
 	}
 	now := h.AsOf.Now().UTC()

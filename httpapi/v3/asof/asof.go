@@ -1,5 +1,5 @@
-// Package asof lets calls ask for the past: it reads the moment, and says in the answer when it
-// was.
+// Package asof reads the parameter at of calls about the past, and builds the part of the response that
+// states the time.
 package asof
 
 import (
@@ -13,18 +13,18 @@ import (
 	"linkledger/httpapi/v3/catchup"
 )
 
-// recently is how long a moment is asked for while the read model of the past may not have all of
-// it: that takes in most changes within half a second, in portions.
+// recently is the age up to which a time waits for the history projection. The projection applies most
+// changes within half a second, in batches, so it may lack part of the time.
 const recently = 5 * time.Second
 
-// Past says, beside what was, when that was.
+// Past states the time of a response about the past.
 type Past struct {
 	At string `json:"at"`
-	// ClicksUntil ends the last day whose clicks are counted.
+	// ClicksUntil is the end of the last day whose clicks are counted.
 	ClicksUntil response.Timestamp `json:"clicks_until"`
 }
 
-// PastOf returns nil for the zero time, which means now.
+// PastOf returns the Past of a time, or nil for the zero time, which means now.
 func PastOf(at time.Time) *Past {
 	if at.IsZero() {
 		return nil
@@ -32,26 +32,26 @@ func PastOf(at time.Time) *Past {
 	return &Past{at.Format(time.RFC3339Nano), response.Timestamp(ClicksUntil(at))}
 }
 
-// ClicksUntil is the end of the day in which a moment lies.
+// ClicksUntil returns the end of the day of a time, in UTC.
 func ClicksUntil(at time.Time) time.Time {
 	const day = 24 * time.Hour
 	return at.Add(day - time.Nanosecond).Truncate(day)
 }
 
-// Reader reads which moment a call asks for.
+// Reader reads the parameter at.
 type Reader struct {
 	Now    func() time.Time
 	Waiter *catchup.Waiter
 }
 
-// Time returns the moment that a call asks for; zero: none. It returns when the read model has all
-// of it, or when that takes too long.
+// Time returns the value of the parameter at, or the zero time if it is not given. Before it returns a
+// recent time, it waits until the history projection shows it, or until the wait times out.
 func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	text := query.Get("at")
 	if text == "" {
 		return time.Time{}, nil
 	}
-	// as a raw + arrives
+	// A + that the client has not escaped arrives as a space.
 	at, err := time.Parse(time.RFC3339Nano, strings.Replace(text, " ", "+", 1))
 	if err != nil {
 		at, err = time.Parse(time.DateOnly, text)

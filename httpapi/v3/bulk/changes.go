@@ -1,5 +1,5 @@
-// Package bulk changes any number of URLs in one call: named ones, all that meet a tag expression,
-// or those of a batch that is undone. Large changes of one account wait for each other.
+// Package bulk changes any number of URLs in one call: by hash, by tag expression, or by the batch that
+// the call undoes. Operations on any number of URLs run one at a time for each account.
 package bulk
 
 import (
@@ -21,10 +21,10 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// Change is a command without payload on several URLs.
+// Change is a command on several URLs that needs no payload.
 type Change func(ctx context.Context, r domain.Request, refs []commands.Ref) []commands.URLOutcome
 
-// Config is what bulk changes work with.
+// Config of Changes. All fields are required.
 type Config struct {
 	Commands *commands.Handler
 	Queries  *queries.DB
@@ -32,21 +32,21 @@ type Config struct {
 	Requests *write.Requests
 	Waiter   *catchup.Waiter
 
-	Timeout   time.Duration // of a change of any number of URLs
-	MaxHashes int           // that one call may name
-	MaxFailed int           // URLs that the answer of an undone batch names
+	Timeout   time.Duration // of an operation on any number of URLs
+	MaxHashes int           // the most hashes of a call
+	MaxFailed int           // the most refused URLs in the response of Undo
 }
 
-// Changes carries out commands on several URLs. It is safe for concurrent use.
+// Changes runs commands on several URLs. It is safe for concurrent use.
 type Changes struct {
-	cfg   Config
-	turns *turns
+	cfg    Config
+	queues *queues
 }
 
-// New returns changes of which none is under way.
-func New(cfg Config) *Changes { return &Changes{cfg: cfg, turns: newTurns()} }
+// New returns Changes without operations.
+func New(cfg Config) *Changes { return &Changes{cfg: cfg, queues: newQueues()} }
 
-// One carries out a command on the URL that the path names.
+// One runs a command on the URL that the path names.
 func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -60,12 +60,12 @@ func (b *Changes) One(c *request.Context, do Change) (any, error) {
 	if outcome.Err != nil {
 		return nil, outcome.Err
 	}
-	b.cfg.Waiter.Settle(c, catchup.Written{URLs: outcome.Position.Commit})
+	b.cfg.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
 	return response.Succeeded(), nil
 }
 
-// All carries out a command on the URLs that the parameters select. What is refused to single ones
-// is not told, there is no place for it in the answer.
+// All runs a command on the URLs that the parameters select. It does not report refusals of single
+// URLs, because the response of the contract has no field for them.
 func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	chosen, err := selection.ForChange(c, b.cfg.MaxHashes)
 	if err != nil {
@@ -88,55 +88,55 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 		return nil, err
 	}
 	outcomes := do(c.Context(), r, commands.ByHash(chosen.Hashes...))
-	if err := write.Interrupted(outcomes); err != nil {
+	if err := write.FirstFault(outcomes); err != nil {
 		return nil, err
 	}
-	b.cfg.Waiter.Settle(c, write.Written(commands.URLsOutcome{Items: outcomes}))
+	b.cfg.Waiter.AwaitWrite(c, write.PositionsOf(commands.URLsOutcome{Items: outcomes}))
 	return response.Succeeded(), nil
 }
 
-// portion is how many URLs an operation on any number of them changes at a time. The writes of
-// others wait for the read models behind it.
+// portion is how many URLs an operation changes at a time. It is small because the read models apply
+// the writes of other accounts after it.
 const portion = 25
 
-// operation is a change of any number of URLs.
+// operation is a change of any number of URLs by one call.
 type operation struct {
-	b    *Changes
-	c    *request.Context
-	last catchup.Written // how far the log has to be read to see all of it
-	late bool            // the read models were not in time once
+	changes  *Changes
+	c        *request.Context
+	written  catchup.Positions // positions of the last events so far
+	timedOut bool              // whether a wait for the read models has timed out
 }
 
-// begin waits for the turn of an operation of the account. The caller calls end when it is done.
+// begin starts an operation once the account's other operations are done. The caller MUST call end.
 func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error) {
 	cancel := c.Extend(b.cfg.Timeout)
-	next, err := b.turns.take(c.Context(), c.Account.ID, c.Left)
+	next, err := b.queues.acquire(c.Context(), c.Account.ID, c.Disconnected)
 	if err != nil {
 		cancel()
 		return nil, nil, err
 	}
-	return &operation{b: b, c: c}, func() { next(); cancel() }, nil
+	return &operation{changes: b, c: c}, func() { next(); cancel() }, nil
 }
 
-// changed takes in the outcomes of a portion, and returns its error or when the read models show
-// it: so there is never more of the operation than a portion between the write of another account
-// and its answer. Read models that are not in time are waited for at the end alone.
-func (o *operation) changed(outcomes []commands.URLOutcome) error {
-	if err := write.Interrupted(outcomes); err != nil {
+// addOutcomes records the outcomes of a portion and waits until the read models show it. It returns the
+// first error that is not a refusal. Because it waits, a write of another account never waits for more
+// than one portion of the operation. If the read models were late once, it does not wait again: the
+// call waits once at its end.
+func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
+	if err := write.FirstFault(outcomes); err != nil {
 		return err
 	}
-	w := write.Written(commands.URLsOutcome{Items: outcomes})
-	o.last.URLs = max(o.last.URLs, w.URLs)
-	if o.late || w.URLs == 0 {
+	w := write.PositionsOf(commands.URLsOutcome{Items: outcomes})
+	o.written.URLs = max(o.written.URLs, w.URLs)
+	if o.timedOut || w.URLs == 0 {
 		return nil
 	}
-	o.late = !o.b.cfg.Waiter.AwaitLinks(o.c, w.URLs)
+	o.timedOut = !o.changes.cfg.Waiter.AwaitLinks(o.c, w.URLs)
 	return nil
 }
 
-// Tagged carries out a command on all URLs that meet an expression when the call arrives. What
-// interrupts it leaves the first URLs changed and the others not; the same call again does the
-// rest.
+// Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, it has
+// changed only the first of them. The client can repeat the call to change the rest.
 func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {
@@ -160,19 +160,18 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 			return apierror.Unavailable(err)
 		}
 		if len(ids) == 0 {
-			b.cfg.Waiter.Settle(c, op.last)
+			b.cfg.Waiter.AwaitWrite(c, op.written)
 			return nil
 		}
 		refs := make([]commands.Ref, len(ids))
 		for i, id := range ids {
 			refs[i].ID = id.String()
 		}
-		if err := op.changed(do(c.Context(), r, refs)); err != nil {
+		if err := op.addOutcomes(do(c.Context(), r, refs)); err != nil {
 			return err
 		}
 	}
 }
 
-// Operations returns how many changes of any number of URLs an account has under way or waiting on
-// this node.
-func (b *Changes) Operations(account uuid.UUID) int { return b.turns.of(account) }
+// Operations returns how many operations of an account run or wait on this node.
+func (b *Changes) Operations(account uuid.UUID) int { return b.queues.length(account) }

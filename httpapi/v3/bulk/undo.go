@@ -10,22 +10,22 @@ import (
 	"linkledger/httpapi/v3/record"
 )
 
-// undoAnswer answers a call that undid a batch.
-type undoAnswer struct {
+// undoResponse is the response of a call that undid a batch.
+type undoResponse struct {
 	response.Envelope
 	Undo undoRecord `json:"undo"`
-	// that were left as they are, as many as a page of a list may have
+	// URLs are the refused URLs, at most Config.MaxFailed of them.
 	URLs []record.Failed `json:"urls"`
 }
 
 type undoRecord struct {
 	Batch   string `json:"batch"`
-	Undone  int    `json:"undone"` // URLs that are as they were before the batch
-	Refused int    `json:"refused"`
+	Undone  int    `json:"undone"`  // URLs that are as they were before the batch
+	Refused int    `json:"refused"` // URLs that were left unchanged
 }
 
-// Undo undoes what a call changed. What interrupts it leaves the first URLs undone and the others
-// not; the same call again does the rest.
+// Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client can
+// repeat the call to undo the rest.
 func (b *Changes) Undo(c *request.Context) (any, error) {
 	batch, err := uuid.Parse(c.Param("id"))
 	if err != nil {
@@ -40,7 +40,7 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 		return nil, err
 	}
 	defer end()
-	answer := undoAnswer{
+	resp := undoResponse{
 		Envelope: response.Succeeded(), Undo: undoRecord{Batch: batch.String()},
 		URLs: []record.Failed{},
 	}
@@ -58,31 +58,31 @@ func (b *Changes) Undo(c *request.Context) (any, error) {
 			texts[i] = id.String()
 		}
 		outcomes := b.cfg.Commands.UndoBatch(c.Context(), r, batch.String(), texts)
-		if err := op.changed(outcomes); err != nil {
+		if err := op.addOutcomes(outcomes); err != nil {
 			return nil, err
 		}
-		b.addUndone(&answer, outcomes)
+		b.addUndone(&resp, outcomes)
 	}
-	if answer.Undo.Undone+answer.Undo.Refused == 0 {
+	if resp.Undo.Undone+resp.Undo.Refused == 0 {
 		return nil, &apierror.Error{
 			Code:    apierror.CodeURLNotFound,
 			Details: "There is no URL of this account that a batch with this id changed",
 		}
 	}
-	b.cfg.Waiter.Settle(c, op.last)
-	return answer, nil
+	b.cfg.Waiter.AwaitWrite(c, op.written)
+	return resp, nil
 }
 
-func (b *Changes) addUndone(answer *undoAnswer, outcomes []commands.URLOutcome) {
+func (b *Changes) addUndone(resp *undoResponse, outcomes []commands.URLOutcome) {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {
-			answer.Undo.Undone++
+			resp.Undo.Undone++
 			continue
 		}
-		answer.Undo.Refused++
-		if len(answer.URLs) < b.cfg.MaxFailed {
-			refused, _ := apierror.Refusal(outcome.Err) // others have interrupted
-			answer.URLs = append(answer.URLs, record.Failed{
+		resp.Undo.Refused++
+		if len(resp.URLs) < b.cfg.MaxFailed {
+			refused, _ := apierror.Refusal(outcome.Err) // addChunk has returned other errors
+			resp.URLs = append(resp.URLs, record.Failed{
 				Hash: outcome.URL.Hash, LongURL: &outcome.URL.LongURL,
 				Error: response.NewItemError(refused),
 			})

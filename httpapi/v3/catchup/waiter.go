@@ -1,5 +1,5 @@
-// Package catchup makes calls wait until the read models show what their answers depend on: a write
-// that was just done, or the clicks that this node has just answered.
+// Package catchup makes calls wait until the read models show what their responses depend on: the
+// call's own write, or the clicks of this node.
 package catchup
 
 import (
@@ -15,7 +15,7 @@ import (
 	"linkledger/queries/progress"
 )
 
-// The projections that writers and readers wait for.
+// The projections that calls wait for.
 const (
 	Links      = "links"
 	Dimensions = "dimensions"
@@ -25,15 +25,15 @@ const (
 	history  = "history"
 )
 
-// Waiter makes calls wait for the read models, each within a timeout.
+// Waiter waits for projections on behalf of calls. If a wait times out, the call continues.
 type Waiter struct {
-	// Wait returns when a projection has passed a commit position, or with the error of ctx, or
-	// with progress.ErrUnowned.
+	// Wait returns nil once a projection has passed a commit position. It fails with the error of
+	// ctx, or with progress.ErrUnowned if no process updates the projection.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// Demand is Wait for what the projector may hold back.
+	// Demand is Wait for events that the projector may delay.
 	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns when a projection has what others are known to have, or with the error of
-	// ctx.
+	// Overtake returns nil once a projection has passed the known positions of others. It fails like
+	// Wait.
 	Overtake func(ctx context.Context, projection string, others ...string) error
 
 	Clicks  *clicks.Recorder // of this node; nil: none
@@ -41,14 +41,14 @@ type Waiter struct {
 	Logger  *slog.Logger
 }
 
-// Written says how far the log has to be read to see a write. Zero: nothing to see.
-type Written struct {
-	URLs, Tags uint64 // commit positions
+// Positions are the positions of the last events of a write. Zero means that there are no events.
+type Positions struct {
+	URLs, Tags uint64 // commit positions of events of URLs and of tags
 }
 
-// Settle tells the client where its write is in the log, and returns when the read models show it,
-// or when that takes too long: the write is done either way.
-func (w *Waiter) Settle(c *request.Context, last Written) {
+// AwaitWrite sets the header with the position of a write, and waits until the read models show it. If
+// that takes too long, it logs a warning and returns: the write is durable either way.
+func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	end := max(last.URLs, last.Tags)
 	if end == 0 {
 		return
@@ -56,34 +56,34 @@ func (w *Waiter) Settle(c *request.Context, last Written) {
 	c.Header().Set(response.HeaderPosition, strconv.FormatUint(end, 10))
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
-	for _, target := range []struct {
+	for _, wait := range []struct {
 		projection string
 		position   uint64
 	}{{Links, last.URLs}, {tags, last.Tags}} {
-		if target.position == 0 {
+		if wait.position == 0 {
 			continue
 		}
-		err := w.Wait(ctx, target.projection, target.position)
-		// which is logged once, not by each call
+		err := w.Wait(ctx, wait.projection, wait.position)
+		// The service logs ErrUnowned once, so calls do not.
 		if err != nil && !errors.Is(err, progress.ErrUnowned) {
 			w.Logger.WarnContext(c.Context(), "write answered before the read models show it",
-				slog.String("request", c.ID), slog.String("projection", target.projection),
-				slog.Uint64("position", target.position), slog.Any("error", err))
+				slog.String("request", c.ID), slog.String("projection", wait.projection),
+				slog.Uint64("position", wait.position), slog.Any("error", err))
 		}
 	}
 }
 
-// AwaitLinks returns when the read models of links have passed a position. It is false when that
-// takes too long.
+// AwaitLinks waits until the links projection has passed a position. It returns false if it does not do
+// so in time.
 func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
 	return w.Wait(ctx, Links, position) == nil
 }
 
-// AwaitClicks returns when a projection shows the redirects that this node has answered so far, or
-// when that takes too long: a client that follows a link and asks for its clicks finds the one that
-// just was. Calls whose answers depend on clicks wait, each once; the others don't.
+// AwaitClicks waits until a projection shows the clicks that this node has recorded so far, or until
+// the wait times out. So a client that follows a link and then reads its clicks finds its own. Only
+// calls whose responses depend on clicks wait, each of them once.
 func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	if w.Clicks == nil || w.Clicks.Position() == 0 {
 		return
@@ -98,7 +98,8 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	}
 }
 
-// AwaitHistory waits for what this node may have shown already.
+// AwaitHistory waits until the history projection has all changes that other projections may have shown
+// already.
 func (w *Waiter) AwaitHistory(c *request.Context) {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()

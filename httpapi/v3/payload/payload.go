@@ -1,4 +1,4 @@
-// Package payload reads the URLs that a client sends, to create or to edit them.
+// Package payload reads the bodies of calls that create or edit URLs.
 package payload
 
 import (
@@ -15,11 +15,11 @@ import (
 	"linkledger/httpapi/v3/selection"
 )
 
-// maxLabels bounds the different labels of one call: the tags that it creates are appended whole,
-// and have to fit.
+// maxLabels is the most distinct labels of one call. The tags that it creates are appended in one
+// append, which has a maximal size.
 const maxLabels = 1000
 
-// URL are the fields of one URL to create or to edit. Nil is not given.
+// URL has the fields of one URL to create or to edit. A nil field is not given.
 type URL struct {
 	Hash           *string // of the URL to edit
 	LongURL        *string
@@ -34,7 +34,7 @@ type URL struct {
 	Tags           []string
 }
 
-// readURLPayload reads the fields of one item. Wrong types are an error of the whole request.
+// readURLPayload reads the fields of one item. A field of a wrong type fails the whole call.
 func readURLPayload(item *decode.Object) (URL, error) {
 	p := URL{
 		Hash:           item.Text("hash"),
@@ -55,31 +55,41 @@ func readURLPayload(item *decode.Object) (URL, error) {
 // Create returns the command that creates the URL.
 func (p URL) Create() commands.CreateURL {
 	return commands.CreateURL{
-		LongURL: given(p.LongURL), CustomHash: given(p.CustomHash), Note: given(p.Note),
+		LongURL:        given(p.LongURL),
+		CustomHash:     given(p.CustomHash),
+		Note:           given(p.Note),
 		EmailStats:     given(p.EmailStats),
-		ExpirationDate: given(p.ExpirationDate), MaxClicks: given(p.MaxClicks), Tags: p.Tags,
+		ExpirationDate: given(p.ExpirationDate),
+		MaxClicks:      given(p.MaxClicks),
+		Tags:           p.Tags,
 	}
 }
 
 // Edit returns the command that edits the URL.
 func (p URL) Edit() commands.EditURL {
 	return commands.EditURL{
-		Ref:        commands.Ref{Hash: given(p.Hash)},
-		CustomHash: p.CustomHash, LongURL: p.LongURL, Note: p.Note, EmailStats: p.EmailStats,
-		Ping:      p.Ping,
-		Protected: p.Protected, Archived: p.Archived, ExpirationDate: p.ExpirationDate,
-		MaxClicks: p.MaxClicks, Tags: p.Tags,
+		Ref:            commands.Ref{Hash: given(p.Hash)},
+		CustomHash:     p.CustomHash,
+		LongURL:        p.LongURL,
+		Note:           p.Note,
+		EmailStats:     p.EmailStats,
+		Ping:           p.Ping,
+		Protected:      p.Protected,
+		Archived:       p.Archived,
+		ExpirationDate: p.ExpirationDate,
+		MaxClicks:      p.MaxClicks,
+		Tags:           p.Tags,
 	}
 }
 
-// Failed echoes the item beside its error.
+// Failed returns the record of a refused item: the names that it was sent with, and its error.
 func (p URL) Failed(err *response.ItemError) record.Failed {
 	return record.Failed{
 		Hash: given(p.Hash), LongURL: p.LongURL, CustomHash: p.CustomHash, Error: err,
 	}
 }
 
-// given returns a field's value, or the zero value where it is not given.
+// given returns the value of a field, or the zero value if it is not given.
 func given[T any](field *T) T {
 	if field == nil {
 		var zero T
@@ -88,7 +98,7 @@ func given[T any](field *T) T {
 	return *field
 }
 
-// urlItems returns the items of a body within a limit.
+// urlItems returns the items of a body. It refuses a body with no items or with more than limit.
 func urlItems(body decode.Object, limit int) ([]decode.Object, error) {
 	items := body.Objects("urls")
 	switch {
@@ -104,13 +114,13 @@ func urlItems(body decode.Object, limit int) ([]decode.Object, error) {
 	return items, nil
 }
 
-// Limits are how large a body is at most.
+// Limits are the most bytes and items of a body.
 type Limits struct {
 	Body  int64 // bytes
 	Items int
 }
 
-// Creations reads the items of a creation.
+// Creations reads the body of a call that creates URLs.
 func (l Limits) Creations(c *request.Context) ([]URL, error) {
 	body, err := decode.Body(c, l.Body)
 	if err != nil {
@@ -123,7 +133,7 @@ func (l Limits) Creations(c *request.Context) ([]URL, error) {
 	return readURLPayloads(items)
 }
 
-// Edits reads the items of an edit.
+// Edits reads the body of a call that edits URLs.
 func (l Limits) Edits(c *request.Context) ([]URL, error) {
 	body, err := decode.Body(c, l.Body)
 	if err != nil {
@@ -138,14 +148,14 @@ func (l Limits) Edits(c *request.Context) ([]URL, error) {
 		return nil, err
 	}
 	for i := range payloads {
-		if items[i].IsNull("expiration_date") { // in an edit null is a value
+		if items[i].IsNull("expiration_date") { // null removes the date
 			payloads[i].ExpirationDate = new("")
 		}
 	}
 	return payloads, nil
 }
 
-// readURLPayloads reads all items before anything is done about one of them.
+// readURLPayloads reads all items. If one of them is wrong, the call fails before any command runs.
 func readURLPayloads(items []decode.Object) ([]URL, error) {
 	payloads := make([]URL, len(items))
 	labels := make(map[string]bool)
@@ -154,7 +164,7 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 		if payloads[i], err = readURLPayload(&items[i]); err != nil {
 			return nil, err
 		}
-		payloads[i].Tags = eachOnce(payloads[i].Tags)
+		payloads[i].Tags = distinct(payloads[i].Tags)
 		for _, label := range payloads[i].Tags {
 			labels[strings.ToLower(label)] = true
 		}
@@ -167,9 +177,9 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 	return payloads, nil
 }
 
-// eachOnce returns the different texts of a list, each where it is first. However often one edit
-// names a tag, it means the same; and it may be an edit of many URLs.
-func eachOnce(list []string) []string {
+// distinct removes repeated texts from a list. Repeated tags mean nothing, and would be repeated for
+// each of many URLs of an edit.
+func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(list, func(text string) bool {
 		again := seen[text]

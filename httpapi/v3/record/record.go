@@ -1,4 +1,4 @@
-// Package record has URLs in the form in which the API shows them.
+// Package record builds the JSON records of URLs.
 package record
 
 import (
@@ -17,7 +17,7 @@ import (
 	"linkledger/queries"
 )
 
-// URL is a URL as the API shows it.
+// URL is the record of a URL.
 type URL struct {
 	Hash                 string              `json:"hash"`
 	LongURL              string              `json:"long_url"`
@@ -38,7 +38,7 @@ type URL struct {
 	CreatedAt            response.Timestamp  `json:"created_at"`
 	ModifiedAt           response.Timestamp  `json:"modified_at"`
 	Links                imageLinks          `json:"links"`
-	Error                *response.ItemError `json:"error,omitempty"` // of creations and edits
+	Error                *response.ItemError `json:"error,omitempty"` // only in responses to writes
 }
 
 type imageLinks struct {
@@ -46,7 +46,7 @@ type imageLinks struct {
 	QRBig   string `json:"qr_big"`
 }
 
-// Failed is an item of a batch that was refused.
+// Failed is the record of a refused item of a batch.
 type Failed struct {
 	Hash       string              `json:"hash,omitempty"` // of the URL to edit
 	LongURL    *string             `json:"long_url"`
@@ -54,7 +54,7 @@ type Failed struct {
 	Error      *response.ItemError `json:"error"`
 }
 
-// Builder makes the records of URLs.
+// Builder builds the records of URLs.
 type Builder struct {
 	Base    shortlink.Base
 	Queries *queries.DB
@@ -62,21 +62,29 @@ type Builder struct {
 	Logger  *slog.Logger
 }
 
-// Of returns the record of a URL that the read models have.
+// Of returns the record of a link.
 func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 	base := b.Base.Of(c.Request)
 	short := base + "/" + link.Hash
 	_, host, _ := strings.Cut(base, "://")
 	r := URL{
-		Hash: link.Hash, LongURL: link.LongURL, ShortURL: host + "/" + link.Hash,
+		Hash:                 link.Hash,
+		LongURL:              link.LongURL,
+		ShortURL:             host + "/" + link.Hash,
 		ShortURLWithProtocol: short,
-		TotalClicks:          link.TotalClicks, UniqueClicks: link.UniqueClicks,
-		LastVisit: (*response.Timestamp)(link.LastVisit),
-		Visited:   link.Visited, EmailStats: link.EmailStats, Protected: link.Protected,
-		Ping:     link.Ping,
-		Archived: link.Archived, Note: link.Note, MaxClicks: link.MaxClicks, Tags: link.Tags,
-		CreatedAt:  response.Timestamp(link.CreatedAt),
-		ModifiedAt: response.Timestamp(link.ModifiedAt),
+		TotalClicks:          link.TotalClicks,
+		UniqueClicks:         link.UniqueClicks,
+		LastVisit:            (*response.Timestamp)(link.LastVisit),
+		Visited:              link.Visited,
+		EmailStats:           link.EmailStats,
+		Protected:            link.Protected,
+		Ping:                 link.Ping,
+		Archived:             link.Archived,
+		Note:                 link.Note,
+		MaxClicks:            link.MaxClicks,
+		Tags:                 link.Tags,
+		CreatedAt:            response.Timestamp(link.CreatedAt),
+		ModifiedAt:           response.Timestamp(link.ModifiedAt),
 		Links: imageLinks{
 			QRSmall: short + shortlink.QRPath + "?size=" + shortlink.QRSmall,
 			QRBig:   short + shortlink.QRPath + "?size=" + shortlink.QRBig,
@@ -91,29 +99,37 @@ func (b *Builder) Of(c *request.Context, link queries.Link) URL {
 	return r
 }
 
-// Written returns the record of a URL that a command made or changed.
+// Written returns the record of a URL that a command has created or changed. Its error is that of
+// success.
 func (b *Builder) Written(c *request.Context, link queries.Link) URL {
 	r := b.Of(c, link)
 	r.Error = response.NewItemError(apierror.Failure{})
 	return r
 }
 
-// LinkOf returns the link as its command left it. The write side counts no clicks.
+// LinkOf returns the link as its command left it, without clicks: commands do not know them.
 func LinkOf(outcome commands.URLOutcome) queries.Link {
 	u := outcome.URL
 	return queries.Link{
-		Hash: u.Hash, LongURL: u.LongURL, Note: u.Note, EmailStats: u.EmailStats, Ping: u.Ping,
-		Protected: u.Protected,
-		Archived:  u.Archived, ExpirationDate: u.ExpirationDate, MaxClicks: u.MaxClicks,
-		Tags:      outcome.Labels,
-		CreatedAt: u.CreatedAt, ModifiedAt: u.ModifiedAt,
+		Hash:           u.Hash,
+		LongURL:        u.LongURL,
+		Note:           u.Note,
+		EmailStats:     u.EmailStats,
+		Ping:           u.Ping,
+		Protected:      u.Protected,
+		Archived:       u.Archived,
+		ExpirationDate: u.ExpirationDate,
+		MaxClicks:      u.MaxClicks,
+		Tags:           outcome.Labels,
+		CreatedAt:      u.CreatedAt,
+		ModifiedAt:     u.ModifiedAt,
 	}
 }
 
-// Counted returns the links of the outcomes with the clicks that the read model has for them.
-// Everything else is as the commands left it, also where the read model lags behind. Without the
-// read model the clicks are missing: the write is done, and its client must learn so.
-func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
+// WithClicks returns the links of the outcomes with their clicks from the read model. Everything else is
+// as the commands left it, even if the read model lags behind. If the read model is unavailable, the
+// clicks are missing: the write is durable, and the client MUST get a success.
+func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
 	for i, outcome := range outcomes {
@@ -123,19 +139,16 @@ func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []
 			ids = append(ids, id)
 		}
 	}
-	if slices.ContainsFunc(outcomes, func(o commands.URLOutcome) bool {
-		return o.Err == nil &&
-			!o.Changed
-	}) {
-		// they may be newer than what such a write has waited for
+	// A command that changed nothing has no position to wait for, so clicks may be newer than what the
+	// read models show.
+	unchanged := func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }
+	if slices.ContainsFunc(outcomes, unchanged) {
 		b.Waiter.AwaitClicks(c, catchup.Links)
 	}
 	seen, err := b.Queries.LinksByID(c.Context(), ids)
 	if err != nil {
-		b.Logger.WarnContext(
-			c.Context(), "write answered without its clicks", slog.String("request", c.ID),
-			slog.Any("error", err),
-		)
+		b.Logger.WarnContext(c.Context(), "write answered without its clicks",
+			slog.String("request", c.ID), slog.Any("error", err))
 	}
 	for i, outcome := range outcomes {
 		known, ok := seen[links[i].ID]
@@ -144,7 +157,7 @@ func (b *Builder) Counted(c *request.Context, outcomes []commands.URLOutcome) []
 		}
 		links[i].TotalClicks, links[i].UniqueClicks = known.TotalClicks, known.UniqueClicks
 		links[i].LastVisit, links[i].Visited = known.LastVisit, known.Visited
-		if outcome.Labels == nil { // a repeated creation may know no more than ids
+		if outcome.Labels == nil { // a repeated creation may have only the ids of its tags
 			links[i].Tags = known.Tags
 		}
 	}

@@ -7,10 +7,10 @@ import (
 	"linkledger/httpapi/decode"
 )
 
-// PageSizes are how many entries a list has without a limit, and at most.
+// PageSizes are the default and the largest number of entries of a page.
 type PageSizes struct{ Default, Max int }
 
-// Page are the parameters of a list.
+// Page has the parameters of a page of a list.
 type Page struct {
 	Offset int `name:"offset" validate:"min=0"`
 	Limit  int `name:"limit" validate:"min=1"`
@@ -18,15 +18,15 @@ type Page struct {
 
 // Read reads the parameters offset and limit.
 func (s PageSizes) Read(query url.Values) (Page, error) {
-	list := Page{Limit: s.Default}
+	page := Page{Limit: s.Default}
 	if err := errors.Join(
-		decode.Number(query, "offset", &list.Offset), decode.Number(query, "limit", &list.Limit),
+		decode.Number(query, "offset", &page.Offset), decode.Number(query, "limit", &page.Limit),
 	); err != nil {
 		return Page{}, err
 	}
-	if err := decode.Check(list, ""); err != nil {
+	if err := decode.Check(page, ""); err != nil {
 		return Page{}, err
 	}
-	list.Limit = min(list.Limit, s.Max)
-	return list, nil
+	page.Limit = min(page.Limit, s.Max)
+	return page, nil
 }

@@ -1,5 +1,5 @@
-// Package selection reads what a call means by its path and its parameters: which URLs, and which
-// page of a list.
+// Package selection reads which URLs a call selects by its path and its parameters, and which page of a
+// list.
 package selection
 
 import (
@@ -15,18 +15,18 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// URLs is the URLs that a call means by its parameters.
+// URLs is a selection of URLs by parameters.
 type URLs struct {
-	Hashes []string      // each once; nil: not given
+	Hashes []string      // distinct; nil: not given
 	Tags   *tagexpr.Expr // nil: not given
 }
 
-// Read reads the parameters hashes and tags.
+// Read reads the parameters hashes and tags. limit is the most hashes.
 func Read(query url.Values, limit int) (URLs, error) {
 	var chosen URLs
 	var err error
 	for _, name := range []string{"hashes", "tags"} {
-		if len(query[name]) > 1 { // half of a selection would be another
+		if len(query[name]) > 1 { // one of the values would be ignored
 			return URLs{}, apierror.WrongInput("%s is given more than once", name)
 		}
 	}
@@ -41,7 +41,7 @@ func Read(query url.Values, limit int) (URLs, error) {
 	return chosen, nil
 }
 
-// readHashes reads a list of hashes with commas between them.
+// readHashes reads a list of hashes that are separated by commas.
 func readHashes(list string, limit int) ([]string, error) {
 	if list == "" {
 		return nil, nil
@@ -52,7 +52,7 @@ func readHashes(list string, limit int) ([]string, error) {
 		if hash == "" || slices.Contains(chosen, hash) {
 			continue
 		}
-		if len(chosen) == limit { // before anything is looked at, however long the list
+		if len(chosen) == limit { // checked first, so that a long list costs little
 			return nil, TooMany(limit, "more")
 		}
 		chosen = append(chosen, hash)
@@ -70,8 +70,8 @@ func readHashes(list string, limit int) ([]string, error) {
 	return chosen, nil
 }
 
-// ForChange returns the URLs that a call changes. Unlike a list, it does not combine hashes and
-// tags.
+// ForChange returns the URLs that a call changes. It refuses a call with both hashes and tags, which a
+// list combines.
 func ForChange(c *request.Context, limit int) (URLs, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -84,10 +84,12 @@ func ForChange(c *request.Context, limit int) (URLs, error) {
 	return chosen, err
 }
 
-// TooMany refuses a call that carries more URLs than it may.
+// TooMany returns the refusal of a call with more URLs than limit.
 func TooMany(limit int, got string) error {
-	return &apierror.Error{Code: apierror.CodeBatchLimit, Details: fmt.Sprintf(
-		"One call may carry %s, not %s", apierror.Count(int64(limit), "URL"), got)}
+	most := apierror.Count(int64(limit), "URL")
+	return &apierror.Error{
+		Code: apierror.CodeBatchLimit, Details: fmt.Sprintf("One call may carry %s, not %s", most, got),
+	}
 }
 
 func invalidHash(hash string) error {
@@ -97,7 +99,7 @@ func invalidHash(hash string) error {
 	}
 }
 
-// PathHash returns the hash that a path names. Selections by parameters have no place beside it.
+// PathHash returns the hash in the path. It refuses a call that also selects URLs by parameters.
 func PathHash(c *request.Context) (string, error) {
 	hash := c.Param("hash")
 	if !hashes.Valid(hash) {

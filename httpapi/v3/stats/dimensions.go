@@ -12,14 +12,14 @@ import (
 	"linkledger/queries"
 )
 
-// dimensionsAnswer answers calls about what clicks tell of their visitors.
-type dimensionsAnswer struct {
+// dimensionsResponse is the response of calls about the dimensions of clicks.
+type dimensionsResponse struct {
 	response.Envelope
 	Dimensions dimensionsRecord `json:"dimensions"`
 }
 
-// dimensionsRecord has the values of each dimension, the most frequent first. Clicks that tell none
-// are left out.
+// dimensionsRecord has the values of each dimension, the most frequent first. Clicks without a value are
+// left out.
 type dimensionsRecord struct {
 	Hash     string        `json:"hash"`
 	Referrer []valueRecord `json:"referrer"`
@@ -30,37 +30,35 @@ type dimensionsRecord struct {
 }
 
 type valueRecord struct {
-	Value  string `json:"value"` // "other": all that have no entry
+	Value  string `json:"value"` // "other": the sum of all values without an entry
 	Clicks int64  `json:"clicks"`
 }
 
-// Dimensions counts the clicks on a URL by what they tell of their visitors.
+// Dimensions returns the clicks on a URL by dimension: referrer, country, browser, system and device.
 func (h *Handler) Dimensions(c *request.Context) (any, error) {
-	of, err := h.dimensionsOf(c)
+	dimensions, err := h.dimensionsOf(c)
 	if err != nil {
 		return nil, err
 	}
 	h.Waiter.AwaitClicks(c, catchup.Dimensions)
-	values, err := h.Queries.Dimensions(c.Context(), of)
+	values, err := h.Queries.Dimensions(c.Context(), dimensions)
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
 	counts := dimensionsRecord{
-		Hash: of.Hash, Referrer: []valueRecord{}, Country: []valueRecord{},
-		Browser: []valueRecord{}, OS: []valueRecord{},
-		Device: []valueRecord{},
+		Hash: dimensions.Hash, Referrer: []valueRecord{}, Country: []valueRecord{},
+		Browser: []valueRecord{}, OS: []valueRecord{}, Device: []valueRecord{},
 	}
 	lists := map[string]*[]valueRecord{
 		"referrer": &counts.Referrer, "country": &counts.Country, "browser": &counts.Browser,
-		"os":     &counts.OS,
-		"device": &counts.Device,
+		"os": &counts.OS, "device": &counts.Device,
 	}
 	for _, v := range values {
 		if list, ok := lists[v.Dimension]; ok {
 			*list = append(*list, valueRecord{v.Value, v.Clicks})
 		}
 	}
-	return dimensionsAnswer{Envelope: response.Succeeded(), Dimensions: counts}, nil
+	return dimensionsResponse{Envelope: response.Succeeded(), Dimensions: counts}, nil
 }
 
 func (h *Handler) dimensionsOf(c *request.Context) (queries.DimensionsOf, error) {
@@ -72,14 +70,14 @@ func (h *Handler) dimensionsOf(c *request.Context) (queries.DimensionsOf, error)
 	if err != nil {
 		return queries.DimensionsOf{}, err
 	}
-	list := selection.Page{Limit: h.Pages.Default}
-	of := queries.DimensionsOf{Account: c.Account.ID, Hash: hash}
+	page := selection.Page{Limit: h.Pages.Default}
+	dimensions := queries.DimensionsOf{Account: c.Account.ID, Hash: hash}
 	if err := errors.Join(
-		decode.Number(query, "limit", &list.Limit), decode.Date(query, "from", &of.From),
-		decode.Date(query, "to", &of.To),
+		decode.Number(query, "limit", &page.Limit), decode.Date(query, "from", &dimensions.From),
+		decode.Date(query, "to", &dimensions.To),
 	); err != nil {
 		return queries.DimensionsOf{}, err
 	}
-	of.Limit = min(list.Limit, h.Pages.Max)
-	return of, decode.Check(list, "")
+	dimensions.Limit = min(page.Limit, h.Pages.Max)
+	return dimensions, decode.Check(page, "")
 }

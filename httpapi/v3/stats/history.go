@@ -12,31 +12,30 @@ import (
 	"linkledger/httpapi/v3/selection"
 )
 
-// maxHistoryLinks bounds how many links that lived under one hash are followed for one call.
+// maxHistoryLinks is the most links of one hash that one call reads.
 const maxHistoryLinks = 100
 
-// historyAnswer answers calls about the history of a hash.
-type historyAnswer struct {
+// historyResponse is the response of calls about the history of a hash.
+type historyResponse struct {
 	response.Envelope
 	History historyRecord `json:"history"`
-	Page    response.Page `json:"page"` // of the events
+	Page    response.Page `json:"page"` // the page of events
 }
 
 type historyRecord struct {
 	audit.History
 
-	Links []lifeRecord `json:"links"`
+	Links []linkRecord `json:"links"`
 }
 
-// lifeRecord is the outline of one link.
-type lifeRecord struct {
+// linkRecord is a summary of one link.
+type linkRecord struct {
 	audit.LinkLife
 
 	DailyClicks map[string]dayRecord `json:"daily_clicks"` // since the last reset
 }
 
-// History answers with a page of what happened to a hash and to the account's links that ever lived
-// under it.
+// History returns a page of the events of a hash and of the account's links that ever had it.
 func (h *Handler) History(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -46,32 +45,32 @@ func (h *Handler) History(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := h.Pages.Read(query)
+	page, err := h.Pages.Read(query)
 	if err != nil {
 		return nil, err
 	}
 	history, err := h.Audit.History(c.Context(), audit.HistoryQuery{
-		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxHistoryLinks, Offset: list.Offset,
-		Limit: list.Limit,
+		Hash: hash, Account: c.Account.ID.String(), MaxLinks: maxHistoryLinks, Offset: page.Offset,
+		Limit: page.Limit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	lives, err := h.lives(c, history.Links)
+	lives, err := h.linkRecords(c, history.Links)
 	if err != nil {
 		return nil, err
 	}
-	return historyAnswer{
+	return historyResponse{
 		Envelope: response.Succeeded(), History: historyRecord{History: history, Links: lives},
 		Page: response.Page{
 			ResultsCount: len(history.Entries), TotalCount: int64(history.Total),
-			Offset: list.Offset,
+			Offset: page.Offset,
 		},
 	}, nil
 }
 
-// lives returns the outlines of links with their clicks.
-func (h *Handler) lives(c *request.Context, links []audit.LinkLife) ([]lifeRecord, error) {
+// linkRecords returns the summaries of links with their clicks.
+func (h *Handler) linkRecords(c *request.Context, links []audit.LinkLife) ([]linkRecord, error) {
 	ids := make([]uuid.UUID, len(links))
 	for i, link := range links {
 		var err error
@@ -86,9 +85,9 @@ func (h *Handler) lives(c *request.Context, links []audit.LinkLife) ([]lifeRecor
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	lives := make([]lifeRecord, len(links))
+	lives := make([]linkRecord, len(links))
 	for i, link := range links {
-		lives[i] = lifeRecord{LinkLife: link, DailyClicks: make(map[string]dayRecord)}
+		lives[i] = linkRecord{LinkLife: link, DailyClicks: make(map[string]dayRecord)}
 		for _, day := range clicks[ids[i]] {
 			lives[i].DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
 		}

@@ -1,5 +1,4 @@
-// Package stats answers calls about what happened to URLs: clicks by day and by what they tell of
-// visitors, and the history.
+// Package stats handles calls about the past of URLs: clicks by day and by dimension, and the history.
 package stats
 
 import (
@@ -14,7 +13,7 @@ import (
 	"linkledger/queries"
 )
 
-// Handler answers calls about what happened to URLs.
+// Handler handles calls about clicks and history of URLs.
 type Handler struct {
 	Commands *commands.Handler
 	Audit    *audit.Reader
@@ -24,8 +23,8 @@ type Handler struct {
 	Pages    selection.PageSizes
 }
 
-// statsAnswer answers calls about clicks.
-type statsAnswer struct {
+// statsResponse is the response of calls about clicks.
+type statsResponse struct {
 	response.Envelope
 	Stats []statsRecord `json:"stats"`
 }
@@ -34,7 +33,7 @@ type statsRecord struct {
 	Hash         string `json:"hash"`
 	TotalClicks  int64  `json:"total_clicks"`
 	UniqueClicks int64  `json:"unique_clicks"`
-	// by day, YYYY-MM-DD, UTC; days without clicks are left out
+	// DailyClicks has the clicks by day (YYYY-MM-DD, UTC). Days without clicks are left out.
 	DailyClicks map[string]dayRecord `json:"daily_clicks"`
 }
 
@@ -43,7 +42,7 @@ type dayRecord struct {
 	Unique int64 `json:"unique"`
 }
 
-// Read answers with the clicks on a URL, by day.
+// Read returns the clicks on a URL by day.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -61,15 +60,15 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	for _, day := range stats.Daily {
 		r.DailyClicks[day.Date] = dayRecord{Total: day.Total, Unique: day.Unique}
 	}
-	return statsAnswer{Envelope: response.Succeeded(), Stats: []statsRecord{r}}, nil
+	return statsResponse{Envelope: response.Succeeded(), Stats: []statsRecord{r}}, nil
 }
 
-// ResetOne makes the clicks on the URL that the path names count from zero.
+// ResetOne resets the clicks of the URL that the path names to zero.
 func (h *Handler) ResetOne(c *request.Context) (any, error) {
 	return h.Changes.One(c, h.Commands.ResetStats)
 }
 
-// Reset makes the clicks on the URLs that the parameters select count from zero.
+// Reset resets the clicks of the URLs that the parameters select to zero.
 func (h *Handler) Reset(c *request.Context) (any, error) {
 	return h.Changes.All(c, h.Commands.ResetStats)
 }

@@ -1,4 +1,4 @@
-// Package tags answers calls about the tags of an account.
+// Package tags handles calls about the tags of an account.
 package tags
 
 import (
@@ -13,7 +13,7 @@ import (
 	"linkledger/queries"
 )
 
-// Handler answers calls about tags.
+// Handler handles calls about tags.
 type Handler struct {
 	Commands  *commands.Handler
 	Queries   *queries.DB
@@ -22,8 +22,8 @@ type Handler struct {
 	BodyLimit int64 // bytes
 }
 
-// tagsAnswer answers calls about tags.
-type tagsAnswer struct {
+// tagsResponse is the response of calls about tags.
+type tagsResponse struct {
 	response.Envelope
 	Tags []tagRecord `json:"tags"`
 }
@@ -37,17 +37,17 @@ type tagPayload struct {
 	Label *string `name:"label" validate:"required"`
 }
 
-// List answers with all tags of the account.
+// List returns all tags of the account.
 func (h *Handler) List(c *request.Context) (any, error) {
 	tags, err := h.Queries.Tags(c.Context(), c.Account.ID)
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := tagsAnswer{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
+	resp := tagsResponse{Envelope: response.Succeeded(), Tags: make([]tagRecord, len(tags))}
 	for i, tag := range tags {
-		answer.Tags[i] = tagRecord{Label: tag.Label}
+		resp.Tags[i] = tagRecord{Label: tag.Label}
 	}
-	return answer, nil
+	return resp, nil
 }
 
 // Create creates a tag.
@@ -86,7 +86,7 @@ func (h *Handler) Delete(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.Waiter.Settle(c, catchup.Written{Tags: position.Commit})
+	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: position.Commit})
 	return response.Succeeded(), nil
 }
 
@@ -106,7 +106,7 @@ func (h *Handler) readTag(c *request.Context) (string, domain.Request, error) {
 	return *payload.Label, r, err
 }
 
-func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsAnswer {
-	h.Waiter.Settle(c, catchup.Written{Tags: outcome.Position.Commit})
-	return tagsAnswer{Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
+func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsResponse {
+	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: outcome.Position.Commit})
+	return tagsResponse{Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
 }

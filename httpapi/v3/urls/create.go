@@ -10,7 +10,7 @@ import (
 	"linkledger/queries"
 )
 
-// Create creates URLs, each for itself.
+// Create creates URLs. Each item succeeds or fails on its own.
 func (h *Handler) Create(c *request.Context) (any, error) {
 	unique, err := uniqueLongURLs(c)
 	if err != nil {
@@ -36,7 +36,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	}
 	outcome := h.Commands.CreateURLs(c.Context(), r, items)
 	for i, p := range payloads {
-		if p.LongURL == nil { // refused by the command for its length
+		if p.LongURL == nil { // the command has refused it because of its length
 			outcome.Items[i] = commands.URLOutcome{
 				Err: &apierror.Error{
 					Code: apierror.CodeMissingInput, Details: "long_url is missing",
@@ -47,10 +47,10 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	if err := write.Outage(outcome.Items); err != nil {
 		return nil, err
 	}
-	h.Waiter.Settle(c, write.Written(outcome))
+	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
 	links := make([]queries.Link, len(outcome.Items))
-	if r.Repeated || unique { // the links may be older than this call
-		links = h.Records.Counted(c, outcome.Items)
+	if r.Repeated || unique { // the links may be older than this call and have clicks
+		links = h.Records.WithClicks(c, outcome.Items)
 	} else {
 		for i, item := range outcome.Items {
 			links[i] = record.LinkOf(item)
@@ -59,8 +59,7 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	return h.writtenURLs(c, payloads, outcome.Items, links), nil
 }
 
-// uniqueLongURLs tells whether a call wants the existing links to its long URLs, where there are
-// some.
+// uniqueLongURLs reports whether a call asks for existing links to its long URLs in place of new ones.
 func uniqueLongURLs(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -78,7 +77,8 @@ func uniqueLongURLs(c *request.Context) (bool, error) {
 	}
 }
 
-// addKnown tells the command which links may be the ones that the items ask for.
+// addKnown adds the ids of existing links with the same long URLs to the items. The command checks
+// them, because the read model may lag behind.
 func (h *Handler) addKnown(c *request.Context, items []commands.CreateURL) error {
 	longURLs := make([]string, len(items))
 	for i, item := range items {

@@ -29,15 +29,15 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 			"urls must have one item to edit the URL %s, not %d", hash, len(payloads),
 		)
 	}
-	answer, outcome, err := h.editEach(c, sameEdit(payloads[0], hash))
+	resp, outcome, err := h.editEach(c, sameEdit(payloads[0], hash))
 	if err == nil && apierror.RefusedAs(outcome.Items[0].Err, domain.URLNotFound) {
 		return nil, outcome.Items[0].Err
 	}
-	return answer, err
+	return resp, err
 }
 
-// Edit edits several URLs: all that the parameters select in the same way, or each item the one
-// that it names.
+// Edit edits several URLs: either all that the parameters select with one edit, or the URL that each
+// item names.
 func (h *Handler) Edit(c *request.Context) (any, error) {
 	chosen, err := selection.ForChange(c, h.Limits.Items)
 	if err != nil {
@@ -58,11 +58,12 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 	if chosen.Hashes != nil {
 		payloads = sameEdit(payloads[0], chosen.Hashes...)
 	}
-	answer, _, err := h.editEach(c, payloads)
-	return answer, err
+	resp, _, err := h.editEach(c, payloads)
+	return resp, err
 }
 
-// editTagged edits the URLs that meet an expression, and answers without them.
+// editTagged edits the URLs that meet an expression. The response does not list them, because there may
+// be any number.
 func (h *Handler) editTagged(
 	c *request.Context, expression *tagexpr.Expr, same payload.URL,
 ) (any, error) {
@@ -89,10 +90,10 @@ func (h *Handler) editTagged(
 	if err != nil {
 		return nil, err
 	}
-	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{}}, nil
+	return urlsResponse{Envelope: response.Succeeded(), URLs: []any{}}, nil
 }
 
-// sameEdit returns one edit for several URLs.
+// sameEdit returns one edit for each of several URLs.
 func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 	edits := make([]payload.URL, len(hashes))
 	for i, hash := range hashes {
@@ -102,12 +103,12 @@ func sameEdit(same payload.URL, hashes ...string) []payload.URL {
 	return edits
 }
 
-// editEach carries out edits that name their URLs.
+// editEach runs edits that name their URLs.
 func (h *Handler) editEach(
 	c *request.Context, payloads []payload.URL,
-) (urlsAnswer, commands.URLsOutcome, error) {
+) (urlsResponse, commands.URLsOutcome, error) {
 	if !anyHash(payloads) {
-		return urlsAnswer{}, commands.URLsOutcome{}, &apierror.Error{
+		return urlsResponse{}, commands.URLsOutcome{}, &apierror.Error{
 			Code: apierror.CodeMissingInput,
 			Details: "Say which URLs are meant: with the parameters hashes or tags, or with hash " +
 				"in each item",
@@ -115,7 +116,7 @@ func (h *Handler) editEach(
 	}
 	r, err := h.Requests.Begin(c)
 	if err != nil {
-		return urlsAnswer{}, commands.URLsOutcome{}, err
+		return urlsResponse{}, commands.URLsOutcome{}, err
 	}
 	edits := make([]commands.EditURL, len(payloads))
 	for i, p := range payloads {
@@ -123,19 +124,18 @@ func (h *Handler) editEach(
 	}
 	outcome := h.Commands.EditURLs(c.Context(), r, edits)
 	for i, p := range payloads {
-		if p.Hash == nil { // refused by the command as no hash
+		if p.Hash == nil { // the command has refused the empty hash
 			outcome.Items[i] = commands.URLOutcome{
 				Err: &apierror.Error{Code: apierror.CodeMissingInput, Details: "hash is missing"},
 			}
 		}
 	}
 	if err := write.Outage(outcome.Items); err != nil {
-		return urlsAnswer{}, outcome, err
+		return urlsResponse{}, outcome, err
 	}
-	h.Waiter.Settle(c, write.Written(outcome))
-	return h.writtenURLs(
-		c, payloads, outcome.Items, h.Records.Counted(c, outcome.Items),
-	), outcome, nil
+	h.Waiter.AwaitWrite(c, write.PositionsOf(outcome))
+	links := h.Records.WithClicks(c, outcome.Items)
+	return h.writtenURLs(c, payloads, outcome.Items, links), outcome, nil
 }
 
 func anyHash(payloads []payload.URL) bool {
@@ -152,8 +152,7 @@ func (h *Handler) DeleteOne(c *request.Context) (any, error) {
 	return h.Changes.One(c, h.Commands.DeleteURLs)
 }
 
-// Delete deletes the URLs that the parameters select. Protected ones stay, and missing ones are
-// gone already.
+// Delete deletes the URLs that the parameters select. It skips protected and missing ones.
 func (h *Handler) Delete(c *request.Context) (any, error) {
 	return h.Changes.All(c, h.Commands.DeleteURLs)
 }

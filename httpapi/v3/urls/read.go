@@ -40,11 +40,10 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 	if !known {
 		return linklist.Query{}, apierror.WrongInput(
 			"order_by must be created, modified, clicks or hash, with a - before it to reverse, "+
-				"not %q",
-			order,
+				"not %q", order,
 		)
 	}
-	list, err := h.Pages.Read(query)
+	page, err := h.Pages.Read(query)
 	if err != nil {
 		return linklist.Query{}, err
 	}
@@ -53,13 +52,13 @@ func (h *Handler) listQuery(c *request.Context) (linklist.Query, error) {
 		return linklist.Query{}, err
 	}
 	return linklist.Query{
-		At: at, Account: c.Account.ID, Hashes: chosen.Hashes, Search: query.Get("search"),
-		Tags:  chosen.Tags,
-		Order: sorting, Reverse: reverse, Offset: list.Offset, Limit: list.Limit,
+		At: at, Account: c.Account.ID,
+		Hashes: chosen.Hashes, Search: query.Get("search"), Tags: chosen.Tags,
+		Order: sorting, Reverse: reverse, Offset: page.Offset, Limit: page.Limit,
 	}, nil
 }
 
-// List answers with a page of the URLs that the parameters select.
+// List returns a page of the URLs that the parameters select.
 func (h *Handler) List(c *request.Context) (any, error) {
 	list, err := h.listQuery(c)
 	if err != nil {
@@ -75,7 +74,7 @@ func (h *Handler) List(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	answer := urlsAnswer{
+	resp := urlsResponse{
 		Envelope: response.Succeeded(), URLs: make([]any, len(found.Links)),
 		Page: &response.Page{
 			ResultsCount: len(found.Links), TotalCount: found.Total, Offset: list.Offset,
@@ -83,12 +82,12 @@ func (h *Handler) List(c *request.Context) (any, error) {
 		Past: asof.PastOf(list.At),
 	}
 	for i, link := range found.Links {
-		answer.URLs[i] = h.Records.Of(c, link)
+		resp.URLs[i] = h.Records.Of(c, link)
 	}
-	return answer, nil
+	return resp, nil
 }
 
-// Read answers with the URL that the path names, now or at a moment.
+// Read returns the URL that the path names, now or as of a time.
 func (h *Handler) Read(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -115,22 +114,22 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	if err != nil {
 		return nil, apierror.Unavailable(err)
 	}
-	return urlsAnswer{
+	return urlsResponse{
 		Envelope: response.Succeeded(), URLs: []any{h.Records.Of(c, link)},
 		Page: &response.Page{ResultsCount: 1, TotalCount: 1}, Past: asof.PastOf(at),
 	}, nil
 }
 
-// awaitClicksUntil waits for the clicks of this node where those of a moment may be among them;
-// zero: now.
+// awaitClicksUntil waits for the clicks of this node if they may belong to the day of a time. The zero
+// time means now.
 func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	if at.IsZero() || asof.ClicksUntil(at).After(h.AsOf.Now()) {
 		h.Waiter.AwaitClicks(c, catchup.Links)
 	}
 }
 
-// gone is the refusal for a hash under which no URL lived at a moment. Where it had gone the log
-// knows alone.
+// gone returns the refusal for a hash without a URL at a time. Its details say why there was none, which
+// only the log knows.
 func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
 	_, err := h.Audit.LinkAsOf(
 		c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()},
@@ -138,5 +137,5 @@ func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
 	if apierror.RefusedAs(err, domain.URLNotFound) {
 		return err
 	}
-	return queries.ErrNotFound // which is so also where the log can't be asked
+	return queries.ErrNotFound // the read model is sure of it, even if the log is unavailable
 }

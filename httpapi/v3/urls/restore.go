@@ -10,8 +10,7 @@ import (
 	"linkledger/httpapi/v3/selection"
 )
 
-// Restore undoes the deletion of the URL that the path names, or makes it as it was in an earlier
-// version.
+// Restore undoes the deletion of the URL that the path names, or restores an earlier version of it.
 func (h *Handler) Restore(c *request.Context) (any, error) {
 	hash, err := selection.PathHash(c)
 	if err != nil {
@@ -22,7 +21,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 		return nil, err
 	}
 	for name := range body.Values {
-		if name != "version" { // a version that is misspelled would undo a deletion instead
+		if name != "version" { // a misspelled version would undo a deletion instead
 			return nil, apierror.WrongInput("A restore takes a version, not %q", name)
 		}
 	}
@@ -38,7 +37,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 	if outcome.Err != nil {
 		return nil, outcome.Err
 	}
-	h.Waiter.Settle(c, catchup.Written{URLs: outcome.Position.Commit})
-	link := h.Records.Counted(c, []commands.URLOutcome{outcome})[0]
-	return urlsAnswer{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
+	h.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
+	link := h.Records.WithClicks(c, []commands.URLOutcome{outcome})[0]
+	return urlsResponse{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
 }

@@ -1,5 +1,4 @@
-// Package urls answers calls about URLs: it creates, lists, reads, edits, deletes and restores
-// them.
+// Package urls handles calls that create, list, read, edit, delete and restore URLs.
 package urls
 
 import (
@@ -20,7 +19,7 @@ import (
 	"linkledger/queries/linklist"
 )
 
-// Handler answers calls about URLs.
+// Handler handles calls about URLs.
 type Handler struct {
 	Commands *commands.Handler
 	Audit    *audit.Reader
@@ -37,27 +36,27 @@ type Handler struct {
 	Logger *slog.Logger
 }
 
-// urlsAnswer answers all calls about URLs.
-type urlsAnswer struct {
+// urlsResponse is the response of all calls about URLs.
+type urlsResponse struct {
 	response.Envelope
 	URLs []any          `json:"urls"` // record.URL or record.Failed
 	Page *response.Page `json:"page,omitempty"`
 	Past *asof.Past     `json:"past,omitempty"`
 }
 
-// writtenURLs answers a call that wrote URLs, each item with its record or its error.
+// writtenURLs returns the response of a call that wrote URLs, with the record or the error of each item.
 func (h *Handler) writtenURLs(
 	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
-) urlsAnswer {
-	answer := urlsAnswer{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
+) urlsResponse {
+	resp := urlsResponse{Envelope: response.Succeeded(), URLs: make([]any, len(items))}
 	for i, item := range items {
 		if item.Err != nil {
-			answer.URLs[i] = payloads[i].Failed(
+			resp.URLs[i] = payloads[i].Failed(
 				response.NewItemError(response.Report(c, h.Logger, item.Err)),
 			)
 			continue
 		}
-		answer.URLs[i] = h.Records.Written(c, links[i])
+		resp.URLs[i] = h.Records.Written(c, links[i])
 	}
-	return answer
+	return resp
 }

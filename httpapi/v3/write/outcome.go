@@ -8,18 +8,17 @@ import (
 	"linkledger/httpapi/v3/catchup"
 )
 
-// Written returns how far a batch got.
-func Written(outcome commands.URLsOutcome) catchup.Written {
-	w := catchup.Written{Tags: outcome.Tags.Commit}
+// PositionsOf returns the positions of the last events of a batch.
+func PositionsOf(outcome commands.URLsOutcome) catchup.Positions {
+	w := catchup.Positions{Tags: outcome.Tags.Commit}
 	for _, item := range outcome.Items {
 		w.URLs = max(w.URLs, item.Position.Commit)
 	}
 	return w
 }
 
-// Outage returns why a batch could not be carried out, when that and nothing else was the matter:
-// something failed that was not refused, and nothing succeeded. Repeating the call is what its
-// client has to do then.
+// Outage returns the first error that is not a refusal if no item of a batch succeeded, and nil
+// otherwise. In that case the whole call fails, because its client has to repeat it.
 func Outage(items []commands.URLOutcome) error {
 	if slices.ContainsFunc(items, func(o commands.URLOutcome) bool { return o.Err == nil }) {
 		return nil
@@ -32,8 +31,8 @@ func Outage(items []commands.URLOutcome) error {
 	return nil
 }
 
-// Interrupted returns why one of the items could not be carried out, other than by a refusal.
-func Interrupted(outcomes []commands.URLOutcome) error {
+// FirstFault returns the first error that is not a refusal, or nil if there is none.
+func FirstFault(outcomes []commands.URLOutcome) error {
 	for _, outcome := range outcomes {
 		if outcome.Err == nil {
 			continue

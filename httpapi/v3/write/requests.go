@@ -1,5 +1,5 @@
-// Package write has what all calls that write share: the request that goes with their commands,
-// which a repeated call finds again, and the verdict on the outcomes of a batch.
+// Package write has what all writing calls share: the domain.Request of their commands with the
+// idempotency key, and functions that judge the outcomes of a batch.
 package write
 
 import (
@@ -23,7 +23,7 @@ import (
 // idempotencyKeys are the values of Idempotency-Key: 1 to 255 visible ASCII characters.
 var idempotencyKeys = regexp.MustCompile(`^[!-~]{1,255}$`)
 
-// Requests makes the requests that go with commands.
+// Requests builds the requests of commands.
 type Requests struct {
 	Commands   *commands.Handler
 	Plans      map[string]domain.Plan // by name
@@ -32,9 +32,10 @@ type Requests struct {
 	Base       shortlink.Base
 }
 
-// Begin returns what goes with the commands of a call, and tells the client by which id they can be
-// undone. It is called when the body has been read. Calls of one account that carry the same
-// Idempotency-Key are the same command, and have to be the same call.
+// Begin returns the request for the commands of a call, and sets the header with the id by which they
+// can be undone. The body MUST have been read before, because it is part of the call's identity. Calls
+// of one account with the same Idempotency-Key are one command. Begin refuses such a call if its content
+// differs.
 func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	r := domain.Request{
 		Account: c.Account.ID.String(),
@@ -45,7 +46,8 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 		Plan:    q.Plans[c.Account.Plan],
 	}
 	if q.Base == "" {
-		// A host that no link can lead to makes no loop.
+		// The host is for the check that links do not redirect to short links. An error means that no
+		// link can lead to the host, so there is nothing to check.
 		r.ShortHost, _ = destination.ShortHost(q.Base.Of(c.Request))
 	}
 	key := c.Request.Header.Get(request.HeaderIdempotencyKey)
@@ -74,8 +76,8 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	return r, nil
 }
 
-// contentOf is what makes two calls the same: method, path, parameters, and the payload in whatever
-// encoding its client repeats it. A multipart body has another boundary each time.
+// contentOf returns the content that two calls with one key have to share: method, path, parameters and
+// decoded payload. The payload is decoded because a multipart body has another boundary each time.
 func contentOf(c *request.Context) ([]byte, error) {
 	query, err := decode.Query(c)
 	if err != nil {

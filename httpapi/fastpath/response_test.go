@@ -18,7 +18,7 @@ func TestAnswersEndWhereTheyShould(t *testing.T) {
 	for _, status := range []int{
 		0, http.StatusOK, http.StatusNoContent, http.StatusFound, http.StatusNotModified, http.StatusGone,
 	} {
-		a := newAnswer()
+		a := newResponseBuffer()
 		for range 2 { // the second after a reset
 			header := a.Header()
 			header.Set("Content-Length", "1000")
@@ -57,7 +57,7 @@ func TestAnswersEndWhereTheyShould(t *testing.T) {
 // What is no field stays within its own.
 func TestFieldsEndWhereTheyShould(t *testing.T) {
 	t.Parallel()
-	a := newAnswer()
+	a := newResponseBuffer()
 	a.header["Location"] = []string{"https://example.com/\r\nSet-Cookie: a=b"}
 	a.header["Referrer-Policy"] = []string{"origin", "no-referrer"}
 	a.header["X\r\nSet-Cookie"] = []string{"a=b"}
