@@ -54,7 +54,7 @@ func TestGrantLogRefuses(t *testing.T) {
 		server := eventstoretest.Serve(t)
 		eventstoretest.Append(t, server.URL(), "$$$all", metadata.TypeMetadata, []byte(stored))
 		if _, err := eventstoretest.Open(t, server.URL()).GrantLog(t.Context(), "a"); err == nil ||
-			!strings.Contains(err.Error(), "mend") {
+			!strings.Contains(err.Error(), "repair") {
 			t.Errorf("%s: %v", stored, err)
 		}
 	}
