@@ -208,7 +208,7 @@ func (r ProofRequest) write(
 func altered(err error) error {
 	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
 		return fmt.Errorf(
-			"%w: the log or the tree in PostgreSQL was altered: linkledger audit verify shows where",
+			"%w: the log or the tree in PostgreSQL was altered; audit verify says where",
 			err,
 		)
 	}
