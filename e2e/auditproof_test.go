@@ -112,9 +112,9 @@ func TestAuditProofRefusals(t *testing.T) {
 		"exists":            {"key", file},
 		"no name of a key":  {"key", file + "2", "--name", "two words"},
 		"LINKLEDGER_PUBLIC": {"verify-proof", file},
-		"nothing is to be":  {"prove"},
+		"nothing to prove":  {"prove"},
 		"no head that":      {"verify", "--checkpoint", file, "--public-key", public},
-		"printed":       {"verify", "--checkpoint", file, "--public-key", "x"},
+		"printed":           {"verify", "--checkpoint", file, "--public-key", "x"},
 	} {
 		if _, log, code := command(t, append([]string{"audit"}, args...)...); code != exitUsage ||
 			!strings.Contains(log, want) {

@@ -20,8 +20,8 @@ import (
 const appendCallers = 64
 
 // appends measures appends of single events of 300 bytes, each durable in a stream of its own,
-// through the client that the service uses for all writes. The control answers the same calls of the
-// same client at once.
+// through the client that the service uses for all writes. The control answers the same calls of
+// the same client at once.
 func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 	c, url, err := installation.StartStore(ctx, b.program, b.path("appended"))
 	if err != nil {
@@ -40,7 +40,8 @@ func (b *bench) appends(ctx context.Context) (r report.Result, err error) {
 	defer controlStore.Close()
 	return b.Compare(ctx, load.Comparison{
 		Name: "appends", Unit: "events", Control: "bare gRPC append",
-		Workers: appendCallers, Each: 1, Ours: appendTo(store), Bare: appendTo(controlStore), Server: c,
+		Workers: appendCallers, Each: 1, Ours: appendTo(store), Bare: appendTo(controlStore),
+		Server: c,
 	})
 }
 

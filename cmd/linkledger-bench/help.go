@@ -6,8 +6,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpTexts are the parts of tags that are too long for the tag of their field. A tag names its text
-// as ${NAME}.
+// helpTexts are the parts of tags that are too long for the tag of their field. A tag names its
+// text as ${NAME}.
 var helpTexts = kong.Vars{
 	// measureCommand.
 	"results": "Markdown file whose part between the markers is replaced by the report, unless " +

@@ -21,8 +21,8 @@ const (
 	pageLinks = 50
 )
 
-// lists measures pages of the account with many links, newest first: the first page and one from the
-// middle. The control only reads the rows by their index.
+// lists measures pages of the account with many links, newest first: the first page and one from
+// the middle. The control only reads the rows by their index.
 func (b *bench) lists(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {

@@ -39,7 +39,9 @@ type process struct {
 // run is the whole program except for signals and the exit code. Tests call it.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var cli commandLine
-	parser, err := kong.New(&cli, kong.Name("linkledger-bench"), kong.Writers(stdout, stderr), helpTexts,
+	parser, err := kong.New(&cli, kong.Name(
+		"linkledger-bench",
+	), kong.Writers(stdout, stderr), helpTexts,
 		kong.Description(
 			"Measures linkledger beside controls, prints a table and writes it as JSON.",
 		))

@@ -129,8 +129,8 @@ func (b *bench) measure(ctx context.Context, r *report.Report) (err error) {
 	if r.Machine.Program, r.Machine.PostgreSQL, err = s.Versions(ctx); err != nil {
 		return err
 	}
-	// The rebuild is first, so that it has no links of other measurements. It also leaves tables for
-	// which PostgreSQL has statistics.
+	// The rebuild is first, so that it has no links of other measurements. It also leaves tables
+	// for which PostgreSQL has statistics.
 	for _, part := range []struct {
 		name    string
 		measure func(context.Context, *installation.Service) ([]report.Result, error)

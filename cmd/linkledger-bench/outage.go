@@ -45,7 +45,8 @@ var servingLine = regexp.MustCompile(`msg=serving listen=(\S+) admin=(\S+)`)
 
 func (b *bench) startNode(ctx context.Context, store, database string) (*node, error) {
 	c, err := child.Start(ctx, "msg=serving", b.program, "serve", "--roles", "redirect",
-		"--eventstore", store, "--database", database, "--spool", b.path("spool"), "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+		"--eventstore", store, "--database", database, "--spool", b.path("spool"), "--listen",
+		"127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +55,8 @@ func (b *bench) startNode(ctx context.Context, store, database string) (*node, e
 }
 
 // outages measures how fast the clicks of an outage reach the event store afterwards, and how fast
-// redirects are meanwhile. The controls are bare appends of such clicks through the same network, and
-// the redirects before the outage.
+// redirects are meanwhile. The controls are bare appends of such clicks through the same network,
+// and the redirects before the outage.
 func (b *bench) outages(
 	ctx context.Context, s *installation.Service,
 ) (_ []report.Result, err error) {
@@ -165,8 +166,8 @@ func (o *outage) run(ctx context.Context, drained, meanwhile *report.Result) err
 	return err
 }
 
-// appendBare appends clicks through the network for a turn, one append of bareAppend bytes after the
-// other.
+// appendBare appends clicks through the network for a turn, one append of bareAppend bytes after
+// the other.
 func (o *outage) appendBare(ctx context.Context) (report.Figures, error) {
 	store, err := eventstore.Open(eventstore.Config{URL: o.network.URL})
 	if err != nil {

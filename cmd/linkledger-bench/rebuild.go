@@ -20,8 +20,8 @@ import (
 )
 
 // rebuild measures the operator command that rebuilds the links, from its start until the new
-// generation serves. One control receives the same events and ignores them. The other copies as many
-// rows into a table without indexes.
+// generation serves. One control receives the same events and ignores them. The other copies as
+// many rows into a table without indexes.
 func (b *bench) rebuild(
 	ctx context.Context, s *installation.Service,
 ) (results []report.Result, err error) {

@@ -112,13 +112,14 @@ func Erase(ctx context.Context, o installation.Operator, username string) error 
 	})
 }
 
-// awaitErasure waits until no table has a note of the account any more. It logs the generations that
-// still have notes when ctx ends.
+// awaitErasure waits until no table has a note of the account any more. It logs the generations
+// that still have notes when ctx ends.
 func awaitErasure(ctx context.Context, o installation.Operator, position eventstore.Position) {
 	db, err := o.OpenReadModels(ctx, 1)
 	if err != nil {
 		o.Logger.WarnContext(
-			ctx, "erased in the log; the state of the read models is not known", slog.Any("error", err),
+			ctx, "erased in the log; the state of the read models is not known",
+			slog.Any("error", err),
 		)
 		return
 	}

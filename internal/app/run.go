@@ -144,8 +144,8 @@ func (s *Service) drainLater(ctx context.Context) context.Context {
 	return serving
 }
 
-// stopWithin runs stop for at most stopTimeout. After that it fails, and the end of the process ends
-// what hangs.
+// stopWithin runs stop for at most stopTimeout. After that it fails, and the end of the process
+// ends what hangs.
 func stopWithin(stop func() error) error {
 	stopped := make(chan error, 1)
 	go func() { stopped <- stop() }()

@@ -97,13 +97,16 @@ func Open(ctx context.Context, cfg Config, internal *admin.Server) (*Service, er
 	if key == nil {
 		cfg.Logger.InfoContext(
 			ctx,
-			"notes are stored in plain text, and no account can be erased: --master-key is not given",
+			"notes are stored in plain text, and no account can be erased: --master-key is not "+
+				"given",
 		)
 	}
 	metrics := telemetry.NewMetrics()
 	var traces telemetry.Traces
 	if cfg.Traces {
-		if traces, err = telemetry.OpenTraces(ctx, cfg.Getenv, cfg.Version, cfg.Logger); err != nil {
+		if traces, err = telemetry.OpenTraces(
+			ctx, cfg.Getenv, cfg.Version, cfg.Logger,
+		); err != nil {
 			return nil, err
 		}
 	}

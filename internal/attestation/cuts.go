@@ -14,8 +14,8 @@ import (
 	"linkledger/internal/console"
 )
 
-// maxComparedStreams bounds the streams with findings of which the log is compared with what readers
-// get.
+// maxComparedStreams bounds the streams with findings of which the log is compared with what
+// readers get.
 const maxComparedStreams = 100
 
 // printedCuts are the findings that keep readers from events of the log, as they are printed.

@@ -99,8 +99,8 @@ func (r ProofRequest) base(
 	return head, err
 }
 
-// recordedOf returns the stored events of a hash and of the links that ever used it. If some of them
-// are hidden from readers or missing, cut says which, and recorded has those that the log has.
+// recordedOf returns the stored events of a hash and of the links that ever used it. If some of
+// them are hidden from readers or missing, cut says which, and recorded has those that the log has.
 func recordedOf(
 	ctx context.Context, reader *audit.Reader, store *eventstore.Store, hash string,
 ) (recorded []eventstore.Recorded, cut, err error) {
@@ -208,7 +208,7 @@ func (r ProofRequest) write(
 func altered(err error) error {
 	if errors.Is(err, proof.ErrUnproven) || errors.Is(err, queries.ErrNotFound) {
 		return fmt.Errorf(
-			"%w: the log or the tree in PostgreSQL was altered: linkledger audit verify shows where",
+			"%w: the log or the tree in PostgreSQL was altered; audit verify says where",
 			err,
 		)
 	}

@@ -171,7 +171,8 @@ func explainAlteration(a *proof.Alteration) error {
 		)
 	case a.DeniedBy != nil:
 		return fmt.Errorf("two signed heads contradict each other: that of %d events fits, that "+
-			"of %d does not. The log was altered from %s to %s before the former was signed, or the latter is of "+
+			"of %d does not. The log was altered from %s to %s before the former was signed, or "+
+			"the latter is of "+
 			"another log",
 			a.DeniedBy.N, a.Head.N, placeText(a.First), placeText(a.Last))
 	case a.First == a.Last:

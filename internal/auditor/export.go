@@ -39,7 +39,9 @@ func Export(ctx context.Context, o installation.Operator, r ExportRequest) error
 		return usage.Errorf("there is nothing between --from and --to: --to must be later")
 	}
 	if now := time.Now(); r.From.After(now) {
-		return usage.Errorf("--from is in the future: the time is %s", now.UTC().Format(time.RFC3339))
+		return usage.Errorf(
+			"--from is in the future: the time is %s", now.UTC().Format(time.RFC3339),
+		)
 	}
 	return o.WithLog(ctx, func(ctx context.Context, store *eventstore.Store) error {
 		out, file, err := r.open(o.Stdout)

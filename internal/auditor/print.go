@@ -78,7 +78,8 @@ func (p historyPrinter) csv(all entries) error {
 		event := []string{
 			e.Time.Format(time.RFC3339Nano), strconv.FormatUint(e.Commit, 10), e.Stream,
 			strconv.FormatInt(int64(e.Revision), 10), e.ID.String(), e.Type, e.Link,
-			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor, e.Request, e.Batch,
+			string(e.Actor.Kind), e.Actor.Account, e.Actor.Key, e.Actor.Address, e.Actor.Visitor,
+			e.Request, e.Batch,
 		}
 		if len(e.Changes) == 0 {
 			return lines.Write(append(event, "", "", ""))
@@ -212,8 +213,8 @@ func (p historyPrinter) actor(a audit.Actor) (string, error) {
 	return "an operator", nil
 }
 
-// revisionText returns the revision of an event in the stream of its link, which restore takes. It is
-// empty for events of other streams.
+// revisionText returns the revision of an event in the stream of its link, which restore takes. It
+// is empty for events of other streams.
 func revisionText(e audit.Entry) string {
 	if e.Stream != events.StreamURL+e.Link {
 		return ""
@@ -221,7 +222,8 @@ func revisionText(e audit.Entry) string {
 	return strconv.FormatInt(int64(e.Revision), 10)
 }
 
-// changeText returns a value before or after a change. Erased texts have no quotes; other texts have.
+// changeText returns a value before or after a change. Erased texts have no quotes; other texts
+// have.
 func changeText(c audit.FieldChange, value any) string {
 	if text, ok := value.(string); ok && c.Erased && text != "" {
 		return text

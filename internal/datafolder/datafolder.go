@@ -20,7 +20,8 @@ func Check(folder string) error {
 	const others = 0o002
 	if info.Mode()&others != 0 {
 		return usage.Errorf("every user of the machine can write to the data folder %s: check its "+
-			"files, and close it with chmod o-w; or choose another with --data (%s)", folder, usage.Env("data"))
+			"files, and close it with chmod o-w; or choose another with --data (%s)", folder,
+			usage.Env("data"))
 	}
 	for _, name := range []string{accessFolder, masterKeyFile} {
 		path := filepath.Join(folder, name)

@@ -12,8 +12,8 @@ import (
 	"linkledger/internal/usage"
 )
 
-// runningFile is the name of the file with which operator commands reach the dev that runs on a data
-// folder. The file has the password of the event store.
+// runningFile is the name of the file with which operator commands reach the dev that runs on a
+// data folder. The file has the password of the event store.
 const runningFile = "running.json"
 
 // Running has the connection strings of a running dev.
@@ -51,7 +51,9 @@ func FindRunning(folder string) (Running, error) {
 		return Running{}, notRunning
 	}
 	if err != nil {
-		return Running{}, usage.Errorf("cannot read the connection strings of linkledger dev: %w", err)
+		return Running{}, usage.Errorf(
+			"cannot read the connection strings of linkledger dev: %w", err,
+		)
 	}
 	var r Running
 	if err := json.Unmarshal(body, &r); err != nil {

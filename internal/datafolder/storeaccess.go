@@ -37,9 +37,9 @@ type StoreAccess struct {
 	server   tls.Certificate
 }
 
-// OpenStoreAccess returns the access to the store of a data folder. The certificate is valid for the
-// given names of the server. The first start creates password and certificate. A certificate that
-// expires soon or lacks a name is replaced; the password stays.
+// OpenStoreAccess returns the access to the store of a data folder. The certificate is valid for
+// the given names of the server. The first start creates password and certificate. A certificate
+// that expires soon or lacks a name is replaced; the password stays.
 func OpenStoreAccess(data string, names []string) (*StoreAccess, error) {
 	folder, err := filepath.Abs(filepath.Join(data, accessFolder))
 	if err != nil {

@@ -110,7 +110,9 @@ func Run(ctx context.Context, c Config, out console.Console) (err error) {
 	watch(ctx, stop, "event store", store.Done(), store.Failure)
 	watch(ctx, stop, "PostgreSQL", database.Done(), database.Err)
 	// The service connects to the store through memory, so it needs no TLS.
-	running.EventStore = secret.Connection("esdb://" + address.ForClient(open.events) + "?tls=false")
+	running.EventStore = secret.Connection(
+		"esdb://" + address.ForClient(open.events) + "?tls=false",
+	)
 	return c.serve(ctx, stop, out, running, key, store.Dialer(), open)
 }
 

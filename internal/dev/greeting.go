@@ -16,13 +16,16 @@ Linkledger is ready.
 {{if .Key}}
   user name      {{.User}}
   API key        {{.Key}}
-                 (shown once; ./linkledger account rotate-key --username {{.User}}{{.Of}} makes a new one)
+                 (shown once; ./linkledger account rotate-key --username {{.User}}{{.Of}} ` +
+	`makes a new one)
 
 Try it, in another terminal:
 
   # two links in one batch, one with a hash and tags of your choice
   curl -u {{.User}}:{{.Key}} {{.Base}}/v3/urls -H 'Content-Type: application/json' \
-    -d '{"urls":[{"long_url":"https://go.dev/doc/"},{"long_url":"https://www.postgresql.org/docs/","custom_hash":"pg","tags":["docs","sql"]}]}'
+    -d '{"urls":[{"long_url":"https://go.dev/doc/"},` +
+	`{"long_url":"https://www.postgresql.org/docs/","custom_hash":"pg",` +
+	`"tags":["docs","sql"]}]}'
 
   # follow one
   curl -i {{.Base}}/pg

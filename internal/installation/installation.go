@@ -55,8 +55,8 @@ func (i *Installation) OpenReadModels(ctx context.Context, connections int) (*re
 	return db, nil
 }
 
-// keysOnDemand opens the database for each key that is needed. Many operator commands need none, and
-// work without a database.
+// keysOnDemand opens the database for each key that is needed. Many operator commands need none,
+// and work without a database.
 type keysOnDemand struct{ of *Installation }
 
 var _ streams.NoteKeys = keysOnDemand{}
@@ -94,5 +94,7 @@ func (k keysOnDemand) MakeAccountKey(ctx context.Context, account string) (key [
 
 // EraseAccountKey implements streams.NoteKeys.
 func (k keysOnDemand) EraseAccountKey(ctx context.Context, account string) error {
-	return k.withDatabase(ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) })
+	return k.withDatabase(
+		ctx, func(db *readmodel.DB) error { return db.EraseAccountKey(ctx, account) },
+	)
 }

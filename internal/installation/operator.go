@@ -180,7 +180,9 @@ func NewRequest() domain.Request {
 }
 
 // AwaitProjection waits until a projection has a change. If ctx ends before, it logs a warning.
-func (o Operator) AwaitProjection(ctx context.Context, projection string, position eventstore.Position) {
+func (o Operator) AwaitProjection(
+	ctx context.Context, projection string, position eventstore.Position,
+) {
 	if err := o.await(ctx, projection, position); err != nil {
 		o.Logger.WarnContext(
 			ctx, "done, but the read model does not show it yet: is a projector running?",

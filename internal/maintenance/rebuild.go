@@ -67,9 +67,9 @@ func newProgressDisplay(o installation.Operator) (
 // progressInterval is how often a rebuild prints its progress as lines.
 const progressInterval = 2 * time.Second
 
-// estimate returns the progress of a rebuild in percent and the estimated time to its end. Positions
-// are about bytes of the log, so it assumes that the remaining bytes take as long as the earlier
-// ones.
+// estimate returns the progress of a rebuild in percent and the estimated time to its end.
+// Positions are about bytes of the log, so it assumes that the remaining bytes take as long as the
+// earlier ones.
 func estimate(
 	p status.Progress, from uint64, since time.Duration,
 ) (percent float64, left time.Duration) {

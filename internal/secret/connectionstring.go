@@ -60,8 +60,8 @@ func redactConnection(text string) string {
 	return scheme + "://" + hidden
 }
 
-// quotedURL matches a URL in a message and all text after it. The URL may have any characters, so its
-// end is not known.
+// quotedURL matches a URL in a message and all text after it. The URL may have any characters, so
+// its end is not known.
 var quotedURL = regexp.MustCompile(`(?s)[A-Za-z][A-Za-z0-9+.-]*://.*`)
 
 // Redact returns a message about the command line without the secrets of a URL in it.
@@ -69,8 +69,8 @@ func Redact(message string) string {
 	return quotedURL.ReplaceAllStringFunc(message, redactConnection)
 }
 
-// redactURL returns a URL, given without its scheme, without secrets. It returns false if the form of
-// the URL is not known.
+// redactURL returns a URL, given without its scheme, without secrets. It returns false if the form
+// of the URL is not known.
 func redactURL(rest string) (string, bool) {
 	authority, tail := rest, ""
 	if end := strings.IndexAny(rest, "/?#"); end >= 0 {

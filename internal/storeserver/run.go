@@ -9,8 +9,8 @@ import (
 	"linkledger/internal/httpserver"
 )
 
-// Run serves a store until ctx ends or the store fails. If an address for it is given, it serves the
-// health too. The configuration MUST have passed Check.
+// Run serves a store until ctx ends or the store fails. If an address for it is given, it serves
+// the health too. The configuration MUST have passed Check.
 func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	config, err := c.embedded()
 	if err != nil {
@@ -34,7 +34,8 @@ func Run(ctx context.Context, c Config, logger *slog.Logger) error {
 	)
 	if c.User == "" {
 		logger.WarnContext(ctx, "the event store has no password: all who can connect to it, "+
-			"which includes every user of this machine, can read and write all events", slog.String("listen", listener.Addr().String()))
+			"which includes every user of this machine, can read and write all events",
+			slog.String("listen", listener.Addr().String()))
 	}
 	if c.NoSync {
 		logger.WarnContext(ctx, "events are not synced: a crash loses some")

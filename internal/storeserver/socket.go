@@ -89,8 +89,8 @@ func serveSocket(ctx context.Context, store *embedded.Store, folder string) (*so
 	return a, nil
 }
 
-// ownerOnlySocket gives a Unix socket, before it appears, a mode with which only its owner can connect,
-// whatever the umask is.
+// ownerOnlySocket gives a Unix socket, before it appears, a mode with which only its owner can
+// connect, whatever the umask is.
 func ownerOnlySocket(_, _ string, connection syscall.RawConn) error {
 	var failed error
 	err := connection.Control(func(fd uintptr) { failed = syscall.Fchmod(int(fd), 0o600) })

@@ -69,7 +69,8 @@ func Backup(ctx context.Context, dir, to string, logger *slog.Logger) (stat Stat
 	return newStat(store.Stat(), false), store.Backup(to)
 }
 
-// readFolder reads the folder of a stopped store with offline. If the store runs, it asks its process.
+// readFolder reads the folder of a stopped store with offline. If the store runs, it asks its
+// process.
 func readFolder[T any](
 	ctx context.Context, dir, method, path string, offline func(*storage.Folder) (T, error),
 ) (value T, err error) {

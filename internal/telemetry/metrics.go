@@ -58,7 +58,7 @@ func NewMetrics() *Metrics {
 		}, []string{"projection"}),
 		logins: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "linkledger_login_failures_total",
-			Help: "API calls refused for their credentials; throttled: without saying whether the " +
+			Help: "API calls refused for their credentials; throttled: without saying if the " +
 				"user name or the key is wrong.",
 		}, []string{"reason"}),
 	}

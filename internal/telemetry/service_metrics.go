@@ -48,7 +48,8 @@ func (c redirectsCollector) Collect(metrics chan<- prometheus.Metric) {
 	)
 }
 
-// clicksCollector exports how many clicks were recorded, spooled and lost, and the state of the spool.
+// clicksCollector exports how many clicks were recorded, spooled and lost, and the state of the
+// spool.
 type clicksCollector struct {
 	clicks *clicks.Recorder
 }

@@ -16,9 +16,9 @@ import (
 	"linkledger/internal/usage"
 )
 
-// Traces sends spans by OTLP over gRPC. The environment variables of OpenTelemetry, which its modules
-// read themselves, set the receiver, the sampling and the name of the service. The zero value traces
-// nothing.
+// Traces sends spans by OTLP over gRPC. The environment variables of OpenTelemetry, which its
+// modules read themselves, set the receiver, the sampling and the name of the service. The zero
+// value traces nothing.
 type Traces struct {
 	provider *sdktrace.TracerProvider // nil for none
 }

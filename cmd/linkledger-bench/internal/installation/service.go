@@ -180,8 +180,8 @@ func (s *Service) fill(ctx context.Context, program string, links int) (err erro
 	return err
 }
 
-// creation returns the first event of a link's stream. No event claims its hash, because no read model
-// needs that.
+// creation returns the first event of a link's stream. No event claims its hash, because no read
+// model needs that.
 func creation(account string, n int64) eventstore.Write {
 	id := uuid.Must(uuid.NewV7()).String()
 	return eventstore.Write{

@@ -67,8 +67,8 @@ type Comparison struct {
 	Workers, Each int    // each call counts as so many
 	Ours, Bare    Call
 	Server        *child.Process // the process whose memory is measured
-	// Settle waits for work that ours leaves behind, so that it does not slow down the control. It may
-	// be nil.
+	// Settle waits for work that ours leaves behind, so that it does not slow down the control. It
+	// may be nil.
 	Settle func(context.Context) error
 }
 

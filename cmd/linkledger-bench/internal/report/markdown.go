@@ -44,7 +44,8 @@ func (r *Report) Markdown() string {
 		"| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | ---: |\n")
 	for _, result := range r.Results {
 		fmt.Fprintf(&page, "| %s | %s %s | %s | %s | %s | %s | %s | %s | %s |\n",
-			result.Name, count(result.Rate), result.Unit, latency(result.P50), latency(result.P99), significant(result.Ratio),
+			result.Name, count(result.Rate), result.Unit, latency(result.P50), latency(result.P99),
+			significant(result.Ratio),
 			result.Control.Name, count(result.Control.Rate), latency(result.Control.P99),
 			count(result.PeakMB))
 	}
