@@ -172,7 +172,8 @@ func configure(cluster string) error {
 	if err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}
-	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, sharedBuffers(availableMemory()))
+	buffers := sharedBuffers(availableMemory())
+	_, err = fmt.Fprintf(file, "%sshared_buffers = %dMB\n", settings, buffers)
 	if err := errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("write settings: %w", err)
 	}

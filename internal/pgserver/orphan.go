@@ -21,8 +21,8 @@ const (
 
 // endOrphans stops the servers that a killed process left running on the cluster. The caller MUST
 // hold the lock of the folder, so that any running server is an orphan. The process id in
-// postmaster.pid is not used: the id may belong to another process now. The file is removed,
-// because PostgreSQL would then refuse to start.
+// postmaster.pid is not used: the id may belong to another process now, and PostgreSQL would refuse
+// to start because of it. So the file is removed.
 func endOrphans(ctx context.Context, cluster string) error {
 	pids, err := postmasters(cluster)
 	if err != nil {

@@ -32,7 +32,8 @@ func (p Definition) Decode(recorded []eventstore.Recorded) ([]Event, error) {
 		if !p.Raw {
 			var err error
 			if f.Body, err = r.Event(); err != nil {
-				return nil, NewEventError(r, i, errors.Unwrap(err)) // the outer error names the event, as NewEventError does
+				// The outer error names the event, and so does NewEventError.
+				return nil, NewEventError(r, i, errors.Unwrap(err))
 			}
 		}
 		decoded = append(decoded, f)

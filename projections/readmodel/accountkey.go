@@ -127,7 +127,8 @@ func (db *DB) rewrap(ctx context.Context, former string) (n int, err error) {
 			Account string `bun:"account_id"`
 			Wrapped []byte `bun:"wrapped"`
 		}
-		if err := tx.NewRaw(`SELECT account_id, wrapped FROM linkledger.account_keys WHERE master = ?
+		if err := tx.NewRaw(`
+			SELECT account_id, wrapped FROM linkledger.account_keys WHERE master = ?
 			ORDER BY account_id LIMIT ? FOR UPDATE`, former, rewrapBatch).
 			Scan(ctx, &rows); err != nil {
 			return err

@@ -25,7 +25,8 @@ func Analyze(ctx context.Context, db bun.IDB, projection string, generation int)
 	if err := db.NewRaw(`
 		SELECT relname FROM pg_class
 		WHERE relnamespace = to_regnamespace(?) AND relkind = 'r' AND pg_relation_size(oid) >
-			2 * current_setting('block_size')::bigint * greatest(relpages, ?)`, schema, assumedPages).
+			2 * current_setting('block_size')::bigint * greatest(relpages, ?)`,
+		schema, assumedPages).
 		Scan(ctx, &grown); err != nil {
 		return fmt.Errorf("sizes of the tables of %s: %w", schema, err)
 	}

@@ -55,7 +55,7 @@ func NewMasterKey(key []byte, former *MasterKey) (*MasterKey, error) {
 }
 
 func (m *MasterKey) wrap(account string, key []byte) []byte {
-	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it generates the nonce itself
+	return m.aead.Seal(nil, nil, key, []byte(account)) //nolint:gosec // it draws the nonce itself
 }
 
 // Unwrap returns the key of an account from a row of account_keys. It fails with ErrNoMasterKey if

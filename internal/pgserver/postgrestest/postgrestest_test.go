@@ -37,6 +37,7 @@ func TestDatabasesAreIsolated(t *testing.T) {
 	}
 }
 
+//nolint:tparallel // the subtest MUST end, and drop its database, before the check
 func TestDropCutsOpenConnections(t *testing.T) {
 	t.Parallel()
 	var conn *pgx.Conn

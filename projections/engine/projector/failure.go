@@ -79,8 +79,8 @@ func (p *Projector) applyOrBisect(
 		return p.setAside(ctx, recorded[0], to, err)
 	}
 	cut := len(recorded) / 2
-	if failed, ok := errors.AsType[*projection.EventError](err); ok { // the fold reports which event
-		cut = max(failed.Index, 1)
+	if failed, ok := errors.AsType[*projection.EventError](err); ok {
+		cut = max(failed.Index, 1) // the fold reports which event
 	}
 	if err := p.applyOrBisect(ctx, recorded[:cut], recorded[cut-1].Position); err != nil {
 		return err

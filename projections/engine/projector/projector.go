@@ -88,7 +88,7 @@ func New(cfg Config) *Projector {
 		store: cfg.Store, tracer: cfg.Tracer, logger: cfg.Logger, building: cfg.Building,
 	}
 	if p.building {
-		// A projection that buffers held events folds more of them per transaction than a bulk load.
+		// A projection that buffers held events folds more of them than a bulk load.
 		if b := p.newBulkLoader(); b.loader != nil || !p.projection.Held {
 			p.bulk = b
 		}
