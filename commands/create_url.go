@@ -143,8 +143,8 @@ func (h *Handler) createURL(
 	return outcome
 }
 
-// tryCreateURL claims a hash and creates the link. A lost race, for the hash or for the link
-// itself, is ErrWrongRevision.
+// tryCreateURL claims a hash and creates the link. It returns ErrWrongRevision if another writer
+// was faster, for the hash or for the link.
 func (h *Handler) tryCreateURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
@@ -162,7 +162,7 @@ func (h *Handler) tryCreateURL(
 	return created, err
 }
 
-// createWithID takes room and claims a hash for a new link, and creates it.
+// createWithID reserves the link, claims a hash for it, and creates it.
 func (h *Handler) createWithID(
 	ctx context.Context, r domain.Request, id string, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,

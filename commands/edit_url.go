@@ -134,8 +134,8 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// linkChange returns the change that an edit asks for. The tags to attach are among the account's by
-// now.
+// linkChange returns the change that an edit asks for. The tags to attach are among the account's
+// by now.
 func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
 	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: events.URLSettingsChanged{
 		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected,

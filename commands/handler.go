@@ -12,13 +12,13 @@ import (
 // Config of a Handler.
 type Config struct {
 	Streams *streams.Streams
-	// Logger gets what went wrong without being an error of the command; nil discards.
+	// Logger gets failures that are no error of the command. If nil, they are discarded.
 	Logger *slog.Logger
 	// Destinations say where links may lead to.
 	Destinations destination.Rules
 	// ReservedHashes are first path segments that the service itself serves.
 	ReservedHashes []string
-	// Quotas give room to the links of accounts with limits; nil: Request.Plan has none.
+	// Quotas reserve the links of accounts with limits. If nil, Request.Plan must have no limits.
 	Quotas *linkquota.Quotas
 }
 

@@ -120,10 +120,11 @@ func (h *Handler) linkUnder(
 	return URLOutcome{}, eventstore.ErrWrongRevision
 }
 
-// claimLongURL returns the account's link to the long URL. If there is none it claims the long URL
-// for the link that is about to be created, which has room from then on, and returns nothing.
+// claimLongURL returns the account's link to the long URL. If there is none, it reserves the new
+// link, claims the long URL for it, and returns an empty outcome.
 func (h *Handler) claimLongURL(
-	ctx context.Context, r domain.Request, id string, item CreateURL, reservation *linkquota.Reservation,
+	ctx context.Context, r domain.Request, id string, item CreateURL,
+	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
 	sum := sha256.Sum256([]byte(item.LongURL))
 	stream := events.StreamLongURL + r.Account + "-" + hex.EncodeToString(sum[:])

@@ -196,8 +196,8 @@ func (a *Reader) loadOwner(ctx context.Context, account string) (owner, error) {
 	return of, err
 }
 
-// linkEvents returns the events of a link and of the tags that it ever had, in the order of the log.
-// owners caches accounts.
+// linkEvents returns the events of a link and of the tags that it ever had, in the order of the
+// log. owners caches accounts.
 func (a *Reader) linkEvents(
 	ctx context.Context, link string, owners map[string]owner,
 ) ([]streams.RecordedEvent, error) {
@@ -232,8 +232,8 @@ func (a *Reader) linkEvents(
 	return all, nil
 }
 
-// accountAndTags returns the account of a link, and the ids of all tags that the link ever had, each
-// once.
+// accountAndTags returns the account of a link, and the ids of all tags that the link ever had,
+// each once.
 func accountAndTags(history []events.Event) (account string, tags []string) {
 	seen := make(map[string]bool)
 	for _, e := range history {

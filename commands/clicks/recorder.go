@@ -120,7 +120,8 @@ func New(cfg Config) *Recorder {
 		cfg.Now = time.Now
 	}
 	c := &Recorder{
-		cfg: cfg, node: uuid.NewString(), pendingGroup: newGroup(1), arrived: make(chan struct{}, 1),
+		cfg: cfg, node: uuid.NewString(), pendingGroup: newGroup(1),
+		arrived: make(chan struct{}, 1),
 	}
 	if cfg.Spool != nil {
 		c.node = cfg.Spool.Node()

@@ -10,22 +10,23 @@ type Kind int
 
 // The kinds of Error.
 const (
-	InvalidURL      Kind = iota + 1 // the destination is not an absolute http or https URL
-	URLNotAllowed                   // the destination is well formed and not allowed: length, own or blocked host
-	HashUnavailable                 // the custom hash is malformed, reserved or taken
-	InvalidHash                     // the hash is malformed
-	URLNotFound                     // no such link in the account
-	URLProtected                    // the link is protected from deletion
-	InvalidDate                     // not a calendar date
-	InvalidValue                    // another field has a value out of range
-	InvalidLabel                    // the tag label is malformed, reserved or taken
-	TagNotFound                     // no such tag in the account
-	InvalidUsername                 // the user name is malformed or taken
-	AccountNotFound                 // no such account
-	URLLimitReached                 // the account's plan allows no more links
-	URLChanged                      // the link was changed after the changes to undo
-	AccountGone                     // the account was erased
-	KeyReused                       // another call has the same name
+	InvalidURL Kind = iota + 1 // the destination is not an absolute http or https URL
+	// the destination is well formed and not allowed: length, own or blocked host
+	URLNotAllowed
+	HashUnavailable // the custom hash is malformed, reserved or taken
+	InvalidHash     // the hash is malformed
+	URLNotFound     // no such link in the account
+	URLProtected    // the link is protected from deletion
+	InvalidDate     // not a calendar date
+	InvalidValue    // another field has a value out of range
+	InvalidLabel    // the tag label is malformed, reserved or taken
+	TagNotFound     // no such tag in the account
+	InvalidUsername // the user name is malformed or taken
+	AccountNotFound // no such account
+	URLLimitReached // the account's plan allows no more links
+	URLChanged      // the link was changed after the changes to undo
+	AccountGone     // the account was erased
+	KeyReused       // another call has the same name
 )
 
 // Error is a refusal by the rules: repeating the command will not help, changing it will.

@@ -26,8 +26,8 @@ type Link struct {
 	ModifiedAt     time.Time
 	Deleted        bool
 
-	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased distinguishes
-	// it from other erased notes.
+	// Erased is not nil if the note was erased. Note is events.Erased then, and Erased
+	// distinguishes it from other erased notes.
 	Erased *events.SealedNote
 	claim  events.Revision       // of the hash the link lives under
 	Spent  map[string]spentClaim // by hash: the last claim that no longer counts

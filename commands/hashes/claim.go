@@ -86,11 +86,12 @@ func Fold(hash string, history []events.Event) State {
 type claimStatus int
 
 const (
-	claimInUse     claimStatus = iota // the link lives under this hash
-	claimLeft                         // the link was deleted or renamed, and the release is missing
-	claimPending                      // the link may still be appended
-	claimExpired                      // no link within ClaimTimeout: the claim may be abandoned, which frees the hash
-	claimAbandoned                    // expired, and abandoned in the stream of its link
+	claimInUse   claimStatus = iota // the link lives under this hash
+	claimLeft                       // the link was deleted or renamed, and the release is missing
+	claimPending                    // the link may still be appended
+	// no link within ClaimTimeout: the claim may be abandoned, which frees the hash
+	claimExpired
+	claimAbandoned // expired, and abandoned in the stream of its link
 )
 
 // statusFor returns the status of the last claim of this hash, given the link that made it.

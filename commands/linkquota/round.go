@@ -240,7 +240,9 @@ func (r *round) refuse(ctx context.Context, short []*waiter) ([]*waiter, error) 
 	var waiting []*waiter
 	now := r.now()
 	for _, c := range short {
-		certain := r.quota.withExisting(r.existing, now).remaining(c.plan, r.existing)+int64(r.open) <= 0
+		certain := r.quota.withExisting(r.existing, now).remaining(
+			c.plan, r.existing,
+		)+int64(r.open) <= 0
 		if certain && c.head.After(r.existing.position()) {
 			missing, err := r.cfg.Store.Backlog(
 				ctx, r.existing.position(), eventstore.Filter{Streams: []string{events.StreamURL}},
@@ -250,7 +252,8 @@ func (r *round) refuse(ctx context.Context, short []*waiter) ([]*waiter, error) 
 				return nil, err
 			}
 			if certain = missing.Events == 0; certain {
-				r.existing.Commit, r.existing.Prepare = c.head.Commit, c.head.Prepare // no event of a link lies between
+				// no event of a link lies between
+				r.existing.Commit, r.existing.Prepare = c.head.Commit, c.head.Prepare
 			}
 		}
 		if r.full || !certain && time.Since(c.since) < readModelTimeout {

@@ -275,7 +275,9 @@ func reportedOn(last events.CallsMetered, day string, before int64) int64 {
 
 // nextEvent returns the event that adds calls of a day to the last event. If the last event is of a
 // later day, the calls count on that day: a day that is over does not change.
-func nextEvent(last events.CallsMetered, day string, calls int64, at time.Time) events.CallsMetered {
+func nextEvent(
+	last events.CallsMetered, day string, calls int64, at time.Time,
+) events.CallsMetered {
 	next := events.CallsMetered{
 		Calls: calls, Day: day, DayCalls: calls, MonthCalls: last.MonthCalls + calls, At: at,
 	}

@@ -67,8 +67,8 @@ func (l *longStreams) load(ctx context.Context, stream string) (History, error) 
 	return loaded, err
 }
 
-// loadNew reads the events after the cached ones. It returns false if the last cached event is not in
-// the stream.
+// loadNew reads the events after the cached ones. It returns false if the last cached event is not
+// in the stream.
 func (l *longStreams) loadNew(
 	ctx context.Context, stream string, kept *cachedStream,
 ) (History, bool, error) {
@@ -115,7 +115,8 @@ func (k *cachedStream) addAt(index int, further History) bool {
 func (k *cachedStream) add(further History) {
 	size := 0
 	for i, r := range further.Recorded {
-		r.Data, r.Metadata = nil, bytes.Clone(r.Metadata) // a clone, because the metadata shares memory with the body
+		// a clone, because the metadata shares memory with the body
+		r.Data, r.Metadata = nil, bytes.Clone(r.Metadata)
 		k.loaded.Recorded = append(k.loaded.Recorded, r)
 		k.loaded.Events = append(k.loaded.Events, further.Events[i])
 		size += eventSize + len(r.Metadata)
