@@ -142,8 +142,8 @@ func (cfg *Config) check() error {
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
 		cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
-		return errors.New("the API needs commands, lists, accounts, a meter of calls and functions " +
-			"that wait for projections")
+		return errors.New("the API needs commands, lists, accounts, a meter of calls and " +
+			"functions that wait for projections")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
 	case len(cfg.VisitorKey) < peer.MinKey,

@@ -33,8 +33,8 @@ func CheckOrigins(origins []string) error {
 			return errors.New("* stands for all origins: give it alone")
 		}
 		if origin != AnyOrigin && !isOrigin(origin) {
-			return fmt.Errorf("%q is not an origin as browsers send it: give scheme, host and port "+
-				"alone, in lower case, without the usual port of the scheme, such as "+
+			return fmt.Errorf("%q is not an origin as browsers send it: give scheme, host and "+
+				"port alone, in lower case, without the usual port of the scheme, such as "+
 				"https://app.example.com or http://localhost:3000", origin)
 		}
 	}

@@ -63,8 +63,8 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 		a.cfg.Refused(loginWithoutCredentials)
 		return &apierror.Error{
 			Code: apierror.CodeInvalidKey,
-			Details: "Send the user name and the API key by HTTP Basic authentication, or both as " +
-				"X-Tinycc-User and X-Tinycc-Key",
+			Details: "Send the user name and the API key by HTTP Basic authentication, " +
+				"or both as X-Tinycc-User and X-Tinycc-Key",
 		}
 	}
 	began := time.Now()
@@ -159,9 +159,8 @@ func (a *Authenticator) refuseLogin(
 	c *request.Context, username string, refused *refusedLogin,
 ) error {
 	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
-	throttled := refused.code != apierror.CodeAccessDenied && a.throttle.fail(
-		networkOf(client), now,
-	)
+	wrongCredentials := refused.code != apierror.CodeAccessDenied
+	throttled := wrongCredentials && a.throttle.fail(networkOf(client), now)
 	reason := refused.reason
 	if throttled {
 		reason = loginThrottled
