@@ -51,8 +51,8 @@ type Config struct {
 	Wait func(ctx context.Context, projection string, position uint64) error
 	// Demand is Wait for events that the projector may delay. For the API.
 	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns nil once a projection has passed the known positions of others. It fails like
-	// Wait. For the API.
+	// Overtake returns nil once a projection has passed the known positions of others. It fails
+	// like Wait. For the API.
 	Overtake func(ctx context.Context, projection string, others ...string) error
 
 	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
@@ -65,8 +65,8 @@ type Config struct {
 	FormerVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If empty,
-	// only pages of the service's own origin may.
+	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
+	// empty, only pages of the service's own origin may.
 	Origins []string
 	// Country returns the country code of an address, or an empty string if it is unknown. If nil,
 	// clicks carry no country. For redirects.
@@ -82,9 +82,9 @@ type Config struct {
 	MaxPageSize      int   // the most entries of a list; 0: 1000
 	RedirectStatus   int   // 301, 302, 307 or 308; 0: 302
 
-	// Observe is called after each request with its method ("other" for an unknown one), the pattern
-	// of its route (empty if no route matched), the status and the duration. It MUST NOT block.
-	// Optional.
+	// Observe is called after each request with its method ("other" for an unknown one), the
+	// pattern of its route (empty if no route matched), the status and the duration. It MUST NOT
+	// block. Optional.
 	Observe func(method, route string, status int, took time.Duration)
 
 	// LoginRefused is called for each call of the API that is refused because of its credentials.
@@ -142,8 +142,8 @@ func (cfg *Config) check() error {
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
 		cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
-		return errors.New("the API needs commands, lists, accounts, a meter of calls and functions " +
-			"that wait for projections")
+		return errors.New("the API needs commands, lists, accounts, a meter of calls and " +
+			"functions that wait for projections")
 	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
 		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
 	case len(cfg.VisitorKey) < peer.MinKey,

@@ -23,7 +23,7 @@ type generated struct {
 	*apiclient.ClientWithResponses
 
 	t   *testing.T
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // the context of the test, for all its calls
 }
 
 // newGenerated returns a client for what lies under a path of a server.

@@ -33,8 +33,8 @@ func CheckOrigins(origins []string) error {
 			return errors.New("* stands for all origins: give it alone")
 		}
 		if origin != AnyOrigin && !isOrigin(origin) {
-			return fmt.Errorf("%q is not an origin as browsers send it: give scheme, host and port "+
-				"alone, in lower case, without the usual port of the scheme, such as "+
+			return fmt.Errorf("%q is not an origin as browsers send it: give scheme, host and "+
+				"port alone, in lower case, without the usual port of the scheme, such as "+
 				"https://app.example.com or http://localhost:3000", origin)
 		}
 	}
@@ -62,8 +62,8 @@ func isOrigin(text string) bool {
 }
 
 // newCORS returns the CORS policy that permits the pages of origins to call the API and to read its
-// responses. It returns nil if there are no origins. Pages send credentials as headers of each call.
-// The policy does not allow cookies or logins that the browser stores.
+// responses. It returns nil if there are no origins. Pages send credentials as headers of each
+// call. The policy does not allow cookies or logins that the browser stores.
 func newCORS(origins []string) *cors.Cors {
 	if len(origins) == 0 { // the library would permit all origins
 		return nil
@@ -88,8 +88,8 @@ func newCORS(origins []string) *cors.Cors {
 		options.AllowedOrigins = []string{AnyOrigin}
 		return cors.New(options)
 	}
-	// The library's own list ignores case and expands patterns. Here a request has to have exactly one
-	// Origin, which is equal to an entry.
+	// The library's own list ignores case and expands patterns. Here a request has to have exactly
+	// one Origin, which is equal to an entry.
 	options.AllowOriginVaryRequestFunc = func(r *http.Request, origin string) (bool, []string) {
 		return len(r.Header["Origin"]) == 1 && slices.Contains(origins, origin), nil
 	}

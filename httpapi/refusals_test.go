@@ -405,9 +405,7 @@ func TestPanics(t *testing.T) {
 
 func TestConfigIsChecked(t *testing.T) {
 	t.Parallel()
-	valid := func() Config {
-		return newStackless()
-	}
+	valid := newStackless
 	if _, err := New(valid()); err != nil {
 		t.Fatalf("a valid configuration: %v", err)
 	}

@@ -42,8 +42,8 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		return
 	}
-	// A redirect gets no deadline here: what it waits for has deadlines of its own, and redirects are
-	// many.
+	// A redirect gets no deadline here: what it waits for has deadlines of its own, and redirects
+	// are many.
 	if path != r.URL {
 		c.Request = r.WithContext(r.Context())
 		c.Request.URL = path
@@ -101,8 +101,8 @@ func (s *server) recoverPanic(c *request.Context, answer func(*request.Context, 
 	answer(c, f)
 }
 
-// observe reports a request to Config.Observe and to the log. Its values come from small sets, so that
-// they can label metrics.
+// observe reports a request to Config.Observe and to the log. Its values come from small sets, so
+// that they can label metrics.
 func (s *server) observe(c *request.Context, call bool, start time.Time) {
 	took := time.Since(start)
 	s.cfg.Observe(c.KnownMethod(), c.Route, cmp.Or(c.Status, http.StatusOK), took)

@@ -12,8 +12,8 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// beginTrace begins the span of a request. If the request's headers name a trace, the span belongs to
-// it.
+// beginTrace begins the span of a request. If the request's headers name a trace, the span belongs
+// to it.
 func (s *server) beginTrace(c *request.Context) trace.Span {
 	ctx := propagation.TraceContext{}.Extract(
 		c.Request.Context(), propagation.HeaderCarrier(c.Request.Header),

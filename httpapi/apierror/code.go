@@ -1,5 +1,5 @@
-// Package apierror defines the errors of the API: their codes, their messages, and the code for each
-// error of commands and queries. It MUST NOT write responses.
+// Package apierror defines the errors of the API: their codes, their messages, and the code for
+// each error of commands and queries. It MUST NOT write responses.
 package apierror
 
 import (

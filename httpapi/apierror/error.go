@@ -31,7 +31,8 @@ type Error struct {
 // Error implements error.
 func (e *Error) Error() string { return e.Code.Message() + ": " + e.Details }
 
-// WrongInput returns an Error with CodeWrongInput. format and args say what the client has to correct.
+// WrongInput returns an Error with CodeWrongInput. format and args say what the client has to
+// correct.
 func WrongInput(format string, args ...any) error {
 	return &Error{Code: CodeWrongInput, Details: fmt.Sprintf(format, args...)}
 }
@@ -88,7 +89,8 @@ func Count(n int64, thing string) string {
 
 func clip(details string) string { return Clip(details, maxDetails) }
 
-// Clip returns the text, cut after limit code points. The end of a cut text is marked by an ellipsis.
+// Clip returns the text, cut after limit code points. The end of a cut text is marked by an
+// ellipsis.
 func Clip(text string, limit int) string {
 	n := 0
 	for i := range text {

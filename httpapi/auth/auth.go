@@ -21,8 +21,8 @@ const (
 	HeaderKey  = "X-Tinycc-Key"
 )
 
-// credentials returns the user name and the API key of a request. HTTP Basic has precedence over the
-// two headers. The user name of one is never combined with the key of the other.
+// credentials returns the user name and the API key of a request. HTTP Basic has precedence over
+// the two headers. The user name of one is never combined with the key of the other.
 func credentials(r *http.Request) (username, key string, ok bool) {
 	if username, key, ok = r.BasicAuth(); ok {
 		return username, key, true
@@ -34,8 +34,8 @@ func credentials(r *http.Request) (username, key string, ok bool) {
 // Config of an Authenticator. All fields are required, but for Proxies.
 type Config struct {
 	Accounts *cache.Accounts
-	// Refused is called for each call that is refused because of its credentials. reason is one of a
-	// small set of constants, so it can label a metric.
+	// Refused is called for each call that is refused because of its credentials. reason is one of
+	// a small set of constants, so it can label a metric.
 	Refused func(reason string)
 	Proxies peer.Proxies
 	Now     func() time.Time
@@ -55,16 +55,16 @@ func New(cfg Config) *Authenticator {
 }
 
 // Authenticate sets c.Account by user name and API key, or returns an error. The key is compared
-// before the throttle is consulted, so other clients behind the same address cannot lock out a client
-// with the correct key. The throttle limits only how often a failure states its reason.
+// before the throttle is consulted, so other clients behind the same address cannot lock out a
+// client with the correct key. The throttle limits only how often a failure states its reason.
 func (a *Authenticator) Authenticate(c *request.Context) error {
 	username, key, ok := credentials(c.Request)
 	if !ok {
 		a.cfg.Refused(loginWithoutCredentials)
 		return &apierror.Error{
 			Code: apierror.CodeInvalidKey,
-			Details: "Send the user name and the API key by HTTP Basic authentication, or both as " +
-				"X-Tinycc-User and X-Tinycc-Key",
+			Details: "Send the user name and the API key by HTTP Basic authentication, " +
+				"or both as X-Tinycc-User and X-Tinycc-Key",
 		}
 	}
 	began := time.Now()
@@ -86,8 +86,8 @@ func (a *Authenticator) Authenticate(c *request.Context) error {
 	return a.refuseLogin(c, username, refused)
 }
 
-// minFailureTime is the least duration of a login that fails. The work takes less, so response times
-// do not reveal which check failed.
+// minFailureTime is the least duration of a login that fails. The work takes less, so response
+// times do not reveal which check failed.
 const minFailureTime = 5 * time.Millisecond
 
 // refusedLogin says why a login fails.
@@ -103,13 +103,14 @@ const (
 	loginUnknownUser        = "unknown_user"
 	loginWrongKey           = "wrong_key"
 	loginInactive           = "inactive" // deactivated, expired or erased
-	// loginThrottled is an unknown user name or a wrong key whose response does not state the reason.
+	// loginThrottled is an unknown user name or a wrong key whose response does not state the
+	// reason.
 	loginThrottled = "throttled"
 )
 
-// identify finds the account and compares the key. The cache can only accept a login. An unknown user
-// name and a wrong key are both refused after the same query of the database, for two reasons: the
-// cache may be stale, and equal work does not reveal which user names exist.
+// identify finds the account and compares the key. The cache can only accept a login. An unknown
+// user name and a wrong key are both refused after the same query of the database, for two reasons:
+// the cache may be stale, and equal work does not reveal which user names exist.
 func (a *Authenticator) identify(
 	c *request.Context, username, key string,
 ) (queries.Account, *refusedLogin, error) {
@@ -158,7 +159,8 @@ func (a *Authenticator) refuseLogin(
 	c *request.Context, username string, refused *refusedLogin,
 ) error {
 	now, client := a.cfg.Now(), a.cfg.Proxies.ClientAddress(c.Request)
-	throttled := refused.code != apierror.CodeAccessDenied && a.throttle.fail(network(client), now)
+	wrongCredentials := refused.code != apierror.CodeAccessDenied
+	throttled := wrongCredentials && a.throttle.fail(networkOf(client), now)
 	reason := refused.reason
 	if throttled {
 		reason = loginThrottled

@@ -15,12 +15,13 @@ const (
 	maxLoggedName = 64
 )
 
-// loginLog decides which failed logins are logged, so that an attack cannot flood the log. It is safe
-// for concurrent use.
+// loginLog decides which failed logins are logged, so that an attack cannot flood the log. It is
+// safe for concurrent use.
 type loginLog struct {
 	mu     sync.Mutex
 	logged map[loginSource]*loginEntry // at most maxLogEntries
-	others int                         // failures since the last entry whose source is not in logged
+	// failures since the last entry whose source is not in logged
+	others int
 }
 
 // loginSource is the user name that a client claimed, and its address.
@@ -54,7 +55,8 @@ func (l *loginLog) add(source loginSource, now time.Time) (loginEntry, bool) {
 		return loginEntry{}, false
 	}
 	if !known {
-		// The strings are parts of headers. Without a copy the map would keep whole headers in memory.
+		// The strings are parts of headers. Without a copy the map would keep whole headers in
+		// memory.
 		source = loginSource{strings.Clone(source.account), strings.Clone(source.address)}
 		last = &loginEntry{}
 		l.logged[source] = last

@@ -20,8 +20,8 @@ const (
 )
 
 // throttle limits how often failed logins from one network state their reason, for all user names
-// together. It is consulted only for failures, so it cannot lock out a client with the right key. It
-// is safe for concurrent use.
+// together. It is consulted only for failures, so it cannot lock out a client with the right key.
+// It is safe for concurrent use.
 type throttle struct {
 	mu       sync.Mutex
 	limiters map[string]*rate.Limiter // by network, only of networks with recent failures
@@ -60,9 +60,9 @@ func (t *throttle) shrink(now time.Time) {
 	}
 }
 
-// network returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
+// networkOf returns what is taken to have one owner: an IPv4 address, or the /64 prefix of an IPv6
 // address.
-func network(address string) string {
+func networkOf(address string) string {
 	parsed, err := netip.ParseAddr(address)
 	if err != nil || parsed.Is4() {
 		return address

@@ -1,6 +1,6 @@
-// Package decode reads the parameters and the body of a call, which is JSON or a form. Its errors are
-// refusals whose details say what the client has to correct. It MUST NOT check rules about values:
-// commands do.
+// Package decode reads the parameters and the body of a call, which is JSON or a form. Its errors
+// are refusals whose details say what the client has to correct. It MUST NOT check rules about
+// values: commands do.
 package decode
 
 import (
@@ -18,8 +18,8 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// Body returns the payload of a call, and stores it in c.Payload. limit is the most bytes of the body.
-// The payload is empty if the call has no body.
+// Body returns the payload of a call, and stores it in c.Payload. limit is the most bytes of the
+// body. The payload is empty if the call has no body.
 func Body(c *request.Context, limit int64) (Object, error) {
 	body, err := decodeBody(c, limit)
 	c.Payload = body.Values
@@ -123,7 +123,8 @@ func Multipart(data []byte, boundary string) (Object, error) {
 	values := make(url.Values)
 	for {
 		part, err := reader.NextPart()
-		if err == io.EOF { //nolint:errorlint // a wrapped EOF means that the last boundary is missing
+		//nolint:errorlint // a wrapped EOF means that the last boundary is missing
+		if err == io.EOF {
 			return nest(values)
 		}
 		if err != nil {

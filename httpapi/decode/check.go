@@ -10,8 +10,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// validate checks that required fields are given and that numbers are in their ranges. Commands check
-// all other rules about values.
+// validate checks that required fields are given and that numbers are in their ranges. Commands
+// check all other rules about values.
 var validate = newValidator()
 
 func newValidator() *validator.Validate {

@@ -53,8 +53,9 @@ func nest(form url.Values) (Object, error) {
 	return Object{Values: values}, nil
 }
 
-// splitKey splits a[b][c] into its segments. It returns false if the key is malformed or has too many
-// segments. Empty brackets at the end mark a list. They are ignored because all values are lists.
+// splitKey splits a[b][c] into its segments. It returns false if the key is malformed or has too
+// many segments. Empty brackets at the end mark a list. They are ignored because all values are
+// lists.
 func splitKey(key string) ([]string, bool) {
 	key = strings.TrimSuffix(key, "[]")
 	name, rest, nested := strings.Cut(key, "[")
@@ -88,8 +89,8 @@ func (n *formNode) add(segments []string, values []string) bool {
 	return len(n.values) == 0 && child.add(segments[1:], values)
 }
 
-// value returns what the node would be in JSON, with formValues in place of scalars. If all children
-// have numbers for names, they are a list in the order of the numbers.
+// value returns what the node would be in JSON, with formValues in place of scalars. If all
+// children have numbers for names, they are a list in the order of the numbers.
 func (n *formNode) value() any {
 	if len(n.children) == 0 {
 		return n.values

@@ -8,8 +8,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// Object is a decoded JSON object or form. Its methods return the fields by name, and nil if a field is
-// absent or null. They set Err at the first value of a wrong type.
+// Object is a decoded JSON object or form. Its methods return the fields by name, and nil if a
+// field is absent or null. They set Err at the first value of a wrong type.
 type Object struct {
 	Path   string // prefix of the names of fields in errors, such as "urls[0]."
 	Values map[string]any

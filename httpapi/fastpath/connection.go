@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// deadlineSlack is how much earlier than configured a timeout may expire, or a quarter of the timeout
-// if that is less. It saves system calls: a deadline is moved once per slack and not for each request.
+// deadlineSlack is how much earlier than configured a timeout may expire, or a quarter of the
+// timeout if that is less. It saves system calls: a deadline is moved once per slack and not for
+// each request.
 const deadlineSlack = time.Second
 
 // buffers are the buffers of connections for the heads of requests.
@@ -31,7 +32,8 @@ type connection struct {
 func (c *connection) serve() {
 	defer c.listener.remove(c)
 	defer c.recoverPanic()
-	c.buffer = buffers.Get().(*[maxHead]byte) //nolint:forcetypeassert // the pool holds nothing else
+	//nolint:forcetypeassert // the pool holds nothing else
+	c.buffer = buffers.Get().(*[maxHead]byte)
 	defer buffers.Put(c.buffer)
 	c.received = c.buffer[:0]
 	c.partial = true // HeadTimeout of the first head begins with the connection
@@ -147,8 +149,8 @@ func (h *replayConn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// CloseWrite closes the writing side. net/http calls it, if it exists, to end a response whose client
-// still sends.
+// CloseWrite closes the writing side. net/http calls it, if it exists, to end a response whose
+// client still sends.
 func (h *replayConn) CloseWrite() error {
 	if conn, ok := h.Conn.(interface{ CloseWrite() error }); ok {
 		return conn.CloseWrite()

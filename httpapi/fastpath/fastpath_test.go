@@ -99,7 +99,7 @@ func (v *visitor) send(text string) {
 }
 
 // answered reads an answer, checks who gave it, and returns its header.
-func (v *visitor) answered(status int, body string, byLaneItself bool) http.Header {
+func (v *visitor) answered(body string, byLaneItself bool) http.Header {
 	v.t.Helper()
 	answer, err := http.ReadResponse(v.answers, nil)
 	if err != nil {
@@ -110,8 +110,8 @@ func (v *visitor) answered(status int, body string, byLaneItself bool) http.Head
 	if err != nil {
 		v.t.Fatal(err)
 	}
-	if answer.StatusCode != status || string(got) != body {
-		v.t.Errorf("answered %s %q, want %d %q", answer.Status, got, status, body)
+	if answer.StatusCode != http.StatusTeapot || string(got) != body {
+		v.t.Errorf("answered %s %q, want %d %q", answer.Status, got, http.StatusTeapot, body)
 	}
 	if by := answer.Header.Get(byLane); by != strconv.FormatBool(byLaneItself) {
 		v.t.Errorf("answered by the fast path: %s, want %t", by, byLaneItself)
@@ -146,7 +146,7 @@ func TestOneRequestAfterTheOther(t *testing.T) {
 	v := serve(t, echo, nil).dial(t)
 	for range 3 {
 		v.send(get("/go", "me"))
-		header := v.answered(http.StatusTeapot, "/go from me: ", true)
+		header := v.answered("/go from me: ", true)
 		if at, err := http.ParseTime(header.Get("Date")); err != nil || time.Since(at) > patience {
 			t.Errorf("the date is %q", header.Get("Date"))
 		}
@@ -155,12 +155,12 @@ func TestOneRequestAfterTheOther(t *testing.T) {
 		}
 	}
 	v.send(get("/go1", "a") + get("/go2", "b") + get("/go3", "c")[:20]) // pipelined
-	v.answered(http.StatusTeapot, "/go1 from a: ", true)
-	v.answered(http.StatusTeapot, "/go2 from b: ", true)
+	v.answered("/go1 from a: ", true)
+	v.answered("/go2 from b: ", true)
 	for _, b := range get("/go3", "c")[20:] {
 		v.send(string(b))
 	}
-	v.answered(http.StatusTeapot, "/go3 from c: ", true)
+	v.answered("/go3 from c: ", true)
 }
 
 func TestOthersAreHandedOver(t *testing.T) {
@@ -175,11 +175,11 @@ func TestOthersAreHandedOver(t *testing.T) {
 			t.Parallel()
 			v := s.dial(t)
 			v.send(get("/go", "me"))
-			v.answered(http.StatusTeapot, "/go from me: ", true)
+			v.answered("/go from me: ", true)
 			v.send(sent)
-			v.answered(http.StatusTeapot, "/go from me: body", false)
+			v.answered("/go from me: body", false)
 			v.send(get("/go", "me")) // for as long as it lasts
-			v.answered(http.StatusTeapot, "/go from me: ", false)
+			v.answered("/go from me: ", false)
 		})
 	}
 	t.Run("in pieces", func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestOthersAreHandedOver(t *testing.T) {
 		for _, b := range get("/elsewhere", strings.Repeat("x", 5000)) {
 			v.send(string(b))
 		}
-		v.answered(http.StatusTeapot, "/elsewhere from "+strings.Repeat("x", 5000)+": ", false)
+		v.answered("/elsewhere from "+strings.Repeat("x", 5000)+": ", false)
 	})
 	t.Run("refused by net/http", func(t *testing.T) {
 		t.Parallel()
@@ -219,7 +219,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			).dial(t)
 			v.send(test.sent)
 			for range test.answers {
-				v.answered(http.StatusTeapot, "/go from me: ", true)
+				v.answered("/go from me: ", true)
 			}
 			v.ended()
 		})
@@ -263,14 +263,14 @@ func TestShutdown(t *testing.T) {
 	}, nil)
 	idle, busy := s.dial(t), s.dial(t)
 	idle.send(get("/go", "me"))
-	idle.answered(http.StatusTeapot, "/go from me: ", true)
+	idle.answered("/go from me: ", true)
 	busy.send(get("/gone", "me"))
 	<-begun
 	ended := make(chan error)
 	go func() { ended <- s.Shutdown(context.Background()) }()
 	idle.ended()
 	close(goOn)
-	busy.answered(http.StatusTeapot, "/gone from me: ", true)
+	busy.answered("/gone from me: ", true)
 	if !busy.last {
 		t.Error("the last answer does not say so")
 	}

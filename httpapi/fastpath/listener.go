@@ -17,8 +17,8 @@ type Config struct {
 	// to be escaped.
 	Takes func(path string) bool
 
-	// HeadTimeout is the most time from the first byte of a head to its end. For the first head of a
-	// connection it begins when the connection is accepted.
+	// HeadTimeout is the most time from the first byte of a head to its end. For the first head of
+	// a connection it begins when the connection is accepted.
 	HeadTimeout  time.Duration
 	WriteTimeout time.Duration // the most time to write a response
 	IdleTimeout  time.Duration // the most time between two requests
@@ -26,8 +26,8 @@ type Config struct {
 	ErrorLog *log.Logger // logs panics of Handler
 }
 
-// Listener accepts connections and serves their requests while they are eligible. Accept returns the
-// other connections, for an http.Server that should have the same timeouts.
+// Listener accepts connections and serves their requests while they are eligible. Accept returns
+// the other connections, for an http.Server that should have the same timeouts.
 type Listener struct {
 	net.Listener
 
@@ -107,8 +107,8 @@ func (l *Listener) stop() error {
 	return err
 }
 
-// Shutdown closes the listener and waits until the current requests are served. If ctx ends before, it
-// closes their connections and returns the cause of ctx.
+// Shutdown closes the listener and waits until the current requests are served. If ctx ends before,
+// it closes their connections and returns the cause of ctx.
 func (l *Listener) Shutdown(ctx context.Context) error {
 	_ = l.Close() // Accept fails from now on
 	ended := make(chan struct{})

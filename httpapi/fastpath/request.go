@@ -70,7 +70,8 @@ func hasBareLF(sent []byte) bool {
 	return bytes.Count(sent, []byte("\n")) > bytes.Count(sent, []byte("\r\n"))
 }
 
-// readFields parses the header fields. It returns false if one of them makes the request ineligible.
+// readFields parses the header fields. It returns false if one of them makes the request
+// ineligible.
 func (r *request) readFields(fields string) bool {
 	values := make([]string, strings.Count(fields, "\n")+1)
 	if len(values) > maxFields {
@@ -132,8 +133,8 @@ func only(s *[256]bool, text string) bool {
 	return true
 }
 
-// isText reports whether a text may be the value of a field. Control characters other than the tab may
-// not (RFC 9110 section 5.5).
+// isText reports whether a text may be the value of a field. Control characters other than the tab
+// may not (RFC 9110 section 5.5).
 func isText(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' && c != '\t' || c == 0x7f {

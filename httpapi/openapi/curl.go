@@ -43,8 +43,8 @@ func (o Operation) ExampleBody() string {
 // FormField is a field of a form.
 type FormField struct{ Name, Value string }
 
-// ExampleForm returns the fields of an example call with a form, or nil if the operation takes no form.
-// The form of an edit is made from the JSON body, whose names it shares.
+// ExampleForm returns the fields of an example call with a form, or nil if the operation takes no
+// form. The form of an edit is made from the JSON body, whose names it shares.
 func (o Operation) ExampleForm() []FormField {
 	examples := o.RequestBody.Content[mediaForm].Examples
 	if o.Method == http.MethodPatch {
@@ -101,8 +101,8 @@ func (o Operation) Curl() string {
 	return command
 }
 
-// CurlForm returns the example call with a form as a command, or an empty string if the operation takes
-// no form.
+// CurlForm returns the example call with a form as a command, or an empty string if the operation
+// takes no form.
 func (o Operation) CurlForm() string {
 	fields := o.ExampleForm()
 	if fields == nil {
@@ -150,6 +150,6 @@ func plain(source json.RawMessage) string {
 	return text
 }
 
-// anchor returns the anchor of a section. The prefix keeps it distinct from the names of schemas, which
-// are anchors too.
+// anchor returns the anchor of a section. The prefix keeps it distinct from the names of schemas,
+// which are anchors too.
 func anchor(section string) string { return "section-" + strings.ReplaceAll(section, " ", "-") }

@@ -154,8 +154,8 @@ func renderDocs(source []byte) ([]byte, error) {
 	return rendered.Bytes(), err
 }
 
-// sections returns the operations by tag, in the order of the tags. Operations without a known tag are
-// in a section "Other" at the end.
+// sections returns the operations by tag, in the order of the tags. Operations without a known tag
+// are in a section "Other" at the end.
 func (doc Document) sections() ([]sectionDoc, error) {
 	all, err := doc.Operations()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package peer identifies clients: the address behind trusted proxies, and the pseudonym that is stored
-// in place of an address.
+// Package peer identifies clients: the address behind trusted proxies, and the pseudonym that is
+// stored in place of an address.
 package peer
 
 import (
@@ -48,8 +48,8 @@ func (p Proxies) trusts(client string) bool {
 	)
 }
 
-// address returns the IP address of a remote address in canonical form, or the host as it is if it is
-// not an IP address.
+// address returns the IP address of a remote address in canonical form, or the host as it is if it
+// is not an IP address.
 func address(remote string) string {
 	host, _, err := net.SplitHostPort(remote)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // addresses.
 const MinKey = 16 // bytes
 
-// Pseudonyms computes keyed hashes that are stored in place of values. It is safe for concurrent use.
+// Pseudonyms computes keyed hashes that are stored in place of values. It is safe for concurrent
+// use.
 type Pseudonyms struct {
 	macs sync.Pool // of hash.Hash: HMAC-SHA-256, pooled because its set-up costs more than a sum
 }
@@ -22,7 +23,8 @@ func NewPseudonyms(key []byte) *Pseudonyms {
 	return &Pseudonyms{macs: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
 }
 
-// Of returns the pseudonym of a value: 16 bytes in hexadecimal. It cannot be computed without the key.
+// Of returns the pseudonym of a value: 16 bytes in hexadecimal. It cannot be computed without the
+// key.
 func (p *Pseudonyms) Of(value string) string {
 	mac := p.macs.Get().(hash.Hash) //nolint:forcetypeassert // the pool holds nothing else
 	defer p.macs.Put(mac)

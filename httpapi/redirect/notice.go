@@ -75,7 +75,8 @@ func WriteFailure(c *request.Context, f apierror.Failure) {
 	_, _ = c.Write(page.Bytes()) // it fails only if the client has disconnected
 }
 
-// prefersJSON reports whether Accept names JSON with a higher weight than HTML. Wildcards do not count.
+// prefersJSON reports whether Accept names JSON with a higher weight than HTML. Wildcards do not
+// count.
 func prefersJSON(accept []string) bool {
 	json, html := 0.0, 0.0
 	for _, entry := range strings.Split(strings.Join(accept, ","), ",") {

@@ -58,8 +58,9 @@ func (h *Handler) qrImage(w http.ResponseWriter, r bunrouter.Request) error {
 	return nil
 }
 
-// encodeQR returns a PNG with the QR code of a text. side is its width and height in pixels. Every module
-// has the same number of pixels, and the image grows if side is too small for one pixel per module.
+// encodeQR returns a PNG with the QR code of a text. side is its width and height in pixels. Every
+// module has the same number of pixels, and the image grows if side is too small for one pixel per
+// module.
 func encodeQR(text string, side int) ([]byte, error) {
 	code, err := qr.Encode(text, qr.M, qr.Auto)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package redirect serves the visits of short links: a redirect whose click is durable, the QR image of
-// a link, or a page that says why the link cannot be followed. It MUST NOT import package v3.
+// Package redirect serves the visits of short links: a redirect whose click is durable, the QR
+// image of a link, or a page that says why the link cannot be followed. It MUST NOT import package
+// v3.
 package redirect
 
 import (
@@ -74,8 +75,8 @@ func Options(allow string) bunrouter.HandlerFunc {
 	}
 }
 
-// redirect redirects a visitor. The response waits until the click is durable, so that no click that a
-// client has seen is lost.
+// redirect redirects a visitor. The response waits until the click is durable, so that no click
+// that a client has seen is lost.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	link, err := h.link(c)
@@ -139,8 +140,8 @@ func checkAvailable(link queries.Redirect, now time.Time) error {
 	return nil
 }
 
-// checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it takes
-// one click of the limit.
+// checkLimit returns an error if a link has reached its limit of clicks. If the visit counts, it
+// takes one click of the limit.
 func (h *Handler) checkLimit(c *request.Context, link queries.Redirect, counts bool) error {
 	if link.MaxClicks == 0 {
 		return nil
@@ -167,8 +168,8 @@ func gone(details string) error {
 	}
 }
 
-// headerSafe reports whether a text can be the value of a header. Commands refuse other destinations,
-// so this is a second line of defence.
+// headerSafe reports whether a text can be the value of a header. Commands refuse other
+// destinations, so this is a second line of defence.
 func headerSafe(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == 0x7f {

@@ -1,5 +1,5 @@
-// Package request has the state of one request: its id, its route, the account that calls and the status
-// of the response.
+// Package request has the state of one request: its id, its route, the account that calls and the
+// status of the response.
 package request
 
 import (
@@ -27,8 +27,8 @@ const (
 	HeaderIdempotencyKey = "Idempotency-Key"
 )
 
-// requestIDs matches the request ids that are accepted from clients. Others are replaced, because ids
-// reach logs and the metadata of events.
+// requestIDs matches the request ids that are accepted from clients. Others are replaced, because
+// ids reach logs and the metadata of events.
 var requestIDs = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // Context is a request and its response.
@@ -46,8 +46,8 @@ type Context struct {
 	Disconnected <-chan struct{} // closed when the client disconnects
 }
 
-// New returns the context of an incoming request. Its id is that of the request's header, if the header
-// has a valid one.
+// New returns the context of an incoming request. Its id is that of the request's header, if the
+// header has a valid one.
 func New(w http.ResponseWriter, r *http.Request) *Context {
 	c := &Context{ResponseWriter: w, Request: r, SentMethod: r.Method, ID: r.Header.Get(HeaderID)}
 	if !requestIDs.MatchString(c.ID) {
@@ -56,10 +56,11 @@ func New(w http.ResponseWriter, r *http.Request) *Context {
 	return c
 }
 
-// Of returns the context that ServeHTTP passed to the router, with the route and the parameters of the
-// path.
+// Of returns the context that ServeHTTP passed to the router, with the route and the parameters of
+// the path.
 func Of(w http.ResponseWriter, r bunrouter.Request) *Context {
-	c := w.(*Context) //nolint:forcetypeassert // ServeHTTP passes a Context, and the router no other
+	//nolint:forcetypeassert // ServeHTTP passes a Context, and the router no other
+	c := w.(*Context)
 	c.Route, c.params = r.Route(), r.Params()
 	return c
 }

@@ -1,5 +1,5 @@
-// Package response writes the responses of the API: the envelope that each begins with, and failures.
-// It logs the causes of failures, which clients MUST NOT get.
+// Package response writes the responses of the API: the envelope that each begins with, and
+// failures. It logs the causes of failures, which clients MUST NOT get.
 package response
 
 import (
@@ -51,8 +51,8 @@ func failureEnvelope(f apierror.Failure) Envelope {
 	}
 }
 
-// NewItemError returns the error of an item of a batch. The error of an item that succeeded is that of
-// an empty failure.
+// NewItemError returns the error of an item of a batch. The error of an item that succeeded is that
+// of an empty failure.
 func NewItemError(f apierror.Failure) *ItemError {
 	return &ItemError{Code: f.Code, Message: f.Code.Message(), Details: f.Details, Fields: f.Fields}
 }

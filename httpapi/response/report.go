@@ -15,8 +15,8 @@ import (
 // maxLoggedError bounds logged errors, because they may quote what the client sent.
 const maxLoggedError = 2000 // code points
 
-// Report returns the failure for an error that ends a request or an item. It logs errors that are not
-// refusals. No other code logs them.
+// Report returns the failure for an error that ends a request or an item. It logs errors that are
+// not refusals. No other code logs them.
 func Report(c *request.Context, logger *slog.Logger, err error) apierror.Failure {
 	if f, ok := apierror.Refusal(err); ok {
 		return f

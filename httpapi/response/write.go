@@ -13,8 +13,8 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// WriteJSON writes a whole response. It returns an error only if nothing has been written. It ignores
-// errors of writing: the client has disconnected, and the connection ends anyway.
+// WriteJSON writes a whole response. It returns an error only if nothing has been written. It
+// ignores errors of writing: the client has disconnected, and the connection ends anyway.
 func WriteJSON(w http.ResponseWriter, status int, body any) error {
 	var encoded bytes.Buffer
 	encoder := json.NewEncoder(&encoded)
@@ -48,7 +48,8 @@ func WriteFailure(w http.ResponseWriter, f apierror.Failure) {
 // defaultRetryAfter is the Retry-After of failures without one, such as outages.
 const defaultRetryAfter = time.Second
 
-// RetryAfter returns the value of the header Retry-After for a failure, rounded up to whole seconds.
+// RetryAfter returns the value of the header Retry-After for a failure, rounded up to whole
+// seconds.
 func RetryAfter(f apierror.Failure) string {
 	return strconv.Itoa(int(math.Ceil(cmp.Or(f.RetryAfter, defaultRetryAfter).Seconds())))
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // Canonical returns the URL with the canonical spelling of its path: without a trailing slash, and
-// escaped only where needed. It returns false for a path that no route has, because it has empty or dot
-// segments. The router would redirect such a path or match it with another route.
+// escaped only where needed. It returns false for a path that no route has, because it has empty or
+// dot segments. The router would redirect such a path or match it with another route.
 func Canonical(u *url.URL) (*url.URL, bool) {
 	if shortlink.IsPath(u.Path) && u.RawPath == "" {
 		return u, true

@@ -1,5 +1,5 @@
-// Package router maps paths and methods to handlers. Unknown paths and methods get the errors of the
-// API. Every path answers OPTIONS.
+// Package router maps paths and methods to handlers. Unknown paths and methods get the errors of
+// the API. Every path answers OPTIONS.
 package router
 
 import (
@@ -38,8 +38,8 @@ func Delete(path string, handler bunrouter.HandlerFunc) Route {
 	return Route{Method: http.MethodDelete, Path: path, handler: handler}
 }
 
-// New returns a router of routes. Unknown paths and methods get the errors of the API. options returns
-// the handler of OPTIONS for a value of the header Allow.
+// New returns a router of routes. Unknown paths and methods get the errors of the API. options
+// returns the handler of OPTIONS for a value of the header Allow.
 func New(routes []Route, options func(allow string) bunrouter.HandlerFunc) *bunrouter.Router {
 	allow := make(map[string]string)
 	notAllowed := func(w http.ResponseWriter, r bunrouter.Request) error {

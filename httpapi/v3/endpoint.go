@@ -11,9 +11,9 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls. It returns
-// the response, which is encoded as JSON, or an error. endpoint refuses the parameter at, because such
-// calls read or change only the present.
+// endpoint returns the HTTP handler of an endpoint. handle is called for authenticated calls. It
+// returns the response, which is encoded as JSON, or an error. endpoint refuses the parameter at,
+// because such calls read or change only the present.
 func (a *API) endpoint(handle func(c *request.Context) (any, error)) bunrouter.HandlerFunc {
 	return a.endpointAt(func(c *request.Context) (any, error) {
 		if query, err := decode.Query(c); err == nil && query.Get("at") != "" {

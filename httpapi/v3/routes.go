@@ -38,8 +38,8 @@ func (a *API) Routes() []router.Route {
 	}
 }
 
-// Options returns a handler of OPTIONS with a value of the header Allow. The response is JSON, like all
-// others under /v3.
+// Options returns a handler of OPTIONS with a value of the header Allow. The response is JSON, like
+// all others under /v3.
 func Options(allow string) bunrouter.HandlerFunc {
 	return func(w http.ResponseWriter, _ bunrouter.Request) error {
 		w.Header().Set("Allow", allow)

@@ -1,5 +1,5 @@
-// Package openapitest compares the requests and responses of tests with the description of the API. It
-// is for tests only.
+// Package openapitest compares the requests and responses of tests with the description of the API.
+// It is for tests only.
 package openapitest
 
 import (

@@ -18,7 +18,8 @@ import (
 )
 
 const (
-	// noExpirationDate is the expiration date of accounts without one. The contract requires a date.
+	// noExpirationDate is the expiration date of accounts without one. The contract requires a
+	// date.
 	noExpirationDate = "9999-12-31"
 	endOfDay         = " 23:59:59"
 )
@@ -75,8 +76,8 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	return resp, nil
 }
 
-// readAccountAt returns the account as of a time. It has no counter of calls, because their number is
-// known only for today.
+// readAccountAt returns the account as of a time. It has no counter of calls, because their number
+// is known only for today.
 func (h *Handler) readAccountAt(c *request.Context, at time.Time) (any, error) {
 	account, counters, err := h.Queries.AccountAt(c.Context(), c.Account.ID, at)
 	if errors.Is(err, queries.ErrNotFound) {

@@ -1,5 +1,5 @@
-// Package asof reads the parameter at of calls about the past, and builds the part of the response that
-// states the time.
+// Package asof reads the parameter at of calls about the past, and builds the part of the response
+// that states the time.
 package asof
 
 import (
@@ -13,8 +13,8 @@ import (
 	"linkledger/httpapi/v3/catchup"
 )
 
-// recently is the age up to which a time waits for the history projection. The projection applies most
-// changes within half a second, in batches, so it may lack part of the time.
+// recently is the age up to which a time waits for the history projection. The projection applies
+// most changes within half a second, in batches, so it may lack part of the time.
 const recently = 5 * time.Second
 
 // Past states the time of a response about the past.
@@ -44,8 +44,9 @@ type Reader struct {
 	Waiter *catchup.Waiter
 }
 
-// Time returns the value of the parameter at, or the zero time if it is not given. Before it returns a
-// recent time, it waits until the history projection shows it, or until the wait times out.
+// Time returns the value of the parameter at, or the zero time if it is not given. Before it
+// returns a recent time, it waits until the history projection shows it, or until the wait times
+// out.
 func (r Reader) Time(c *request.Context, query url.Values) (time.Time, error) {
 	text := query.Get("at")
 	if text == "" {

@@ -1,5 +1,5 @@
-// Package bulk changes any number of URLs in one call: by hash, by tag expression, or by the batch that
-// the call undoes. Operations on any number of URLs run one at a time for each account.
+// Package bulk changes any number of URLs in one call: by hash, by tag expression, or by the batch
+// that the call undoes. Operations on any number of URLs run one at a time for each account.
 package bulk
 
 import (
@@ -95,8 +95,8 @@ func (b *Changes) All(c *request.Context, do Change) (any, error) {
 	return response.Succeeded(), nil
 }
 
-// portion is how many URLs an operation changes at a time. It is small because the read models apply
-// the writes of other accounts after it.
+// portion is how many URLs an operation changes at a time. It is small because the read models
+// apply the writes of other accounts after it.
 const portion = 25
 
 // operation is a change of any number of URLs by one call.
@@ -118,10 +118,10 @@ func (b *Changes) begin(c *request.Context) (o *operation, end func(), err error
 	return &operation{changes: b, c: c}, func() { next(); cancel() }, nil
 }
 
-// addOutcomes records the outcomes of a portion and waits until the read models show it. It returns the
-// first error that is not a refusal. Because it waits, a write of another account never waits for more
-// than one portion of the operation. If the read models were late once, it does not wait again: the
-// call waits once at its end.
+// addOutcomes records the outcomes of a portion and waits until the read models show it. It returns
+// the first error that is not a refusal. Because it waits, a write of another account never waits
+// for more than one portion of the operation. If the read models were late once, it does not wait
+// again: the call waits once at its end.
 func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	if err := write.FirstFault(outcomes); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (o *operation) addOutcomes(outcomes []commands.URLOutcome) error {
 	return nil
 }
 
-// Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, it has
-// changed only the first of them. The client can repeat the call to change the rest.
+// Tagged runs a command on all URLs that meet an expression when the call arrives. If it fails, it
+// has changed only the first of them. The client can repeat the call to change the rest.
 func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change) error {
 	r, err := b.cfg.Requests.Begin(c)
 	if err != nil {

@@ -18,9 +18,9 @@ const (
 	queueRetryAfter = 10 * time.Second
 )
 
-// queues runs the operations of each account one at a time on this node. If they ran concurrently, they
-// would take the event store and the projections away from the calls of other accounts. It is safe for
-// concurrent use.
+// queues runs the operations of each account one at a time on this node. If they ran concurrently,
+// they would take the event store and the projections away from the calls of other accounts. It is
+// safe for concurrent use.
 type queues struct {
 	mu       sync.Mutex
 	accounts map[uuid.UUID]*queue // by account, only of accounts with operations
@@ -34,8 +34,8 @@ type queue struct {
 
 func newQueues() *queues { return &queues{accounts: make(map[uuid.UUID]*queue)} }
 
-// acquire waits until the account has no other operation before the caller's. The caller MUST call end.
-// It fails if too many operations wait, if the client disconnects, or if ctx ends.
+// acquire waits until the account has no other operation before the caller's. The caller MUST call
+// end. It fails if too many operations wait, if the client disconnects, or if ctx ends.
 func (qs *queues) acquire(
 	ctx context.Context, account uuid.UUID, left <-chan struct{},
 ) (end func(), err error) {

@@ -24,8 +24,8 @@ type undoRecord struct {
 	Refused int    `json:"refused"` // URLs that were left unchanged
 }
 
-// Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client can
-// repeat the call to undo the rest.
+// Undo undoes the changes of a batch. If it fails, it has undone only the first URLs. The client
+// can repeat the call to undo the rest.
 func (b *Changes) Undo(c *request.Context) (any, error) {
 	batch, err := uuid.Parse(c.Param("id"))
 	if err != nil {

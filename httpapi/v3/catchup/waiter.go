@@ -32,8 +32,8 @@ type Waiter struct {
 	Wait func(ctx context.Context, projection string, position uint64) error
 	// Demand is Wait for events that the projector may delay.
 	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns nil once a projection has passed the known positions of others. It fails like
-	// Wait.
+	// Overtake returns nil once a projection has passed the known positions of others. It fails
+	// like Wait.
 	Overtake func(ctx context.Context, projection string, others ...string) error
 
 	Clicks  *clicks.Recorder // of this node; nil: none
@@ -46,8 +46,8 @@ type Positions struct {
 	URLs, Tags uint64 // commit positions of events of URLs and of tags
 }
 
-// AwaitWrite sets the header with the position of a write, and waits until the read models show it. If
-// that takes too long, it logs a warning and returns: the write is durable either way.
+// AwaitWrite sets the header with the position of a write, and waits until the read models show it.
+// If that takes too long, it logs a warning and returns: the write is durable either way.
 func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	end := max(last.URLs, last.Tags)
 	if end == 0 {
@@ -73,17 +73,17 @@ func (w *Waiter) AwaitWrite(c *request.Context, last Positions) {
 	}
 }
 
-// AwaitLinks waits until the links projection has passed a position. It returns false if it does not do
-// so in time.
+// AwaitLinks waits until the links projection has passed a position. It returns false if it does
+// not do so in time.
 func (w *Waiter) AwaitLinks(c *request.Context, position uint64) bool {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
 	return w.Wait(ctx, Links, position) == nil
 }
 
-// AwaitClicks waits until a projection shows the clicks that this node has recorded so far, or until
-// the wait times out. So a client that follows a link and then reads its clicks finds its own. Only
-// calls whose responses depend on clicks wait, each of them once.
+// AwaitClicks waits until a projection shows the clicks that this node has recorded so far, or
+// until the wait times out. So a client that follows a link and then reads its clicks finds its
+// own. Only calls whose responses depend on clicks wait, each of them once.
 func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	if w.Clicks == nil || w.Clicks.Position() == 0 {
 		return
@@ -98,8 +98,8 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	}
 }
 
-// AwaitHistory waits until the history projection has all changes that other projections may have shown
-// already.
+// AwaitHistory waits until the history projection has all changes that other projections may have
+// shown already.
 func (w *Waiter) AwaitHistory(c *request.Context) {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()

@@ -177,8 +177,8 @@ func readURLPayloads(items []decode.Object) ([]URL, error) {
 	return payloads, nil
 }
 
-// distinct removes repeated texts from a list. Repeated tags mean nothing, and would be repeated for
-// each of many URLs of an edit.
+// distinct removes repeated texts from a list. Repeated tags mean nothing, and would be repeated
+// for each of many URLs of an edit.
 func distinct(list []string) []string {
 	seen := make(map[string]bool, len(list))
 	return slices.DeleteFunc(list, func(text string) bool {

@@ -126,9 +126,9 @@ func LinkOf(outcome commands.URLOutcome) queries.Link {
 	}
 }
 
-// WithClicks returns the links of the outcomes with their clicks from the read model. Everything else is
-// as the commands left it, even if the read model lags behind. If the read model is unavailable, the
-// clicks are missing: the write is durable, and the client MUST get a success.
+// WithClicks returns the links of the outcomes with their clicks from the read model. Everything
+// else is as the commands left it, even if the read model lags behind. If the read model is
+// unavailable, the clicks are missing: the write is durable, and the client MUST get a success.
 func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome) []queries.Link {
 	links := make([]queries.Link, len(outcomes))
 	ids := make([]uuid.UUID, 0, len(outcomes))
@@ -139,8 +139,8 @@ func (b *Builder) WithClicks(c *request.Context, outcomes []commands.URLOutcome)
 			ids = append(ids, id)
 		}
 	}
-	// A command that changed nothing has no position to wait for, so clicks may be newer than what the
-	// read models show.
+	// A command that changed nothing has no position to wait for, so clicks may be newer than what
+	// the read models show.
 	unchanged := func(o commands.URLOutcome) bool { return o.Err == nil && !o.Changed }
 	if slices.ContainsFunc(outcomes, unchanged) {
 		b.Waiter.AwaitClicks(c, catchup.Links)

@@ -1,5 +1,5 @@
-// Package selection reads which URLs a call selects by its path and its parameters, and which page of a
-// list.
+// Package selection reads which URLs a call selects by its path and its parameters, and which page
+// of a list.
 package selection
 
 import (
@@ -70,8 +70,8 @@ func readHashes(list string, limit int) ([]string, error) {
 	return chosen, nil
 }
 
-// ForChange returns the URLs that a call changes. It refuses a call with both hashes and tags, which a
-// list combines.
+// ForChange returns the URLs that a call changes. It refuses a call with both hashes and tags,
+// which a list combines.
 func ForChange(c *request.Context, limit int) (URLs, error) {
 	query, err := decode.Query(c)
 	if err != nil {
@@ -88,7 +88,8 @@ func ForChange(c *request.Context, limit int) (URLs, error) {
 func TooMany(limit int, got string) error {
 	most := apierror.Count(int64(limit), "URL")
 	return &apierror.Error{
-		Code: apierror.CodeBatchLimit, Details: fmt.Sprintf("One call may carry %s, not %s", most, got),
+		Code:    apierror.CodeBatchLimit,
+		Details: fmt.Sprintf("One call may carry %s, not %s", most, got),
 	}
 }
 

@@ -18,8 +18,8 @@ type dimensionsResponse struct {
 	Dimensions dimensionsRecord `json:"dimensions"`
 }
 
-// dimensionsRecord has the values of each dimension, the most frequent first. Clicks without a value are
-// left out.
+// dimensionsRecord has the values of each dimension, the most frequent first. Clicks without a
+// value are left out.
 type dimensionsRecord struct {
 	Hash     string        `json:"hash"`
 	Referrer []valueRecord `json:"referrer"`
@@ -34,7 +34,8 @@ type valueRecord struct {
 	Clicks int64  `json:"clicks"`
 }
 
-// Dimensions returns the clicks on a URL by dimension: referrer, country, browser, system and device.
+// Dimensions returns the clicks on a URL by dimension: referrer, country, browser, system and
+// device.
 func (h *Handler) Dimensions(c *request.Context) (any, error) {
 	dimensions, err := h.dimensionsOf(c)
 	if err != nil {

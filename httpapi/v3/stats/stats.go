@@ -1,4 +1,5 @@
-// Package stats handles calls about the past of URLs: clicks by day and by dimension, and the history.
+// Package stats handles calls about the past of URLs: clicks by day and by dimension, and the
+// history.
 package stats
 
 import (

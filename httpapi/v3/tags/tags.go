@@ -108,5 +108,7 @@ func (h *Handler) readTag(c *request.Context) (string, domain.Request, error) {
 
 func (h *Handler) writtenTag(c *request.Context, outcome commands.TagOutcome) tagsResponse {
 	h.Waiter.AwaitWrite(c, catchup.Positions{Tags: outcome.Position.Commit})
-	return tagsResponse{Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}}}
+	return tagsResponse{
+		Envelope: response.Succeeded(), Tags: []tagRecord{{Label: outcome.Tag.Label}},
+	}
 }

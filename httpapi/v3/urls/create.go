@@ -59,7 +59,8 @@ func (h *Handler) Create(c *request.Context) (any, error) {
 	return h.writtenURLs(c, payloads, outcome.Items, links), nil
 }
 
-// uniqueLongURLs reports whether a call asks for existing links to its long URLs in place of new ones.
+// uniqueLongURLs reports whether a call asks for existing links to its long URLs in place of new
+// ones.
 func uniqueLongURLs(c *request.Context) (bool, error) {
 	query, err := decode.Query(c)
 	if err != nil {

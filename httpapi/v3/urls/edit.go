@@ -36,8 +36,8 @@ func (h *Handler) EditOne(c *request.Context) (any, error) {
 	return resp, err
 }
 
-// Edit edits several URLs: either all that the parameters select with one edit, or the URL that each
-// item names.
+// Edit edits several URLs: either all that the parameters select with one edit, or the URL that
+// each item names.
 func (h *Handler) Edit(c *request.Context) (any, error) {
 	chosen, err := selection.ForChange(c, h.Limits.Items)
 	if err != nil {
@@ -62,8 +62,8 @@ func (h *Handler) Edit(c *request.Context) (any, error) {
 	return resp, err
 }
 
-// editTagged edits the URLs that meet an expression. The response does not list them, because there may
-// be any number.
+// editTagged edits the URLs that meet an expression. The response does not list them, because there
+// may be any number.
 func (h *Handler) editTagged(
 	c *request.Context, expression *tagexpr.Expr, same payload.URL,
 ) (any, error) {

@@ -120,16 +120,16 @@ func (h *Handler) Read(c *request.Context) (any, error) {
 	}, nil
 }
 
-// awaitClicksUntil waits for the clicks of this node if they may belong to the day of a time. The zero
-// time means now.
+// awaitClicksUntil waits for the clicks of this node if they may belong to the day of a time. The
+// zero time means now.
 func (h *Handler) awaitClicksUntil(c *request.Context, at time.Time) {
 	if at.IsZero() || asof.ClicksUntil(at).After(h.AsOf.Now()) {
 		h.Waiter.AwaitClicks(c, catchup.Links)
 	}
 }
 
-// gone returns the refusal for a hash without a URL at a time. Its details say why there was none, which
-// only the log knows.
+// gone returns the refusal for a hash without a URL at a time. Its details say why there was none,
+// which only the log knows.
 func (h *Handler) gone(c *request.Context, hash string, at time.Time) error {
 	_, err := h.Audit.LinkAsOf(
 		c.Context(), audit.AsOfQuery{Hash: hash, Time: at, Account: c.Account.ID.String()},

@@ -39,5 +39,7 @@ func (h *Handler) Restore(c *request.Context) (any, error) {
 	}
 	h.Waiter.AwaitWrite(c, catchup.Positions{URLs: outcome.Position.Commit})
 	link := h.Records.WithClicks(c, []commands.URLOutcome{outcome})[0]
-	return urlsResponse{Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)}}, nil
+	return urlsResponse{
+		Envelope: response.Succeeded(), URLs: []any{h.Records.Written(c, link)},
+	}, nil
 }

@@ -44,7 +44,8 @@ type urlsResponse struct {
 	Past *asof.Past     `json:"past,omitempty"`
 }
 
-// writtenURLs returns the response of a call that wrote URLs, with the record or the error of each item.
+// writtenURLs returns the response of a call that wrote URLs, with the record or the error of each
+// item.
 func (h *Handler) writtenURLs(
 	c *request.Context, payloads []payload.URL, items []commands.URLOutcome, links []queries.Link,
 ) urlsResponse {

@@ -32,10 +32,10 @@ type Requests struct {
 	Base       shortlink.Base
 }
 
-// Begin returns the request for the commands of a call, and sets the header with the id by which they
-// can be undone. The body MUST have been read before, because it is part of the call's identity. Calls
-// of one account with the same Idempotency-Key are one command. Begin refuses such a call if its content
-// differs.
+// Begin returns the request for the commands of a call, and sets the header with the id by which
+// they can be undone. The body MUST have been read before, because it is part of the call's
+// identity. Calls of one account with the same Idempotency-Key are one command. Begin refuses such
+// a call if its content differs.
 func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	r := domain.Request{
 		Account: c.Account.ID.String(),
@@ -46,8 +46,8 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 		Plan:    q.Plans[c.Account.Plan],
 	}
 	if q.Base == "" {
-		// The host is for the check that links do not redirect to short links. An error means that no
-		// link can lead to the host, so there is nothing to check.
+		// The host is for the check that links do not redirect to short links. An error means that
+		// no link can lead to the host, so there is nothing to check.
 		r.ShortHost, _ = destination.ShortHost(q.Base.Of(c.Request))
 	}
 	key := c.Request.Header.Get(request.HeaderIdempotencyKey)
@@ -76,8 +76,9 @@ func (q *Requests) Begin(c *request.Context) (domain.Request, error) {
 	return r, nil
 }
 
-// contentOf returns the content that two calls with one key have to share: method, path, parameters and
-// decoded payload. The payload is decoded because a multipart body has another boundary each time.
+// contentOf returns the content that two calls with one key have to share: method, path, parameters
+// and decoded payload. The payload is decoded because a multipart body has another boundary each
+// time.
 func contentOf(c *request.Context) ([]byte, error) {
 	query, err := decode.Query(c)
 	if err != nil {
