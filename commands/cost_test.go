@@ -16,7 +16,7 @@ import (
 // asked is a context that counts how often it is asked whether it has ended, and ends at one of
 // these times.
 type asked struct {
-	context.Context
+	context.Context //nolint:containedctx // it is a context
 
 	cancel context.CancelFunc
 	times  atomic.Int64
@@ -80,7 +80,7 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fresh := func() *stack { return s.again(Config{}, nil) } // which has read nothing yet
+			fresh := func() *stack { return s.again(nil) } // which has read nothing yet
 			whole := newAsked(t, 0)
 			if err := read.do(whole, fresh()); err != nil {
 				t.Fatal(err)

@@ -137,11 +137,12 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 // linkChange returns the change that an edit asks for. The tags to attach are among the account's
 // by now.
 func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
-	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: events.URLSettingsChanged{
+	settings := events.URLSettingsChanged{
 		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected,
 		Archived:       edit.Archived,
 		ExpirationDate: edit.ExpirationDate, MaxClicks: edit.MaxClicks,
-	}}
+	}
+	change := domain.LinkChange{Hash: edit.CustomHash, LongURL: edit.LongURL, Settings: settings}
 	if edit.Note != nil {
 		note := domain.TrimNote(*edit.Note)
 		change.Settings.Note = &note

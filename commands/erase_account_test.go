@@ -60,7 +60,7 @@ func sealing(t *testing.T) (s, fresh *stack, keys *drawer, account string) {
 	t.Helper()
 	keys = &drawer{keys: make(map[string][]byte)}
 	s = newStack(t)
-	s, fresh = s.again(Config{}, keys), s.again(Config{}, keys)
+	s, fresh = s.again(keys), s.again(keys)
 	opened, err := s.Open(t.Context(), request(""), "erin", "free")
 	if err != nil {
 		t.Fatal(err)
@@ -125,7 +125,7 @@ func TestEraseAccount(t *testing.T) {
 			t.Errorf("%s is told of the past: %+v, %v", name, moment, err)
 		}
 	}
-	fresh = s.again(Config{}, keys) // which remembers no key
+	fresh = s.again(keys) // which remembers no key
 	if _, err := fresh.edit(
 		t, request(account), "one", EditURL{Note: new("too late")},
 	); domain.KindOf(err) != domain.AccountGone {
@@ -197,7 +197,7 @@ func TestSealedNoteNeedsItsKey(t *testing.T) {
 }
 
 // newStackOn returns a stack on the same log that seals nothing.
-func newStackOn(s *stack) *stack { return s.again(Config{}, nil) }
+func newStackOn(s *stack) *stack { return s.again(nil) }
 
 // streamOf returns the stream of the link that claimed a hash last.
 func (s *stack) streamOf(t *testing.T, hash string) string {

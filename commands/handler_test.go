@@ -37,13 +37,14 @@ type stack struct {
 }
 
 func newStack(t testing.TB) *stack {
+	t.Helper()
 	s := &stack{store: eventstoretest.New(t), clock: commandstest.At}
 	return s.build(Config{}, nil)
 }
 
 // again returns another process on the same event store.
-func (s *stack) again(cfg Config, keys streams.NoteKeys) *stack {
-	return (&stack{store: s.store, clock: s.clock}).build(cfg, keys)
+func (s *stack) again(keys streams.NoteKeys) *stack {
+	return (&stack{store: s.store, clock: s.clock}).build(Config{}, keys)
 }
 
 // build makes the parts anew: they remember nothing, and encrypt notes where there are keys.

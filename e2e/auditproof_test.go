@@ -7,6 +7,7 @@ import (
 	"hash/crc32"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -77,9 +78,9 @@ func TestAuditProof(t *testing.T) {
 		if c.prepare != "" {
 			operator(t, folder, "projections", c.prepare, "tree")
 		}
-		args := verify
+		args := slices.Clone(verify)
 		if c.checkpoint != "" {
-			args = append(verify, "--checkpoint", c.checkpoint)
+			args = append(args, "--checkpoint", c.checkpoint)
 		}
 		out, log, code := command(t, args...)
 		var found logFindings

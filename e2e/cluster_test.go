@@ -49,7 +49,7 @@ func startFleet(t *testing.T, older string) *fleet {
 // under load, and a version with other tables is rolled through. Clients whose node is away repeat
 // their call at another one. At the end no write and no click is lost or there twice, the counters
 // are what the log adds up to, and every read model is verified.
-func TestCluster(t *testing.T) {
+func TestCluster(t *testing.T) { //nolint:tparallel // one installation at a time
 	t.Parallel()
 	older := olderProgram(t)
 	for round := range *clusterRounds { //nolint:paralleltest // one installation at a time

@@ -264,7 +264,11 @@ func TestTour(t *testing.T) {
 	if !found || !ended {
 		t.Fatalf("no curl lines in\n%s", d.greeting)
 	}
-	kept := strings.ReplaceAll(lines[:strings.Index(lines, "# edit it")], "\n  ", "\n")
+	reads, writes, divided := strings.Cut(lines, "# edit it")
+	if !divided {
+		t.Fatalf("no edit in\n%s", lines)
+	}
+	kept := strings.ReplaceAll(reads, "\n  ", "\n")
 	out := shell(t, kept)
 	for _, want := range []string{
 		`"hash":"pg"`, `Location: https://www.postgresql.org/docs/`, `"total_clicks":1`, `"total_count":2`,
@@ -282,7 +286,7 @@ func TestTour(t *testing.T) {
 		t.Errorf("after the restart: %v", stats)
 	}
 	edits := strings.ReplaceAll(
-		strings.ReplaceAll(lines[strings.Index(lines, "# edit it"):], "\n  ", "\n"), d.base, again.base,
+		strings.ReplaceAll("# edit it"+writes, "\n  ", "\n"), d.base, again.base,
 	)
 	if out := shell(t, edits); !strings.Contains(out, `"tags":["docs","manual"]`) {
 		t.Errorf("the edit answered\n%s", out)

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -78,7 +79,8 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 
 	// The password stays, and a folder from before there was one goes on.
 	again := startDev(t, folder)
-	if again.printedStore()[:strings.Index(printed, "@")] != printed[:strings.Index(printed, "@")] {
+	login, _, _ := strings.Cut(printed, "@")
+	if !strings.HasPrefix(again.printedStore(), login+"@") {
 		t.Error("the second start has another password")
 	}
 	again.interrupt()
@@ -201,7 +203,7 @@ func TestStoreWithoutPasswordStaysOnLoopback(t *testing.T) {
 			t.Errorf("%s: %v", address, err)
 		}
 	}
-	secured := append(tls, "--user=a", "--password=b", "--listen=:0")
+	secured := append(slices.Clone(tls), "--user=a", "--password=b", "--listen=:0")
 	if _, err := runWith(t, nil, append([]string{"config", "eventstore"}, secured...)...); err != nil {
 		t.Errorf("with TLS and a password: %v", err)
 	}

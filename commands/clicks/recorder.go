@@ -84,7 +84,8 @@ type Recorder struct {
 	drained  atomic.Uint64 // removed from the spool
 	losses   losses
 	rates    rates
-	// drainErr is why the spool does not drain. It is nil if the event store is unavailable.
+	// drainErr is the last reason why the spool did not drain, outages excluded. It is nil once
+	// the spool drains.
 	drainErr atomic.Pointer[error]
 }
 

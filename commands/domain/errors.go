@@ -11,7 +11,7 @@ type Kind int
 // The kinds of Error.
 const (
 	InvalidURL Kind = iota + 1 // the destination is not an absolute http or https URL
-	// the destination is well formed and not allowed: length, own or blocked host
+	// the destination is well formed and not allowed: length, own or blocked host.
 	URLNotAllowed
 	HashUnavailable // the custom hash is malformed, reserved or taken
 	InvalidHash     // the hash is malformed

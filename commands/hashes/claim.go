@@ -89,7 +89,7 @@ const (
 	claimInUse   claimStatus = iota // the link lives under this hash
 	claimLeft                       // the link was deleted or renamed, and the release is missing
 	claimPending                    // the link may still be appended
-	// no link within ClaimTimeout: the claim may be abandoned, which frees the hash
+	// no link within ClaimTimeout: the claim may be abandoned, which frees the hash.
 	claimExpired
 	claimAbandoned // expired, and abandoned in the stream of its link
 )

@@ -93,7 +93,7 @@ func (r *round) tryGrant(
 		return nil, nil, err
 	}
 	r.mu.Lock()
-	created, failed := maps.Clone(r.queue.created), maps.Clone(r.failed)
+	created, failed := maps.Clone(r.created), maps.Clone(r.failed)
 	r.mu.Unlock()
 	before := r.quota.withExisting(r.existing, now)
 	after := foldQuota(before.change(nil, failed, created, now))
@@ -171,7 +171,7 @@ func (r *round) dropReported(created, failed reservationSet) {
 	}
 	for p := range created {
 		if _, ok := still[p]; !ok {
-			delete(r.queue.created, p)
+			delete(r.created, p)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (r *round) resolvePending(ctx context.Context, now time.Time) error {
 	var unknown []events.PendingLink
 	r.mu.Lock()
 	for _, p := range r.quota.pending {
-		if !r.queue.created.has(p) && !r.failed.has(p) && (r.recheck ||
+		if !r.created.has(p) && !r.failed.has(p) && (r.recheck ||
 			now.Sub(p.At) >= hashes.ClaimTimeout) {
 			unknown = append(unknown, p)
 		}
