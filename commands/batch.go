@@ -10,13 +10,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Ref names a link of the account: by the hash that it lives under, or by its id.
+// Ref identifies a link of the account by its present hash or by its id.
 type Ref struct {
 	Hash string
-	ID   string // counts where it is given
+	ID   string // if not empty, Hash is ignored
 }
 
-// ByHash names links by their hashes.
+// ByHash returns a Ref for each hash.
 func ByHash(hashes ...string) []Ref {
 	refs := make([]Ref, len(hashes))
 	for i, hash := range hashes {
@@ -25,10 +25,10 @@ func ByHash(hashes ...string) []Ref {
 	return refs
 }
 
-// key is what items of one batch about the same link share.
+// key returns what items of one batch share if they are about the same link.
 func (r Ref) key() string { return r.Hash + r.ID }
 
-// eachURL carries out the same about several links.
+// eachURL calls do for each link, concurrently, and repeats it after lost conflicts.
 func (h *Handler) eachURL(
 	r domain.Request, refs []Ref, do func(r domain.Request, ref Ref) (URLOutcome, error),
 ) []URLOutcome {
@@ -43,7 +43,8 @@ func (h *Handler) eachURL(
 	return outcomes
 }
 
-// changeURL appends what decide makes of a link.
+// changeURL loads a link and appends the events that decide returns. A command that was carried
+// out before appends nothing.
 func (h *Handler) changeURL(
 	ctx context.Context, r domain.Request, ref Ref,
 	decide func(domain.Link) ([]events.Event, error),
@@ -62,8 +63,8 @@ func (h *Handler) changeURL(
 	return h.commit(ctx, r, url, loaded, changes)
 }
 
-// commit appends the changes of a link that was loaded. A hash that the link leaves by them is
-// released.
+// commit appends changes to the stream of a loaded link. If the link leaves its hash by them, the
+// hash is released.
 func (h *Handler) commit(
 	ctx context.Context, r domain.Request, url domain.Link, loaded streams.History,
 	changes []events.Event,

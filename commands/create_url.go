@@ -15,7 +15,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// CreateURL is one link to create. Optional fields have their zero value where they are not given.
+// CreateURL is one link to create. A field that is not given has its zero value.
 type CreateURL struct {
 	LongURL        string
 	CustomHash     string // empty: generated
@@ -25,32 +25,33 @@ type CreateURL struct {
 	MaxClicks      int64
 	Tags           []string // labels; missing tags are created
 
-	// Unique asks for the account's link to LongURL: it is created only where there is none, and
-	// with CustomHash where that hash is free.
+	// Unique returns the account's link to LongURL if there is one, and creates it otherwise. With
+	// CustomHash the link with that hash is returned if it leads to LongURL.
 	Unique bool
-	// Known are ids of links of the account that led to LongURL when last seen, for Unique. They
-	// are looked at again.
+	// Known are ids of the account's links that lead to LongURL in the read model, for Unique. The
+	// read model may be behind, so their streams are checked.
 	Known []string
 }
 
-// URLOutcome is a link after a command, or why it was refused.
+// URLOutcome is a link after a command, or the error.
 type URLOutcome struct {
 	URL      domain.Link
 	Labels   []string // of the link's tags; nil: not looked up
 	Position eventstore.Position
-	// by this call; false: the link was so already, perhaps by the call that this one repeats
+	// Changed reports whether this call changed the link. It is false if the link already was as
+	// asked for, also by the call that this one repeats.
 	Changed bool
-	Err     error // an *Error, or why the command could not be carried out
+	Err     error // a *domain.Error if the command was refused
 }
 
-// URLsOutcome is what became of a batch: one outcome per item, in their order.
+// URLsOutcome has one outcome for each item of a batch, in the order of the items.
 type URLsOutcome struct {
 	Items []URLOutcome
-	Tags  eventstore.Position // of the account's tags, as far as the batch touched them
+	Tags  eventstore.Position // last position of the account's tags, if the batch used tags
 }
 
-// CreateURLs creates links, each for itself and concurrently. Of two items with the same custom
-// hash the first wins.
+// CreateURLs creates links concurrently. An item that fails does not affect the others. Of two
+// items with the same custom hash the first gets it.
 func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []CreateURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(items))}
 	labels, labelled := make([][]string, len(items)), false
@@ -89,7 +90,7 @@ func (h *Handler) CreateURLs(ctx context.Context, r domain.Request, items []Crea
 	return outcome
 }
 
-// keys name what items of one batch may compete for.
+// keys returns what the item competes for with others of its batch.
 func (c CreateURL) keys() []string {
 	var keys []string
 	if c.CustomHash != "" {
@@ -131,7 +132,7 @@ func (h *Handler) createURL(
 		create = h.tryCreateUniqueURL
 	}
 	outcome, err := eventstore.Retry(func() (URLOutcome, error) {
-		defer reservation.Release() // where no link has come of it
+		defer reservation.Release() // does nothing if the link was created
 		return create(ctx, r, item, tags, reservation)
 	})
 	if err != nil {
@@ -154,7 +155,8 @@ func (h *Handler) tryCreateURL(
 		return earlier, err
 	}
 	created, err := h.createWithID(ctx, r, id, item, tags, reservation)
-	if r.Repeated && linkquota.IsRefused(err) { // perhaps another repeat has taken the last
+	// A concurrent repeat of the command may have created the link in the last free place.
+	if r.Repeated && linkquota.IsRefused(err) {
 		if _, earlier, missing := h.newURL(ctx, r); missing == nil && earlier.URL.ID != "" {
 			return earlier, nil
 		}
@@ -201,8 +203,8 @@ func (h *Handler) createWithID(
 	}, nil
 }
 
-// newURL returns the id for a new link, or the link that an earlier try of the same command has
-// made.
+// newURL returns the id for a new link, or the link that an earlier attempt of the same command
+// created.
 func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutcome, error) {
 	if !r.Repeated {
 		id, err := uuid.NewV7() // new ids lie side by side in the read model's indexes
@@ -211,7 +213,7 @@ func (h *Handler) newURL(ctx context.Context, r domain.Request) (string, URLOutc
 	return h.derivedURL(ctx, r, h.streams.Load)
 }
 
-// derivedURL is newURL for a command whose tries share the id.
+// derivedURL is newURL for a command whose attempts share an id that derives from the command.
 func (h *Handler) derivedURL(
 	ctx context.Context, r domain.Request,
 	load func(context.Context, string) (streams.History, error),
@@ -226,7 +228,7 @@ func (h *Handler) derivedURL(
 		if len(loaded.Events) == 0 || url.ID != "" {
 			return id, URLOutcome{URL: url, Position: loaded.Position()}, nil
 		}
-		// The stream holds nothing but an abandoned claim: this id will never become a link.
+		// The stream has only an abandoned claim, so no link can be created with this id.
 	}
 	return "", URLOutcome{}, eventstore.ErrBusy
 }

@@ -8,8 +8,8 @@ import (
 	"linkledger/events"
 )
 
-// DeleteURLs deletes links of the account, each for itself and concurrently. It refuses with
-// URLNotFound and URLProtected.
+// DeleteURLs deletes links of the account concurrently. It refuses with URLNotFound and
+// URLProtected.
 func (h *Handler) DeleteURLs(ctx context.Context, r domain.Request, refs []Ref) []URLOutcome {
 	return h.eachURL(r, refs, func(r domain.Request, ref Ref) (URLOutcome, error) {
 		return h.changeURL(
@@ -19,8 +19,8 @@ func (h *Handler) DeleteURLs(ctx context.Context, r domain.Request, refs []Ref) 
 	})
 }
 
-// releaseAfter releases a hash that a link has left. The link's own events have decided already, so
-// a failure changes nothing for anybody: the account may claim the hash again either way.
+// releaseAfter releases a hash that a link has left. A failure is logged only: the link's own
+// events show that it left the hash, so the account may claim the hash again either way.
 func (h *Handler) releaseAfter(ctx context.Context, r domain.Request, hash, urlID string) {
 	if err := h.hashes.Release(ctx, r, hash, urlID); err != nil {
 		h.cfg.Logger.WarnContext(ctx, "hash not released, it stays claimed until its account uses "+

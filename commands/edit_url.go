@@ -12,10 +12,10 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// EditURL changes a link of the account. Nil fields are not given and stay.
+// EditURL is a change of a link of the account. Nil fields stay as they are.
 type EditURL struct {
 	Ref
-	CustomHash     *string // the hash to live under from now on
+	CustomHash     *string // the new hash
 	LongURL        *string
 	Note           *string
 	EmailStats     *bool
@@ -27,7 +27,7 @@ type EditURL struct {
 	Tags           []string // "+label" or "label" attaches, "-label" detaches
 }
 
-// keys name what items of one batch may compete for.
+// keys returns what the item competes for with others of its batch.
 func (e EditURL) keys() []string {
 	if e.CustomHash == nil {
 		return []string{e.key()}
@@ -35,8 +35,8 @@ func (e EditURL) keys() []string {
 	return []string{e.key(), *e.CustomHash}
 }
 
-// EditURLs edits links, each for itself and concurrently, but those that meet in a hash in their
-// order.
+// EditURLs edits links concurrently. Items that share a hash run in order. An item that fails does
+// not affect the others.
 func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditURL) URLsOutcome {
 	outcome := URLsOutcome{Items: make([]URLOutcome, len(edits))}
 	attach := make([][]string, len(edits))
@@ -59,7 +59,7 @@ func (h *Handler) EditURLs(ctx context.Context, r domain.Request, edits []EditUR
 	return outcome
 }
 
-// refused gives the items that were not refused yet what else refuses them, at their index.
+// refused sets errs[i] as the error of item i, unless the item has an error.
 func (o URLsOutcome) refused(errs []error) {
 	for i, err := range errs {
 		if o.Items[i].Err == nil {
@@ -68,7 +68,7 @@ func (o URLsOutcome) refused(errs []error) {
 	}
 }
 
-// failed gives the items that were not refused an error that they share.
+// failed sets err as the error of all items that have none.
 func (o URLsOutcome) failed(err error) URLsOutcome {
 	for i := range o.Items {
 		if o.Items[i].Err == nil {
@@ -95,7 +95,7 @@ func (h *Handler) editURL(
 	return outcome
 }
 
-// CheckEdit refuses what EditURLs refuses whatever the link is like.
+// CheckEdit refuses an edit that EditURLs would refuse for any link.
 func (h *Handler) CheckEdit(r domain.Request, edit EditURL) error {
 	if edit.CustomHash != nil {
 		if err := h.hashes.CheckCustomHash(*edit.CustomHash); err != nil {
@@ -134,8 +134,7 @@ func tagInstructions(instructions []string) (attach, detach []string) {
 	return attach, detach
 }
 
-// linkChange returns the change that an edit asks for. The tags to attach are among the account's
-// by now.
+// linkChange returns the change of an edit. The account MUST have the tags that the edit attaches.
 func (h *Handler) linkChange(edit EditURL, tags domain.Tags) (domain.LinkChange, error) {
 	settings := events.URLSettingsChanged{
 		EmailStats: edit.EmailStats, Ping: edit.Ping, Protected: edit.Protected,
@@ -204,9 +203,8 @@ func (h *Handler) find(
 	)
 }
 
-// urlByHash loads the live link under a hash of the account, by way of the hash's own stream. A
-// link that left the hash by this very command is found too, so that a repeated command finds what
-// it did.
+// urlByHash loads the account's live link with a hash, which the hash's own stream names. A link
+// that left the hash by this command is found too, so that a repeated command finds its effect.
 func (h *Handler) urlByHash(
 	ctx context.Context, r domain.Request, hash string,
 ) (domain.Link, streams.History, error) {

@@ -12,6 +12,6 @@ var ErrUnavailable = eventstore.ErrUnavailable
 // command may be repeated.
 var ErrBusy = eventstore.ErrBusy
 
-// ErrCut means that events of a stream cannot be read although they were written, so that what the
-// command is about is not known. An operator has to look: audit verify names the stream.
+// ErrCut means that events of a stream were written and cannot be read, so the state that the
+// command decides on is unknown. An operator must act: audit verify names the stream.
 var ErrCut = eventstore.ErrCut

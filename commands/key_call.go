@@ -14,11 +14,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// KeyCall gives a name that the client has chosen to one call, for ever: it returns nil for the
-// first call of the account under the name and for its repeats, and refuses another content with
-// KeyReused. The first append of the name's stream decides, so nodes and restarts make no
-// difference. Hashes of the name and the content are stored. The name keys that of the content:
-// without the name, a guess at a note that was erased can't be checked against it.
+// KeyCall binds an idempotency key to the content of one call, for ever. It returns nil for the
+// first call of the account with the key and for repeats of that call, and refuses another content
+// with KeyReused. The first append to the key's stream decides, so it holds over nodes and
+// restarts.
+//
+// Hashes of the key and of the content are stored. The key is also the HMAC key of the content's
+// hash: without it, a guess at an erased note cannot be checked against the stored hash.
 func (h *Handler) KeyCall(
 	ctx context.Context, r domain.Request, name string, content []byte,
 ) error {
@@ -29,7 +31,8 @@ func (h *Handler) KeyCall(
 	keyed := events.CallKeyed{
 		Account: r.Account, Digest: hex.EncodeToString(mac.Sum(nil)), At: h.streams.Now(),
 	}
-	// or the event store took another content for a repeat
+	// Each content has its own event id, or the event store would take another content for a
+	// repeat.
 	r.Command = uuid.NewSHA1(r.Command, []byte(keyed.Digest))
 	_, err := h.streams.Append(ctx, r, stream, eventstore.NoStream, keyed)
 	if !errors.Is(err, eventstore.ErrWrongRevision) {

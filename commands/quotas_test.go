@@ -122,8 +122,8 @@ func (l *limitedNodes) live(t *testing.T) int64 {
 	return existing.Created - existing.Deleted
 }
 
-// TestQuotasRace lets 64 clients of two nodes create links up to the limit, in batches, with items that fail and links
-// that are deleted.
+// TestQuotasRace lets 64 clients of two nodes create links up to the limit, in batches, with items
+// that fail and links that are deleted.
 func TestQuotasRace(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -175,8 +175,8 @@ func TestQuotasRace(t *testing.T) {
 	}
 }
 
-// TestQuotasOfAKilledNode checks that a reservation of a killed node is returned after a minute, once, and that a link
-// which that node had created keeps its reservation.
+// TestQuotasOfAKilledNode checks that a reservation of a killed node is returned after a minute,
+// once, and that a link which that node had created keeps its reservation.
 func TestQuotasOfAKilledNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -217,8 +217,8 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	}
 }
 
-// TestQuotasWaitForTheReadModel checks that a link is not refused because of a deletion that the read model lacks,
-// before it has waited.
+// TestQuotasWaitForTheReadModel checks that a link is not refused because of a deletion that the
+// read model lacks, before it has waited.
 func TestQuotasWaitForTheReadModel(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -241,7 +241,8 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	}
 }
 
-// TestRoomInTheOrderOfABatch checks that the first items of a batch are reserved, also if they take longer to ask.
+// TestRoomInTheOrderOfABatch checks that the first items of a batch are reserved, also if they take
+// longer to ask.
 func TestRoomInTheOrderOfABatch(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -274,7 +275,8 @@ func TestRoomOfTheOtherNode(t *testing.T) {
 	}
 }
 
-// TestRepeatsTakeRoomOnce checks that concurrent repeats of one command create one link with one reservation.
+// TestRepeatsTakeRoomOnce checks that concurrent repeats of one command create one link with one
+// reservation.
 func TestRepeatsTakeRoomOnce(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -301,7 +303,8 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 	}
 }
 
-// TestRoomOfThoseWhoLeave checks that the reservation of a client that stops waiting goes to the next link.
+// TestRoomOfThoseWhoLeave checks that the reservation of a client that stops waiting goes to the
+// next link.
 func TestRoomOfThoseWhoLeave(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -319,7 +322,8 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	}
 }
 
-// TestManyLinksAtATime reserves more links than one event can name. They are reserved one after the other.
+// TestManyLinksAtATime reserves more links than one event can name. They are reserved one after the
+// other.
 func TestManyLinksAtATime(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)

@@ -14,24 +14,25 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// maxRestorable bounds how many links are looked at that lived under the hash of a link to restore:
-// the last ones.
+// maxRestorable is the maximum number of links that had the hash and are searched for the one to
+// restore, latest claims first.
 const maxRestorable = 100
 
-// RestoreURL names a link by the hash that it lives under, or lived under when it was deleted.
+// RestoreURL is a link to restore, identified by its hash, or its last hash if it is deleted.
 type RestoreURL struct {
 	Hash string
-	// Version is a revision of the link's stream: the link becomes as it was right after that
-	// event. Nil undoes its deletion.
+	// Version is a revision of the link's stream. The link becomes as it was right after that
+	// event. If nil, the link's deletion is undone.
 	Version *int64
 }
 
-// RestoreURL brings a link of the account back: its destination, settings, hash and tags, but not
-// its clicks. Tags that were deleted since stay deleted. What the link is like already makes no
-// event, so a restoration may be repeated. It refuses with URLNotFound, InvalidHash, InvalidValue
-// for a version that there is not or in which the link is deleted, HashUnavailable where another
-// link has the hash by now, URLLimitReached where a deleted link has no room, and InvalidURL and
-// URLNotAllowed where the destination is no longer allowed.
+// RestoreURL restores the destination, settings, hash and tags of a link of the account, not its
+// clicks. Tags that were deleted since stay deleted. A field that already has the value needs no
+// event, so a restoration may be repeated.
+//
+// It refuses with URLNotFound, InvalidHash, InvalidValue if the version does not exist or the link
+// was deleted in it, HashUnavailable if another link has the hash now, URLLimitReached if the plan
+// allows no further link, and InvalidURL or URLNotAllowed if the destination is no longer allowed.
 func (h *Handler) RestoreURL(ctx context.Context, r domain.Request, restore RestoreURL) URLOutcome {
 	outcome, err := eventstore.Retry(
 		func() (URLOutcome, error) { return h.tryRestoreURL(ctx, r, restore) },
@@ -72,8 +73,8 @@ func (h *Handler) tryRestoreURL(
 	return h.restoreTo(ctx, r, url, loaded, was)
 }
 
-// linksUnder loads the links of the account that live under a hash, or lived under it when they
-// were deleted, in the reverse order of their last claims.
+// linksUnder loads the links of the account whose hash this is, or was when they were deleted,
+// latest claims first.
 func (h *Handler) linksUnder(
 	ctx context.Context, r domain.Request, hash string,
 ) ([]streams.History, error) {
@@ -111,8 +112,8 @@ func wasRestored(l streams.History) bool {
 	)
 }
 
-// versionOf returns a link as it was right after an event of its stream; nil means the last one, as
-// if it had not deleted the link.
+// versionOf returns a link as it was right after an event of its stream. If the revision is nil, it
+// returns the present link, not deleted.
 func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	if revision == nil {
 		url := domain.FoldLink(l.Events)
@@ -134,7 +135,7 @@ func versionOf(l streams.History, revision *int64) (domain.Link, error) {
 	return url, nil
 }
 
-// restoreTo makes a link as it was, with further events if there are any.
+// restoreTo appends the events that make a link as it was, followed by further events.
 func (h *Handler) restoreTo(
 	ctx context.Context, r domain.Request, url domain.Link, loaded streams.History, was domain.Link,
 	further ...events.Event,
@@ -144,12 +145,12 @@ func (h *Handler) restoreTo(
 			return URLOutcome{}, err
 		}
 	}
-	if r.Operator { // who alone still gets here for an account that was erased
+	if r.Operator { // only operators act for an erased account
 		erased, err := accounts.IsErased(ctx, h.streams, url.Account)
 		if err != nil {
 			return URLOutcome{}, err
 		}
-		if erased { // and nobody gets a note back
+		if erased { // an erased note stays erased
 			was.Note, was.Erased = url.Note, url.Erased
 		}
 	}
@@ -157,7 +158,7 @@ func (h *Handler) restoreTo(
 	var reservation *linkquota.Reservation
 	if url.Deleted {
 		reservation = h.cfg.Quotas.ReserveToRestore(r)
-		defer reservation.Release() // where nothing has come of it
+		defer reservation.Release() // does nothing if the link was restored
 		var err error
 		if at, err = reservation.Take(ctx, url.ID, at); err != nil {
 			return URLOutcome{}, err

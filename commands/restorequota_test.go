@@ -11,9 +11,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TestRestoredLinksTakeRoom lets restorations and creations on two nodes compete for the reservations of deleted links:
-// all are used, and no more. A refused link can be restored once others are deleted, however many links were created in
-// the month.
+// TestRestoredLinksTakeRoom lets restorations and creations on two nodes compete for the
+// reservations of deleted links: all are used, and no more. A refused link can be restored once
+// others are deleted, however many links were created in the month.
 func TestRestoredLinksTakeRoom(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -67,8 +67,8 @@ func TestRestoredLinksTakeRoom(t *testing.T) {
 	}
 }
 
-// TestRoomOfALateRestoration checks that the reservation of a restoration on a killed node is returned after a minute,
-// and that the restoration then fails.
+// TestRoomOfALateRestoration checks that the reservation of a restoration on a killed node is
+// returned after a minute, and that the restoration then fails.
 func TestRoomOfALateRestoration(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)

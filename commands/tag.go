@@ -9,13 +9,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TagOutcome is the tag after a command, and where the account's tags lie in the log.
+// TagOutcome is a tag after a command, and the last position of the account's tags in the log.
 type TagOutcome struct {
 	Tag      domain.Tag
 	Position eventstore.Position
 }
 
-// CreateTag creates a tag, or finds the one that has the label. It refuses with InvalidLabel.
+// CreateTag creates a tag, or returns the tag that has the label. It refuses with InvalidLabel.
 func (h *Handler) CreateTag(
 	ctx context.Context, r domain.Request, label string,
 ) (TagOutcome, error) {
@@ -42,7 +42,8 @@ func (h *Handler) RenameTag(
 	return TagOutcome{Tag: tag, Position: position}, nil
 }
 
-// DeleteTag removes a tag from the account and so from all its links. It refuses with TagNotFound.
+// DeleteTag deletes a tag of the account, and with it removes the tag from all links. It refuses
+// with TagNotFound.
 func (h *Handler) DeleteTag(
 	ctx context.Context, r domain.Request, label string,
 ) (eventstore.Position, error) {
@@ -53,9 +54,8 @@ func (h *Handler) DeleteTag(
 	return position, err
 }
 
-// ensureTags creates the tags that the items of a batch name and that are missing. An item whose
-// tags the account has no room for is refused, and none of its tags is created; what refused it is
-// at its index.
+// ensureTags creates the missing tags of the items of a batch. If the account would have too many
+// tags, the item is refused and none of its tags is created. The error of item i is at index i.
 func (h *Handler) ensureTags(
 	ctx context.Context, r domain.Request, items [][]string,
 ) (domain.Tags, []error, eventstore.Position, error) {
@@ -69,8 +69,8 @@ func (h *Handler) ensureTags(
 	return tags, refused, position, err
 }
 
-// changeTags appends what decide makes of the account's tags, and returns them as they are
-// afterwards. Where the command was carried out before, nothing is appended, whatever is decided.
+// changeTags appends the events that decide returns, and returns the tags after them. If the
+// command was carried out before, nothing is appended.
 func (h *Handler) changeTags(
 	ctx context.Context, r domain.Request, decide func(domain.Tags) ([]events.Event, error),
 ) (domain.Tags, eventstore.Position, error) {

@@ -7,9 +7,9 @@ import (
 	"linkledger/events"
 )
 
-// withinTagBound refuses a change that attaches tags and leaves the link with more than it may
-// have. Tags that the account has deleted since still stand in the link's stream: where they take
-// the room, the change detaches them. tags are those of the account a moment ago.
+// withinTagBound refuses a change that attaches tags if the link would then have more than
+// MaxLinkTags. The link's stream still has tags that the account has deleted. If they exceed the
+// bound, the returned change detaches them too. tags are recently loaded tags of the account.
 func (h *Handler) withinTagBound(
 	ctx context.Context, u domain.Link, c domain.LinkChange, tags domain.Tags,
 ) (domain.LinkChange, error) {
@@ -17,12 +17,12 @@ func (h *Handler) withinTagBound(
 	if len(attach) == 0 || len(u.Tags)+len(attach)-len(detach) <= domain.MaxLinkTags {
 		return c, nil
 	}
-	// and perhaps some that have come since
+	// tags may lack those that were created since, so this is a lower bound.
 	if _, least := u.WithoutDeleted(c, tags); least > domain.MaxLinkTags {
 		return domain.LinkChange{}, domain.ErrTooManyTags(least)
 	}
-	// What the link has was created before the link was loaded, so what is not among the tags now
-	// was deleted.
+	// The tags of the link were created before the link was loaded. A tag that is missing now was
+	// deleted.
 	loaded, err := h.streams.Load(ctx, events.StreamTags+u.Account)
 	if err != nil {
 		return domain.LinkChange{}, err

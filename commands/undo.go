@@ -10,12 +10,13 @@ import (
 	"linkledger/events"
 )
 
-// UndoBatch undoes what one call changed of the links with these ids, each for itself and
-// concurrently: links that it created are deleted, those that it deleted live again under their
-// hashes, fields and tags get the values from before, and the clicks from before a stats reset
-// count again. A link of which something was changed since, by another call, is left as it is and
-// refused with URLChanged and the fields; what is as it was before the batch makes no event, so
-// undoing may be repeated. It also refuses as DeleteURLs and RestoreURL do.
+// UndoBatch undoes the changes that one call made to the links with these ids, concurrently. Links
+// that the call created are deleted. Links that it deleted are restored under their hashes. Fields
+// and tags get their values from before, and the clicks from before a stats reset count again.
+//
+// A link is refused with URLChanged and the names of the fields if another call has changed them
+// since. A field that already has its value from before needs no event, so UndoBatch may be
+// repeated. It also refuses as DeleteURLs and RestoreURL do.
 func (h *Handler) UndoBatch(
 	ctx context.Context, r domain.Request, batch string, ids []string,
 ) []URLOutcome {
@@ -54,7 +55,7 @@ func (h *Handler) tryUndo(
 	}
 	outcome, err := h.undo(ctx, r, loaded, changes)
 	if err != nil {
-		outcome.URL = url // which could not be undone
+		outcome.URL = url // callers name the link in the error
 	}
 	return outcome, err
 }
@@ -84,7 +85,7 @@ func (h *Handler) undo(
 	return h.restoreTo(ctx, r, url, loaded, was, restored...)
 }
 
-// batchChanges folds a link's stream.
+// batchChanges folds a link's stream into the changes of one batch.
 func batchChanges(
 	ctx context.Context, loaded streams.History, batch string,
 ) (*domain.BatchChanges, error) {

@@ -19,16 +19,16 @@ import (
 )
 
 const (
-	// creationTimeout is how long a claimed long URL or hash waits for a link that is about to be
-	// returned instead of a new one. To give up early is safe: the late creation fails and finds
-	// the link that took its place.
+	// creationTimeout is how long a command waits for a concurrent creation of the link that it
+	// could return. A shorter wait is safe: the late creation fails and returns the link that took
+	// its place.
 	creationTimeout = 2 * time.Second
-	// creationPoll is how often the link is looked for meanwhile. MaxAttempts of it are more than
-	// creationTimeout.
+	// creationPoll is the interval of looking for that link. MaxAttempts intervals MUST be longer
+	// than creationTimeout.
 	creationPoll = 25 * time.Millisecond
 )
 
-// createdLinks are the links that the items of one batch have made or found so far, by long URL.
+// createdLinks has the links that the items of one batch created or found so far, by long URL.
 type createdLinks struct {
 	mu  sync.Mutex
 	ids map[string][]string
@@ -53,17 +53,17 @@ func (m *createdLinks) leadingTo(longURL string) []string {
 }
 
 // tryCreateUniqueURL returns the account's link to the long URL, or creates it. With a custom hash
-// it creates a link where the hash is free, and returns the one that has the hash where it leads to
-// the same long URL.
+// it creates a link if the hash is free, and otherwise returns the link that has the hash if that
+// link leads to the same long URL.
 func (h *Handler) tryCreateUniqueURL(
 	ctx context.Context, r domain.Request, item CreateURL, tags domain.Tags,
 	reservation *linkquota.Reservation,
 ) (URLOutcome, error) {
-	load := h.streams.LoadToAppend // nothing can have been deleted that no earlier call has made
+	load := h.streams.LoadToAppend // the stream is new, unless the command is a repeat
 	if r.Repeated {
 		load = h.streams.Load
 	}
-	// every try goes on with the id that the first one claimed the long URL for
+	// All attempts use one id, because the first attempt claims the long URL for it.
 	id, earlier, err := h.derivedURL(ctx, r, load)
 	if err != nil || earlier.URL.ID != "" {
 		return earlier, err
@@ -89,8 +89,8 @@ func (h *Handler) tryCreateUniqueURL(
 	return h.createWithID(ctx, r, id, item, tags, reservation)
 }
 
-// linkUnder returns the account's link that has a taken hash, if it leads to the long URL. While
-// that link is only about to come, or has gone meanwhile, the outcome is ErrWrongRevision.
+// linkUnder returns the account's link that has a taken hash, if it leads to the long URL. It
+// returns ErrWrongRevision while that link is being created, and if it was deleted meanwhile.
 func (h *Handler) linkUnder(
 	ctx context.Context, r domain.Request, hash, longURL string,
 ) (URLOutcome, error) {
@@ -177,8 +177,8 @@ func lastClaim(claims []events.Event) events.LongURLClaimed {
 }
 
 // holderOfLongURL returns the link that claimed a long URL, or whether the long URL is free because
-// that link leads elsewhere, is deleted, or never came. A link that never came is kept from coming
-// first.
+// that link leads elsewhere, is deleted, or was never created. In the last case an event in the
+// link's stream first makes a late creation fail.
 func (h *Handler) holderOfLongURL(
 	ctx context.Context, r domain.Request, claim events.LongURLClaimed,
 ) (found URLOutcome, free bool, err error) {
@@ -199,13 +199,15 @@ func (h *Handler) holderOfLongURL(
 	_, err = h.streams.Append(
 		ctx, r, stream, eventstore.NoStream, events.CreationAbandoned{At: h.streams.Now()},
 	)
-	if errors.Is(err, eventstore.ErrWrongRevision) { // it came, or somebody else abandoned it
+	// the link was created, or another node abandoned it
+	if errors.Is(err, eventstore.ErrWrongRevision) {
 		return URLOutcome{}, false, nil
 	}
 	return URLOutcome{}, err == nil, err
 }
 
-// firstLinkTo returns the first of the links that is the account's and leads to the long URL.
+// firstLinkTo returns the first of the links that belongs to the account and leads to the long
+// URL.
 func (h *Handler) firstLinkTo(
 	ctx context.Context, r domain.Request, longURL string, ids []string,
 ) (URLOutcome, error) {
@@ -222,7 +224,7 @@ func (h *Handler) firstLinkTo(
 	return URLOutcome{}, nil
 }
 
-// waitForCreation waits for another creation to get on.
+// waitForCreation waits for creationPoll, so that a concurrent creation can proceed.
 func waitForCreation(ctx context.Context) error {
 	timer := time.NewTimer(creationPoll)
 	defer timer.Stop()

@@ -32,37 +32,37 @@ type Config struct {
 	API       bool
 	Redirects bool
 
-	Commands *commands.Handler // for the API
-	Audit    *audit.Reader     // for the API
-	Queries  *queries.DB
-	Lists    *linklist.Reader // for the API
-	Accounts *cache.Accounts  // for the API
-	Targets  *cache.Redirects // for redirects
-	// Allowances limits the clicks of links with a limit. For redirects.
-	Allowances *clicklimit.Limiter
-	// Clicks and Calls MUST run until the last request is answered.
-	Clicks *clicks.Recorder // for redirects
-	Calls  *metering.Meter  // for the API
+	Commands      *commands.Handler // for the API
+	Audit         *audit.Reader     // for the API
+	Queries       *queries.DB
+	Lists         *linklist.Reader // for the API
+	Accounts      *cache.Accounts  // for the API
+	RedirectCache *cache.Redirects // for redirects
+	// ClickLimiter limits the clicks of links with a limit. For redirects.
+	ClickLimiter *clicklimit.Limiter
+	// ClickRecorder and Calls MUST run until the last request is answered.
+	ClickRecorder *clicks.Recorder // for redirects
+	UsageMeter    *metering.Meter  // for the API
 	// Plans has the limits of accounts, by the names of plans. Accounts of other plans have no
 	// limits.
 	Plans map[string]domain.Plan
 	// Wait returns nil once a projection has passed a commit position. It fails with the error of
 	// ctx, or with progress.ErrUnowned if no process updates the projection. For the API.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// Demand is Wait for events that the projector may delay. For the API.
-	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns nil once a projection has passed the known positions of others. It fails
+	// WaitUndelayed is Wait for events that the projector may delay. For the API.
+	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
+	// WaitForOthers returns nil once a projection has passed the known positions of others. It fails
 	// like Wait. For the API.
-	Overtake func(ctx context.Context, projection string, others ...string) error
+	WaitForOthers func(ctx context.Context, projection string, others ...string) error
 
 	// BaseURL is scheme://host[:port] of the short links. If empty, that of the request is used.
 	BaseURL string
 	// VisitorKey keys the hashes of visitors and of the addresses of API callers. Their addresses
 	// are never stored. It MUST have at least 16 bytes and be the same on all nodes.
 	VisitorKey []byte
-	// FormerVisitorKey is the previous visitor key, during a rotation. It keeps the identity of
+	// PreviousVisitorKey is the previous visitor key, during a rotation. It keeps the identity of
 	// visitors. Optional.
-	FormerVisitorKey []byte
+	PreviousVisitorKey []byte
 	// TrustedProxies are the networks of the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
 	// Origins are the origins whose pages may call the API: exact ones, or only AnyOrigin. If
@@ -141,13 +141,13 @@ func (cfg *Config) check() error {
 	case cfg.Queries == nil:
 		return errors.New("no queries")
 	case cfg.API && (cfg.Commands == nil || cfg.Lists == nil || cfg.Accounts == nil ||
-		cfg.Calls == nil || cfg.Wait == nil || cfg.Demand == nil || cfg.Overtake == nil):
+		cfg.UsageMeter == nil || cfg.Wait == nil || cfg.WaitUndelayed == nil || cfg.WaitForOthers == nil):
 		return errors.New("the API needs commands, lists, accounts, a meter of calls and " +
 			"functions that wait for projections")
-	case cfg.Redirects && (cfg.Clicks == nil || cfg.Targets == nil || cfg.Allowances == nil):
+	case cfg.Redirects && (cfg.ClickRecorder == nil || cfg.RedirectCache == nil || cfg.ClickLimiter == nil):
 		return errors.New("redirects need a redirect cache, a click limiter and a click recorder")
 	case len(cfg.VisitorKey) < peer.MinKey,
-		cfg.FormerVisitorKey != nil && len(cfg.FormerVisitorKey) < peer.MinKey:
+		cfg.PreviousVisitorKey != nil && len(cfg.PreviousVisitorKey) < peer.MinKey:
 		return fmt.Errorf("a visitor key has less than %d bytes", peer.MinKey)
 	case cfg.WaitTimeout < 0 || cfg.RequestTimeout < 0 || cfg.OperationTimeout < 0 ||
 		cfg.BodyLimit < 0 || cfg.GroupLimit < 0 || cfg.PageSize < 0:

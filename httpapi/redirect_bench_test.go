@@ -111,7 +111,7 @@ type visitors struct {
 func laneOf(handler http.Handler) func(net.Listener) net.Listener {
 	return func(listener net.Listener) net.Listener {
 		return fastpath.Listen(listener, fastpath.Config{
-			Handler: handler, Takes: shortlink.IsPath, HeadTimeout: patience, WriteTimeout: patience,
+			Handler: handler, Eligible: shortlink.IsPath, HeadTimeout: patience, WriteTimeout: patience,
 			IdleTimeout: patience, ErrorLog: log.Default(),
 		})
 	}

@@ -415,7 +415,7 @@ func TestConfigIsChecked(t *testing.T) {
 		"wait":             func(c *Config) { c.Wait = nil },
 		"queries":          func(c *Config) { c.Queries = nil },
 		"accounts":         func(c *Config) { c.Accounts = nil },
-		"clicks":           func(c *Config) { c.Clicks = nil },
+		"clicks":           func(c *Config) { c.ClickRecorder = nil },
 		"short key":        func(c *Config) { c.VisitorKey = []byte("short") },
 		"negative":         func(c *Config) { c.BodyLimit = -1 },
 		"page size":        func(c *Config) { c.PageSize = 2000 },

@@ -55,9 +55,9 @@ func New(cfg Config) (http.Handler, error) {
 func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 	return v3.New(v3.Config{
 		Commands: cfg.Commands, Audit: cfg.Audit, Queries: cfg.Queries, Lists: cfg.Lists,
-		Accounts: cfg.Accounts, Clicks: cfg.Clicks, UsageMeter: cfg.Calls, Plans: cfg.Plans,
+		Accounts: cfg.Accounts, Clicks: cfg.ClickRecorder, UsageMeter: cfg.UsageMeter, Plans: cfg.Plans,
 
-		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, WaitTimeout: cfg.WaitTimeout,
+		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers, WaitTimeout: cfg.WaitTimeout,
 
 		Pseudonyms: addresses, Proxies: cfg.TrustedProxies, Base: shortlink.Base(cfg.BaseURL),
 
@@ -74,11 +74,11 @@ func (cfg *Config) newAPI(addresses *peer.Pseudonyms) *v3.API {
 
 func (cfg *Config) newRedirects(visitors *peer.Pseudonyms) (*redirect.Handler, error) {
 	var former *peer.Pseudonyms
-	if cfg.FormerVisitorKey != nil {
-		former = peer.NewPseudonyms(cfg.FormerVisitorKey)
+	if cfg.PreviousVisitorKey != nil {
+		former = peer.NewPseudonyms(cfg.PreviousVisitorKey)
 	}
 	return redirect.New(redirect.Config{
-		Cache: cfg.Targets, ClickLimiter: cfg.Allowances, Clicks: cfg.Clicks,
+		Cache: cfg.RedirectCache, ClickLimiter: cfg.ClickLimiter, Clicks: cfg.ClickRecorder,
 
 		Pseudonyms: visitors, Previous: former, Proxies: cfg.TrustedProxies, Country: cfg.Country,
 

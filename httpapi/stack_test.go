@@ -115,7 +115,7 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	quotas := linkquota.New(linkquota.Config{
 		Store: s.store, Now: clock,
 		Existing: func(ctx context.Context, account string, now time.Time) (linkquota.Existing, error) {
-			existing, err := queries.New(s.db).Existing(ctx, account, now)
+			existing, err := queries.New(s.db).LinkTotals(ctx, account, now)
 			return linkquota.Existing(existing), err
 		},
 	})
@@ -143,9 +143,9 @@ func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Con
 	cfg := Config{
 		API: true, Redirects: true, Commands: s.commands,
 		Audit: audit.New(streams, s.store, slog.New(slog.DiscardHandler)), Queries: queries.New(s.db),
-		Lists: linklist.New(s.db), Accounts: s.accounts, Targets: s.targets,
-		Allowances: clicklimit.New(s.store, clock), Clicks: clicks, Calls: s.calls, Wait: s.fresh.Wait,
-		Demand: s.fresh.Demand, Overtake: s.fresh.Overtake,
+		Lists: linklist.New(s.db), Accounts: s.accounts, RedirectCache: s.targets,
+		ClickLimiter: clicklimit.New(s.store, clock), ClickRecorder: clicks, UsageMeter: s.calls, Wait: s.fresh.Wait,
+		WaitUndelayed: s.fresh.WaitUndelayed, WaitForOthers: s.fresh.WaitForOthers,
 		BaseURL: "http://" + shortHost, VisitorKey: bytes.Repeat([]byte("k"), 32),
 		WaitTimeout: patience, RequestTimeout: patience, Now: clock,
 		Logger: slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -492,9 +492,9 @@ func newStackless() Config {
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
 		Queries: queries.New(nil), Lists: linklist.New(nil),
-		Accounts: cache.NewAccounts(queries.New(nil)), Targets: targets, Allowances: clicklimit.New(nil, nil),
-		Clicks: clicks.New(clicks.Config{}), Calls: metering.New(metering.Config{}), Wait: progress.NewWaiter(nil).Wait,
-		Demand: progress.NewWaiter(nil).Demand, Overtake: progress.NewWaiter(nil).Overtake,
+		Accounts: cache.NewAccounts(queries.New(nil)), RedirectCache: targets, ClickLimiter: clicklimit.New(nil, nil),
+		ClickRecorder: clicks.New(clicks.Config{}), UsageMeter: metering.New(metering.Config{}), Wait: progress.NewWaiter(nil).Wait,
+		WaitUndelayed: progress.NewWaiter(nil).WaitUndelayed, WaitForOthers: progress.NewWaiter(nil).WaitForOthers,
 		VisitorKey: make([]byte, 16),
 	}
 }

@@ -111,7 +111,7 @@ func TestRotatedVisitorKey(t *testing.T) {
 		cfg := cfg
 		cfg.VisitorKey = []byte(strings.Repeat(key, 32))
 		if former != "" {
-			cfg.FormerVisitorKey = []byte(strings.Repeat(former, 32))
+			cfg.PreviousVisitorKey = []byte(strings.Repeat(former, 32))
 		}
 		handler, err := New(cfg)
 		if err != nil {

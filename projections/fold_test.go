@@ -161,8 +161,8 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 // mayBeHeld reports whether a subscriber may have held events back.
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
-	return p.Held && (p.Rests || !slices.ContainsFunc(
-		recorded, func(r eventstore.Recorded) bool { return !p.Patient(r) },
+	return p.Buffered && (p.NeverAwaited || !slices.ContainsFunc(
+		recorded, func(r eventstore.Recorded) bool { return !p.Delayable(r) },
 	))
 }
 

@@ -235,7 +235,7 @@ func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) 
 	for _, table := range tables {
 		var rows string
 		if err := db.NewRaw("SELECT coalesce(string_agg(r::text, E'\n' ORDER BY r::text), '') FROM ?.? r WHERE ?",
-			bun.Ident(schema), bun.Ident(table), readmodel.Meaningful(table)).Scan(ctx, &rows); err != nil {
+			bun.Ident(schema), bun.Ident(table), readmodel.NonEmptyRow(table)).Scan(ctx, &rows); err != nil {
 			t.Fatalf("dump %s.%s: %v", schema, table, err)
 		}
 		dumpSb233.WriteString(table + "\n" + rows + "\n")

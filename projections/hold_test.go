@@ -113,7 +113,7 @@ func TestDemand(t *testing.T) {
 	patient := all()
 	for i, p := range patient {
 		if p.Name == Links || p.Name == Dimensions {
-			patient[i].MinPatience, patient[i].MaxPatience = time.Hour, time.Hour
+			patient[i].MinDelay, patient[i].MaxDelay = time.Hour, time.Hour
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())

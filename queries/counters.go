@@ -31,8 +31,8 @@ func (q *DB) AccountCounters(
 	return counters, nil
 }
 
-// Existing counts the links of an account as of a position of the log.
-type Existing struct {
+// LinkTotals counts the links of an account as of a position of the log.
+type LinkTotals struct {
 	Created int64 `bun:"created"` // links so far, and restorations of deleted links
 	Deleted int64 `bun:"deleted"` // deletions of these
 	// Month counts the links created in the month of now, including those deleted since.
@@ -40,9 +40,9 @@ type Existing struct {
 	Commit, Prepare uint64 // position of the log
 }
 
-// Existing counts the links of an account, or returns ErrNotFound.
-func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Existing, error) {
-	var existing Existing
+// LinkTotals counts the links of an account, or returns ErrNotFound.
+func (q *DB) LinkTotals(ctx context.Context, account string, now time.Time) (LinkTotals, error) {
+	var existing LinkTotals
 	err := q.accountCounts(now).
 		ColumnExpr(
 			"coalesce(counts.created + counts.restorations, 0) AS created, "+
@@ -52,7 +52,7 @@ func (q *DB) Existing(ctx context.Context, account string, now time.Time) (Exist
 		Join("JOIN linkledger.generations AS at ON at.name = 'links' AND at.serving").
 		Where("account.id = ?::uuid", account).Scan(ctx, &existing)
 	if err != nil {
-		return Existing{}, failed("links of an account", err)
+		return LinkTotals{}, failed("links of an account", err)
 	}
 	return existing, nil
 }

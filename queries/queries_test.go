@@ -183,11 +183,11 @@ func TestAccountCounters(t *testing.T) {
 			t.Fatal(err)
 		}
 		same(t, counters, Counters{URLs: 2, MonthURLs: tc.month})
-		existing, err := w.q.Existing(ctx, w.Account.String(), tc.now)
+		existing, err := w.q.LinkTotals(ctx, w.Account.String(), tc.now)
 		if err != nil {
 			t.Fatal(err)
 		}
-		same(t, existing, Existing{Created: 4, Deleted: 2, Month: tc.month})
+		same(t, existing, LinkTotals{Created: 4, Deleted: 2, Month: tc.month})
 	}
 	if counters, err := w.q.AccountCounters(ctx, w.Other, queriestest.Noon); err != nil ||
 		counters != (Counters{MonthURLs: 1}) {

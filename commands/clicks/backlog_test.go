@@ -50,7 +50,7 @@ func TestBacklogIsLogged(t *testing.T) {
 	server.Stop()
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
-	c := count(t, store, t.TempDir(), Config{Patience: time.Millisecond}, spool.Config{})
+	c := count(t, store, t.TempDir(), Config{StoreTimeout: time.Millisecond}, spool.Config{})
 	observed := &Recorder{cfg: c.clicks.cfg} // the same spool, and a log of its own
 	observed.cfg.Logger = log
 	last := time.Time{}

@@ -33,8 +33,8 @@ const (
 	maxLinks = 64
 	// storeTimeout bounds how long clicks wait for the event store if there is no spool.
 	storeTimeout = 5 * time.Second
-	// DefaultPatience is how long clicks wait for the event store before they go to the spool.
-	DefaultPatience = 50 * time.Millisecond
+	// DefaultStoreTimeout is how long clicks wait for the event store before they go to the spool.
+	DefaultStoreTimeout = 50 * time.Millisecond
 )
 
 // ErrClosed means that the node is stopping and takes no more clicks.
@@ -52,10 +52,10 @@ type Config struct {
 	// Tracer traces groups, with links to the redirects of their clicks. If nil, groups are not
 	// traced.
 	Tracer trace.Tracer
-	// Patience is how long the event store may take if there is a spool; 0: DefaultPatience.
-	Patience time.Duration
-	Logger   *slog.Logger     // nil discards
-	Now      func() time.Time // nil: time.Now
+	// StoreTimeout is how long the event store may take if there is a spool; 0: DefaultStoreTimeout.
+	StoreTimeout time.Duration
+	Logger       *slog.Logger     // nil discards
+	Now          func() time.Time // nil: time.Now
 }
 
 // Recorder records the clicks of one node. Clicks that arrive during an append share the next one.
@@ -111,8 +111,8 @@ func (g *group) link(ctx context.Context) {
 
 // New returns the recorder of this process. It records nothing before Run.
 func New(cfg Config) *Recorder {
-	if cfg.Patience == 0 {
-		cfg.Patience = DefaultPatience
+	if cfg.StoreTimeout == 0 {
+		cfg.StoreTimeout = DefaultStoreTimeout
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -240,7 +240,7 @@ func (c *Recorder) record(g *group) {
 func (c *Recorder) append(ctx context.Context, w pendingAppend) error {
 	limit := storeTimeout
 	if c.cfg.Spool != nil {
-		limit = c.cfg.Patience
+		limit = c.cfg.StoreTimeout
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

@@ -205,7 +205,7 @@ func TestLateAppendsCountOnce(t *testing.T) {
 	const rounds, size = 40, 50
 	for round := range rounds {
 		patience := []time.Duration{time.Nanosecond, 200 * time.Microsecond, time.Millisecond}[round%3]
-		c := count(t, store, folder, Config{Patience: patience}, spool.Config{})
+		c := count(t, store, folder, Config{StoreTimeout: patience}, spool.Config{})
 		for i := range size {
 			c.record(round*size+i, round*size+i+1)
 		}
@@ -226,7 +226,7 @@ func TestDrainedClicksComeBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	server.Stop()
-	c := count(t, store, folder, Config{Patience: time.Millisecond}, spool.Config{})
+	c := count(t, store, folder, Config{StoreTimeout: time.Millisecond}, spool.Config{})
 	for i := range 20 {
 		c.record(i, i+1)
 	}
@@ -291,7 +291,7 @@ func TestDrainJoinsAppends(t *testing.T) {
 	server.Stop()
 	const rounds, size = 5, 200
 	for round := range rounds { // each process writes to a stream of its own
-		c := count(t, store, folder, Config{Patience: time.Millisecond}, spool.Config{})
+		c := count(t, store, folder, Config{StoreTimeout: time.Millisecond}, spool.Config{})
 		for i := range size {
 			c.record(round*size+i, round*size+i+1)
 		}
@@ -312,7 +312,7 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	c := count(
-		t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{Patience: 100 * time.Millisecond},
+		t, eventstoretest.Open(t, server.URL()), t.TempDir(), Config{StoreTimeout: 100 * time.Millisecond},
 		spool.Config{MaxBytes: 1000},
 	)
 	c.record(0, 1)

@@ -125,7 +125,7 @@ func (c *Recorder) appendJoined(ctx context.Context, groups []pendingAppend) err
 	if err != nil {
 		return err
 	}
-	if time.Since(began) < c.cfg.Patience {
+	if time.Since(began) < c.cfg.StoreTimeout {
 		c.spooling.Store(false)
 	}
 	c.countRecorded(appended, clicks)

@@ -246,7 +246,7 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := newRecordedCalls(t, open(t, func(cfg *Config) { cfg.Answers = answers }))
+	c := newRecordedCalls(t, open(t, func(cfg *Config) { cfg.Dialect = answers }))
 	calls := c.appends()
 	for _, more := range []map[int]func() *recording{c.reads(), c.deletions(), c.logReads(), c.batches()} {
 		maps.Copy(calls, more)

@@ -54,9 +54,9 @@ type Config struct {
 	// User and Password are required of every client if they are set. They need TLS, because
 	// official clients send credentials over TLS only.
 	User, Password string
-	// Answers selects whose responses the store gives to malformed requests. It is Own outside
+	// Dialect selects whose responses the store gives to malformed requests. It is Own outside
 	// tests of clients.
-	Answers dialect.Dialect
+	Dialect dialect.Dialect
 	// Logger receives warnings and errors of background work. Nil discards them.
 	Logger *slog.Logger
 
@@ -111,13 +111,13 @@ func Open(cfg Config) (*Store, error) {
 		cfg: cfg, storage: log, instance: uuid.New(), servers: map[*grpc.Server]struct{}{},
 	}
 	s.stopping, s.cancel = context.WithCancelCause(context.Background())
-	failures := failure.Reporter{Dialect: cfg.Answers, Closing: s.stopping.Done()}
+	failures := failure.Reporter{Dialect: cfg.Dialect, Closing: s.stopping.Done()}
 	s.writes = &writes.Service{
 		Writer: log.Writer(), MaxAppendSize: cfg.MaxAppendSize, Failures: failures,
 		Now: cfg.now, Closing: s.stopping,
 	}
 	s.reads = &reads.Service{
-		Log: log.Log(), Dialect: cfg.Answers, Failures: failures, Now: cfg.now,
+		Log: log.Log(), Dialect: cfg.Dialect, Failures: failures, Now: cfg.now,
 		Closing: s.stopping,
 	}
 	return s, nil
@@ -131,10 +131,10 @@ func (c *Config) complete() error {
 	if c.MaxAppendSize < 0 || c.MaxAppendSize > LargestAppendSize {
 		return fmt.Errorf("MaxAppendSize must be between 1 and %d bytes", LargestAppendSize)
 	}
-	switch c.Answers {
+	switch c.Dialect {
 	case dialect.Own, dialect.V2310, dialect.V2410:
 	default:
-		return fmt.Errorf("unknown server version in Answers: %q", c.Answers)
+		return fmt.Errorf("unknown server version in Dialect: %q", c.Dialect)
 	}
 	if c.User != "" && c.TLS == nil {
 		return errors.New("a user and password need TLS")

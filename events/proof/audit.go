@@ -11,9 +11,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Kept is the tree that a projection stores. It may have been altered together with the log, so it
+// StoredTree is the tree that a projection stores. It may have been altered together with the log, so it
 // is evidence and not proof.
-type Kept struct {
+type StoredTree struct {
 	Size int64               // leaves
 	UpTo eventstore.Position // the tree contains all events up to here
 	// Leaves returns the concatenated hashes of some consecutive leaves, the first of which has the
@@ -36,9 +36,9 @@ type Suspect string
 
 // The suspects.
 const (
-	Log      Suspect = "log"
-	KeptTree Suspect = "tree"        // in PostgreSQL; a signed head confirms the log
-	Either   Suspect = "log or tree" // no signed head covers the place
+	Log         Suspect = "log"
+	AlteredTree Suspect = "tree"        // in PostgreSQL; a signed head confirms the log
+	Either      Suspect = "log or tree" // no signed head covers the place
 )
 
 // Alteration describes where the log or the stored tree was altered.
@@ -60,7 +60,7 @@ type Alteration struct {
 type Findings struct {
 	Tree       tlog.Tree           // of all events of the log
 	Last       eventstore.Position // position of the last event
-	Fitting    []Head              // the heads that match the log
+	Matching   []Head              // the heads that match the log
 	Alteration *Alteration         // nil if there is none
 }
 
@@ -69,7 +69,7 @@ type Findings struct {
 // the altered event. If the tree was altered together with the log, the altered event lies between
 // two heads.
 type Audit struct {
-	kept       Kept
+	kept       StoredTree
 	hasher     Hasher
 	log        treeCheck
 	last       Place           // the last event so far
@@ -92,7 +92,7 @@ type treeCheck struct {
 }
 
 // NewAudit returns an Audit. The heads may have any order.
-func NewAudit(kept Kept, heads []Head) *Audit {
+func NewAudit(kept StoredTree, heads []Head) *Audit {
 	heads = slices.SortedStableFunc(
 		slices.Values(heads), func(a, b Head) int { return cmp.Compare(a.N, b.N) },
 	)
@@ -122,9 +122,9 @@ func (c *treeCheck) clone() treeCheck {
 	return other
 }
 
-// Take compares the next events of the log. Callers MUST pass all events in the order of the log,
+// Add compares the next events of the log. Callers MUST pass all events in the order of the log,
 // without those of the event store itself.
-func (a *Audit) Take(ctx context.Context, batch []eventstore.Recorded) error {
+func (a *Audit) Add(ctx context.Context, batch []eventstore.Recorded) error {
 	for _, r := range batch {
 		leaf, index := a.hasher.Leaf(r), a.log.leaves
 		kept, ok, err := a.storedLeaf(ctx, index)
@@ -153,8 +153,8 @@ func (a *Audit) Take(ctx context.Context, batch []eventstore.Recorded) error {
 
 func (a *Audit) diverge(from Place) { a.divergence, a.stored = &from, a.log.clone() }
 
-// Conclude returns the findings after the whole log was passed to Take.
-func (a *Audit) Conclude(ctx context.Context) (Findings, error) {
+// Findings returns the findings after the whole log was passed to Take.
+func (a *Audit) Findings(ctx context.Context) (Findings, error) {
 	if a.divergence == nil && a.log.leaves < a.kept.Size {
 		a.diverge(a.end())
 	}
@@ -174,7 +174,7 @@ func (a *Audit) Conclude(ctx context.Context) (Findings, error) {
 	}
 	for i, head := range a.log.heads {
 		if a.log.matches[i] {
-			found.Fitting = append(found.Fitting, head)
+			found.Matching = append(found.Matching, head)
 		}
 	}
 	return found, nil
@@ -231,7 +231,7 @@ func (a *Audit) treeAlteration() *Alteration {
 	}
 	of := Either
 	if n := len(a.log.heads); n > 0 && a.log.heads[n-1].N > a.divergence.Index {
-		of = KeptTree
+		of = AlteredTree
 	}
 	return &Alteration{Of: of, First: *a.divergence, Last: *a.divergence}
 }

@@ -48,9 +48,9 @@ func treeOf(log []eventstore.Recorded) (tlog.Tree, []byte) {
 }
 
 // keptOf returns the stored tree of a log, which is read in chunks.
-func keptOf(log []eventstore.Recorded) Kept {
+func keptOf(log []eventstore.Recorded) StoredTree {
 	tree, leaves := treeOf(log)
-	kept := Kept{Size: tree.N, Leaves: func(_ context.Context, from int64) ([]byte, error) {
+	kept := StoredTree{Size: tree.N, Leaves: func(_ context.Context, from int64) ([]byte, error) {
 		rest := leaves[from*tlog.HashSize:]
 		return rest[:min(len(rest), 5*tlog.HashSize)], nil
 	}}
@@ -70,14 +70,14 @@ func headsOf(log []eventstore.Recorded, sizes ...int) []Head {
 	return heads
 }
 
-func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, kept Kept, heads []Head) Findings {
+func audited(t interface{ Fatal(...any) }, log []eventstore.Recorded, kept StoredTree, heads []Head) Findings {
 	audit := NewAudit(kept, heads)
 	for batch := range slices.Chunk(log, 7) {
-		if err := audit.Take(context.Background(), batch); err != nil {
+		if err := audit.Add(context.Background(), batch); err != nil {
 			t.Fatal(err)
 		}
 	}
-	found, err := audit.Conclude(context.Background())
+	found, err := audit.Findings(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,11 +170,11 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 		a.Head.N != after[0].N {
 		t.Fatalf("beside tree and head: %+v, want %d", a, first)
 	}
-	if len(found.Fitting) != len(before) {
-		t.Fatalf("%d heads fit, want %d", len(found.Fitting), len(before))
+	if len(found.Matching) != len(before) {
+		t.Fatalf("%d heads fit, want %d", len(found.Matching), len(before))
 	}
 	a = audited(t, log, keptOf(altered), after).Alteration // the tree was altered, and the log was not
-	if len(altered) > first && (a == nil || a.Of != KeptTree || a.First.Index != int64(first)) {
+	if len(altered) > first && (a == nil || a.Of != AlteredTree || a.First.Index != int64(first)) {
 		t.Fatalf("an altered tree: %+v, want %d", a, first)
 	}
 }
@@ -201,7 +201,7 @@ func TestAuditOfASoundLog(t *testing.T) {
 		kept := keptOf(log[:rapid.IntRange(0, len(log)).Draw(t, "kept")])
 		found := audited(t, log, kept, heads)
 		want, _ := treeOf(log)
-		if found.Alteration != nil || len(found.Fitting) != len(heads) || found.Tree != want {
+		if found.Alteration != nil || len(found.Matching) != len(heads) || found.Tree != want {
 			t.Fatalf("found %+v", found)
 		}
 	})
@@ -218,7 +218,7 @@ func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	a := found.Alteration
 	if a == nil || a.Of != Log || a.Head.N != 20 || a.DeniedBy == nil || a.DeniedBy.N != 30 || a.First.Index != 15 ||
 		a.Last.Index != 19 ||
-		len(found.Fitting) != 2 {
+		len(found.Matching) != 2 {
 		t.Errorf("found %+v", a)
 	}
 	a = audited(t, log, keptOf(other), heads).Alteration // the tree shows the place
@@ -255,7 +255,7 @@ func TestAuditBesideHalfATree(t *testing.T) {
 		return whole(ctx, from)
 	}
 	a := audited(t, log, kept, headsOf(log, 40)).Alteration
-	if a == nil || a.Of != KeptTree || a.First.Index != 20 {
+	if a == nil || a.Of != AlteredTree || a.First.Index != 20 {
 		t.Errorf("found %+v", a)
 	}
 }

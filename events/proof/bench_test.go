@@ -66,7 +66,7 @@ func BenchmarkAudit(b *testing.B) {
 		}
 		return nil
 	})
-	kept := Kept{
+	kept := StoredTree{
 		Size: tree.Size(), UpTo: end,
 		Leaves: func(_ context.Context, from int64) ([]byte, error) { return leaves[from*32:], nil },
 	}
@@ -80,9 +80,9 @@ func BenchmarkAudit(b *testing.B) {
 		audit := NewAudit(kept, []Head{head})
 		auditing += read(func(batch []eventstore.Recorded) error {
 			memory = max(memory, memoryInUse()-min(before, memoryInUse()))
-			return audit.Take(b.Context(), batch)
+			return audit.Add(b.Context(), batch)
 		})
-		if found, err := audit.Conclude(b.Context()); err != nil || found.Alteration != nil || len(found.Fitting) != 1 {
+		if found, err := audit.Findings(b.Context()); err != nil || found.Alteration != nil || len(found.Matching) != 1 {
 			b.Fatalf("%+v, %v", found, err)
 		}
 		reading += read(func([]eventstore.Recorded) error { return nil })

@@ -64,9 +64,9 @@ func NewStreams() *Streams {
 	}
 }
 
-// Take checks the next events of the log. Callers MUST pass all events in the order of the log,
+// Add checks the next events of the log. Callers MUST pass all events in the order of the log,
 // including those of the event store itself.
-func (s *Streams) Take(batch []eventstore.Recorded) {
+func (s *Streams) Add(batch []eventstore.Recorded) {
 	for _, r := range batch {
 		of, isMetadata := metadata.Of(r.Stream)
 		switch {

@@ -25,7 +25,7 @@ func TestStreams(t *testing.T) {
 	t.Parallel()
 	const event = "url.created.v1"
 	s := NewStreams()
-	s.Take([]eventstore.Recorded{
+	s.Add([]eventstore.Recorded{
 		logged(1, "url-whole", 0, event, ""), logged(2, "url-whole", 1, event, ""),
 		logged(3, "url-late", 4, event, ""), logged(4, "url-late", 5, event, ""),
 		logged(5, "tags-gap", 0, event, ""), logged(6, "tags-gap", 2, event, ""),
@@ -70,7 +70,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := NewStreams()
 	for i := range 2 * maxCuts {
-		s.Take([]eventstore.Recorded{
+		s.Add([]eventstore.Recorded{
 			logged(uint64(2*i+1), fmt.Sprint("url-", i), 1, "url.created.v1", ""),
 			logged(uint64(2*i+2), fmt.Sprint("$$url-", i), 0, metadata.TypeMetadata, `{"$tb":1}`),
 		})
@@ -92,7 +92,7 @@ func BenchmarkStreams(b *testing.B) {
 	runtime.ReadMemStats(&before)
 	b.ResetTimer()
 	for i := range b.N {
-		s.Take([]eventstore.Recorded{logged(uint64(i+1), names[i/2], eventstore.Revision(i%2), "url.created.v1", "")})
+		s.Add([]eventstore.Recorded{logged(uint64(i+1), names[i/2], eventstore.Revision(i%2), "url.created.v1", "")})
 	}
 	b.StopTimer()
 	runtime.GC()

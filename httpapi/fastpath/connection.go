@@ -54,7 +54,7 @@ func (c *connection) serve() {
 func (c *connection) serveRequests() (handOver bool) {
 	remote, a := c.RemoteAddr().String(), newResponseBuffer()
 	for {
-		r, size, v := parse(c.received, c.listener.cfg.Takes)
+		r, size, v := parse(c.received, c.listener.cfg.Eligible)
 		switch v {
 		case ineligible:
 			return true

@@ -47,7 +47,7 @@ func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)
 	})
 	var logged bytes.Buffer
 	cfg := fastpath.Config{
-		Handler: marking, Takes: func(path string) bool { return strings.HasPrefix(path, "/go") },
+		Handler: marking, Eligible: func(path string) bool { return strings.HasPrefix(path, "/go") },
 		HeadTimeout: patience, WriteTimeout: patience, IdleTimeout: patience, ErrorLog: log.New(&logged, "", 0),
 	}
 	if change != nil {

@@ -13,9 +13,9 @@ import (
 // Config of a Listener. All fields are required.
 type Config struct {
 	Handler http.Handler
-	// Takes reports whether the fast path serves a path. It MUST return false for paths that have
+	// Eligible reports whether the fast path serves a path. It MUST return false for paths that have
 	// to be escaped.
-	Takes func(path string) bool
+	Eligible func(path string) bool
 
 	// HeadTimeout is the most time from the first byte of a head to its end. For the first head of
 	// a connection it begins when the connection is accepted.

@@ -45,11 +45,11 @@ type Config struct {
 	UsageMeter *metering.Meter
 	Plans      map[string]domain.Plan // by name
 
-	// Wait, Demand and Overtake wait for the read models, see catchup.Waiter.
-	Wait        func(ctx context.Context, projection string, position uint64) error
-	Demand      func(ctx context.Context, projection string, position uint64) error
-	Overtake    func(ctx context.Context, projection string, others ...string) error
-	WaitTimeout time.Duration
+	// Wait, WaitUndelayed and WaitForOthers wait for the read models, see catchup.Waiter.
+	Wait          func(ctx context.Context, projection string, position uint64) error
+	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
+	WaitForOthers func(ctx context.Context, projection string, others ...string) error
+	WaitTimeout   time.Duration
 
 	Pseudonyms *peer.Pseudonyms // of the addresses of callers
 	Proxies    peer.Proxies
@@ -83,7 +83,7 @@ type API struct {
 // New returns the API.
 func New(cfg Config) *API {
 	waiter := &catchup.Waiter{
-		Wait: cfg.Wait, Demand: cfg.Demand, Overtake: cfg.Overtake, Clicks: cfg.Clicks,
+		Wait: cfg.Wait, WaitUndelayed: cfg.WaitUndelayed, WaitForOthers: cfg.WaitForOthers, Clicks: cfg.Clicks,
 		Timeout: cfg.WaitTimeout, Logger: cfg.Logger,
 	}
 	asOf := asof.Reader{Now: cfg.Now, Waiter: waiter}

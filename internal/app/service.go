@@ -150,7 +150,7 @@ func (s *Service) wire(ctx context.Context) error {
 		Existing: func(
 			ctx context.Context, account string, now time.Time,
 		) (linkquota.Existing, error) {
-			existing, err := s.queries.Existing(ctx, account, now)
+			existing, err := s.queries.LinkTotals(ctx, account, now)
 			return linkquota.Existing(existing), err
 		},
 	})
@@ -184,22 +184,22 @@ func (s *Service) wire(ctx context.Context) error {
 		country = s.countries.Of
 	}
 	s.clicks = clicks.New(clicks.Config{
-		Store: s.Store, Spool: s.spool, Patience: cfg.ClickPatience, Tracer: s.traces.Tracer(),
+		Store: s.Store, Spool: s.spool, StoreTimeout: cfg.ClickPatience, Tracer: s.traces.Tracer(),
 		Logger: s.logger,
 	})
 	s.calls = metering.New(metering.Config{Store: s.Store, Logger: s.logger})
 	s.handler, err = httpapi.New(httpapi.Config{
 		Commands: s.commands, Audit: audit.New(written, s.Store, s.logger), Queries: s.queries,
-		Lists: linklist.New(s.db), Accounts: cachedAccounts, Targets: s.redirects,
-		Clicks: s.clicks, Calls: s.calls,
-		Wait: s.Waiter.WaitOwned, Demand: s.Waiter.Demand, Overtake: s.Waiter.Overtake,
+		Lists: linklist.New(s.db), Accounts: cachedAccounts, RedirectCache: s.redirects,
+		ClickRecorder: s.clicks, UsageMeter: s.calls,
+		Wait: s.Waiter.WaitOwned, WaitUndelayed: s.Waiter.WaitUndelayed, WaitForOthers: s.Waiter.WaitForOthers,
 		WaitTimeout: cfg.WaitTimeout,
 		Plans:       cfg.Plans.ByName, Origins: cfg.Origins.List(),
-		Allowances: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
+		ClickLimiter: clicklimit.New(s.Store, nil), TrustedProxies: cfg.TrustedProxies,
 		Country: country,
 		BaseURL: strings.TrimSuffix(cfg.BaseURL, "/"), VisitorKey: visitorKey,
-		FormerVisitorKey: formerKey,
-		Observe:          s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
+		PreviousVisitorKey: formerKey,
+		Observe:            s.metrics.Request, LoginRefused: s.metrics.Login, Logger: s.logger,
 		Tracer: s.traces.Tracer(), LogRequests: httpapi.RequestLog(cfg.LogRequests),
 		API: s.has(config.RoleAPI), Redirects: s.has(config.RoleRedirect),
 	})

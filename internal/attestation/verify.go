@@ -65,7 +65,7 @@ func auditLog(
 		return proof.Findings{}, nil, err
 	}
 	upTo := eventstore.Position{Commit: tree.Commit, Prepare: tree.Prepare}
-	audit := proof.NewAudit(proof.Kept{Size: tree.Size, UpTo: upTo, Leaves: q.Leaves}, heads)
+	audit := proof.NewAudit(proof.StoredTree{Size: tree.Size, UpTo: upTo, Leaves: q.Leaves}, heads)
 	streams := proof.NewStreams()
 	show, ended := console.Progress(o.Stderr)
 	events := int64(0)
@@ -74,17 +74,17 @@ func auditLog(
 	) error {
 		events += int64(len(batch))
 		show(fmt.Sprintf("%d events", events), batch[len(batch)-1].Position.Commit, end.Commit)
-		streams.Take(batch)
+		streams.Add(batch)
 		ofPrograms := slices.DeleteFunc(
 			batch, func(r eventstore.Recorded) bool { return strings.HasPrefix(r.Stream, "$") },
 		)
-		return audit.Take(ctx, ofPrograms) // heads do not cover the event store's own events
+		return audit.Add(ctx, ofPrograms) // heads do not cover the event store's own events
 	})
 	ended(err == nil)
 	if err != nil {
 		return proof.Findings{}, nil, err
 	}
-	found, err := audit.Conclude(ctx)
+	found, err := audit.Findings(ctx)
 	return found, streams, err
 }
 
@@ -127,7 +127,7 @@ func printFindings(o installation.Operator, found proof.Findings, cuts printedCu
 		Events:      found.Tree.N, Position: found.Last.Commit, Root: found.Tree.Hash.String(),
 		Fitting: []int64{},
 	}
-	for _, head := range found.Fitting {
+	for _, head := range found.Matching {
 		view.Fitting = append(view.Fitting, head.N)
 	}
 	if a := found.Alteration; a != nil {
@@ -157,7 +157,7 @@ func explainAlteration(a *proof.Alteration) error {
 	switch {
 	case a == nil:
 		return nil
-	case a.Of == proof.KeptTree:
+	case a.Of == proof.AlteredTree:
 		return fmt.Errorf(
 			"the tree in PostgreSQL was altered from %s on; the log is as a signed head says: "+
 				"projections rebuild tree repairs it",

@@ -30,7 +30,7 @@ func ServeFast(
 	fast func(path string) bool, public net.Listener, logger *slog.Logger,
 ) error {
 	visits := fastpath.Listen(public, fastpath.Config{
-		Handler: handler, Takes: fast,
+		Handler: handler, Eligible: fast,
 		HeadTimeout: headTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout,
 		ErrorLog: errorLog(logger),
 	})

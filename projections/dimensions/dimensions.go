@@ -35,9 +35,9 @@ func Bounded(most int) projection.Definition {
 		Filter: projection.Types(
 			events.ClicksRecorded{}, events.URLStatsReset{}, events.URLStatsRestored{},
 		),
-		Folds: projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }),
-		Held:  true,
-		Rests: true, MinPatience: minDelay, MaxPatience: maxDelay,
+		Folds:        projection.FoldsOf(func() projection.Fold { return newDimensionFold(most) }),
+		Buffered:     true,
+		NeverAwaited: true, MinDelay: minDelay, MaxDelay: maxDelay,
 	}
 }
 

@@ -104,7 +104,7 @@ func (e *elector) elect(ctx context.Context, fail context.CancelCauseFunc) error
 		known[generation.KeyOf(c.Generation)] = true
 		if l := e.leaseholderOf(generation.KeyOf(c.Generation)); l != nil {
 			l.observe(c.Generation)
-			l.status.Serve(c.Serving)
+			l.status.SetServing(c.Serving)
 			continue
 		}
 		status := e.cfg.Registry.Entry(generation.KeyOf(c.Generation))

@@ -89,8 +89,8 @@ func (l *leaseholder) run(ctx context.Context) error {
 	defer context.AfterFunc(l.ended, end)()
 	defer l.end()
 	p := l.projection
-	l.status.Own(true)
-	defer l.status.Own(false)
+	l.status.SetOwned(true)
+	defer l.status.SetOwned(false)
 	l.cfg.Logger.InfoContext(ctx, "projection taken over", l.attributes()...)
 	if err := l.retryReadable(ctx); err != nil && ctx.Err() == nil {
 		l.cfg.Logger.WarnContext(
@@ -107,8 +107,8 @@ func (l *leaseholder) run(ctx context.Context) error {
 		Checkpoint: l.projector.Checkpoint,
 		BatchSize:  l.batchSize(),
 		Decode:     !p.Raw,
-		Patient:    p.Patient, Rests: p.Rests, InParts: p.Held, Demand: l.demand,
-		MinPatience: p.MinPatience, MaxPatience: p.MaxPatience,
+		Delayable:  p.Delayable, NeverAwaited: p.NeverAwaited, SendParts: p.Buffered, Demand: l.demand,
+		MinDelay: p.MinDelay, MaxDelay: p.MaxDelay,
 		Logger:  l.cfg.Logger,
 		OnError: l.status.Interrupt,
 	})
@@ -133,7 +133,7 @@ func (l *leaseholder) run(ctx context.Context) error {
 // batchSize returns the maximum number of events in one transaction. Builds, and projections that
 // no reader waits for, have few batches, so theirs are larger.
 func (l *leaseholder) batchSize() int {
-	if l.cfg.BatchSize == 0 && (l.building || l.projection.Rests) {
+	if l.cfg.BatchSize == 0 && (l.building || l.projection.NeverAwaited) {
 		return largeBatch
 	}
 	return l.cfg.BatchSize

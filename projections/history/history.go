@@ -27,7 +27,7 @@ func Projection() projection.Definition {
 	return projection.Definition{
 		Name:   Name,
 		Filter: projection.Streams(events.StreamURL, events.StreamTags, events.StreamAccount),
-		Folds:  newHistoryFolds, Alone: notes.IsErasure, Rests: true, MinPatience: minDelay,
+		Folds:  newHistoryFolds, Alone: notes.IsErasure, NeverAwaited: true, MinDelay: minDelay,
 	}
 }
 

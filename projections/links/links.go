@@ -32,8 +32,8 @@ func Projection() projection.Definition {
 	return projection.Definition{
 		Name:   Name,
 		Filter: projection.Streams(events.StreamURL, events.StreamClicks, events.StreamAccount),
-		Folds:  newLinkFolds, Alone: notes.IsErasure, Held: true, Patient: isClicks,
-		MaxPatience: maxClickDelay,
+		Folds:  newLinkFolds, Alone: notes.IsErasure, Buffered: true, Delayable: isClicks,
+		MaxDelay: maxClickDelay,
 	}
 }
 
@@ -269,7 +269,7 @@ func (l *linkFold) changed() []string {
 		hashes = append(hashes, row.Hash)
 	}
 	if len(hashes) == 0 && len(l.found) > 0 {
-		return []string{readmodel.Unkept}
+		return []string{readmodel.Uncached}
 	}
 	return hashes
 }

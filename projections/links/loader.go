@@ -58,7 +58,7 @@ func (l *linkLoader) Next() projection.Fold {
 	return notes.NewFold(newLinkFold(l), l.keys, linkNotes)
 }
 
-func (l *linkLoader) Touched() int { return l.size }
+func (l *linkLoader) PendingBytes() int { return l.size }
 
 // recentCache holds the values that were put or read last, in two generations. When the young one
 // is too big, it replaces the old one.

@@ -44,5 +44,5 @@ func (t Tables) queueErasure(s *sqlbatch.Batch, account uuid.UUID) {
 	for _, statement := range t.Reanalyze {
 		s.Queue(statement)
 	}
-	s.Queue(readmodel.EraseKeyStatement, sqlbatch.UUID(account))
+	s.Queue(readmodel.EraseAccountKeyStatement, sqlbatch.UUID(account))
 }

@@ -21,16 +21,16 @@ type Definition struct {
 	// nil: none was given.
 	Folds func(master *readmodel.MasterKey) Folds
 	Raw   bool // the fold takes events without their bodies
-	// Held reports that events that no reader waits for may be buffered. The fold MUST then accept
+	// Buffered reports that events that no reader waits for may be buffered. The fold MUST then accept
 	// them without Read.
-	Held bool
+	Buffered bool
 	// Alone reports whether an event is applied alone: after all events before it, and before all
 	// events after it. Rows that were cached before it are discarded. If nil, no event is.
 	Alone func(eventstore.Recorded) bool
-	// Patient reports whether an event may wait to be batched. If nil, no event may.
-	Patient                  func(eventstore.Recorded) bool
-	Rests                    bool          // no reader waits for any event
-	MinPatience, MaxPatience time.Duration // see subscription.Config
+	// Delayable reports whether an event may wait to be batched. If nil, no event may.
+	Delayable          func(eventstore.Recorded) bool
+	NeverAwaited       bool          // no reader waits for any event
+	MinDelay, MaxDelay time.Duration // see subscription.Config
 }
 
 // Folds creates the folds of one generation, one for each batch. It holds what they share, such as
@@ -48,8 +48,8 @@ type Loader interface {
 	Next() Fold
 	// Begin prepares the cache for the next transaction. The previous one is committed.
 	Begin()
-	// Touched returns the size of the cached rows that are not written yet, in bytes.
-	Touched() int
+	// PendingBytes returns the size of the cached rows that are not written yet, in bytes.
+	PendingBytes() int
 }
 
 // independent creates folds that share nothing.

@@ -20,9 +20,9 @@ const (
 const AccountKeysQuery = "SELECT account_id::text, wrapped, master FROM linkledger.account_keys " +
 	"WHERE account_id = ANY($1::uuid[])"
 
-// EraseKeyStatement deletes the key of the account $1, if there is one. The row stays, so that the
+// EraseAccountKeyStatement deletes the key of the account $1, if there is one. The row stays, so that the
 // account never gets another key.
-const EraseKeyStatement = `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
+const EraseAccountKeyStatement = `INSERT INTO linkledger.account_keys AS k (account_id) VALUES ($1)
 	ON CONFLICT (account_id) DO UPDATE SET wrapped = NULL, master = '' WHERE k.wrapped IS NOT NULL`
 
 // MakeAccountKey returns the key of an account. The first call generates it. The key is nil if the
@@ -67,9 +67,9 @@ func (db *DB) AccountKey(ctx context.Context, account string) ([]byte, error) {
 	return db.MasterKey.Unwrap(account, stored.Master, stored.Wrapped)
 }
 
-// EraseAccountKey deletes the key of an account for ever, as EraseKeyStatement does.
+// EraseAccountKey deletes the key of an account for ever, as EraseAccountKeyStatement does.
 func (db *DB) EraseAccountKey(ctx context.Context, account string) error {
-	if err := db.execDurably(ctx, EraseKeyStatement, account); err != nil {
+	if err := db.execDurably(ctx, EraseAccountKeyStatement, account); err != nil {
 		return fmt.Errorf("delete the key of account %s: %w", account, err)
 	}
 	return nil

@@ -28,9 +28,9 @@ const Changed = "changed "
 // Everything stands for all keys of a projection in a list of changed keys.
 const Everything = "*"
 
-// Unkept stands for changes of rows that readers do not cache in a list of changed keys. Clicks are
+// Uncached stands for changes of rows that readers do not cache in a list of changed keys. Clicks are
 // not announced at all.
-const Unkept = "."
+const Uncached = "."
 
 // ControlChannel is the NOTIFY channel of the projectors of all processes. The name of a projection
 // requests an election. "<projection> <position>" announces that a reader waits for that position.

@@ -22,9 +22,9 @@ const (
 	SetClicked = "clicked" // since the last reset
 )
 
-// Meaningful returns the condition that a row of a table holds information. An empty set and a
+// NonEmptyRow returns the condition that a row of a table holds information. An empty set and a
 // missing one are the same.
-func Meaningful(table string) bun.Safe {
+func NonEmptyRow(table string) bun.Safe {
 	if table == "link_sets" {
 		return "bit_count(bits) > 0"
 	}

@@ -149,5 +149,5 @@ func (t *tagFold) Write(s *sqlbatch.Batch) []string {
 			ON CONFLICT (id) DO UPDATE SET label = EXCLUDED.label`,
 			id, account, label, created, position)
 	}
-	return []string{readmodel.Unkept}
+	return []string{readmodel.Uncached}
 }

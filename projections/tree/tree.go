@@ -23,8 +23,8 @@ const minDelay = 500 * time.Millisecond
 // Projection returns the projection of the Merkle tree over the whole log.
 func Projection() projection.Definition {
 	return projection.Definition{
-		Name: Name, Folds: projection.FoldsOf(newTreeFold), Raw: true, Rests: true,
-		MinPatience: minDelay,
+		Name: Name, Folds: projection.FoldsOf(newTreeFold), Raw: true, NeverAwaited: true,
+		MinDelay: minDelay,
 	}
 }
 

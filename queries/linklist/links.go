@@ -70,7 +70,7 @@ func (r *Reader) Links(ctx context.Context, list Query) (Page, error) {
 		return page, nil
 	}
 	at := asof.At(list.At)
-	needsClicks := list.Order == ClicksFirst || list.Tags != nil && list.Tags.AsksForVisits()
+	needsClicks := list.Order == ClicksFirst || list.Tags != nil && list.Tags.DependsOnClicks()
 	if at.Past() && needsClicks {
 		return Page{}, fmt.Errorf("links: %w", ErrNoPast)
 	}

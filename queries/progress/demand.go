@@ -20,10 +20,10 @@ type demandState struct {
 	announcedAt time.Time
 }
 
-// Demand is WaitOwned for a projection whose projector delays events while no caller waits for
+// WaitUndelayed is WaitOwned for a projection whose projector delays events while no caller waits for
 // them. It announces to the projector, in whatever process, that a caller waits. Demands that
 // arrive while the projector is at work are announced together, as soon as it is done.
-func (w *Waiter) Demand(ctx context.Context, projection string, position uint64) error {
+func (w *Waiter) WaitUndelayed(ctx context.Context, projection string, position uint64) error {
 	for {
 		announced, announce := w.registerDemand(projection, position)
 		if announce {

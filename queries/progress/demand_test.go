@@ -23,13 +23,13 @@ func TestDemand(t *testing.T) {
 	defer func() { _ = projector.Close(ctx) }()
 	f := NewWaiter(db)
 	f.Committed("links", 7, nil)
-	if err := f.Demand(ctx, "links", 7); err != nil {
+	if err := f.WaitUndelayed(ctx, "links", 7); err != nil {
 		t.Error(err)
 	}
 	var readers sync.WaitGroup
 	demand := func(position uint64) {
 		readers.Go(func() {
-			if err := f.Demand(ctx, "links", position); err != nil {
+			if err := f.WaitUndelayed(ctx, "links", position); err != nil {
 				t.Errorf("links at %d: %v", position, err)
 			}
 		})
@@ -67,7 +67,7 @@ func TestDemandEnds(t *testing.T) {
 	f := NewWaiter(queriestest.OpenDatabase(t))
 	ctx, cancel := context.WithTimeout(t.Context(), 3*demandInterval)
 	defer cancel()
-	if err := f.Demand(ctx, "links", 1); !errors.Is(err, context.DeadlineExceeded) {
+	if err := f.WaitUndelayed(ctx, "links", 1); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v", err)
 	}
 }

@@ -51,7 +51,7 @@ func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
 	}
 
 	go func() { waited <- f.WaitOwned(ctx, "links", 20) }()
-	go func() { waited <- f.Demand(ctx, "links", 20) }()
+	go func() { waited <- f.WaitUndelayed(ctx, "links", 20) }()
 	kill()
 	for range 2 {
 		if err := <-waited; !errors.Is(err, ErrUnowned) {

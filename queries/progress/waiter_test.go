@@ -187,16 +187,16 @@ func TestOvertake(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))
 	ctx := queriestest.WithTimeout(t)
-	if err := f.Overtake(ctx, "history", "links", "tags"); err != nil {
+	if err := f.WaitForOthers(ctx, "history", "links", "tags"); err != nil {
 		t.Errorf("nothing is known: %v", err)
 	}
 	f.Committed("links", 5, []string{"hash"})
 	f.Committed("links", 9, nil) // clicks
 	f.advance("links", 9)        // as the database has it
-	f.Committed("tags", 7, []string{readmodel.Unkept})
+	f.Committed("tags", 7, []string{readmodel.Uncached})
 	f.advance("history", 6)
 	overtaken := make(chan error, 1)
-	go func() { overtaken <- f.Overtake(ctx, "history", "links", "tags") }()
+	go func() { overtaken <- f.WaitForOthers(ctx, "history", "links", "tags") }()
 	for !f.hasWaiters() {
 		runtime.Gosched()
 	}

@@ -67,8 +67,8 @@ func (e *Expr) Labels() []string {
 	return labels
 }
 
-// AsksForVisits reports whether the expression depends on the clicks of links.
-func (e *Expr) AsksForVisits() bool {
+// DependsOnClicks reports whether the expression depends on the clicks of links.
+func (e *Expr) DependsOnClicks() bool {
 	asks := false
 	e.root.walk(func(n *node) { asks = asks || n.flag == visited })
 	return asks

@@ -42,7 +42,7 @@ func ServeFolder(t testing.TB, folder string) *Server {
 // ServeAnswers starts an event store in memory that responds in the dialect of another server.
 func ServeAnswers(t testing.TB, answers dialect.Dialect) *Server {
 	t.Helper()
-	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem(), Answers: answers})
+	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem(), Dialect: answers})
 }
 
 // ServeConfig starts an event store with a configuration until the test ends.

@@ -10,7 +10,7 @@ import (
 )
 
 // batcher collects arrivals into batches. It delays batches as Config says: Patient, Rests and
-// InParts.
+// SendParts.
 type batcher struct {
 	Config
 
@@ -69,7 +69,7 @@ func (b *batcher) next(ctx context.Context, arrivals <-chan arrival) (Batch, boo
 			}
 		}
 	}
-	if b.InParts && b.delay != nil {
+	if b.SendParts && b.delay != nil {
 		b.partSent, batch.Held, batch.Position = true, true, b.position
 		return batch, true
 	}
@@ -87,7 +87,7 @@ func (b *batcher) isIncomplete(batch Batch, size, waiting int) bool {
 
 func (b *batcher) isFull(batch Batch, size int) bool {
 	limit := maxBatchBytes
-	if b.InParts && b.delay != nil {
+	if b.SendParts && b.delay != nil {
 		limit = partBytes
 	}
 	return len(batch.Events) >= b.BatchSize || size >= limit
@@ -97,11 +97,11 @@ func (b *batcher) isFull(batch Batch, size int) bool {
 // the delay. An event that must not be delayed ends it.
 func (b *batcher) updateDelay(first bool, added eventstore.Recorded) {
 	switch {
-	case b.InParts && b.Rests && !b.live:
+	case b.SendParts && b.NeverAwaited && !b.live:
 		if first {
 			b.delayCatchUp(added)
 		}
-	case b.Patient == nil || !b.Patient(added):
+	case b.Delayable == nil || !b.Delayable(added):
 		b.delay = nil
 	case first && b.Demand.includes(added.Position):
 		b.delayUntil(b.demandedDue(b.applied))
@@ -140,12 +140,12 @@ func (b *batcher) delayUntil(due time.Time) {
 
 // due returns when a delayed batch is to be sent, given when the previous batch had been applied.
 func (b *batcher) due(applied time.Time) time.Time {
-	return b.sent.Add(min(max(delayShare*applied.Sub(b.sent), b.MinPatience), b.MaxPatience))
+	return b.sent.Add(min(max(delayShare*applied.Sub(b.sent), b.MinDelay), b.MaxDelay))
 }
 
 // demandedDue returns the same for demanded events.
 func (b *batcher) demandedDue(applied time.Time) time.Time {
-	return b.sent.Add(min(demandedDelayShare*applied.Sub(b.sent), b.MaxPatience, maxDemandedDelay))
+	return b.sent.Add(min(demandedDelayShare*applied.Sub(b.sent), b.MaxDelay, maxDemandedDelay))
 }
 
 // finish completes a batch and resets the delay.

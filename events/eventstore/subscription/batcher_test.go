@@ -17,8 +17,8 @@ func TestPatientEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
 		b := batcher{memory: semaphore.NewWeighted(1), Config: Config{
-			Demand: NewDemand(), BatchSize: 5, MinPatience: DefaultMinPatience, MaxPatience: DefaultMaxPatience,
-			Patient: func(r eventstore.Recorded) bool { return r.Type == "patient" },
+			Demand: NewDemand(), BatchSize: 5, MinDelay: DefaultMinDelay, MaxDelay: DefaultMaxDelay,
+			Delayable: func(r eventstore.Recorded) bool { return r.Type == "patient" },
 		}}
 		start, position := time.Now(), uint64(0)
 		arrive := func(eventType string) {
@@ -40,30 +40,30 @@ func TestPatientEvents(t *testing.T) {
 		takes(1, 0) // nothing was sent for a long time
 		arrive("patient")
 		go func() {
-			time.Sleep(DefaultMinPatience / 2)
+			time.Sleep(DefaultMinDelay / 2)
 			arrive("patient")
 		}()
-		takes(2, DefaultMinPatience)
+		takes(2, DefaultMinDelay)
 		arrive("patient")
 		go func() {
-			time.Sleep(DefaultMinPatience / 2)
+			time.Sleep(DefaultMinDelay / 2)
 			arrive("other")
 		}()
-		takes(2, DefaultMinPatience*3/2)
+		takes(2, DefaultMinDelay*3/2)
 		for range 5 {
 			arrive("patient")
 		}
-		takes(5, DefaultMinPatience*3/2) // full
+		takes(5, DefaultMinDelay*3/2) // full
 
-		took := 2 * DefaultMinPatience
+		took := 2 * DefaultMinDelay
 		time.Sleep(took) // the batch is applied
 		sent := time.Since(start) - took
 		arrive("patient")
 		takes(1, sent+delayShare*took) // so that a tenth of the time is spent on batches
-		time.Sleep(DefaultMaxPatience / 2)
+		time.Sleep(DefaultMaxDelay / 2)
 		sent += delayShare * took
 		arrive("patient")
-		takes(1, sent+DefaultMaxPatience)
+		takes(1, sent+DefaultMaxDelay)
 	})
 }
 
@@ -79,8 +79,8 @@ type workbench struct {
 
 func newWorkbench(t *testing.T, cfg Config) *workbench {
 	t.Helper()
-	cfg.Demand, cfg.MinPatience, cfg.MaxPatience, cfg.InParts = NewDemand(), time.Second, time.Minute, true
-	cfg.Patient = func(r eventstore.Recorded) bool { return r.Type == "patient" }
+	cfg.Demand, cfg.MinDelay, cfg.MaxDelay, cfg.SendParts = NewDemand(), time.Second, time.Minute, true
+	cfg.Delayable = func(r eventstore.Recorded) bool { return r.Type == "patient" }
 	return &workbench{
 		T: t, batcher: batcher{Config: cfg, memory: semaphore.NewWeighted(maxBatchBytes)},
 		arrivals: make(chan arrival, 100), start: time.Now(),
@@ -146,7 +146,7 @@ func TestParts(t *testing.T) {
 func TestPartsOfACatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorkbench(t, Config{BatchSize: 3, Rests: true})
+		w := newWorkbench(t, Config{BatchSize: 3, NeverAwaited: true})
 		four := func() {
 			for range 4 {
 				w.arrive("other", 1)
@@ -179,7 +179,7 @@ func TestDemand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const took = maxDemandedDelay / demandedDelayShare
 		w := newWorkbench(t, Config{BatchSize: 10})
-		patience := max(delayShare*took, w.batcher.MinPatience) - took
+		patience := max(delayShare*took, w.batcher.MinDelay) - took
 		at := time.Duration(0)
 		batch := func(waits time.Duration) {
 			t.Helper()

@@ -34,10 +34,10 @@ const (
 	// maxDemandedDelay is the maximum time between two batches of demanded events, regardless of
 	// their duration.
 	maxDemandedDelay = 100 * time.Millisecond
-	// DefaultMinPatience is the default of Config.MinPatience.
-	DefaultMinPatience = 10 * time.Millisecond
-	// DefaultMaxPatience is the default of Config.MaxPatience.
-	DefaultMaxPatience = 500 * time.Millisecond
+	// DefaultMinDelay is the default of Config.MinDelay.
+	DefaultMinDelay = 10 * time.Millisecond
+	// DefaultMaxDelay is the default of Config.MaxDelay.
+	DefaultMaxDelay = 500 * time.Millisecond
 	// maxBatchBytes is the size of the bodies that ends a batch, in addition to the number of its
 	// events.
 	maxBatchBytes = 8 << 20
@@ -84,24 +84,24 @@ type Config struct {
 	BatchSize int
 	// Decode decodes events as they arrive, concurrently with the processing of the previous batch.
 	Decode bool
-	// Patient reports whether an event may be delayed. If nil, no event may. Batches of only such
+	// Delayable reports whether an event may be delayed. If nil, no event may. Batches of only such
 	// events are delayed, so that many small batches become few large ones. The delay is chosen so
-	// that a tenth of the time is spent on them, but is at least MinPatience and at most
-	// MaxPatience.
-	Patient func(eventstore.Recorded) bool
-	// Rests means that all events may be delayed. A subscription that has caught up ends if an
+	// that a tenth of the time is spent on them, but is at least MinDelay and at most
+	// MaxDelay.
+	Delayable func(eventstore.Recorded) bool
+	// NeverAwaited means that all events may be delayed. A subscription that has caught up ends if an
 	// event arrives before the delay is over, and is opened again after it. The event store then
 	// sends at once what it would otherwise send event by event.
-	Rests bool
+	NeverAwaited bool
 	// Demand delivers delayed events early. If nil, none are demanded.
 	Demand *Demand
-	// InParts sends delayed batches on in parts while they are collected, so that the Subscriber
+	// SendParts sends delayed batches on in parts while they are collected, so that the Subscriber
 	// need not keep whole batches. The same applies to a subscription that rests while it catches
 	// up.
-	InParts bool
-	// MinPatience and MaxPatience bound the delay between two batches for Patient and Rests; 0
-	// means DefaultMinPatience and DefaultMaxPatience.
-	MinPatience, MaxPatience time.Duration
+	SendParts bool
+	// MinDelay and MaxDelay bound the delay between two batches for Patient and Rests; 0
+	// means DefaultMinDelay and DefaultMaxDelay.
+	MinDelay, MaxDelay time.Duration
 	// OnError is called with the reason why a subscription ended, before it is opened again. It may
 	// be nil.
 	OnError func(error)
@@ -131,11 +131,11 @@ func New(store *eventstore.Store, cfg Config) *Subscriber {
 	if cfg.BatchSize == 0 {
 		cfg.BatchSize = DefaultBatchSize
 	}
-	if cfg.MinPatience == 0 {
-		cfg.MinPatience = DefaultMinPatience
+	if cfg.MinDelay == 0 {
+		cfg.MinDelay = DefaultMinDelay
 	}
-	if cfg.MaxPatience == 0 {
-		cfg.MaxPatience = DefaultMaxPatience
+	if cfg.MaxDelay == 0 {
+		cfg.MaxDelay = DefaultMaxDelay
 	}
 	if cfg.Demand == nil {
 		cfg.Demand = NewDemand()
@@ -274,7 +274,7 @@ func (s *Subscriber) deliverAll(
 		if !ok {
 			return progressed, nil
 		}
-		if s.cfg.Rests && live && len(batch.Events) > 0 {
+		if s.cfg.NeverAwaited && live && len(batch.Events) > 0 {
 			if s.cfg.Demand.includes(batch.Events[0].Position) {
 				rest.until = rest.demanded
 			}

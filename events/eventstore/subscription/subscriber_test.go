@@ -31,7 +31,7 @@ func TestRest(t *testing.T) {
 	store := eventstoretest.New(t)
 	eventstoretest.AppendNumbers(t, store, 0, 10)
 	var r eventstoretest.Reader
-	messages := r.Follow(t, store, subscription.Config{Rests: true, MinPatience: time.Second, MaxPatience: time.Second})
+	messages := r.Follow(t, store, subscription.Config{NeverAwaited: true, MinDelay: time.Second, MaxDelay: time.Second})
 	for caughtUp := false; !caughtUp; {
 		m := <-messages
 		caughtUp = subscription.BatchOf(m).CaughtUp
@@ -63,7 +63,7 @@ func TestDemandEndsARest(t *testing.T) {
 		eventstoretest.AppendNumbers(t, store, 0, 10)
 		var r eventstoretest.Reader
 		messages := r.Follow(
-			t, store, subscription.Config{Rests: true, Demand: demand, MinPatience: time.Hour, MaxPatience: time.Hour},
+			t, store, subscription.Config{NeverAwaited: true, Demand: demand, MinDelay: time.Hour, MaxDelay: time.Hour},
 		)
 		for caughtUp := false; !caughtUp; {
 			m := <-messages

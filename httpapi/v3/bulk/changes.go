@@ -147,7 +147,7 @@ func (b *Changes) Tagged(c *request.Context, expression *tagexpr.Expr, do Change
 		return err
 	}
 	defer end()
-	if expression.AsksForVisits() {
+	if expression.DependsOnClicks() {
 		b.cfg.Waiter.AwaitClicks(c, catchup.Links)
 	}
 	tagged, err := b.cfg.Lists.Select(c.Context(), c.Account.ID, expression)

@@ -30,11 +30,11 @@ type Waiter struct {
 	// Wait returns nil once a projection has passed a commit position. It fails with the error of
 	// ctx, or with progress.ErrUnowned if no process updates the projection.
 	Wait func(ctx context.Context, projection string, position uint64) error
-	// Demand is Wait for events that the projector may delay.
-	Demand func(ctx context.Context, projection string, position uint64) error
-	// Overtake returns nil once a projection has passed the known positions of others. It fails
+	// WaitUndelayed is Wait for events that the projector may delay.
+	WaitUndelayed func(ctx context.Context, projection string, position uint64) error
+	// WaitForOthers returns nil once a projection has passed the known positions of others. It fails
 	// like Wait.
-	Overtake func(ctx context.Context, projection string, others ...string) error
+	WaitForOthers func(ctx context.Context, projection string, others ...string) error
 
 	Clicks  *clicks.Recorder // of this node; nil: none
 	Timeout time.Duration    // of each wait
@@ -90,7 +90,7 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 	}
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
-	err := w.Demand(ctx, projection, w.Clicks.Position())
+	err := w.WaitUndelayed(ctx, projection, w.Clicks.Position())
 	if err != nil && !errors.Is(err, progress.ErrUnowned) {
 		w.Logger.WarnContext(c.Context(), "read answered before the read models show all clicks",
 			slog.String("request", c.ID), slog.String("projection", projection),
@@ -103,7 +103,7 @@ func (w *Waiter) AwaitClicks(c *request.Context, projection string) {
 func (w *Waiter) AwaitHistory(c *request.Context) {
 	ctx, cancel := context.WithTimeout(c.Context(), w.Timeout)
 	defer cancel()
-	err := w.Overtake(ctx, history, Links, tags, accounts)
+	err := w.WaitForOthers(ctx, history, Links, tags, accounts)
 	if err != nil && !errors.Is(err, progress.ErrUnowned) {
 		w.Logger.WarnContext(c.Context(), "read answered before the history shows all changes",
 			slog.String("request", c.ID), slog.Any("error", err))

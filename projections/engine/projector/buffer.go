@@ -14,7 +14,7 @@ const (
 
 // mayBuffer reports whether held events may be committed later.
 func (p *Projector) mayBuffer() bool {
-	return p.projection.Held && !p.bisectUntil.After(p.at.Position)
+	return p.projection.Buffered && !p.bisectUntil.After(p.at.Position)
 }
 
 // buffer folds held events and commits them with later ones. Many clicks of a link become one

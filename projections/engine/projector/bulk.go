@@ -34,7 +34,7 @@ func (b *bulkLoader) pendingBytes() int {
 	if b.loader == nil {
 		return 0
 	}
-	return b.loader.Touched()
+	return b.loader.PendingBytes()
 }
 
 func (p *Projector) newBulkLoader() *bulkLoader { return &bulkLoader{p.folds.Loader()} }

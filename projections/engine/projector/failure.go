@@ -118,8 +118,8 @@ func (p *Projector) waitIfStopped(ctx context.Context) error {
 	if !stopped {
 		return nil
 	}
-	p.status.Stop(true)
-	defer p.status.Stop(false)
+	p.status.SetStopped(true)
+	defer p.status.SetStopped(false)
 	select { // store the state in the database now
 	case p.stop <- struct{}{}:
 	default:

@@ -89,7 +89,7 @@ func New(cfg Config) *Projector {
 	}
 	if p.building {
 		// A projection that buffers held events folds more of them than a bulk load.
-		if b := p.newBulkLoader(); b.loader != nil || !p.projection.Held {
+		if b := p.newBulkLoader(); b.loader != nil || !p.projection.Buffered {
 			p.bulk = b
 		}
 	}
@@ -126,7 +126,7 @@ func (p *Projector) Checkpoint(ctx context.Context) (eventstore.Position, error)
 		return eventstore.Position{}, err
 	}
 	p.at = at
-	p.status.Reached(at.Position)
+	p.status.SetPosition(at.Position)
 	return at.Position, nil
 }
 

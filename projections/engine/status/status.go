@@ -114,8 +114,8 @@ func (e *Entry) Observe(row readmodel.Generation) {
 	}
 }
 
-// Stop stores whether the projection has stopped.
-func (e *Entry) Stop(stopped bool) {
+// SetStopped stores whether the projection has stopped.
+func (e *Entry) SetStopped(stopped bool) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
 	e.status.Stopped = stopped
@@ -132,23 +132,23 @@ func (e *Entry) Report() (generation.Report, uint64) {
 	return r, e.status.Events
 }
 
-// Serve stores whether readers see the generation.
-func (e *Entry) Serve(serving bool) {
+// SetServing stores whether readers see the generation.
+func (e *Entry) SetServing(serving bool) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
 	e.status.Serving = serving
 }
 
-// Own stores whether this process owns the generation. It resets Stopped, because a new owner tries
+// SetOwned stores whether this process owns the generation. It resets Stopped, because a new owner tries
 // the event at which the former owner stopped.
-func (e *Entry) Own(owned bool) {
+func (e *Entry) SetOwned(owned bool) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
 	e.status.Owned, e.status.Stopped = owned, false
 }
 
-// Reached stores the checkpoint from which a subscription starts.
-func (e *Entry) Reached(position eventstore.Position) {
+// SetPosition stores the checkpoint from which a subscription starts.
+func (e *Entry) SetPosition(position eventstore.Position) {
 	e.registry.mu.Lock()
 	defer e.registry.mu.Unlock()
 	e.status.Position = position

@@ -79,7 +79,7 @@ func (r *replay) compareTable(
 		WHERE ROW (found.*) IS DISTINCT FROM ROW (replayed.*)
 		ORDER BY ?2 LIMIT ?3`,
 		bun.Ident(readmodel.GenerationSchema(r.projection.Name, r.to.Generation)), name, table.Key,
-		maxDifferences, readmodel.Meaningful(table.Name)).Scan(ctx, &found)
+		maxDifferences, readmodel.NonEmptyRow(table.Name)).Scan(ctx, &found)
 	for _, f := range found {
 		f.Table, different = table.Name, f.Different
 		differences = append(differences, f.Difference)
