@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -40,6 +41,10 @@ func TestMain(m *testing.M) {
 		if err := curl(os.Args[1:], os.Stdout); err != nil {
 			panic(err)
 		}
+		return
+	}
+	flag.Parse()
+	if testing.Short() { // all of these tests start processes
 		return
 	}
 	os.Exit(func() int {

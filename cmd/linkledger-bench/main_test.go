@@ -1,6 +1,7 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -21,6 +22,10 @@ var program string
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "control" { // started by a test
 		main()
+		return
+	}
+	flag.Parse()
+	if testing.Short() { // all of these tests start processes
 		return
 	}
 	os.Exit(func() int {

@@ -48,6 +48,9 @@ func config(dir string) Config {
 // [testing.T.TempDir], so that root's tests need no right beyond changing the user.
 func dataDir(t *testing.T) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("starts PostgreSQL: run without -short")
+	}
 	dir := t.TempDir()
 	for _, d := range []string{filepath.Dir(dir), dir} {
 		if err := os.Chmod(d, 0o755); err != nil {

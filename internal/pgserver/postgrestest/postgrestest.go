@@ -53,9 +53,13 @@ func Run(m *testing.M) int {
 }
 
 // NewDatabase returns the connection URL of an empty database for this test,
-// which is dropped at the end of the test. It may be called in parallel tests.
+// which is dropped at the end of the test. It may be called in parallel tests. With -short the test
+// is skipped, because it would start a process.
 func NewDatabase(t testing.TB) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("needs PostgreSQL: run without -short")
+	}
 	shared.once.Do(shared.start)
 	if shared.err != nil {
 		t.Fatalf("start PostgreSQL for the tests: %v", shared.err)
