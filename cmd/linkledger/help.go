@@ -1,10 +1,10 @@
 package main
 
-import "github.com/alecthomas/kong"
+import "linkledger/internal/config"
 
 // helpTexts are the help texts that are too long for the tag of their field. A tag names its text
 // as ${NAME}.
-var helpTexts = kong.Vars{
+var helpTexts = config.HelpTexts{
 	// commandLine.
 	"log_format": "Log format: text for people, json for programs.",
 	"dev_command": "Run everything in one process: event store, private PostgreSQL, API, " +

@@ -88,7 +88,7 @@ func newParser(cli *commandLine, p *process) (*kong.Kong, error) {
 			"given in the environment, as LINKLEDGER_ and the flag's name in capitals: "+
 			"LINKLEDGER_LISTEN, LINKLEDGER_LOG_LEVEL; or in a file that LINKLEDGER_LISTEN_FILE "+
 			"names."),
-		kong.Vars{"version": version}, config.HelpTexts, helpTexts,
+		kong.Vars{"version": version}, config.Placeholders, helpTexts.Option(),
 		kong.Writers(p.Stdout, p.Stderr),
 		kong.Exit(func(code int) { panic(exited(code)) }),
 		kong.Resolvers(config.Environment(p.getenv)),

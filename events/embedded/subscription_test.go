@@ -256,6 +256,9 @@ func TestSubscriptionStarts(t *testing.T) {
 // default settings accepts the client's pings.
 func TestIdleConnectionStaysUp(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("takes 42 s: run without -short")
+	}
 	const idle = 42 * time.Second
 	s := open(t)
 	c := dial(t, s)

@@ -119,6 +119,9 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	for name, fault := range faults {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "black hole" && testing.Short() {
+				t.Skip("takes 20 s, until keepalive: run without -short")
+			}
 			n := newNetwork(t, eventstoretest.Serve(t).Address())
 			store := openThrough(t, n)
 			var r eventstoretest.Reader

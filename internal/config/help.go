@@ -1,14 +1,55 @@
 package config
 
-import "github.com/alecthomas/kong"
+import (
+	"fmt"
+	"strings"
 
-// HelpTexts are the help texts and placeholders of the flags in this package that are too long for
-// the tag of their field. A tag names its text as ${NAME}.
-var HelpTexts = kong.Vars{
-	// Placeholders of connection strings.
-	"esdb":     "esdb://HOST:2113?tls=false",
-	"postgres": "postgres://...",
+	"github.com/alecthomas/kong"
+)
 
+// Placeholders stand for connection strings in the help of flags.
+var Placeholders = kong.Vars{"esdb": "esdb://HOST:2113?tls=false", "postgres": "postgres://..."}
+
+// HelpTexts maps names to help texts that are too long for the tag of their field. A tag names its
+// text as ${NAME}.
+type HelpTexts map[string]string
+
+// Option returns an option of kong that puts the texts of t and of this package in place of their
+// names. As variables of kong they would cost a start of the program some 50 ms, because kong
+// evaluates each variable anew for each flag.
+func (t HelpTexts) Option() kong.Option {
+	return kong.PostBuild(func(parser *kong.Kong) error {
+		return kong.Visit(parser.Model, func(part kong.Visitable, next kong.Next) error {
+			var help *string
+			switch part := part.(type) {
+			case *kong.Node:
+				help = &part.Help
+			case *kong.Flag:
+				help = &part.Help
+			case *kong.Value:
+				help = &part.Help
+			default:
+				return next(nil)
+			}
+			name, named := strings.CutPrefix(*help, "${")
+			if !named {
+				return next(nil)
+			}
+			name = strings.TrimSuffix(name, "}")
+			text := t[name]
+			if text == "" {
+				text = helpTexts[name]
+			}
+			if text == "" {
+				return fmt.Errorf("no help text is called %s", name)
+			}
+			*help = text
+			return next(nil)
+		})
+	})
+}
+
+var helpTexts = HelpTexts{
 	// Serving.
 	"listen":       "Address of the API and the short links.",
 	"admin_listen": "Internal address of health and metrics.",
