@@ -19,7 +19,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// tablesWith returns the tables of a database, of whatever schema, that have a text in a row.
+// tablesWith returns the tables, of any schema of a database, that contain a text.
 func tablesWith(t *testing.T, folder, text string) []string {
 	t.Helper()
 	db := openRunning(t, folder)
@@ -43,8 +43,8 @@ func tablesWith(t *testing.T, folder, text string) []string {
 	return with
 }
 
-// analyze has the planner learn of all tables of a database, as autovacuum does in time, and
-// removes dead rows.
+// analyze makes the planner collect statistics on all tables of a database and removes dead rows.
+// Autovacuum would do so later.
 func analyze(t *testing.T, folder string) {
 	t.Helper()
 	if _, err := openRunning(t, folder).ExecContext(t.Context(), "VACUUM (ANALYZE)"); err != nil {
@@ -52,8 +52,8 @@ func analyze(t *testing.T, folder string) {
 	}
 }
 
-// statisticsWith returns the tables and indexes of a database of whose values the planner knows one
-// with a text. Values of type bytea are written in hexadecimal digits.
+// statisticsWith returns the tables and indexes of a database whose planner statistics contain a
+// text. Values of type bytea appear in them as hexadecimal digits.
 func statisticsWith(t *testing.T, folder, text string) []string {
 	t.Helper()
 	var with []string
@@ -82,7 +82,8 @@ func openRunning(t *testing.T, folder string) *readmodel.DB {
 	return db
 }
 
-// erin is an account of a test with a link whose note was changed, and which was erased.
+// erin is an account with two links that have notes. One link was edited, the other one deleted.
+// The tests erase the account.
 type erin struct {
 	*dev
 
@@ -119,14 +120,15 @@ func openErin(t *testing.T, d *dev, folder string) erin {
 	return e
 }
 
-// wantGone demands that nobody finds what erin has written, and that all goes on.
+// wantGone checks that no table, statistic, command or response contains erin's notes, that the
+// projections and the log verify, and that the redirect still works.
 func (e erin) wantGone() {
 	e.t.Helper()
 	if tables := tablesWith(e.t, e.folder, erinsSecret); len(tables) > 0 {
-		e.t.Errorf("what was erased is in %v", tables)
+		e.t.Errorf("tables that contain an erased note: %v", tables)
 	}
 	if known := statisticsWith(e.t, e.folder, erinsSecret); len(known) > 0 {
-		e.t.Errorf("the planner knows what was erased, of %v", known)
+		e.t.Errorf("planner statistics that contain an erased note: %v", known)
 	}
 	for _, args := range [][]string{
 		{"audit", "history", "erins"},
@@ -154,12 +156,12 @@ func (e erin) wantGone() {
 		}
 	}
 	if status, err := visitStatus(e.t.Context(), e.base, "erins", "agent"); status != http.StatusFound {
-		e.t.Errorf("its link answers %d, %v", status, err)
+		e.t.Errorf("the link of the erased account responds %d, %v", status, err)
 	}
 }
 
-// An account is erased, and all read models are built anew: nothing of its notes is found anywhere,
-// and the log proves to be what it was.
+// TestEraseAccount checks that no note of an erased account is left, neither after the erasure nor
+// after a rebuild of all read models, and that the log is unchanged.
 func TestEraseAccount(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -172,10 +174,10 @@ func TestEraseAccount(t *testing.T) {
 	if tables := tablesWith(t, folder, erinsSecret); len(tables) == 0 {
 		t.Fatal("no table has the notes")
 	}
-	operator(t, folder, "projections", "rebuild", "links") // keeps the generation before
+	operator(t, folder, "projections", "rebuild", "links") // keeps the previous generation
 	analyze(t, folder)
 	if known := statisticsWith(t, folder, erinsSecret); len(known) < 4 { // tables and indexes of links and history
-		t.Fatalf("the planner knows the notes of %v alone", known)
+		t.Fatalf("only the planner statistics of %v contain notes", known)
 	}
 	before := exported(t, folder)
 	for range 2 {
@@ -217,8 +219,9 @@ func exported(t *testing.T, folder string) []byte {
 	return log
 }
 
-// Whoever was killed between the event and the deletion of the key leaves the rest to the
-// projections, and to the next call.
+// TestErasureIsCarriedOn checks an erasure that was interrupted between the event and the deletion
+// of the key. A projection deletes the key when it applies the event, and the next call of account
+// erase completes the erasure.
 func TestErasureIsCarriedOn(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -248,14 +251,14 @@ func TestErasureIsCarriedOn(t *testing.T) {
 		return has
 	}
 	if !hasKey() {
-		t.Fatal("the key is gone before anybody has come to the erasure")
+		t.Fatal("the key is deleted before a projection has applied the erasure")
 	}
 	operator(t, folder, "projections", "resume", "history")
 	awaitProjection(
 		t, folder, "history", func(p projectionStatus) bool { return p.LagEvents == 0 && p.State == "live" },
 	)
 	if hasKey() {
-		t.Error("a projection has come to the erasure, and the key is there")
+		t.Error("a projection has applied the erasure, but the key still exists")
 	}
 	operator(t, folder, "projections", "resume", "links")
 	operator(t, folder, "account", "erase", "erin")
@@ -263,7 +266,8 @@ func TestErasureIsCarriedOn(t *testing.T) {
 	e.interrupt()
 }
 
-// A service does not start with another master key than that of its notes.
+// TestWrongMasterKey checks that a service does not start with a master key other than the one that
+// sealed its notes.
 func TestWrongMasterKey(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -36,7 +36,7 @@ func scrape(t *testing.T, url string) (code int, body string) {
 	return response.StatusCode, string(page)
 }
 
-// awaitReady waits until the readiness has a code and says something.
+// awaitReady waits until the readiness check returns a status code and a body that contains says.
 func awaitReady(t *testing.T, admin string, code int, says string) {
 	t.Helper()
 	deadline := time.Now().Add(startTimeout)
@@ -64,7 +64,7 @@ func TestHealthAndMetrics(t *testing.T) {
 		t.Errorf("live: %d", code)
 	}
 	if code, _ := scrape(t, d.admin+"/debug/pprof/"); code != http.StatusNotFound {
-		t.Errorf("profiles that nobody asked for: %d", code)
+		t.Errorf("profiles without --profiling: %d", code)
 	}
 	_, metrics := scrape(t, d.admin+"/metrics")
 	for _, want := range []string{
@@ -88,8 +88,8 @@ func TestHealthAndMetrics(t *testing.T) {
 	d.interrupt()
 }
 
-// A service is not ready while a projection that its readers see is paused, or stands before an
-// event.
+// TestNotReady checks that a service is not ready while a projection that it reads is paused, or is
+// stopped at an event that it cannot apply.
 func TestNotReady(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -123,7 +123,8 @@ func TestNotReady(t *testing.T) {
 	d.interrupt()
 }
 
-// A service that projects nothing is not ready while nobody keeps up with the event store.
+// TestNotReadyForLag checks that a service that does not project is not ready while no process
+// keeps its projections up to date.
 func TestNotReadyForLag(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -133,7 +134,7 @@ func TestNotReadyForLag(t *testing.T) {
 	if code, _ := scrape(t, admin+"/debug/pprof/"); code != http.StatusOK {
 		t.Errorf("profiles: %d", code)
 	}
-	// A suspended owner keeps the projections until its lease runs out.
+	// A suspended owner keeps the lease of its projections until the lease expires.
 	signal := func(s syscall.Signal) {
 		if err := i.service.process.Process.Signal(s); err != nil {
 			t.Fatal(err)
@@ -151,8 +152,8 @@ func TestNotReadyForLag(t *testing.T) {
 	awaitReady(t, admin, http.StatusOK, "ok")
 }
 
-// TestNotReadyNamesThePart takes away the event store, then the database: the readiness names each,
-// and nothing that only depends on it.
+// TestNotReadyNamesThePart stops the event store, then the database. The readiness check must
+// report the part that is missing, and not the parts that depend on it.
 func TestNotReadyNamesThePart(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -184,8 +185,8 @@ func TestNotReadyNamesThePart(t *testing.T) {
 	awaitReady(t, i.admin, http.StatusOK, `"spool":"empty"`)
 }
 
-// TestNotReadyWithInvalidCheckpoint moves a checkpoint to where the log has no event: the readiness
-// says so and what to do.
+// TestNotReadyWithInvalidCheckpoint moves a checkpoint to a position without an event. The
+// readiness check must report this and the command that repairs it.
 func TestNotReadyWithInvalidCheckpoint(t *testing.T) {
 	t.Parallel()
 	i := install(t)

@@ -54,10 +54,10 @@ func TestAuditHistory(t *testing.T) {
 		if above := "by " + demoUser + ", key " + e.Actor.Key + ", batch " + e.Batch + "\n"; strings.Count(
 			table, above,
 		) != 1 {
-			t.Errorf("%q stands in the table %d times\n%s", above, strings.Count(table, above), table)
+			t.Errorf("%q is in the table %d times\n%s", above, strings.Count(table, above), table)
 		}
 		if strings.Count(table, e.Batch) != 1 {
-			t.Errorf("the batch %s stands in the table again\n%s", e.Batch, table)
+			t.Errorf("the batch %s is in the table more than once\n%s", e.Batch, table)
 		}
 	}
 	for line := range strings.Lines(table) {
@@ -98,7 +98,7 @@ func TestAuditHistory(t *testing.T) {
 	gone := exec.CommandContext(t.Context(), program, "audit", "at", "one", "--time", "9999-01-01", "--data", folder)
 	if out, err := gone.CombinedOutput(); err == nil ||
 		!strings.Contains(string(out), `had moved from the hash "one" to "two"`) {
-		t.Errorf("a hash that was left: %v\n%s", err, out)
+		t.Errorf("history of a hash that a link no longer has: %v\n%s", err, out)
 	}
 	for _, wrong := range [][]string{{"none"}, {"n.n"}, {"one", "--account", "nobody"}, {"one", "--format", "xml"}} {
 		command := exec.CommandContext(
@@ -140,12 +140,12 @@ func TestAuditRestoreAndUndo(t *testing.T) {
 	if redone := operator(
 		t, folder, "audit", "undo", undone.By,
 	); !strings.Contains(redone, "1 links are as they were, by batch ") {
-		t.Errorf("undo of the undo:\n%s", redone)
+		t.Errorf("undo of an undo:\n%s", redone)
 	}
 	if again := operator(
 		t, folder, "audit", "undo", undone.By,
 	); again != "1 links are as they were, and were so already\n" {
-		t.Errorf("the same again:\n%s", again)
+		t.Errorf("second undo of the same batch:\n%s", again)
 	}
 	d.call("DELETE", "/urls/one", "")
 	if restored := operator(
@@ -184,7 +184,7 @@ func TestAuditExport(t *testing.T) {
 		command := exec.CommandContext(t.Context(), program, append([]string{"audit"}, args...)...)
 		out, err := command.CombinedOutput()
 		if err == nil {
-			t.Errorf("%v: done\n%s", args, out)
+			t.Errorf("%v: did not fail\n%s", args, out)
 		}
 		return string(out)
 	}
@@ -201,16 +201,16 @@ func TestAuditExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out := refused("export", "--data", folder, "--output", name); !strings.Contains(out, "exists") {
-			t.Errorf("over a file that exists: %s", out)
+			t.Errorf("export to a file that exists: %s", out)
 		}
 		if out := refused("export", "--data", folder, "--resume", name); !strings.Contains(out, "is complete") {
-			t.Errorf("resume a complete file: %s", out)
+			t.Errorf("resume of a complete file: %s", out)
 		}
 		if err := os.WriteFile(name, whole[:len(whole)/2], 0o600); err != nil {
 			t.Fatal(err)
 		}
 		if out := refused("import-check", name); !strings.Contains(out, "resume it") {
-			t.Errorf("check half a file: %s", out)
+			t.Errorf("check of half a file: %s", out)
 		}
 		operator(t, folder, "audit", "export", "--resume", name)
 		if resumed, err := os.ReadFile(name); err != nil || string(resumed) != string(whole) {
@@ -222,7 +222,7 @@ func TestAuditExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		if out := refused("import-check", name); !strings.Contains(out, "an event was changed") {
-			t.Errorf("check a changed file: %s", out)
+			t.Errorf("check of a changed file: %s", out)
 		}
 	}
 	of := operator(
@@ -230,22 +230,22 @@ func TestAuditExport(t *testing.T) {
 	)
 	if !strings.Contains(of, `"url.created.v1"`) || !strings.Contains(of, `"root":`) ||
 		strings.Contains(of, "root hash") {
-		t.Errorf("to standard output:\n%s", of)
+		t.Errorf("export to standard output:\n%s", of)
 	}
 	if out := refused(
 		"export", "--data", folder, "--from", "2026-01-02", "--to", "2026-01-02",
 	); !strings.Contains(out, "must be later") {
-		t.Errorf("no range: %s", out)
+		t.Errorf("export of an empty range: %s", out)
 	}
 	if out := refused("export", "--data", folder, "--from", "9999-01-01"); !strings.Contains(out, "in the future") {
-		t.Errorf("from what has not been: %s", out)
+		t.Errorf("export from a time in the future: %s", out)
 	}
 	if out := refused("export", "--data", folder, "--from", "yesterday"); !strings.Contains(out, "2026-01-31") {
-		t.Errorf("no time: %s", out)
+		t.Errorf("export with an invalid time: %s", out)
 	}
 	if out := refused(
 		"export", "--data", folder, "--resume", "x", "--account", "demo",
 	); !strings.Contains(out, "leave out") {
-		t.Errorf("resume something else: %s", out)
+		t.Errorf("resume of another range: %s", out)
 	}
 }

@@ -15,9 +15,9 @@ import (
 	"linkledger/events/proof"
 )
 
-// Somebody who can write to the event store cuts links and hashes in every way. No command and no
-// call shows what is left as the whole, the audit names each stream, the log still proves all
-// events, and everybody else goes on.
+// TestCutStreams truncates and deletes streams of links and hashes in every way that an event
+// store's client can. No command and no call presents the remaining events as complete, the audit
+// names each stream, the log still proves all events, and other links are not affected.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -70,7 +70,7 @@ func TestCutStreams(t *testing.T) {
 		for _, family := range []string{events.StreamURL, events.StreamHash} {
 			want := 6
 			if way.Name == "soft delete" && family == events.StreamHash {
-				want++ // the claim that was stored, and refused for where it came to lie
+				want++ // the claim that was stored, but refused because of its revision
 			}
 			out, log, code := i.operate(
 				"audit", "prove", fmt.Sprintf("%s%d", family, n), "--public-key", public, signing,
@@ -82,7 +82,7 @@ func TestCutStreams(t *testing.T) {
 		}
 	}
 	if out, log, code := i.operate("audit", "prove", "whole", "--public-key", public, signing); code != 0 {
-		t.Errorf("prove a whole one: %d, %s%s", code, out, log)
+		t.Errorf("prove with an intact stream: %d, %s%s", code, out, log)
 	}
 }
 
@@ -92,8 +92,8 @@ func (i *installation) operate(args ...string) (stdout, stderr string, code int)
 	return command(i.t, append(args, i.backends()...)...)
 }
 
-// cutLink makes a link that left its hash and came back, and returns the name of its stream, or of
-// its hash's.
+// cutLink creates a link whose hash is changed and changed back. It returns the name of the link's
+// stream, or of its hash's stream.
 func (i *installation) cutLink(hash, family string) string {
 	i.t.Helper()
 	body := fmt.Sprintf(`{"urls":[{"long_url":"https://example.com/","custom_hash":%q}]}`, hash)
@@ -117,7 +117,7 @@ func (i *installation) cutLink(hash, family string) string {
 	return events.StreamURL + told.Links[0].ID
 }
 
-// refusesCut sees all calls and commands about a link fail that was cut.
+// refusesCut checks that all calls and commands on a link with a cut stream fail.
 func (i *installation) refusesCut(way, hash string) {
 	i.t.Helper()
 	for _, c := range [][3]string{
@@ -141,7 +141,7 @@ func (i *installation) refusesCut(way, hash string) {
 		if closed := response.Body.Close(); err != nil || closed != nil {
 			i.t.Fatal(err, closed)
 		}
-		// the hash is still known to be taken
+		// The service still knows that the hash is taken.
 		if taken := c[0] == "POST" && strings.HasPrefix(hash, events.StreamURL); taken {
 			if answer.Error.Code == 0 && response.StatusCode == http.StatusOK {
 				i.t.Errorf("%s: %s %s took the hash", way, c[0], c[1])

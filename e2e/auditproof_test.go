@@ -17,8 +17,9 @@ import (
 	"linkledger/events/proof"
 )
 
-// An auditor keeps heads elsewhere, and finds what somebody alters who owns the machine: the event
-// store's files first, then the tree in PostgreSQL too.
+// TestAuditProof checks that an auditor who keeps signed heads elsewhere finds an event that the
+// owner of the machine altered: first with the event store's files altered, then with the tree in
+// PostgreSQL rebuilt from them.
 func TestAuditProof(t *testing.T) {
 	t.Parallel()
 	folder, kept := filepath.Join(t.TempDir(), "data"), t.TempDir()
@@ -36,13 +37,13 @@ func TestAuditProof(t *testing.T) {
 	)
 	first := operator(t, folder, "audit", "checkpoint", signing)
 	d.call("PATCH", "/urls/one", `{"urls":[{"note":"edited","custom_hash":"uno"}]}`)
-	d.interrupt() // lest the log tell of the calls a little later
+	d.interrupt() // so that no event of these calls is appended after the checkpoint below
 	d = startDev(t, folder)
 	second := operator(t, folder, "audit", "checkpoint", signing)
 	write(t, heads, first+second)
 	operator(t, folder, "projections", "rebuild", "tree")
 	if again := operator(t, folder, "audit", "checkpoint", signing); again != second {
-		t.Errorf("a rebuild gives another head: %s, want %s", again, second)
+		t.Errorf("the head after a rebuild is %s, want %s", again, second)
 	}
 
 	write(t, proofs, operator(t, folder, "audit", "prove", "one", signing, "--since", heads, "--public-key", public))
@@ -72,7 +73,7 @@ func TestAuditProof(t *testing.T) {
 	for _, c := range []struct{ of, checkpoint, prepare string }{
 		{"log or tree", "", ""},
 		{"log", heads, ""},
-		{"", "", "rebuild"}, // the tree says nothing any more, and no head is asked
+		{"", "", "rebuild"}, // the rebuilt tree matches the altered log, and no signed head is given
 		{"log", heads, ""},
 	} {
 		if c.prepare != "" {
@@ -100,7 +101,7 @@ func TestAuditProof(t *testing.T) {
 		t, "audit", "prove", "two", "--checkpoint", heads, "--public-key", public, "--data", folder,
 	); code != exitFailed ||
 		!strings.Contains(log, "was altered") {
-		t.Errorf("a proof of an altered log: %d, %s", code, log)
+		t.Errorf("prove with an altered log: %d, %s", code, log)
 	}
 	d.interrupt()
 }
@@ -151,13 +152,13 @@ func TestAuditProofRefusals(t *testing.T) {
 		}
 		args = append(args, "--checkpoint", heads, "--public-key", public, "--data", folder)
 		if _, log, code := command(t, args...); code != exitFailed || !strings.Contains(log, want) {
-			t.Errorf("a head of another log: %d, %s", code, log)
+			t.Errorf("prove with a head of another log: %d, %s", code, log)
 		}
 	}
 	d.interrupt()
 }
 
-// must runs a command that needs no installation.
+// must runs a command that needs no installation, and fails the test if the command fails.
 func must(t *testing.T, args ...string) string {
 	t.Helper()
 	out, log, code := command(t, args...)
@@ -179,9 +180,9 @@ func lastWord(text string) string {
 	return words[len(words)-1]
 }
 
-// alterStored alters the one event of a stopped event store that has some bytes, as somebody does
-// who owns the machine and knows the format: the store finds nothing wrong. It returns the event's
-// position.
+// alterStored alters the only event of a stopped event store that contains bytesBefore. It does so
+// in the format of the files, as the owner of the machine could, so that the store's own check
+// finds no damage. It returns the event's position.
 func alterStored(t *testing.T, folder, bytesBefore, bytesAfter string) (position uint64) {
 	t.Helper()
 	db, err := pebble.Open(folder, &pebble.Options{FormatMajorVersion: pebble.FormatNewest})
@@ -215,7 +216,7 @@ func alterStored(t *testing.T, folder, bytesBefore, bytesAfter string) (position
 		t.Fatal("no event was altered")
 	}
 	if out, log, code := command(t, "eventstore", "check", folder); code != 0 {
-		t.Fatalf("the store has noticed: %s%s", out, log)
+		t.Fatalf("the store's check finds the alteration: %s%s", out, log)
 	}
 	return position
 }

@@ -22,7 +22,7 @@ var clusterRounds = flag.Int(
 	"cluster-rounds", 1, "how many installations TestCluster sets up and puts through all faults; make cluster does 10",
 )
 
-// fleet is an installation of three services, of which each role has two, under load.
+// fleet is an installation of three services under load. Two services have each role.
 type fleet struct {
 	*pair
 	clients *clients
@@ -45,10 +45,10 @@ func startFleet(t *testing.T, older string) *fleet {
 	return f
 }
 
-// Three services with different roles, the event store and PostgreSQL are killed and paused in turn
-// under load, and a version with other tables is rolled through. Clients whose node is away repeat
-// their call at another one. At the end no write and no click is lost or there twice, the counters
-// are what the log adds up to, and every read model is verified.
+// TestCluster kills and pauses three services with different roles, the event store and PostgreSQL
+// in turn under load, and then deploys a version with other tables node by node. Clients repeat a
+// failed call on another node. At the end no write and no click is lost or duplicated, the counters
+// equal the sums over the log, and every read model verifies.
 func TestCluster(t *testing.T) { //nolint:tparallel // one installation at a time
 	t.Parallel()
 	older := olderProgram(t)
@@ -66,8 +66,9 @@ func TestCluster(t *testing.T) { //nolint:tparallel // one installation at a tim
 	}
 }
 
-// faults kills and pauses everything once. A projection waits some seconds for the lease of an
-// owner that is away: so the owner is killed, and the next one paused, or the other way round.
+// faults kills and pauses each node, the event store and PostgreSQL once. A projection waits some
+// seconds for the lease of an owner that is away. Therefore a fault kills the owner and the next
+// one pauses its successor, or the other way round.
 func (f *fleet) faults(pauseFirst bool) {
 	f.t.Helper()
 	for _, fault := range []struct {
@@ -93,10 +94,10 @@ func (f *fleet) faults(pauseFirst bool) {
 	)
 }
 
-// away takes a node away until the clients have noticed and another node does what it did.
+// away takes a node away until the clients have noticed and another node owns its projections.
 func (f *fleet) away(how string, n int, leave, comeBack func()) {
 	f.t.Helper()
-	f.owner() // all projections have one
+	f.owner() // waits until all projections have one
 	owned := len(f.owned(n))
 	f.gone(fmt.Sprintf("node %d, which owned %d projections, %s", n, owned, how), func() {
 		leave()
@@ -106,8 +107,8 @@ func (f *fleet) away(how string, n int, leave, comeBack func()) {
 	}, comeBack)
 }
 
-// gone takes something away until the clients have noticed, and waits until the service goes on
-// without harm.
+// gone takes a part away until the clients have noticed, and waits until the projections make
+// progress again.
 func (f *fleet) gone(what string, leave, comeBack func()) {
 	f.t.Helper()
 	before := f.clients.turnedTo.Load()
@@ -118,7 +119,7 @@ func (f *fleet) gone(what string, leave, comeBack func()) {
 	f.t.Logf("away and back: %s, %d calls were repeated", what, f.clients.turnedTo.Load()-before)
 }
 
-// roll replaces one node after the other by a version whose tags have another shape.
+// roll replaces the nodes one by one with a version whose tags have another shape.
 func (f *fleet) roll() {
 	f.t.Helper()
 	f.program = program
@@ -137,7 +138,7 @@ func (f *fleet) roll() {
 	f.goesOn()
 }
 
-// databaseProcesses are the processes of PostgreSQL.
+// databaseProcesses returns the process ids of PostgreSQL.
 func (f *fleet) databaseProcesses() []int {
 	f.t.Helper()
 	lock, err := os.ReadFile(filepath.Join(f.folder, "postgres", "cluster", "postmaster.pid"))
@@ -175,7 +176,7 @@ func (f *fleet) send(s syscall.Signal, processes ...int) {
 	}
 }
 
-// compareAll holds what the clients were answered, the log and the tables against each other.
+// compareAll compares the responses that the clients received, the log and the tables.
 func (f *fleet) compareAll() {
 	f.t.Helper()
 	for _, n := range []int{1, 2} {
@@ -200,7 +201,7 @@ func (f *fleet) compareAll() {
 	}
 }
 
-// compareCounters demands that the counters are what the log adds up to.
+// compareCounters checks that the counters equal the sums over the log.
 func (f *fleet) compareCounters() {
 	f.t.Helper()
 	log := openStore(f.t, "esdb://"+f.storeAddress+"?tls=false")
@@ -257,6 +258,6 @@ func (f *fleet) compareCounters() {
 		delete(clicks, link.URLID.String())
 	}
 	if len(clicks) > 0 {
-		f.t.Errorf("of %d links the log has clicks and the tables have not", len(clicks))
+		f.t.Errorf("%d links have clicks in the log, but not in the tables", len(clicks))
 	}
 }

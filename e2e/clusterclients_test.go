@@ -15,30 +15,30 @@ import (
 )
 
 const (
-	// clientPatience is how long a client waits for a node before it asks another one.
+	// clientPatience is how long a client waits for a response before it calls another node.
 	clientPatience = 2 * time.Second
-	// clientPause is what a client waits between two calls.
+	// clientPause is how long a client waits between two calls.
 	clientPause = 10 * time.Millisecond
 )
 
-// clients keep several nodes busy. Each goes to another node where a call fails or takes too long,
-// until it is answered.
+// clients keep several nodes busy. A client repeats a call that fails or takes too long on another
+// node until it succeeds.
 type clients struct {
 	t   *testing.T
 	key string // of the account
 	api []string
-	// redirect are the nodes that visitors go to.
+	// redirect are the base URLs of the nodes that redirect visitors.
 	redirect []string
 	ledger
 
-	links    []string          // hashes, in the order in which they were answered
-	notes    map[string]string // hash: the note that it was given
+	links    []string          // hashes, in the order of the responses
+	notes    map[string]string // by hash: the note that the client set
 	deleted  map[string]bool   // by hash
 	calls    atomic.Int64      // spreads the calls over the nodes
-	turnedTo atomic.Int64      // another node, by a client whose call has failed
+	turnedTo atomic.Int64      // calls that failed and were repeated on another node
 }
 
-// keepBusy has clients call until they are told to stop; then they see their last calls through.
+// keepBusy starts clients that call until stop is called. stop waits for their last calls.
 func (c *clients) keepBusy() (stop func()) {
 	ctx, cancel := context.WithCancel(c.t.Context())
 	var all sync.WaitGroup
@@ -65,7 +65,7 @@ func (c *clients) write(worker, i int) {
 		fmt.Sprintf(`{"urls":[{"long_url":%q,"tags":["w%d"]},{"long_url":%q}]}`, long+"/a", worker, long+"/b"),
 	)
 	if len(hashes) != 2 {
-		return // told already
+		return // call has reported the error
 	}
 	c.note(func() {
 		c.created[hashes[0]], c.created[hashes[1]] = long+"/a", long+"/b"
@@ -85,8 +85,8 @@ func (c *clients) note(what func()) {
 	what()
 }
 
-// call makes a call under an Idempotency-Key until all of it is answered, and returns the hashes of
-// the answer.
+// call makes a call with an Idempotency-Key until all of its items succeed, and returns the hashes
+// of the response.
 func (c *clients) call(method, path, body string) (hashes []string) {
 	key := uuid.NewString()
 	c.insist(c.api, method, func(ctx context.Context, base string) error {
@@ -113,8 +113,8 @@ func (c *clients) call(method, path, body string) (hashes []string) {
 	return hashes
 }
 
-// visit follows one of the links. Who comes before a node knows the link, or after its end, goes
-// away.
+// visit follows one of the links. A visitor may get no redirect, because the node does not know the
+// link yet or the link was deleted. Such a visit is not repeated.
 func (c *clients) visit(worker, i int) {
 	hash := ""
 	c.note(func() {
@@ -137,7 +137,7 @@ func (c *clients) visit(worker, i int) {
 
 var errNobodyAnswers = errors.New("no node has answered in time")
 
-// insist tries one node after the other.
+// insist calls try with one node after the other until it succeeds.
 func (c *clients) insist(nodes []string, what string, try func(ctx context.Context, base string) error) {
 	ctx, cancel := context.WithTimeoutCause(c.t.Context(), startTimeout, errNobodyAnswers)
 	defer cancel()
@@ -162,7 +162,7 @@ func (c *clients) insist(nodes []string, what string, try func(ctx context.Conte
 	}
 }
 
-// compareWrites demands that every answered edit and deletion is in the tables, and no other.
+// compareWrites checks that the tables have exactly the edits and deletions that were confirmed.
 func (c *clients) compareWrites(db *readmodel.DB) {
 	c.t.Helper()
 	var links []readmodel.Link
@@ -170,14 +170,14 @@ func (c *clients) compareWrites(db *readmodel.DB) {
 		c.t.Fatal(err)
 	}
 	if len(links) != len(c.created) {
-		c.t.Errorf("there are %d links, %d were answered, each once", len(links), len(c.created))
+		c.t.Errorf("there are %d links, want the %d that were confirmed", len(links), len(c.created))
 	}
 	for _, link := range links {
 		if link.Note != c.notes[link.Hash] {
 			c.t.Errorf("%s has the note %q, was given %q", link.Hash, link.Note, c.notes[link.Hash])
 		}
 		if link.DeletedAt.IsZero() == c.deleted[link.Hash] {
-			c.t.Errorf("%s was deleted at %s, answered: %t", link.Hash, link.DeletedAt, c.deleted[link.Hash])
+			c.t.Errorf("%s was deleted at %s, deletion confirmed: %t", link.Hash, link.DeletedAt, c.deleted[link.Hash])
 		}
 	}
 }

@@ -15,11 +15,10 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// ours is the image of the program.
+// ours is the image that runs linkledger.
 const ours = "linkledger:local"
 
-// eachCompose runs a test of each Compose file, as Compose reads it where nothing is set in the
-// environment.
+// eachCompose runs a test for each Compose file, with no variable set in the environment.
 func eachCompose(t *testing.T, test func(t *testing.T, project *types.Project)) {
 	t.Helper()
 	for _, file := range composeFiles(t) {
@@ -54,7 +53,7 @@ func loadCompose(t *testing.T, file string) *types.Project {
 	return project
 }
 
-// programs are the services that run the program with a command.
+// programs returns the services that run the program with a command.
 func programs(project *types.Project, command string) types.Services {
 	found := make(types.Services)
 	for name, s := range project.Services {
@@ -69,7 +68,7 @@ func programs(project *types.Project, command string) types.Services {
 	return found
 }
 
-// stores are the event stores and databases.
+// stores returns the services that run an event store or a database.
 func stores(project *types.Project) types.Services {
 	found := programs(project, "eventstore")
 	for name, s := range project.Services {
@@ -80,7 +79,7 @@ func stores(project *types.Project) types.Services {
 	return found
 }
 
-// drawSecrets draws the secrets into a folder, as an operator does.
+// drawSecrets generates the secrets in a new folder with secrets.sh, as an operator does.
 func drawSecrets(t *testing.T) string {
 	t.Helper()
 	folder := filepath.Join(t.TempDir(), "secrets")
@@ -103,8 +102,8 @@ func readSecret(t *testing.T, folder, name string) string {
 
 var secretName = regexp.MustCompile(`(?i)PASSWORD|SECRET|TOKEN|MASTER_KEY|EVENTSTORE$|DATABASE$`)
 
-// Secrets are files that are mounted where they are used, and stay out of the environment, of git
-// and of the image.
+// TestComposeSecrets checks that secrets are files, that only the services that use them mount
+// them, and that they are not in the environment, in git or in the image.
 func TestComposeSecrets(t *testing.T) {
 	t.Parallel()
 	drawn := drawSecrets(t)
@@ -130,7 +129,7 @@ func TestComposeSecrets(t *testing.T) {
 					t.Errorf("the secret %s is %q", secret.Source, file)
 				}
 				if _, err := os.Stat(filepath.Join(drawn, secret.Source)); err != nil {
-					t.Errorf("secrets.sh does not draw what %s mounts: %v", name, err)
+					t.Errorf("secrets.sh does not generate a secret that %s mounts: %v", name, err)
 				}
 			}
 			for variable, value := range s.Environment {
@@ -165,7 +164,8 @@ func TestComposeSecrets(t *testing.T) {
 	}
 }
 
-// Notes are sealed, so that they can be erased.
+// TestComposeMasterKey checks that each service has a master key, so that notes are sealed and can
+// be erased.
 func TestComposeMasterKey(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
@@ -178,8 +178,8 @@ func TestComposeMasterKey(t *testing.T) {
 	})
 }
 
-// The stores are reached over TLS where a password is sent, and by users that are no
-// administrators.
+// TestComposeConnections checks that passwords are sent over TLS only, and that the services
+// connect as users who are not administrators.
 func TestComposeConnections(t *testing.T) {
 	t.Parallel()
 	drawn := drawSecrets(t)
@@ -191,7 +191,7 @@ func TestComposeConnections(t *testing.T) {
 			}
 			store, database := secret("LINKLEDGER_EVENTSTORE_FILE"), secret("LINKLEDGER_DATABASE_FILE")
 			if !strings.HasPrefix(store, "esdb://linkledger:") || !strings.Contains(store, "?tls=true&tlsCaFile=/") {
-				t.Errorf("%s uses the event store by %s", name, store)
+				t.Errorf("%s connects to the event store with %s", name, store)
 			}
 			_, authority, _ := strings.Cut(store, "tlsCaFile=")
 			mounted := slices.ContainsFunc(
@@ -204,7 +204,7 @@ func TestComposeConnections(t *testing.T) {
 				t.Errorf("%s does not mount %s", name, authority)
 			}
 			if !strings.HasPrefix(database, "postgres://linkledger:") {
-				t.Errorf("%s uses PostgreSQL by %s", name, database)
+				t.Errorf("%s connects to PostgreSQL with %s", name, database)
 			}
 		}
 		for name, s := range stores(project) {
@@ -219,15 +219,15 @@ func TestComposeConnections(t *testing.T) {
 	})
 }
 
-// A store is in a network that has no way out, with nothing but its clients: no dashboards and no
-// proxy.
+// TestComposeNetworks checks that each store is in one internal network with only its clients,
+// without dashboards and proxies.
 func TestComposeNetworks(t *testing.T) {
 	t.Parallel()
 	clients := regexp.MustCompile(`^linkledger\d?$|^eventstore|^postgres$|^standby$`)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
 		t.Helper()
 		if len(stores(project)) < 2 {
-			t.Error("there are no stores")
+			t.Error("fewer than two stores")
 		}
 		for name, s := range stores(project) {
 			if len(s.Networks) != 1 || len(s.Ports) > 0 || s.NetworkMode != "" {
@@ -235,7 +235,7 @@ func TestComposeNetworks(t *testing.T) {
 			}
 			for network := range s.Networks {
 				if !project.Networks[network].Internal {
-					t.Errorf("%s of %s has a way out", network, name)
+					t.Errorf("the network %s of %s is not internal", network, name)
 				}
 				for other, o := range project.Services {
 					if _, within := o.Networks[network]; within && !clients.MatchString(other) {
@@ -246,14 +246,14 @@ func TestComposeNetworks(t *testing.T) {
 		}
 		for name, s := range project.Services {
 			if _, within := s.Networks["default"]; within {
-				t.Errorf("%s is in the network of all", name)
+				t.Errorf("%s is in the default network", name)
 			}
 		}
 	})
 }
 
-// What is open to other machines speaks TLS. The rest is open to this machine alone, for a proxy on
-// it.
+// TestComposePorts checks that only nginx is reachable from other machines, and only over TLS. All
+// other ports are bound to the loopback address, where a proxy on the host can reach them.
 func TestComposePorts(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
@@ -261,7 +261,7 @@ func TestComposePorts(t *testing.T) {
 		for name, s := range project.Services {
 			for _, port := range s.Ports {
 				if port.HostIP != "127.0.0.1" && (name != "nginx" || port.Target != 8443) {
-					t.Errorf("%s is open to all at %s", name, port.Published)
+					t.Errorf("%s is reachable from other machines at %s", name, port.Published)
 				}
 			}
 		}
@@ -285,7 +285,7 @@ func TestComposePorts(t *testing.T) {
 	}
 }
 
-// One address is trusted: that of the proxy in front.
+// TestComposeTrustedProxies checks that only the address of the proxy in front is trusted.
 func TestComposeTrustedProxies(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
@@ -313,12 +313,12 @@ func TestComposeTrustedProxies(t *testing.T) {
 }
 
 var (
-	// pinned is an image with the version of what is in it, or with its digest.
+	// pinned matches an image with the version of its content or with a digest.
 	pinned = regexp.MustCompile(`:v?\d+\.\d+(\.\d+)?(-[a-z0-9.-]+)?$|@sha256:[0-9a-f]{64}$`)
 	from   = regexp.MustCompile(`(?m)^FROM (\S+)`)
 )
 
-// Images are of one version each.
+// TestComposeImages checks that each image is pinned to one version.
 func TestComposeImages(t *testing.T) {
 	t.Parallel()
 	eachCompose(t, func(t *testing.T, project *types.Project) {
@@ -348,23 +348,23 @@ func TestComposeImages(t *testing.T) {
 	}
 }
 
-// Containers have no rights that they do not need.
+// TestComposeRights checks that containers have no rights that they do not need.
 func TestComposeRights(t *testing.T) {
 	t.Parallel()
-	writable := regexp.MustCompile(`^eventstore[123]$|^certificates$`) // images that may write elsewhere too
+	writable := regexp.MustCompile(`^eventstore[123]$|^certificates$`) // images that may write elsewhere
 	users := regexp.MustCompile(`^linkledger|^nginx|^postgres|^standby|^eventstore$`)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
 		t.Helper()
 		for name, s := range project.Services {
 			if !slices.Equal(s.CapDrop, []string{"ALL"}) ||
 				!slices.Equal(s.SecurityOpt, []string{"no-new-privileges:true"}) || s.Privileged {
-				t.Errorf("%s keeps rights: %v, %v", name, s.CapDrop, s.SecurityOpt)
+				t.Errorf("%s keeps capabilities: %v, %v", name, s.CapDrop, s.SecurityOpt)
 			}
 			if len(s.CapAdd) > 0 && name != "certificates" {
-				t.Errorf("%s gets rights: %v", name, s.CapAdd)
+				t.Errorf("%s adds capabilities: %v", name, s.CapAdd)
 			}
 			if s.ReadOnly == writable.MatchString(name) {
-				t.Errorf("%s may write everywhere: %t", name, !s.ReadOnly)
+				t.Errorf("%s has a writable root file system: %t", name, !s.ReadOnly)
 			}
 			if users.MatchString(name) && s.Image != ours && (s.User == "" || s.User == "root" ||
 				strings.HasPrefix(s.User, "0")) {

@@ -19,20 +19,20 @@ import (
 	"linkledger/internal/pgserver"
 )
 
-// Each service that runs the program is configured so that it takes the environment and knows all
-// of it.
+// TestComposeConfiguresTheProgram checks that each service that runs the program accepts its
+// environment and knows every variable in it.
 func TestComposeConfiguresTheProgram(t *testing.T) {
 	t.Parallel()
 	folder := drawSecrets(t)
 	eachCompose(t, func(t *testing.T, project *types.Project) {
 		t.Helper()
 		if len(programs(project, "serve")) == 0 {
-			t.Error("no service serves")
+			t.Error("no service runs serve")
 		}
 		for _, command := range []string{"serve", "eventstore"} {
 			for name, s := range programs(project, command) {
 				if len(s.Command) > 1 || len(s.Entrypoint) > 0 {
-					t.Errorf("%s has the command %q, of which the flags are not checked here", name, s.Command)
+					t.Errorf("%s has the command %q, whose flags this test does not check", name, s.Command)
 				}
 				wantConfigured(t, command, environmentOf(t, s, folder))
 			}
@@ -40,8 +40,8 @@ func TestComposeConfiguresTheProgram(t *testing.T) {
 	})
 }
 
-// environmentOf is the environment of a service that runs the program, with that of the image,
-// where the secrets are mounted from a folder.
+// environmentOf returns the environment of a service that runs the program, including the image's.
+// Paths of secrets point to the folder secrets.
 func environmentOf(t *testing.T, s types.ServiceConfig, secrets string) map[string]string {
 	t.Helper()
 	environment := imageEnvironment(t)
@@ -51,7 +51,7 @@ func environmentOf(t *testing.T, s types.ServiceConfig, secrets string) map[stri
 	return environment
 }
 
-// wantConfigured demands that a command takes an environment, and knows all of it.
+// wantConfigured checks that a command accepts an environment and knows every variable in it.
 func wantConfigured(t *testing.T, command string, environment map[string]string) {
 	t.Helper()
 	out, err := runWith(t, environment, "config", command)
@@ -68,15 +68,17 @@ func wantConfigured(t *testing.T, command string, environment map[string]string)
 	}
 }
 
-// ofImage returns whether the image sets a variable, which is for serve.
+// ofImage reports whether the image sets a variable. The image sets variables for serve, so other
+// commands need not know them.
 func ofImage(t *testing.T, name string) bool {
 	t.Helper()
 	_, ok := imageEnvironment(t)[name]
 	return ok
 }
 
-// What compose.yaml sets works together: the program runs with its environment, the secrets that
-// are drawn, and the users that the scripts make, on this machine's addresses.
+// TestComposeRuns checks that the settings of compose.yaml work together. The program runs on this
+// machine's addresses with the environment of compose.yaml, the generated secrets, and the users
+// that the scripts create.
 func TestComposeRuns(t *testing.T) {
 	t.Parallel()
 	project := loadCompose(t, "compose.yaml")
@@ -147,12 +149,12 @@ func TestComposeRuns(t *testing.T) {
 		),
 		time.Second,
 	); err == nil {
-		t.Error("the event store takes events without a password")
+		t.Error("the event store accepts events without a password")
 	}
 }
 
-// databaseOfService runs the script that makes the database and the user of the service, as the
-// image of PostgreSQL does, and returns how that user connects.
+// databaseOfService runs the script that creates the service's database and user, as the PostgreSQL
+// image does. It returns the user's connection string.
 func databaseOfService(t *testing.T, server *pgserver.Server, secrets string) string {
 	t.Helper()
 	dsn, err := url.Parse(server.DSN())
@@ -164,7 +166,7 @@ func databaseOfService(t *testing.T, server *pgserver.Server, secrets string) st
 		u.User, u.Path = url.User(user), "/"+database
 		return u.String()
 	}
-	// In the image, the names are free.
+	// In the image these names are not taken.
 	execute(t, server.DSN(), "CREATE ROLE postgres SUPERUSER LOGIN")
 	execute(t, as("postgres", "postgres"), "DROP DATABASE linkledger", "ALTER ROLE linkledger RENAME TO former")
 	script := exec.CommandContext(t.Context(), "bash", filepath.Join(dockerFolder, "postgres", "service.sh"))
@@ -194,8 +196,8 @@ func execute(t *testing.T, dsn string, statements ...string) {
 	}
 }
 
-// wantSealed demands that the account has a key for its notes, and that the user of the service is
-// no superuser.
+// wantSealed checks that the account has a key for its notes, and that the service's user is not a
+// superuser.
 func wantSealed(t *testing.T, dsn string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), dsn)

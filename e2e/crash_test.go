@@ -16,15 +16,15 @@ var crashRounds = flag.Int(
 		"through their outages; make crash does 20",
 )
 
-// ledger notes what was answered.
+// ledger records what the service confirmed.
 type ledger struct {
 	mu      sync.Mutex
 	created map[string]string // hash: long URL
 	clicked map[string]int    // hash: redirects answered
-	unknown map[string]int    // hash: redirects whose answer the crash cut off
+	unknown map[string]int    // by hash: redirects whose response the crash cut off
 }
 
-// load creates and visits links until the process dies.
+// load creates and visits links until the process ends.
 func (l *ledger) load(ctx context.Context, d *dev, worker int) {
 	for i := 0; ; i++ {
 		long := fmt.Sprintf("https://example.com/%d/%d", worker, i)
@@ -59,7 +59,7 @@ func (l *ledger) load(ctx context.Context, d *dev, worker int) {
 	}
 }
 
-// check demands every answered create and click, each once.
+// check checks that each confirmed create and click is there exactly once.
 func (l *ledger) check(t *testing.T, d *dev) {
 	t.Helper()
 	var all sync.WaitGroup
@@ -69,12 +69,12 @@ func (l *ledger) check(t *testing.T, d *dev) {
 			limit <- struct{}{}
 			defer func() { <-limit }()
 			least, most, clicks := l.clicked[hash], l.clicked[hash]+l.unknown[hash], -1
-			// What lay in the spool when the process was killed is in the log a moment after the
-			// start.
+			// Clicks that were in the spool when the process was killed are appended shortly after
+			// the start.
 			for late := time.Now().Add(startTimeout); clicks < least && time.Now().Before(late); {
 				answer, err := call(t.Context(), d.base, d.key, "GET", "/urls/"+hash, "")
 				if err != nil {
-					t.Errorf("an answered create is lost: %v", err)
+					t.Errorf("a confirmed create is lost: %v", err)
 					return
 				}
 				url := answer["urls"].([]any)[0].(map[string]any)
@@ -91,7 +91,8 @@ func (l *ledger) check(t *testing.T, d *dev) {
 	all.Wait()
 }
 
-// The real process is killed under load, again and again: what was answered is there, once.
+// TestCrash kills the real process under load several times, and checks that each confirmed create
+// and click is there exactly once.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// shell runs lines as a user would paste them into a terminal, and returns what they print. Where
-// the machine has no curl, this test binary stands in for it.
+// shell runs lines as a user would paste them into a terminal, and returns their output. If the
+// machine has no curl, this test binary replaces it.
 func shell(t *testing.T, lines string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "bash", "-euc", strings.ReplaceAll(lines, "curl ", "curl -sS "))
@@ -37,7 +37,7 @@ func shell(t *testing.T, lines string) string {
 	return string(out)
 }
 
-// curl does what curl does with the flags that the greeting uses.
+// curl implements the flags of curl that the greeting uses.
 func curl(args []string, out io.Writer) error {
 	flags := flag.NewFlagSet("curl", flag.ContinueOnError)
 	flags.Bool("sS", false, "")

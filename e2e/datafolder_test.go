@@ -8,15 +8,15 @@ import (
 	"testing"
 )
 
-// TestPlantedDataFolder starts dev on folders in which another user may have put a password or a
-// key that he knows.
+// TestPlantedDataFolder checks that dev refuses folders in which another user may have put a
+// password or key that they know.
 func TestPlantedDataFolder(t *testing.T) {
 	t.Parallel()
 	const stranger = 65534
 	for name, test := range map[string]struct {
 		plant func(folder string) error
 		want  string
-		root  bool // only root can plant it
+		root  bool // whether only root can create it
 	}{
 		"writable by all": {
 			func(folder string) error { return os.Chmod(folder, 0o777) }, "every user of the machine can write", false,
@@ -41,7 +41,7 @@ func TestPlantedDataFolder(t *testing.T) {
 			folder := t.TempDir()
 			if err := test.plant(folder); err != nil {
 				if test.root && os.Geteuid() != 0 {
-					return // only root gives files away, and only root's dev can be caught so
+					return // only root can change owners, so only root's dev is exposed to this
 				}
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ import (
 
 const dockerFolder = "../docker"
 
-// readYAML returns a YAML file as JSON.
+// readYAML reads a YAML file and returns it as JSON.
 func readYAML(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func readYAML(t *testing.T, path string) []byte {
 
 var imageVariable = regexp.MustCompile(`(LINKLEDGER_\w+)=(\S+)`)
 
-// imageEnvironment is what the Dockerfile sets.
+// imageEnvironment returns the environment variables that the Dockerfile sets.
 func imageEnvironment(t *testing.T) map[string]string {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dockerFolder, "Dockerfile"))
@@ -50,12 +50,12 @@ func imageEnvironment(t *testing.T) map[string]string {
 		environment[variable[1]] = variable[2]
 	}
 	if len(environment) == 0 {
-		t.Fatal("the Dockerfile sets nothing")
+		t.Fatal("the Dockerfile sets no variable")
 	}
 	return environment
 }
 
-// All YAML files can be read.
+// TestProvisioning checks that all YAML files can be parsed.
 func TestProvisioning(t *testing.T) {
 	t.Parallel()
 	err := filepath.WalkDir(dockerFolder, func(path string, _ fs.DirEntry, err error) error {
@@ -71,7 +71,7 @@ func TestProvisioning(t *testing.T) {
 
 var metricName = regexp.MustCompile(`\b(?:linkledger|go|process)_[a-z0-9_]+`)
 
-// Each metric that the dashboard asks for is one that a service exports.
+// TestDashboard checks that a service exports each metric that the dashboard queries.
 func TestDashboard(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join(dockerFolder, "grafana", "linkledger.json"))
@@ -103,7 +103,7 @@ func TestDashboard(t *testing.T) {
 		for _, target := range panel.Targets {
 			names := metricName.FindAllString(target.Expr, -1)
 			if len(names) == 0 {
-				t.Errorf("%s asks for %q, which is no metric of ours", panel.Title, target.Expr)
+				t.Errorf("%s queries %q, which is not a metric of linkledger", panel.Title, target.Expr)
 			}
 			for _, name := range names {
 				asked[name] = true
@@ -112,7 +112,7 @@ func TestDashboard(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if !exported[name] {
-			t.Error(fmt.Sprint("the dashboard asks for ", name, ", which is not exported"))
+			t.Error(fmt.Sprint("the dashboard queries ", name, ", which is not exported"))
 		}
 	}
 	d.interrupt()

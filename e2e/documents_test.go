@@ -27,7 +27,8 @@ var (
 	declaration = regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |const |var )(\w+)`)
 )
 
-// The documents name files, sections and functions that are there, and fit their widths.
+// TestDocuments checks that the documents name only files, sections and functions that exist, and
+// that the documents keep to their widths and lengths.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	root := ".."
@@ -40,7 +41,7 @@ func TestDocuments(t *testing.T) {
 			checkLinks(t, document, text)
 			checkWidths(t, text)
 			for _, span := range codeSpan.FindAllStringSubmatch(text, -1) {
-				// which secrets.sh makes
+				// secrets.sh creates docker/secrets.
 				if path := span[1]; sourcePath.MatchString(path) && !strings.HasPrefix(path, "docker/secrets") {
 					if _, err := os.Stat(filepath.Join(root, path)); err != nil {
 						t.Errorf("there is no %s", path)
@@ -75,7 +76,7 @@ func documents(t *testing.T, root string) []string {
 	return found
 }
 
-// checkLinks demands that each link within the repository leads to a file, and to a section of it.
+// checkLinks checks that each link within the repository leads to an existing file and section.
 func checkLinks(t *testing.T, document, text string) {
 	t.Helper()
 	for _, link := range documentLink.FindAllStringSubmatch(text, -1) {
@@ -119,7 +120,7 @@ func checkWidths(t *testing.T, text string) {
 	}
 }
 
-// declaredNames are those of the functions, methods, types, constants and variables of all
+// declaredNames returns the names of the functions, methods, types, constants and variables of all
 // packages.
 func declaredNames(t *testing.T, root string) map[string]bool {
 	t.Helper()

@@ -21,9 +21,9 @@ var (
 	outageLength = flag.Duration("outage-length", time.Second, "for how long; make outage: 20s")
 )
 
-// TestDrain cuts off an event store that is 5 ms away, under 8 visitors, and later kills the
-// service while its spool drains. Visitors are redirected throughout, and every answered click is
-// counted, once.
+// TestDrain disconnects an event store that is 5 ms away while 8 visitors follow links, and later
+// kills the service while it drains its spool. Visitors are redirected throughout, and every
+// confirmed click is counted exactly once.
 func TestDrain(t *testing.T) {
 	t.Parallel()
 	const links = 10
@@ -54,7 +54,7 @@ func TestDrain(t *testing.T) {
 			i.service.kill()
 			i.startService()
 		} else if c.cutOff.Load() > 0 {
-			t.Errorf("%d visitors got no answer though the service was there", c.cutOff.Load())
+			t.Errorf("%d visitors got no response while the service ran", c.cutOff.Load())
 		}
 		i.eventually("the spool is empty", func() bool { return i.metric("linkledger_spool_clicks") == 0 })
 		took := time.Since(began)
@@ -75,15 +75,15 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// metric reads a metric of the service, one without labels; -1 if there is no answer.
+// metric returns the value of a metric without labels, or -1 if the service does not respond.
 func (i *installation) metric(name string) float64 {
 	i.t.Helper()
 	response, err := http.Get(i.admin + "/metrics")
 	if err != nil {
 		return -1
 	}
-	defer func() { _ = response.Body.Close() }() // was read
-	if response.StatusCode != http.StatusOK {    // it is about to start
+	defer func() { _ = response.Body.Close() }() // the body was read
+	if response.StatusCode != http.StatusOK {    // the service is starting
 		return -1
 	}
 	lines := bufio.NewScanner(response.Body)

@@ -59,7 +59,7 @@ func startStore(t *testing.T, folder string, flags ...string) *storeProcess {
 		t.Fatal(err)
 	}
 	ready, healthy := make(chan string, 1), make(chan string, 1)
-	var log strings.Builder // valid once ended
+	var log strings.Builder // valid after the process has ended
 	go func() {
 		lines := bufio.NewScanner(stderr)
 		for lines.Scan() {
@@ -128,21 +128,21 @@ func (s *storeProcess) interrupt() {
 	}
 }
 
-// command runs the program to its end.
+// command runs the program until it ends.
 func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	process := exec.CommandContext(t.Context(), program, args...)
 	var out, log bytes.Buffer
 	process.Stdout, process.Stderr = &out, &log
-	_ = process.Run() // the exit code tells
+	_ = process.Run() // the exit code is returned
 	return out.String(), log.String(), process.ProcessState.ExitCode()
 }
 
-// runWith runs a command in an environment of its own.
+// runWith runs a command in the given environment only.
 func runWith(t *testing.T, environment map[string]string, args ...string) (output string, err error) {
 	t.Helper()
 	process := exec.CommandContext(t.Context(), program, args...)
-	process.Env = append([]string{}, pairs(environment)...) // never nil, which stands for the environment of the test
+	process.Env = append([]string{}, pairs(environment)...) // never nil, which would mean the test's environment
 	out, err := process.CombinedOutput()
 	return string(out), err
 }
@@ -163,7 +163,8 @@ func appendLink(t *testing.T, connection string, timeout time.Duration) error {
 	return err
 }
 
-// stat, check and backup give the same answers of a running and of a stopped store.
+// TestEventStoreTools checks that stat, check and backup give the same results for a running and
+// for a stopped store.
 func TestEventStoreTools(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -192,12 +193,12 @@ func TestEventStoreTools(t *testing.T) {
 		}
 		if out, log, code = command(t, "eventstore", "backup", dir, backup); code == 0 ||
 			strings.Count(log, "\n") != 1 {
-			t.Errorf("backup of %s over another: %d %s%s", dir, code, out, log)
+			t.Errorf("backup of %s to a folder that exists: %d %s%s", dir, code, out, log)
 		}
 	}
 	tools(folder, filepath.Join(parent, "copy"), true)
 	tools(filepath.Join(parent, "copy"), filepath.Join(parent, "copy of the copy"), false)
-	// A process that was killed leaves its socket.
+	// A killed process leaves its socket behind.
 	store.kill()
 	if _, err := os.Stat(filepath.Join(folder, "admin.sock")); err != nil {
 		t.Error(err)
@@ -207,12 +208,12 @@ func TestEventStoreTools(t *testing.T) {
 	tools(folder, filepath.Join(parent, "another copy"), true)
 	store.interrupt()
 	if _, err := os.Stat(filepath.Join(folder, "admin.sock")); err == nil {
-		t.Error("the socket is left")
+		t.Error("the socket was not removed")
 	}
 }
 
-// What the operator can mend is told in one line, with exit code 2, and a folder that cannot be
-// used is left as it is.
+// TestEventStoreRefusals checks that an error that the operator can fix is reported in one line
+// with exit code 2, and that a folder that cannot be used is not changed.
 func TestEventStoreRefusals(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -274,7 +275,7 @@ func TestEventStoreWithTLS(t *testing.T) {
 	}
 }
 
-// writeCertificate makes a certificate for this machine that signs itself.
+// writeCertificate creates a self-signed certificate for this machine.
 func writeCertificate(t *testing.T, folder string) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -304,7 +305,7 @@ func writeCertificate(t *testing.T, folder string) (certificate, key string) {
 	return write("server.crt", "CERTIFICATE", signed), write("server.key", "PRIVATE KEY", secret)
 }
 
-// A damaged event is reported with its position.
+// TestEventStoreCheckFindsDamage checks that check reports a damaged event with its position.
 func TestEventStoreCheckFindsDamage(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "events")
@@ -314,7 +315,7 @@ func TestEventStoreCheckFindsDamage(t *testing.T) {
 	}
 	store.interrupt()
 	backup := filepath.Join(filepath.Dir(folder), "flushed")
-	// opening it moved the log into a table
+	// Opening the store has moved the log into a table.
 	if _, log, code := command(t, "eventstore", "backup", folder, backup); code != 0 {
 		t.Fatal(log)
 	}

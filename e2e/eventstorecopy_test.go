@@ -20,9 +20,10 @@ import (
 	"linkledger/projections"
 )
 
-// An installation moves to another event store: the copy is killed half way and goes on, while the
-// service serves and after. A service on the copy, with a database of its own, answers as the old
-// one did; with the old database it refuses.
+// TestMoveToAnotherEventStore moves an installation to another event store. The copy is killed
+// halfway and resumed while the service runs, and completed after the service has stopped. A
+// service on the copy with a new database must give the same responses as the old one. With the old
+// database it must refuse to start.
 func TestMoveToAnotherEventStore(t *testing.T) {
 	t.Parallel()
 	i := install(t, "--base-url=https://sho.rt")
@@ -36,7 +37,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	var first copiedLog
 	if err := json.Unmarshal([]byte(out), &first); err != nil || code != 0 || first.New == 0 ||
 		first.New == first.Events {
-		t.Fatalf("the copy that goes on ended with %d: %s%s", code, out, log)
+		t.Fatalf("the resumed copy ended with %d: %s%s", code, out, log)
 	}
 	i.call("PATCH", "/urls/kept", `{"urls":[{"note":"the last edit"}]}`)
 	before := i.told(i.base, i.backends())
@@ -45,7 +46,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		var known bool
 		return database.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM linkledger.log)").Scan(&known) == nil && known
 	})
-	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil { // it has drained its spool when it ends
+	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil { // which drains the spool
 		t.Fatal(err)
 	}
 	<-i.service.ended
@@ -67,7 +68,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	after := i.told(base, []string{"--eventstore", target.url, "--database", second})
 	for what, want := range before {
 		if got := after[what]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: the copy says\n%v, the original said\n%v", what, got, want)
+			t.Errorf("%s: on the copy\n%v\non the original\n%v", what, got, want)
 		}
 	}
 	if redirected, err := visit(t.Context(), base, "kept", "known visitor"); err != nil || !redirected {
@@ -84,7 +85,7 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 	service.kill()
 }
 
-// writeHistory makes one link that lives, and one that was renamed and deleted.
+// writeHistory creates one link, and another one that is renamed and deleted.
 func (i *installation) writeHistory() {
 	i.t.Helper()
 	i.eventually("the account is known", func() bool { return i.clicks() == 0 })
@@ -113,7 +114,7 @@ func (i *installation) call(method, path, body string) {
 	}
 }
 
-// ballast appends events that no projection follows.
+// ballast appends events that no projection reads.
 func ballast(t *testing.T, url string, n int) {
 	t.Helper()
 	store := openStore(t, url)
@@ -133,7 +134,7 @@ func ballast(t *testing.T, url string, n int) {
 	}
 }
 
-// killHalfWay starts a copy, and kills it as soon as the target has some of the log.
+// killHalfWay starts a copy and kills it as soon as the target has a part of the log.
 func (i *installation) killHalfWay(copying []string, target string) {
 	i.t.Helper()
 	store := openStore(i.t, target)
@@ -153,7 +154,7 @@ func (i *installation) killHalfWay(copying []string, target string) {
 	}
 }
 
-// told is what clients and auditors are told, without the positions.
+// told returns the responses of the API and of the audit commands, without positions.
 func (i *installation) told(base string, backends []string) map[string]any {
 	i.t.Helper()
 	told := make(map[string]any)
@@ -181,7 +182,7 @@ func (i *installation) told(base string, backends []string) map[string]any {
 	return told
 }
 
-// withoutPositions leaves out where events lie in the log.
+// withoutPositions removes the positions of events from a decoded response.
 func withoutPositions(value any) any {
 	switch value := value.(type) {
 	case map[string]any:
@@ -197,7 +198,8 @@ func withoutPositions(value any) any {
 	return value
 }
 
-// secondDatabase is a new one that knows the visitors of the first.
+// secondDatabase creates a database with the visitor key of the first, so that both recognize the
+// same visitors.
 func (i *installation) secondDatabase(first *pgx.Conn) string {
 	i.t.Helper()
 	i.exec(first, "CREATE DATABASE moved")

@@ -17,8 +17,8 @@ import (
 
 var changedFile = regexp.MustCompile(`(?m)^\+\+\+ b/(\S+)$`)
 
-// The worked examples, one after the other, change the program into one that goes on with what the
-// program has stored.
+// TestExamples applies the worked examples one after the other, and checks that the changed program
+// works with the data that the unchanged program has stored.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -58,7 +58,7 @@ func TestExamples(t *testing.T) {
 	after.interrupt()
 }
 
-// changedProgram builds the program with the examples.
+// changedProgram builds the program with the worked examples.
 func changedProgram(t *testing.T) string {
 	t.Helper()
 	root, err := filepath.Abs("..")
@@ -89,7 +89,7 @@ func changedProgram(t *testing.T) string {
 	return binary
 }
 
-// copyChanged copies the files that a diff changes and no diff before has.
+// copyChanged copies the files that a diff changes, except those that an earlier diff has changed.
 func copyChanged(t *testing.T, root, to, diff string) {
 	t.Helper()
 	text, err := os.ReadFile(diff)
@@ -99,7 +99,7 @@ func copyChanged(t *testing.T, root, to, diff string) {
 	for _, file := range changedFile.FindAllStringSubmatch(string(text), -1) {
 		target := filepath.Join(to, file[1])
 		content, err := os.ReadFile(filepath.Join(root, file[1]))
-		if os.IsNotExist(err) { // the diff makes it
+		if os.IsNotExist(err) { // the diff creates it
 			continue
 		}
 		if err != nil {
@@ -117,7 +117,8 @@ func copyChanged(t *testing.T, root, to, diff string) {
 	}
 }
 
-// writeOverlay has the go command see the changed files in place of those of the program.
+// writeOverlay writes an overlay that makes the go command read the changed files instead of the
+// originals.
 func writeOverlay(t *testing.T, root, changed string) string {
 	t.Helper()
 	replace := make(map[string]string)

@@ -15,17 +15,17 @@ import (
 	"linkledger/projections"
 )
 
-// failOver is the load of one round: writers and a reader of the node that takes over.
+// failOver is the load of one round: writers and a reader on the node that takes over.
 type failOver struct {
 	p       *pair
 	at      *node
 	mu      sync.Mutex
-	creates []time.Duration // from the moment before the kill on
-	seen    float64         // most links that the reader was shown
+	creates []time.Duration // durations, starting just before the kill
+	seen    float64         // largest number of links that the reader has seen
 	wrong   []error
 }
 
-// watch creates links with four writers, and reads their number, until ctx ends.
+// watch creates links with four writers, and reads the number of links, until ctx ends.
 func (f *failOver) watch(ctx context.Context) *sync.WaitGroup {
 	var clients sync.WaitGroup
 	for worker := range 4 {
@@ -63,8 +63,9 @@ func (f *failOver) note(err error, success func()) {
 	success()
 }
 
-// The process that owns all projections is killed under load: the other node owns them long before
-// a lease runs out, answers every create meanwhile, and no read goes backwards.
+// TestFailOver kills the process that owns all projections under load. The other node must own them
+// long before the lease expires and answer every create meanwhile, and no read may return an older
+// state than the read before it.
 func TestFailOver(t *testing.T) {
 	t.Parallel()
 	p := installPair(t)
@@ -79,7 +80,7 @@ func TestFailOver(t *testing.T) {
 		p.nodes[victim].kill()
 		owned = append(owned, p.takeOver(victim))
 		select {
-		case <-time.After(2 * time.Second): // creates beside those of the fail-over
+		case <-time.After(2 * time.Second): // more creates, for the 95th percentile
 		case <-ctx.Done():
 		}
 		stop()
@@ -94,13 +95,13 @@ func TestFailOver(t *testing.T) {
 	}
 	t.Logf("new owner within %v\n95th percentile of creates %v\nslowest creates %v", owned, p95, worst)
 	if slowest := slices.Max(owned); slowest > 3*time.Second {
-		t.Errorf("a killed owner was followed after %s, as if its lease had run out", slowest)
+		t.Errorf("the takeover from a killed owner took %s, as long as the expiry of its lease", slowest)
 	}
 	p.verify("all")
 }
 
-// ownsAll waits until one node owns all projections and the other one answers, and returns the
-// first.
+// ownsAll waits until one node owns all projections and the other one is ready, and returns the
+// owner.
 func (p *pair) ownsAll() (owner int) {
 	p.t.Helper()
 	p.eventually("one node owns all projections, and the other one is ready", func() bool {
@@ -119,9 +120,9 @@ func (p *pair) ownsAll() (owner int) {
 	return owner
 }
 
-// The only process is killed and started again: clicks from before are shown long before the lease
-// of the killed process has run out. While no process keeps the projections up to date, a service
-// that serves the API alone is not ready, and its writes do not wait.
+// TestOnlyProjectorIsKilled kills and restarts the only process. Earlier clicks must be visible
+// long before the lease of the killed process expires. While no process keeps the projections up to
+// date, a service that only serves the API must not be ready, and its writes must not wait.
 func TestOnlyProjectorIsKilled(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -141,7 +142,7 @@ func TestOnlyProjectorIsKilled(t *testing.T) {
 	took := time.Since(killed)
 	t.Logf("clicks shown %s after the kill, with the start of the next process", took)
 	if took > 4*time.Second {
-		t.Error("as if a lease had run out")
+		t.Error("the restart took as long as the expiry of a lease")
 	}
 
 	base, admin := "http://"+freeAddress(t), "http://"+freeAddress(t)
@@ -167,7 +168,8 @@ func TestOnlyProjectorIsKilled(t *testing.T) {
 	}
 }
 
-// readiness returns what a service says of its parts; nil: it does not answer.
+// readiness returns the readiness of each part of a service, or nil if the service does not
+// respond.
 func readiness(t *testing.T, admin string) map[string]string {
 	t.Helper()
 	response, err := http.Get(admin + "/health/ready")

@@ -13,11 +13,11 @@ import (
 	"testing"
 )
 
-// largestImage bounds the image: the program and the certificates, and nothing else.
+// largestImage bounds the size of the image, which contains only the program and the certificates.
 const largestImage = 42_000_000 // bytes
 
-// The program as the image has it: small, static, telling its modules, and content with an empty
-// root folder.
+// TestImage checks the program as it is in the image. It is small and statically linked, contains
+// the list of its modules, and runs in an otherwise empty root folder.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
@@ -31,7 +31,7 @@ func TestImage(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("the program has %.1f MB", float64(info.Size())/1e6)
-	if info.Size() > largestImage-1_000_000 { // the certificates take less
+	if info.Size() > largestImage-1_000_000 { // the certificates take less than that
 		t.Errorf("it takes %d bytes", info.Size())
 	}
 	wantStatic(t, binary)
@@ -59,8 +59,9 @@ func wantStatic(t *testing.T, binary string) {
 	}
 }
 
-// wantRunsAlone runs the program as another user in a folder that is all it sees, as in the image.
-// Where this is not root, it takes a user namespace, which some machines refuse.
+// wantRunsAlone runs the program as another user with a root folder that contains nothing else, as
+// in the image. If the test does not run as root, it needs a user namespace, which some machines do
+// not allow.
 func wantRunsAlone(t *testing.T, root string) {
 	t.Helper()
 	data := filepath.Join(root, "data")
@@ -88,7 +89,7 @@ func wantRunsAlone(t *testing.T, root string) {
 	version.SysProcAttr, version.Dir, version.Env = alone, "/", []string{}
 	out, err := version.CombinedOutput()
 	if err != nil && os.Geteuid() != 0 {
-		t.Logf("this machine lets nobody but root run a program in a folder of its own: %v", err)
+		t.Logf("this machine allows only root to run a program in another root folder: %v", err)
 		return
 	}
 	if err != nil || strings.TrimSpace(string(out)) != "v1.2.3-test" {

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// allowedLicences are those whose code may be linked into a program under Apache-2.0, by words that
-// only they have.
+// allowedLicences are the licences of code that may be linked into a program under Apache-2.0. Each
+// has words that no other licence has.
 var allowedLicences = []struct{ name, words string }{
 	{"Apache-2.0", "Apache License Version 2.0"},
 	{"MIT", "Permission is hereby granted, free of charge, to any person obtaining a copy"},
@@ -28,7 +28,7 @@ var allowedLicences = []struct{ name, words string }{
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying)`)
 
-// Each module in the program has a licence that is allowed.
+// TestLicences checks that each module in the program has an allowed licence.
 func TestLicences(t *testing.T) {
 	t.Parallel()
 	built, err := buildinfo.ReadFile(program)
@@ -57,7 +57,8 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// licenceOf returns the name of the allowed licence that a module's folder has; empty: none.
+// licenceOf returns the name of the allowed licence in a module's folder, or an empty string if
+// there is none.
 func licenceOf(t *testing.T, folder string) string {
 	t.Helper()
 	files, err := os.ReadDir(folder)

@@ -17,7 +17,7 @@ const (
 	codeCallLimit = 1303
 )
 
-// account runs an operator's command on an account and returns what it prints.
+// account runs an operator's command on an account and returns its output.
 func (c *cluster) account(command, username string, args ...string) map[string]any {
 	c.t.Helper()
 	args = slices.Concat([]string{"account", command, "--username", username, "--json"}, c.backends(), args)
@@ -32,8 +32,8 @@ func (c *cluster) account(command, username string, args ...string) map[string]a
 	return account
 }
 
-// created returns the hashes that a batch has created, and demands that they come before the items
-// for which there was no room.
+// created returns the hashes that a batch has created. It checks that they come before the items
+// that exceed the limit.
 func (c *cluster) created(answer map[string]any) (hashes []string) {
 	c.t.Helper()
 	short := false
@@ -45,7 +45,7 @@ func (c *cluster) created(answer map[string]any) (hashes []string) {
 		case code != 0:
 			c.t.Errorf("item %d: %v", i, url["error"])
 		case short:
-			c.t.Errorf("item %d got room after an item that got none", i)
+			c.t.Errorf("item %d was created after an item that exceeded the limit", i)
 		default:
 			hashes = append(hashes, url["hash"].(string))
 		}
@@ -53,19 +53,19 @@ func (c *cluster) created(answer map[string]any) (hashes []string) {
 	return hashes
 }
 
-// items is the body of a batch.
+// items returns the body of a batch of n links.
 func items(n int) string {
 	return `{"urls":[` + strings.TrimSuffix(strings.Repeat(`{"long_url":"https://example.com/"},`, n), ",") + `]}`
 }
 
-// 64 clients of two services create up to the limit, one by one, in batches, and with deletions in
-// between: there are exactly as many links as the plan allows.
+// TestLinkLimits checks that 64 clients of two services that create links up to the limit, one by
+// one, in batches, and with deletions in between, create exactly as many links as the plan allows.
 func TestLinkLimits(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "single:urls=40;batch:urls=200;month:month-urls=700")
 	full := func(round string, want int) {
 		t.Helper()
-		for node := range c.nodes { // what deletions have left
+		for node := range c.nodes { // fills what the deletions have left free
 			for len(c.created(c.must(node, "POST", "/urls", items(50)))) == 50 {
 			}
 		}
@@ -125,8 +125,8 @@ func TestLinkLimits(t *testing.T) {
 	}
 }
 
-// A service is killed while it creates links up to the limit: there are never more, and in the end
-// exactly as many.
+// TestLinkLimitsAfterAKill kills a service while it creates links up to the limit. There must never
+// be more links than the limit, and in the end exactly as many.
 func TestLinkLimitsAfterAKill(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "free:urls=400")
@@ -158,8 +158,8 @@ func TestLinkLimitsAfterAKill(t *testing.T) {
 	})
 }
 
-// 64 clients of two services use up the calls of the day: each answered one is counted, and then
-// both refuse.
+// TestCallLimits checks that 64 clients of two services use up the calls of a day. Each answered
+// call is counted, and then both services refuse calls.
 func TestCallLimits(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, "--plans", "free:day-calls=1000")
@@ -185,14 +185,14 @@ func TestCallLimits(t *testing.T) {
 	clients.Wait()
 	want := answered.Load()
 	if time.Now().UTC().Day() != day {
-		return // the count began anew
+		return // a new day has begun, and with it a new count
 	}
-	c.eventually("all answered calls are told", func() bool {
+	c.eventually("all answered calls are shown", func() bool {
 		return c.account("show", "caller")["today_api_calls"] == float64(want)
 	})
 	for node := range c.nodes {
 		if read(node) {
-			t.Errorf("node %d does not refuse more", node)
+			t.Errorf("node %d accepts a call above the limit", node)
 		}
 	}
 	t.Logf("%d calls were answered, 1000 are allowed", want)

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// mainPackage is what the tests build and start.
+// mainPackage is the program that the tests build and start.
 const mainPackage = "linkledger/cmd/linkledger"
 
 // program is the real binary, built once.
@@ -30,10 +30,10 @@ var program string
 // Exit codes of the program.
 const (
 	exitFailed = 1 // something went wrong while running
-	exitUsage  = 2 // the configuration or the machine must be changed first
+	exitUsage  = 2 // the configuration or the machine must be changed
 )
 
-// demoUser is the account that dev opens at its first start.
+// demoUser is the account that dev creates at its first start.
 const demoUser = "demo"
 
 func TestMain(m *testing.M) {
@@ -61,10 +61,10 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// startTimeout bounds the start of a process in tests; it is generous because many start at once.
+// startTimeout bounds the start of a process. It is generous because many processes start at once.
 const startTimeout = 2 * time.Minute
 
-// dev is a running linkledger dev of a test.
+// dev is a running linkledger dev.
 type dev struct {
 	t        *testing.T
 	process  *exec.Cmd
@@ -78,14 +78,14 @@ type dev struct {
 
 var greetingLine = regexp.MustCompile(`(?m)^  (API|health|API key)  +(\S+)$`)
 
-// startDev starts the real program on a folder and waits for its greeting.
+// startDev starts the real program on a data folder and waits for its greeting.
 func startDev(t *testing.T, folder string, flags ...string) *dev {
 	t.Helper()
 	return startDevProgram(t, program, folder, flags...)
 }
 
-// removeAll removes the folder of a process that was killed. Its PostgreSQL ends by itself, and may
-// write until then.
+// removeAll removes the data folder of a process that was killed. Its PostgreSQL ends by itself,
+// and may write until then.
 func removeAll(t *testing.T, folder string) {
 	t.Helper()
 	late := time.After(startTimeout)
@@ -129,7 +129,7 @@ func startDevProgram(t *testing.T, program, folder string, flags ...string) *dev
 				ready <- greeting.String()
 			}
 		}
-		_ = d.process.Wait() // how it ended is for the test to judge
+		_ = d.process.Wait() // the test checks the exit code
 		close(d.ended)
 	}()
 	t.Cleanup(func() {
@@ -163,7 +163,7 @@ func (d *dev) kill() {
 	<-d.ended
 }
 
-// interrupt ends the process as Ctrl-C does, and demands that it ends cleanly.
+// interrupt ends the process as Ctrl-C does, and checks that it ends without an error.
 func (d *dev) interrupt() {
 	d.t.Helper()
 	if err := d.process.Process.Signal(syscall.SIGINT); err != nil {
@@ -179,7 +179,7 @@ func (d *dev) interrupt() {
 	}
 }
 
-// call sends an API request and decodes the answer.
+// call sends an API request and decodes the response.
 func (d *dev) call(method, path, body string) map[string]any {
 	d.t.Helper()
 	answer, err := call(d.t.Context(), d.base, d.key, method, path, body)
@@ -211,8 +211,8 @@ func apiRequest(ctx context.Context, base, username, key, method, path, body str
 	return request, nil
 }
 
-// answerTo sends an API request and decodes the answer. One that tells of an error as a whole is an
-// error too.
+// answerTo sends an API request and decodes the response. A response with an error for the whole
+// request is returned as an error.
 func answerTo(request *http.Request) (map[string]any, error) {
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -233,13 +233,13 @@ var noRedirects = &http.Client{
 	CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 }
 
-// visit follows a short link and tells whether it was redirected.
+// visit follows a short link and reports whether it was redirected.
 func visit(ctx context.Context, base, hash, agent string) (bool, error) {
 	status, err := visitStatus(ctx, base, hash, agent)
 	return status == http.StatusFound, err
 }
 
-// visitStatus follows a short link and returns how it was answered.
+// visitStatus follows a short link and returns the status of the response.
 func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/"+hash, nil)
 	if err != nil {
@@ -254,13 +254,13 @@ func visitStatus(ctx context.Context, base, hash, agent string) (int, error) {
 	return response.StatusCode, errors.Join(err, response.Body.Close())
 }
 
-// The printed curl lines do what they say, as a user would paste them; a second start finds all
-// data again. A taken port 5432 does not matter.
+// TestTour runs the printed curl lines as a user would, and checks that they do what the greeting
+// says and that a second start finds all data. Port 5432 is in use, which must not matter.
 func TestTour(t *testing.T) {
 	t.Parallel()
 	if blocker, err := net.Listen("tcp", "127.0.0.1:5432"); err == nil {
 		defer func() { _ = blocker.Close() }()
-	} // else somebody else has taken it, which is as good
+	} // otherwise another process uses the port, which serves the same purpose
 	folder := filepath.Join(t.TempDir(), "data")
 	d := startDev(t, folder)
 
@@ -294,7 +294,7 @@ func TestTour(t *testing.T) {
 		strings.ReplaceAll("# edit it"+writes, "\n  ", "\n"), d.base, again.base,
 	)
 	if out := shell(t, edits); !strings.Contains(out, `"tags":["docs","manual"]`) {
-		t.Errorf("the edit answered\n%s", out)
+		t.Errorf("response to the edit:\n%s", out)
 	}
 	if left := again.call("GET", "/urls", "")["page"].(map[string]any)["total_count"]; left != 1.0 {
 		t.Errorf("%v links are left after one of two was deleted", left)
@@ -358,7 +358,7 @@ func TestAccounts(t *testing.T) {
 	d.interrupt()
 }
 
-// wantOneLine demands that a program ended with one clear line and exit code 2.
+// wantOneLine checks that a program ended with exit code 2 and one line that contains want.
 func wantOneLine(t *testing.T, out []byte, err error, want string) {
 	t.Helper()
 	ended, ok := errors.AsType[*exec.ExitError](err)
@@ -466,6 +466,6 @@ func TestTwoProcessesOnOneFolder(t *testing.T) {
 	out, err := exec.CommandContext(t.Context(), program, "dev", "--data="+folder,
 		"--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--eventstore-listen=127.0.0.1:0").CombinedOutput()
 	wantOneLine(t, out, err, "events")
-	d.call("GET", "/account", "") // the first goes on
+	d.call("GET", "/account", "") // the first process is not affected
 	d.interrupt()
 }

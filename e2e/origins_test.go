@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// By default dev answers the pages of all origins. A list has the listed ones alone, and an empty
-// one none.
+// TestOrigins checks that dev by default allows requests from pages of all origins, with a list
+// only those of the listed origins, and with an empty list none.
 func TestOrigins(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -20,20 +20,21 @@ import (
 	"linkledger/internal/pgserver"
 )
 
-// installation is the service, its event store and its database as processes of their own, each of
-// which can be killed.
+// installation is the service, its event store and its database. Each is a process of its own that
+// a test can kill.
 type installation struct {
 	t        *testing.T
 	folder   string
-	program  string // of the services that are started from now on
+	program  string // of the services that are started next
 	store    *child
 	service  *child
 	database *pgserver.Server
-	flags    []string // of the service, beside those that every service needs
+	flags    []string // of the service, in addition to the flags that every service needs
 
-	environment []string // of services, beside that of the test
+	environment []string // of services, in addition to that of the test
 
-	// between services that are started from now on and the event store; nil: there is none
+	// network is between the event store and the services that are started next. If nil, they
+	// connect directly.
 	network *eventstoretest.Proxy
 
 	storeAddress, base, admin, key string
@@ -44,7 +45,7 @@ type child struct {
 	process *exec.Cmd
 	ended   chan struct{}
 	output  bytes.Buffer // valid once ended
-	memory  atomic.Int64 // most that was resident so far, in kB
+	memory  atomic.Int64 // peak of the resident memory so far, in kB
 }
 
 func startChild(t *testing.T, program string, args ...string) *child {
@@ -52,7 +53,7 @@ func startChild(t *testing.T, program string, args ...string) *child {
 	return startChildIn(t, nil, program, args...)
 }
 
-// startChildIn adds to the environment.
+// startChildIn starts a child with additional environment variables.
 func startChildIn(t *testing.T, environment []string, program string, args ...string) *child {
 	t.Helper()
 	c := &child{process: exec.Command(program, args...), ended: make(chan struct{})}
@@ -62,24 +63,25 @@ func startChildIn(t *testing.T, environment []string, program string, args ...st
 		t.Fatal(err)
 	}
 	go func() {
-		_ = c.process.Wait() // how it ended is for the test to judge
+		_ = c.process.Wait() // the test checks the exit code
 		close(c.ended)
 	}()
 	go c.watch()
 	t.Cleanup(func() {
 		c.kill()
 		if said := c.output.Bytes(); t.Failed() && len(said) > 0 {
-			t.Logf("%s said last:\n%s", args, said[max(0, len(said)-mostSaid):])
+			t.Logf("%s last wrote:\n%s", args, said[max(0, len(said)-mostSaid):])
 		}
 	})
 	return c
 }
 
-// mostSaid is how much of what a process said is told where a test has failed, in bytes.
+// mostSaid is how much of a process's output a failed test logs, in bytes.
 const mostSaid = 2000
 
-// watch looks at the memory until the process ends. What the system tells afterwards includes that
-// of the test, which the process was for a moment.
+// watch reads the peak memory of the process until it ends. The peak that the system reports after
+// the end includes the memory of the test, of which the process was a copy before it started the
+// program.
 func (c *child) watch() {
 	for {
 		// an error means that it has ended
@@ -103,10 +105,10 @@ func (c *child) kill() {
 	<-c.ended
 }
 
-// peak returns the most resident memory, in MB, that the process has had.
+// peak returns the process's peak of resident memory, in MB.
 func (c *child) peak() int64 { return c.memory.Load() * 1024 / 1e6 }
 
-// freeAddress is where a process can listen that the test starts, and starts again.
+// freeAddress returns an address on which a process can listen, and listen again after a restart.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener := eventstoretest.Listen(t)
@@ -114,13 +116,13 @@ func freeAddress(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// install starts everything and opens an account.
+// install starts all parts and opens an account.
 func install(t *testing.T, flags ...string) *installation {
 	t.Helper()
 	return installProgram(t, program, flags...)
 }
 
-// installProgram starts everything with another build of the service.
+// installProgram starts all parts, with another build of the service.
 func installProgram(t *testing.T, service string, flags ...string) *installation {
 	t.Helper()
 	i := &installation{
@@ -178,7 +180,7 @@ func (i *installation) startService() {
 	i.service = i.serve(i.base, i.admin, "spool", i.flags...)
 }
 
-// serve starts a service on addresses and a spool of its own.
+// serve starts a service with its own addresses and spool.
 func (i *installation) serve(base, admin, spool string, flags ...string) *child {
 	i.t.Helper()
 	args := []string{
@@ -196,7 +198,7 @@ func (i *installation) serve(base, admin, spool string, flags ...string) *child 
 	return service
 }
 
-// backends are the flags that name the event store and the database.
+// backends returns the flags that name the event store and the database.
 func (i *installation) backends() []string {
 	store := i.storeAddress
 	if i.network != nil {
@@ -205,7 +207,7 @@ func (i *installation) backends() []string {
 	return []string{"--eventstore", "esdb://" + store + "?tls=false", "--database", i.database.DSN()}
 }
 
-// eventually waits for something that other processes do.
+// eventually waits until is returns true.
 func (i *installation) eventually(what string, is func() bool) {
 	i.t.Helper()
 	deadline := time.After(startTimeout)
@@ -220,13 +222,13 @@ func (i *installation) eventually(what string, is func() bool) {
 	}
 }
 
-// crowd visits links until it is told to stop.
+// crowd visits links until stop is called.
 type crowd struct {
 	stop     context.CancelFunc
 	visitors sync.WaitGroup
 	answered atomic.Int64
-	cutOff   atomic.Int64 // without an answer
-	refused  atomic.Int64 // answered, and not redirected
+	cutOff   atomic.Int64 // without a response
+	refused  atomic.Int64 // with a response other than a redirect
 }
 
 func (i *installation) visit(links int) *crowd {
@@ -241,7 +243,7 @@ func (i *installation) visit(links int) *crowd {
 				switch {
 				case err != nil:
 					c.cutOff.Add(1)
-					<-time.After(5 * time.Millisecond) // nobody answers: do not spin
+					<-time.After(5 * time.Millisecond) // no service responds: do not spin
 				case redirected:
 					c.answered.Add(1)
 				default:
@@ -253,14 +255,14 @@ func (i *installation) visit(links int) *crowd {
 	return c
 }
 
-// redirectsGoOn waits until visitors who come now have been redirected.
+// redirectsGoOn waits until 200 more visitors have been redirected.
 func (i *installation) redirectsGoOn(c *crowd) {
 	i.t.Helper()
 	want := c.answered.Load() + 200
 	i.eventually("visitors are redirected", func() bool { return c.answered.Load() >= want })
 }
 
-// clicks sums up what the read models have counted.
+// clicks returns the sum of the clicks in the read models, or -1 if the call fails.
 func (i *installation) clicks() int64 {
 	answer, err := call(i.t.Context(), i.base, i.key, "GET", "/urls?limit=50", "")
 	if err != nil {
@@ -273,9 +275,9 @@ func (i *installation) clicks() int64 {
 	return int64(total)
 }
 
-// The event store is killed under load, then PostgreSQL is stopped, then the service is killed
-// while the event store is away: visitors are redirected as long as there is a service, and every
-// answered click is counted, once.
+// TestOutages kills the event store under load, then stops PostgreSQL, then kills the service while
+// the event store is away. Visitors must be redirected as long as there is a service, and every
+// confirmed click must be counted exactly once.
 func TestOutages(t *testing.T) {
 	t.Parallel()
 	const links = 10
@@ -302,7 +304,7 @@ func TestOutages(t *testing.T) {
 			t.Errorf("%s: %d visitors were refused", what, c.refused.Load())
 		}
 		if allAnswered && c.cutOff.Load() > 0 {
-			t.Errorf("%s: %d visitors got no answer though the service was there", what, c.cutOff.Load())
+			t.Errorf("%s: %d visitors got no response while the service ran", what, c.cutOff.Load())
 		}
 	}
 	for range (*crashRounds + 2) / 3 {

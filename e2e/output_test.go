@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The types of this file are what commands print with --json, as far as tests look at it.
+// The types of this file are the fields of the --json output that the tests read.
 
 type openedAccount struct {
 	ID     string `json:"id"`
@@ -45,7 +45,7 @@ type copiedLog struct {
 	New    int64 `json:"new"`
 }
 
-// linkAt is what audit at prints.
+// linkAt is the output of audit at.
 type linkAt struct {
 	LongURL string    `json:"long_url"`
 	Note    string    `json:"note"`
@@ -57,7 +57,7 @@ type dayClicks struct {
 	Unique int64 `json:"unique"`
 }
 
-// undoneBatch is what audit undo prints.
+// undoneBatch is the output of audit undo.
 type undoneBatch struct {
 	By      string `json:"undone_by"`
 	Undone  int    `json:"undone"`
@@ -68,7 +68,7 @@ type undoneBatch struct {
 	} `json:"refused"`
 }
 
-// logFindings is what audit verify prints.
+// logFindings is the output of audit verify.
 type logFindings struct {
 	Alteration *struct {
 		Of    string       `json:"of"`
@@ -78,7 +78,7 @@ type logFindings struct {
 	Cuts []cutStream `json:"cuts"`
 }
 
-// loggedAround is an end of what was altered.
+// loggedAround is the first or last event of an alteration.
 type loggedAround struct {
 	Position uint64 `json:"position"`
 }
@@ -89,13 +89,13 @@ type cutStream struct {
 	Readable string `json:"readable"`
 }
 
-// runningDev is how operator commands find a dev.
+// runningDev is the file in which operator commands find a running dev.
 type runningDev struct {
 	EventStore string `json:"eventstore"`
 	Database   string `json:"database"`
 }
 
-// findRunning finds the dev that runs on a data folder.
+// findRunning returns the addresses of the dev that runs on a data folder.
 func findRunning(t *testing.T, folder string) (running runningDev) {
 	t.Helper()
 	body, err := os.ReadFile(filepath.Join(folder, "running.json"))

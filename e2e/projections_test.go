@@ -12,7 +12,7 @@ import (
 	"linkledger/projections"
 )
 
-// operator runs an operator command on a data folder and returns what it prints.
+// operator runs an operator command on a data folder and returns its output.
 func operator(t *testing.T, folder string, args ...string) string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), program, append(args, "--data", folder)...).CombinedOutput()
@@ -22,7 +22,7 @@ func operator(t *testing.T, folder string, args ...string) string {
 	return string(out)
 }
 
-// status waits until the status of a projection is as it should be.
+// awaitProjection waits until the status of a projection meets a condition.
 func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus) bool) projectionStatus {
 	t.Helper()
 	deadline := time.Now().Add(startTimeout)
@@ -42,7 +42,8 @@ func awaitProjection(t *testing.T, folder, name string, is func(projectionStatus
 	}
 }
 
-// An operator watches, pauses and resumes the projections of a running process from another one.
+// TestOperateProjections checks that an operator can watch, pause and resume the projections of a
+// running process from another process.
 func TestOperateProjections(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -82,8 +83,8 @@ func TestOperateProjections(t *testing.T) {
 	d.interrupt()
 }
 
-// A rebuild from another process takes over while the service runs; the generation before comes
-// back at once.
+// TestRebuildProjections checks that a rebuild from another process takes over while the service
+// runs, and that a rollback switches back to the previous generation immediately.
 func TestRebuildProjections(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// racers is how many clients call at the same time.
+// racers is the number of clients that call at the same time.
 const racers = 64
 
 // cluster is an installation with a second service process beside the first.
@@ -23,7 +23,7 @@ type cluster struct {
 
 func startCluster(t *testing.T, flags ...string) *cluster {
 	t.Helper()
-	flags = append(flags, "--wait-timeout=8s") // a busy machine may take more than a second to show what was written
+	flags = append(flags, "--wait-timeout=8s") // a busy machine may take more than a second to show a write
 	c := &cluster{installation: install(t, flags...)}
 	public, admin := freeAddress(t), freeAddress(t)
 	c.second = startChild(t, program, slices.Concat([]string{
@@ -46,8 +46,8 @@ func startCluster(t *testing.T, flags ...string) *cluster {
 	return c
 }
 
-// race has all clients make their call at once, half of them through each node, and returns the
-// answers in the order of the clients.
+// race makes the calls of all clients at once, half of them on each node, and returns the responses
+// in the order of the clients.
 func (c *cluster) race(method string, request func(client int) (path, body string)) []map[string]any {
 	c.t.Helper()
 	answers := make([]map[string]any, racers)
@@ -71,7 +71,7 @@ func (c *cluster) race(method string, request func(client int) (path, body strin
 	return answers
 }
 
-// must calls through one of the nodes.
+// must makes a call on one of the nodes, and fails the test if the call fails.
 func (c *cluster) must(node int, method, path, body string) map[string]any {
 	c.t.Helper()
 	answer, err := call(c.t.Context(), c.nodes[node%2], c.key, method, path, body)
@@ -81,7 +81,7 @@ func (c *cluster) must(node int, method, path, body string) map[string]any {
 	return answer
 }
 
-// first returns the first URL of an answer, and the code of its error.
+// first returns the first URL of a response, and its error code.
 func first(answer map[string]any) (url map[string]any, code float64) {
 	url = answer["urls"].([]any)[0].(map[string]any)
 	if problem, failed := url["error"].(map[string]any); failed {
@@ -90,7 +90,7 @@ func first(answer map[string]any) (url map[string]any, code float64) {
 	return url, code
 }
 
-// total is how many URLs a list has, which has to be the same through both nodes.
+// total returns how many URLs a list has, and checks that both nodes return the same number.
 func (c *cluster) total(query string) float64 {
 	c.t.Helper()
 	var totals [2]float64
@@ -103,7 +103,8 @@ func (c *cluster) total(query string) float64 {
 	return totals[0]
 }
 
-// winner demands that exactly one answer is a success, and all others the one refusal.
+// winner checks that exactly one response is a success and that all others are the given refusal.
+// It returns the index of the success.
 func (c *cluster) winner(answers []map[string]any, refusal float64) int {
 	c.t.Helper()
 	winner := -1
@@ -118,12 +119,12 @@ func (c *cluster) winner(answers []map[string]any, refusal float64) int {
 		}
 	}
 	if winner < 0 {
-		c.t.Fatal("nobody won")
+		c.t.Fatal("no client won")
 	}
 	return winner
 }
 
-// Each race is between clients of two service processes on one event store and one database.
+// TestRaces races clients of two service processes on one event store and one database.
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -189,8 +190,8 @@ func TestRaces(t *testing.T) {
 	}
 }
 
-// Of the visitors who come to both nodes at once, a link with a limit redirects as many as it has
-// clicks left.
+// TestLastClicks checks that a link with a limit redirects exactly as many visitors as its limit
+// allows when they come to both nodes at once.
 func TestLastClicks(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -213,7 +214,7 @@ func TestLastClicks(t *testing.T) {
 		}
 	}
 	c.eventually("both nodes know the link", func() bool {
-		status, err := visitStatus(t.Context(), c.nodes[1], "last", "Googlebot/2.1") // which does not count
+		status, err := visitStatus(t.Context(), c.nodes[1], "last", "Googlebot/2.1") // visits of bots do not count
 		return err == nil && status == http.StatusFound
 	})
 	for visitor := range used {
@@ -238,7 +239,8 @@ func TestLastClicks(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// What one node has answered every read through either node shows, after each kind of write.
+// TestWritesAreReadThroughEitherNode checks that every read on either node shows a confirmed write,
+// for each kind of write.
 func TestWritesAreReadThroughEitherNode(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -252,13 +254,13 @@ func TestWritesAreReadThroughEitherNode(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// writes makes each kind of write through one node and reads through both.
+// writes makes each kind of write on one node and reads on both.
 type writes struct {
 	*cluster
 	writer, round int
 }
 
-// write makes a call whose items all succeed.
+// write makes a call and checks that all of its items succeed.
 func (w *writes) write(method, path, body string) {
 	w.t.Helper()
 	urls, _ := w.must(w.writer, method, path, body)["urls"].([]any)
@@ -269,7 +271,7 @@ func (w *writes) write(method, path, body string) {
 	}
 }
 
-// expect compares what both nodes answer, first the one that did not write.
+// expect compares the responses of both nodes with want. It first asks the node that did not write.
 func (w *writes) expect(want string, ask func(node int) string) {
 	w.t.Helper()
 	for _, node := range []int{w.writer + 1, w.writer} {
@@ -281,7 +283,7 @@ func (w *writes) expect(want string, ask func(node int) string) {
 	}
 }
 
-// list asks for the hashes that a list has.
+// list returns a function that reads the hashes of a list.
 func (w *writes) list(query string) func(node int) string {
 	return func(node int) string {
 		var hashes []string
@@ -292,8 +294,8 @@ func (w *writes) list(query string) func(node int) string {
 	}
 }
 
-// redirects demands of both nodes that visitors of a hash are sent on, or not: at once of the one
-// that wrote, of the other one as soon as it is notified.
+// redirects checks whether both nodes redirect visitors of a hash. The node that wrote must do so
+// immediately, the other one as soon as it is notified.
 func (w *writes) redirects(hash string, want bool) {
 	w.t.Helper()
 	redirected := func(node int) bool {
@@ -309,7 +311,7 @@ func (w *writes) redirects(hash string, want bool) {
 	w.eventually("the other node redirects likewise", func() bool { return redirected(w.writer+1) == want })
 }
 
-// of asks for a field of the first URL of an answer.
+// of returns a function that reads a field of the first URL in a response.
 func (w *writes) of(list, path, field string) func(node int) string {
 	return func(node int) string {
 		return fmt.Sprint(w.must(node, "GET", path, "")[list].([]any)[0].(map[string]any)[field])
@@ -381,7 +383,7 @@ func (w *writes) stats() {
 		if redirected, err := visit(w.t.Context(), w.nodes[w.writer%2], "a", "agent"); err != nil || !redirected {
 			w.t.Errorf("round %d: a visitor is not redirected: %v", w.round, err)
 		}
-		// the other node learns of clicks when they are counted
+		// The other node sees clicks only when they are counted.
 		if got := w.of("stats", "/stats/a", "total_clicks")(w.writer); got != "1" {
 			w.t.Errorf("round %d: %s clicks, want 1", w.round, got)
 		}

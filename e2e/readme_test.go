@@ -10,7 +10,8 @@ import (
 
 var readmeBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// The commands of the README's tour do what the README says, one after the other.
+// TestReadmeTour runs the commands of the README's tour in order, and checks that they do what the
+// README says.
 func TestReadmeTour(t *testing.T) {
 	t.Parallel()
 	readme, err := os.ReadFile("../README.md")

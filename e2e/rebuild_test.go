@@ -24,11 +24,12 @@ var rebuildEvents = flag.Int(
 	"rebuild-events", 100_000, "how many events TestRebuildUnderLoad rebuilds; make rebuild does 1,000,000",
 )
 
-// mostMemory is what a process may take that rebuilds all projections, or serves beside that, in
-// MB.
+// mostMemory is the most memory, in MB, that a process may use that rebuilds all projections, or
+// that serves during the rebuild.
 const mostMemory = 300
 
-// fill appends the histories of links of an account of their own: a creation and nine edits each.
+// fill appends the histories of links of a separate account. Each history is a creation and nine
+// edits.
 func (i *installation) fill(n int) (last eventstore.Position) {
 	i.t.Helper()
 	store := openStore(i.t, "esdb://"+i.storeAddress+"?tls=false")
@@ -67,14 +68,14 @@ func (i *installation) fill(n int) (last eventstore.Position) {
 	return write(events.StreamURL+id, history(id)...)
 }
 
-// client creates links, edits them and reads them, and remembers what it has seen.
+// client creates, edits and reads links, and records what it has read.
 type client struct {
 	*installation
 	name string
-	seen []int // note of each link, as it was last read
+	seen []int // by link: the note that was read last
 }
 
-// work goes on until ctx ends or an answer is wrong.
+// work makes calls until ctx ends or a response is wrong.
 func (c *client) work(ctx context.Context) error {
 	for ctx.Err() == nil {
 		n := len(c.seen)
@@ -89,7 +90,7 @@ func (c *client) work(ctx context.Context) error {
 		}
 		n = rand.IntN(n)
 		if err := c.read(ctx, n, c.seen[n]); err != nil {
-			return fmt.Errorf("what was read before is gone: %w", err)
+			return fmt.Errorf("a note that was read before is gone: %w", err)
 		}
 		next := c.seen[n] + 1
 		if err := c.write(
@@ -101,7 +102,7 @@ func (c *client) work(ctx context.Context) error {
 	return nil
 }
 
-// write waits until the note of a link is what was written.
+// write makes a call and waits until the link has the note.
 func (c *client) write(ctx context.Context, method, path, body string, n, note int) error {
 	if _, err := call(context.WithoutCancel(ctx), c.base, c.key, method, path, body); err != nil {
 		return err
@@ -113,7 +114,7 @@ func (c *client) write(ctx context.Context, method, path, body string, n, note i
 			break
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("what was written is not there: %w", err)
+			return fmt.Errorf("a write is not visible: %w", err)
 		}
 	}
 	if n == len(c.seen) {
@@ -123,7 +124,7 @@ func (c *client) write(ctx context.Context, method, path, body string, n, note i
 	return nil
 }
 
-// read demands a note of a link.
+// read checks the note of a link.
 func (c *client) read(ctx context.Context, n, note int) error {
 	answer, err := call(context.WithoutCancel(ctx), c.base, c.key, "GET", fmt.Sprintf("/urls/%s-%d", c.name, n), "")
 	if err != nil {
@@ -135,8 +136,9 @@ func (c *client) read(ctx context.Context, n, note int) error {
 	return nil
 }
 
-// All projections are rebuilt by a process that is killed and started again, while clients write
-// and read: they meet no error, and never an older state than they have seen.
+// TestRebuildUnderLoad rebuilds all projections in a process that is killed and restarted, while
+// clients write and read. The clients must see no error, and no state older than one that they have
+// already seen.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -173,7 +175,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 				t.Error(err)
 			}
 			if len(c.seen) == 0 {
-				t.Error("a client did not get on")
+				t.Error("a client wrote no link")
 			}
 		})
 	}
@@ -188,7 +190,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 	killed.kill()
 	late := is("name = 'links' AND generation = 2 AND built")
 	if late {
-		t.Log("the rebuild was killed too late to be gone on with")
+		t.Log("the rebuild was killed too late to be resumed")
 	}
 	began := time.Now()
 	rebuilding := startChild(t, program, rebuild...)
@@ -196,14 +198,14 @@ func TestRebuildUnderLoad(t *testing.T) {
 	if code := rebuilding.process.ProcessState.ExitCode(); code != 0 {
 		t.Fatalf("rebuild says, with %d:\n%s", code, rebuilding.output.String())
 	}
-	t.Logf("gone on with and ended in %s, with %d MB at most", time.Since(began), rebuilding.peak())
+	t.Logf("resumed and completed in %s, with %d MB at most", time.Since(began), rebuilding.peak())
 	stop()
 	clients.Wait()
-	if is("serving AND generation < 2") { // smaller ones may have taken over before the kill, and were built once more
+	if is("serving AND generation < 2") { // a small one may have been rebuilt twice
 		t.Error("an earlier generation serves")
 	}
 	if !late && is("name = 'links' AND serving AND generation <> 2") {
-		t.Error("the build of the links was not gone on with")
+		t.Error("the rebuild of the links was not resumed")
 	}
 	temporary := func() (n int) {
 		if err := db.NewRaw("SELECT count(*) FROM pg_class WHERE relpersistence = 't'").Scan(

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A copy of the log that was taken while the service ran is all that is needed to go on: the read
-// models come from it.
+// TestRestore checks that a backup of the log, taken while the service ran, is enough to restore a
+// service, because the read models are rebuilt from the log.
 func TestRestore(t *testing.T) {
 	t.Parallel()
 	folder, restored := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "data")

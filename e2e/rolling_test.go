@@ -13,7 +13,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// olderProgram builds the program with tags of another shape: they have one index more.
+// olderProgram builds the program with tags of another shape, which have one more index.
 func olderProgram(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -46,9 +46,9 @@ func olderProgram(t *testing.T) string {
 	return binary
 }
 
-// A version with tags of another shape is started beside an older one: the older serves from its
-// own tables until the newer has built its own and takes over; both go on, and the older one's
-// tables are kept for the way back.
+// TestRollingDeploy starts a version with tags of another shape beside an older one. The older
+// version must serve from its own tables until the newer one has built its tables and takes over.
+// Then both continue, and the older version's tables are kept for a rollback.
 func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	i := installProgram(t, olderProgram(t))
@@ -62,7 +62,7 @@ func TestRollingDeploy(t *testing.T) {
 		}
 	})
 	i.tag(i.base, "before")
-	reader, err := db.BeginTx(t.Context(), nil) // while it reads, nobody can take over
+	reader, err := db.BeginTx(t.Context(), nil) // while it reads, no version can take over
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestRollingDeploy(t *testing.T) {
 	}
 }
 
-// tagGenerations lists the generations of the tags, and whether they serve.
+// tagGenerations lists the generations of the tags and whether each one serves.
 func (i *installation) tagGenerations(db *readmodel.DB) string {
 	i.t.Helper()
 	var lines string
@@ -111,7 +111,7 @@ func (i *installation) tagGenerations(db *readmodel.DB) string {
 	return lines
 }
 
-// tag creates a tag and sees it.
+// tag creates a tag and checks that a read shows it.
 func (i *installation) tag(base, label string) {
 	i.t.Helper()
 	if _, err := call(i.t.Context(), base, i.key, "POST", "/tags", fmt.Sprintf(`{"label":%q}`, label)); err != nil {

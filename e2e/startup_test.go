@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// lines are what a process logs, as it does.
+// lines are the lines that a process logs, as it writes them.
 type lines struct {
 	t    *testing.T
 	read chan string
@@ -39,7 +39,7 @@ func logOf(t *testing.T, process *exec.Cmd) *lines {
 	return l
 }
 
-// await returns the next line with all the parts.
+// await returns the next line that contains all parts.
 func (l *lines) await(parts ...string) string {
 	l.t.Helper()
 	deadline := time.After(startTimeout)
@@ -60,7 +60,7 @@ func (l *lines) await(parts ...string) string {
 	}
 }
 
-// notStarted is an installation of which nothing runs, but whose database exists.
+// notStarted is an installation of which no part runs. Its database exists.
 func notStarted(t *testing.T) *installation {
 	t.Helper()
 	i := &installation{
@@ -71,7 +71,7 @@ func notStarted(t *testing.T) *installation {
 	return i
 }
 
-// newService starts a service that need not become ready, and returns what it logs.
+// newService starts a service that need not become ready, and returns its log.
 func (i *installation) newService(args ...string) (*exec.Cmd, *lines) {
 	i.t.Helper()
 	own := []string{
@@ -87,7 +87,8 @@ func (i *installation) newService(args ...string) (*exec.Cmd, *lines) {
 	return process, log
 }
 
-// A service that is started first waits for its database and its event store, and says so.
+// TestStartOrder checks that a service that starts before its database and event store waits for
+// them and logs this.
 func TestStartOrder(t *testing.T) {
 	t.Parallel()
 	i := notStarted(t)
@@ -116,7 +117,7 @@ func TestStartOrder(t *testing.T) {
 	}
 }
 
-// A service that is told to stop while it waits, stops.
+// TestStopWhileWaiting checks that a service that waits for its backends stops on a signal.
 func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
 	i := notStarted(t)
@@ -132,7 +133,8 @@ func TestStopWhileWaiting(t *testing.T) {
 	}
 }
 
-// What waiting does not mend ends the process at once, with one line.
+// TestWrongBackends checks that an error that waiting cannot fix ends the process immediately, with
+// one line.
 func TestWrongBackends(t *testing.T) {
 	t.Parallel()
 	i := notStarted(t)
@@ -172,8 +174,8 @@ func TestWrongBackends(t *testing.T) {
 	}
 }
 
-// A service that was told to stop is not ready, and serves on until load balancers have noticed. A
-// second signal ends it.
+// TestDrainAndSecondSignal checks that a service that is stopping is not ready, and continues to
+// serve until load balancers have noticed. A second signal ends it.
 func TestDrainAndSecondSignal(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -200,7 +202,7 @@ func TestDrainAndSecondSignal(t *testing.T) {
 		t.Errorf("alive: %d %s", code, said)
 	}
 	if _, err := call(t.Context(), second.base, i.key, "GET", "/account", ""); err != nil {
-		t.Errorf("a service that drains: %v", err)
+		t.Errorf("call to a service that is draining: %v", err)
 	}
 	var line map[string]any
 	if err := json.Unmarshal([]byte(log.await(`"msg":"request"`)), &line); err != nil {
@@ -214,7 +216,7 @@ func TestDrainAndSecondSignal(t *testing.T) {
 	if err := service.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = service.Wait() // it did not end by itself, see below
+	_ = service.Wait() // an error is expected, see below
 	if status, _ := service.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() {
 		t.Errorf("ended as %s, want by the second signal", service.ProcessState)
 	}

@@ -21,7 +21,7 @@ import (
 
 var storeLine = regexp.MustCompile(`(?m)^  event store +(".+")$`)
 
-// printedStore is what a shell makes of the connection string in dev's greeting.
+// printedStore returns the connection string in dev's greeting as a shell would unquote it.
 func (d *dev) printedStore() string {
 	d.t.Helper()
 	printed := storeLine.FindStringSubmatch(d.greeting)
@@ -35,8 +35,8 @@ func (d *dev) printedStore() string {
 	return string(out)
 }
 
-// Every user of the machine can connect to the event store of dev, but only with what lies in its
-// data folder is he let in.
+// TestStoreOfDevNeedsPassword checks that dev's event store accepts only users who can read its
+// data folder, although every user of the machine can connect.
 func TestStoreOfDevNeedsPassword(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")
@@ -63,7 +63,7 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 			t.Errorf("%s has taken over the account: %s", stranger, out)
 		}
 	}
-	d.call("GET", "/account", "") // the key is still the one that was printed
+	d.call("GET", "/account", "") // the printed key is still valid
 
 	wantForeignClient(t, printed)
 	if err := readHead(t, printed, startTimeout); err != nil {
@@ -77,7 +77,7 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 	wantClosed(t, folder)
 	d.interrupt()
 
-	// The password stays, and a folder from before there was one goes on.
+	// A restart keeps the password, and a folder from a version without passwords still works.
 	again := startDev(t, folder)
 	login, _, _ := strings.Cut(printed, "@")
 	if !strings.HasPrefix(again.printedStore(), login+"@") {
@@ -90,12 +90,12 @@ func TestStoreOfDevNeedsPassword(t *testing.T) {
 	former := startDev(t, folder)
 	wantForeignClient(t, former.printedStore())
 	if err := readHead(t, printed, 300*time.Millisecond); err == nil {
-		t.Error("the former password is taken")
+		t.Error("the former password is accepted")
 	}
 	former.interrupt()
 }
 
-// readHead is what a program of ours asks of an event store first.
+// readHead makes the first call that our programs make to an event store.
 func readHead(t *testing.T, connection string, timeout time.Duration) error {
 	t.Helper()
 	store, err := eventstore.Open(eventstore.Config{URL: connection})
@@ -109,7 +109,7 @@ func readHead(t *testing.T, connection string, timeout time.Duration) error {
 	return err
 }
 
-// wantForeignClient demands that the official client, as any program may use it, reads the log.
+// wantForeignClient checks that the official client, which any program may use, reads the log.
 func wantForeignClient(t *testing.T, connection string) {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(connection)
@@ -134,7 +134,7 @@ func wantForeignClient(t *testing.T, connection string) {
 	}
 }
 
-// wantClosed demands that other users of the machine can neither read a file of a running dev nor
+// wantClosed checks that other users of the machine can neither read a file of a running dev nor
 // connect to a socket.
 func wantClosed(t *testing.T, folder string) {
 	t.Helper()
@@ -152,7 +152,7 @@ func wantClosed(t *testing.T, folder string) {
 		case path == folder:
 		case entry.IsDir():
 			if mode.Perm()&0o007 == 0 {
-				return fs.SkipDir // what it holds is out of reach
+				return fs.SkipDir // its content is not accessible to others
 			}
 			t.Errorf("others may enter %s: %s", path, mode)
 		case mode.Perm()&0o007 != 0:
@@ -164,7 +164,7 @@ func wantClosed(t *testing.T, folder string) {
 		t.Fatal(err)
 	}
 	if found < 6 {
-		t.Errorf("only %d files were looked at", found)
+		t.Errorf("only %d files were checked", found)
 	}
 }
 
@@ -175,7 +175,8 @@ func wantMode(t *testing.T, path string, want fs.FileMode) {
 	}
 }
 
-// A store beyond the machine is refused without a password, before it has opened its folder.
+// TestStoreWithoutPasswordStaysOnLoopback checks that an event store without a password refuses to
+// listen beyond the loopback address, before it opens its folder.
 func TestStoreWithoutPasswordStaysOnLoopback(t *testing.T) {
 	t.Parallel()
 	parent := t.TempDir()
@@ -235,8 +236,8 @@ func TestInsecureStoreWarns(t *testing.T) {
 	}
 }
 
-// Whatever the umask is and however the folder was made, other users can't ask for a backup, and
-// can't read the events.
+// TestStoreFolderIsClosed checks that other users can neither request a backup nor read the events,
+// whatever the umask is and however the folder was created.
 func TestStoreFolderIsClosed(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "events")

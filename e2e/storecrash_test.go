@@ -17,10 +17,10 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// storeWriters is how many write at the same time.
+// storeWriters is the number of concurrent writers.
 const storeWriters = 64
 
-// storeLedger notes what the event store acknowledged and what it delivered.
+// storeLedger records which events the event store acknowledged and which it delivered.
 type storeLedger struct {
 	mu           sync.Mutex
 	acknowledged map[uuid.UUID]eventstore.Position // by event id
@@ -35,7 +35,7 @@ func newStoreLedger() *storeLedger {
 	}
 }
 
-// write appends to a stream of the writer's own until the store dies.
+// write appends to a stream of its own until the store ends.
 func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer int) {
 	stream := fmt.Sprintf("url-%d-%s", writer, uuid.NewString())
 	for revision := eventstore.NoStream; ; revision++ {
@@ -55,7 +55,7 @@ func (l *storeLedger) write(ctx context.Context, store *eventstore.Store, writer
 	}
 }
 
-// follow reads from the checkpoint until ctx ends or done says that it has seen enough.
+// follow reads from the checkpoint until ctx ends or done returns true.
 func (l *storeLedger) follow(ctx context.Context, t *testing.T, store *eventstore.Store, done func() bool) {
 	t.Helper()
 	subscriber := subscription.New(store, subscription.Config{
@@ -98,7 +98,7 @@ func (l *storeLedger) take(batch *message.Message) {
 	batch.Ack()
 }
 
-// complete tells whether the subscriber has passed everything acknowledged.
+// complete reports whether the subscriber has passed every acknowledged event.
 func (l *storeLedger) complete() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -110,7 +110,7 @@ func (l *storeLedger) complete() bool {
 	return true
 }
 
-// compare demands that what was acknowledged was delivered, once, where the answer said.
+// compare checks that each acknowledged event was delivered once, at the acknowledged position.
 func (l *storeLedger) compare(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -125,9 +125,9 @@ func (l *storeLedger) compare(t *testing.T) {
 	}
 }
 
-// The real event store is killed under 64 writers, again and again: what was acknowledged is there,
-// its check is clean, a subscriber that goes on from its checkpoint misses nothing, and nothing
-// that was delivered is gone.
+// TestEventStoreCrash kills the real event store under 64 writers several times. Acknowledged
+// events must be there, the store's check must find no damage, a subscriber that resumes from its
+// checkpoint must miss no event, and no delivered event may be gone.
 func TestEventStoreCrash(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "events")
@@ -162,7 +162,7 @@ func TestEventStoreCrash(t *testing.T) {
 		l.follow(ctx, t, store, l.complete)
 	}
 	l.compare(t)
-	again := newStoreLedger() // from the start: no crash erased what was delivered before it
+	again := newStoreLedger() // from the start, because no crash may have erased a delivered event
 	again.acknowledged = l.delivered
 	again.follow(ctx, t, store, again.complete)
 	again.compare(t)

@@ -18,7 +18,7 @@ var taggedLinks = flag.Int(
 	"tagged-links", 2000, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000",
 )
 
-// total returns how many links meet an expression.
+// total returns how many links match an expression.
 func (d *dev) total(expression string) int {
 	d.t.Helper()
 	answer, err := call(d.t.Context(), d.base, d.key, "GET", "/urls?limit=1&tags="+expression, "")
@@ -28,7 +28,7 @@ func (d *dev) total(expression string) int {
 	return int(answer["page"].(map[string]any)["total_count"].(float64))
 }
 
-// heap returns the memory in use of the process's heap, in MiB.
+// heap returns the memory in use on the process's heap, in MiB.
 func (d *dev) heap(ctx context.Context) (float64, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.admin+"/metrics", nil)
 	if err != nil {
@@ -48,7 +48,7 @@ func (d *dev) heap(ctx context.Context) (float64, error) {
 	return 0, errors.New("no heap among the metrics")
 }
 
-// createTagged makes links with a tag, the most of one call at a time.
+// createTagged creates links with a tag, as many per call as the API allows.
 func (d *dev) createTagged(n int, tag string) {
 	d.t.Helper()
 	item := `{"long_url":"https://example.com/","tags":["` + tag + `"]}`
@@ -71,8 +71,7 @@ func (d *dev) createTagged(n int, tag string) {
 	workers.Wait()
 }
 
-// change carries out a call on the tagged links and tells how long it took and the most memory that
-// it was seen to take.
+// change makes a call on the tagged links and logs its duration and the peak of the heap.
 func (d *dev) change(method, path, body string) {
 	d.t.Helper()
 	ctx, done := context.WithCancel(d.t.Context())
@@ -101,8 +100,8 @@ func (d *dev) change(method, path, body string) {
 	d.t.Logf("%s %s: %.1f s, %.0f MiB", method, path, took.Seconds(), <-most)
 }
 
-// killWithin carries out a call and kills the process as soon as it has begun to change the number
-// of links that meet an expression.
+// killWithin makes a call and kills the process as soon as the number of links that match an
+// expression changes.
 func (d *dev) killWithin(expression, method, path, body string) {
 	d.t.Helper()
 	before := d.total(expression)
@@ -112,7 +111,7 @@ func (d *dev) killWithin(expression, method, path, body string) {
 			d.t.Errorf("%s %s was answered before the process was killed", method, path)
 		}
 	})
-	for d.total(expression) == before { // until the test's time is over
+	for d.total(expression) == before { // until the test times out
 		continue
 	}
 	d.kill()
@@ -120,7 +119,8 @@ func (d *dev) killWithin(expression, method, path, body string) {
 	called.Wait()
 }
 
-// A change of all links with a tag is cut off by a kill, and the same call does the rest.
+// TestTagged checks that a change of all links with a tag that was interrupted by a kill is
+// completed by the same call.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	folder, n := filepath.Join(t.TempDir(), "data"), *taggedLinks

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// One account changes all its links by their tag, several times at once, and another one creates
-// links meanwhile. How long that takes it says with -v.
+// TestCreatesBesideTagged measures the creates of one account while another account changes all of
+// its links by their tag, with up to four calls at once. The durations are logged with -v.
 func TestCreatesBesideTagged(t *testing.T) {
 	t.Parallel()
 	folder, n := filepath.Join(t.TempDir(), "data"), *taggedLinks
@@ -69,7 +69,7 @@ func TestCreatesBesideTagged(t *testing.T) {
 	}
 }
 
-// closed returns a context that has ended.
+// closed returns a context that is already cancelled.
 func closed(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

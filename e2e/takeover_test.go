@@ -22,7 +22,7 @@ type node struct {
 	flags              []string
 }
 
-// pair is an installation of two services that project, under load.
+// pair is an installation with two services that project, under load.
 type pair struct {
 	*installation
 	nodes []node
@@ -37,7 +37,7 @@ func installPair(t *testing.T) *pair {
 	return p
 }
 
-// newPair is an installation with the service that runs.
+// newPair returns a pair with the service that already runs.
 func newPair(t *testing.T, i *installation) *pair {
 	t.Helper()
 	p := &pair{
@@ -57,7 +57,7 @@ func newPair(t *testing.T, i *installation) *pair {
 	return p
 }
 
-// add starts one service more.
+// add starts one more service.
 func (p *pair) add(flags ...string) {
 	p.t.Helper()
 	n := len(p.nodes)
@@ -74,8 +74,8 @@ func (p *pair) start(n int) {
 	at.child = p.serve(at.base, at.admin, at.spool, at.flags...)
 }
 
-// keepBusy has both nodes create links and redirect visitors, whatever happens to them, until it is
-// told to stop.
+// keepBusy makes both nodes create links and redirect visitors until stop is called, even while a
+// node or backend is away.
 func (p *pair) keepBusy() (stop func()) {
 	ctx, cancel := context.WithCancel(p.t.Context())
 	var workers sync.WaitGroup
@@ -83,14 +83,14 @@ func (p *pair) keepBusy() (stop func()) {
 		workers.Go(func() {
 			for ctx.Err() == nil {
 				p.load(ctx, &dev{base: p.nodes[worker%len(p.nodes)].base, key: p.key}, worker)
-				<-time.After(20 * time.Millisecond) // nobody answers: do not spin
+				<-time.After(20 * time.Millisecond) // no service responds: do not spin
 			}
 		})
 	}
 	return sync.OnceFunc(func() { cancel(); workers.Wait() })
 }
 
-// owners returns who keeps each projection up to date, while the lease of each runs; else nil.
+// owners returns the owner of each projection, or nil unless every projection has a valid lease.
 func (p *pair) owners() map[string]readmodel.Generation {
 	var rows []readmodel.Generation
 	err := p.db.NewSelect().Model(&rows).Where("serving AND lease_until > clock_timestamp()").Scan(p.t.Context())
@@ -104,7 +104,7 @@ func (p *pair) owners() map[string]readmodel.Generation {
 	return owners
 }
 
-// owned returns the projections whose owner is a node.
+// owned returns the projections that a node owns.
 func (p *pair) owned(n int) []string {
 	pid := fmt.Sprintf("/%d-", p.nodes[n].process.Process.Pid)
 	owners := p.owners()
@@ -126,7 +126,8 @@ func (p *pair) owner() int {
 	return 1
 }
 
-// takeOver waits until the other node owns everything and goes on, and returns how long that took.
+// takeOver waits until the other node owns all projections and makes progress, and returns how long
+// the change of ownership took.
 func (p *pair) takeOver(from int) time.Duration {
 	p.t.Helper()
 	began := time.Now()
@@ -139,7 +140,7 @@ func (p *pair) takeOver(from int) time.Duration {
 	return took
 }
 
-// goesOn waits until the owner of the links, under load, has got further.
+// goesOn waits until the owner of the links, under load, has made progress.
 func (p *pair) goesOn() {
 	p.t.Helper()
 	p.owner()
@@ -149,7 +150,7 @@ func (p *pair) goesOn() {
 	)
 }
 
-// verify demands that all projections say what the log says, while the load goes on.
+// verify checks all projections against the log while the load continues.
 func (p *pair) verify(after string) {
 	p.t.Helper()
 	out, log, code := command(p.t, append([]string{"projections", "verify", "--all"}, p.backends()...)...)
@@ -158,7 +159,7 @@ func (p *pair) verify(after string) {
 	}
 }
 
-// compare demands every answered create and click, each once, of the tables.
+// compare checks that the tables have each confirmed create and click exactly once.
 func (p *pair) compare() {
 	p.t.Helper()
 	type link struct {
@@ -189,7 +190,7 @@ func (p *pair) compare() {
 	}
 	for hash := range p.created {
 		if !found[hash] {
-			p.t.Errorf("an answered create is lost: %s", hash)
+			p.t.Errorf("a confirmed create is lost: %s", hash)
 		}
 	}
 }
@@ -201,9 +202,10 @@ func (p *pair) signal(n int, s syscall.Signal) {
 	}
 }
 
-// The owners of the projections are killed, suspended, stopped and deposed under load, and the
-// event store and PostgreSQL go away under them, again and again: every time somebody goes on,
-// every projection says what the log says, and what was answered is there, once.
+// TestTakeOver kills, suspends, stops and deposes the owners of the projections under load, and
+// takes the event store and PostgreSQL away, several times. Each time the projections must make
+// progress and verify against the log, and each confirmed create and click must be there exactly
+// once.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	p := installPair(t)
@@ -249,8 +251,8 @@ func TestTakeOver(t *testing.T) {
 	}
 }
 
-// suspend lets an owner sleep past its lease: when it wakes up, another one is in office, and it is
-// refused.
+// suspend suspends an owner past the end of its lease. When it resumes, another owner has been
+// elected, and its writes are refused.
 func (p *pair) suspend() {
 	p.t.Helper()
 	sleeper := p.owner()
@@ -270,7 +272,7 @@ func (p *pair) suspend() {
 	p.verify("an owner that slept past its lease")
 }
 
-// depose raises the epoch under a running owner, for an owner that does not exist.
+// depose raises the epoch under a running owner, on behalf of an owner that does not exist.
 func (p *pair) depose() {
 	p.t.Helper()
 	if _, err := p.db.ExecContext(p.t.Context(), `UPDATE linkledger.generations

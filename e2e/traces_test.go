@@ -83,7 +83,7 @@ func attributeOf(span *otlp.Span, key string) string {
 	return ""
 }
 
-// linksTo tells whether a span has a link to another one.
+// linksTo reports whether a span has a link to another span.
 func linksTo(span, other *otlp.Span) bool {
 	for _, link := range span.GetLinks() {
 		if string(link.GetSpanId()) == string(other.GetSpanId()) &&
@@ -94,8 +94,8 @@ func linksTo(span, other *otlp.Span) bool {
 	return false
 }
 
-// A collector receives the way of a write and of a click: from the request, in the trace that the
-// client began, through the append to the batch that folds its event.
+// TestTraces checks that a collector receives the traces of a write and of a click: from the
+// request, in the client's trace, through the append to the batch that applies its event.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	i := install(t)
@@ -121,7 +121,7 @@ func TestTraces(t *testing.T) {
 	if _, err := answerTo(request); err != nil {
 		t.Fatal(err)
 	}
-	i.eventually("the visitor is redirected", func() bool { // when the lease of the killed service is over
+	i.eventually("the visitor is redirected", func() bool { // after the lease of the killed service has expired
 		redirected, err := visit(t.Context(), i.base, "traced", "agent")
 		return err == nil && redirected
 	})

@@ -10,8 +10,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// An operator verifies the projections of a running process: sound ones first, then one whose
-// tables were changed by hand.
+// TestVerifyProjections checks that an operator can verify the projections of a running process:
+// first unchanged ones, then one whose tables were changed by hand.
 func TestVerifyProjections(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

@@ -11,8 +11,8 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// Visitors have a country where a file tells it, and are known under a new key as long as the one
-// before is named.
+// TestVisitors checks that visitors have a country if a file contains it, and that they keep their
+// identity under a new key while the previous key is set.
 func TestVisitors(t *testing.T) {
 	t.Parallel()
 	folder, countries := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "countries.mmdb")
