@@ -13,9 +13,9 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// What a client may send is a promise of the read models too: an accepted value that they cannot
-// hold would stop them for everybody. So whatever is accepted reads back as it was answered, and
-// nothing is an internal error.
+// TestWhateverIsAcceptedReadsBack checks that every accepted value can be read back as it was
+// confirmed, and that no value leads to an internal error. A value that is accepted but that the
+// read models cannot store would stop them for all accounts.
 func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
@@ -35,7 +35,7 @@ func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 		}
 		created := c.call(http.MethodPost, "/v3/urls", string(body))
 		if created.status >= http.StatusInternalServerError || created.Error.Code == apierror.CodeUnknown {
-			t.Fatalf("%s answered %d: %s", body, created.status, created.body)
+			t.Fatalf("response to %s: %d %s", body, created.status, created.body)
 		}
 		if created.Error.Code != apierror.CodeOK || created.URLs[0].Error.Code != apierror.CodeOK {
 			return
@@ -48,7 +48,7 @@ func TestWhateverIsAcceptedReadsBack(t *testing.T) {
 	})
 }
 
-// date draws dates and what looks like one, with the ends of the calendar.
+// date draws dates and texts that look like dates, including both ends of the calendar.
 func date(t *rapid.T) string {
 	year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 9999}), rapid.IntRange(0, 9999)).Draw(t, "year")
 	return fmt.Sprintf(

@@ -13,7 +13,7 @@ import (
 	"linkledger/projections"
 )
 
-// editAccount changes an account and waits for the read models.
+// editAccount changes an account and waits until the read models show the change.
 func (s *stack) editAccount(t testing.TB, username string, edit accounts.Change) {
 	t.Helper()
 	edited, err := s.logins.Edit(withPatience(t), domain.Request{Command: uuid.New()}, username, edit)
@@ -25,7 +25,8 @@ func (s *stack) editAccount(t testing.TB, username string, edit accounts.Change)
 	}
 }
 
-// An account expires when its last day is over, also while its links are in memory.
+// TestAccountsExpire checks that an account expires at the end of its last day, even while its
+// links are in memory.
 func TestAccountsExpire(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -42,7 +43,7 @@ func TestAccountsExpire(t *testing.T) {
 		t, "expiration date", string(c.must("GET", "/v3/account", "").Account["account_expiration_date"]),
 		`"2026-05-14 23:59:59"`,
 	)
-	s.heardAll(t) // or a late notification of the change would have the link forgotten
+	s.heardAll(t) // otherwise a late notification of the change would remove the link from memory
 	s.at(t, "2026-05-14T23:59:59.999Z")
 	equal(t, "the last moment", s.visit(t, "GET", "/one").status, http.StatusFound)
 	c.read("one")
@@ -57,12 +58,12 @@ func TestAccountsExpire(t *testing.T) {
 	c.call("POST", "/v3/urls", batch(1)).is(http.StatusForbidden, apierror.CodeAccessDenied)
 
 	s.editAccount(t, "alice", accounts.Change{ExpirationDate: new("")})
-	equal(t, "after the date was taken away", s.visit(t, "GET", "/one").status, http.StatusFound)
+	equal(t, "after the date was removed", s.visit(t, "GET", "/one").status, http.StatusFound)
 	c.read("one")
 }
 
-// A key that was rotated away opens nothing from the moment that the rotation is known, also for an
-// account in memory.
+// TestRotatedKey checks that the old key is refused as soon as the read models show the rotation,
+// even for an account in memory.
 func TestRotatedKey(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -81,7 +82,8 @@ func TestRotatedKey(t *testing.T) {
 	after.call("GET", "/v3/account", "").is(http.StatusOK, apierror.CodeOK)
 }
 
-// Calls over the daily limit are refused until the next day, and are not counted.
+// TestDailyCalls checks that calls over the daily limit are refused until the next day and are not
+// counted.
 func TestDailyCalls(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
@@ -114,8 +116,8 @@ func TestDailyCalls(t *testing.T) {
 		`{"month_urls":{"count":1,"limit":1000},"today_api_calls":{"count":1,"limit":4},"urls":{"count":1,"limit":100}}`)
 }
 
-// A batch gets the room that is left for its first items; deletions give room back, but for the
-// month.
+// TestURLLimits checks that the first items of a batch are created up to the limit. Deletions make
+// links available again, but not in the limit of the month.
 func TestURLLimits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]domain.Plan{"free": {URLs: 5, MonthURLs: 9}} })
@@ -132,7 +134,7 @@ func TestURLLimits(t *testing.T) {
 	}
 	a.URLs[4].failed(t, apierror.CodeURLLimit, "5 URLs")
 	equal(t, "custom_hash", *a.URLs[4].CustomHash, "six")
-	other.create(`"long_url":"https://example.com/","custom_hash":"six"`) // a refused item takes no hash
+	other.create(`"long_url":"https://example.com/","custom_hash":"six"`) // a refused item claims no hash
 
 	for path, body := range map[string]string{
 		"/v3/urls?disable_long_url_duplicates=1":        `{"urls":[{"long_url":"https://example.com/1"},{"long_url":"https://example.com/","custom_hash":"four"}]}`,
@@ -160,7 +162,8 @@ func TestURLLimits(t *testing.T) {
 	equal(t, "links", c.must("GET", "/v3/urls", "").Page.TotalCount, 5)
 }
 
-// An account that gets a limit later has what it has.
+// TestLimitsComeLater checks that the existing links of an account count when the account gets a
+// limit.
 func TestLimitsComeLater(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.Plans = map[string]domain.Plan{"small": {URLs: 5}} })

@@ -18,17 +18,17 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// clientScripts lets the original's own client, of which nothing is in this repository, take the
-// place of the page's.
+// clientScripts replaces the page's client with the original's own client, which is not in this
+// repository.
 var clientScripts = flag.String(
 	"client-scripts", "", "files of jQuery and the original's client, with a comma between them",
 )
 
-// openBrowser starts a Chromium of its own for a test, which is skipped where there is none.
+// openBrowser starts a separate Chromium for a test. It skips the test if there is no Chromium.
 func openBrowser(t *testing.T) context.Context {
 	t.Helper()
 	var path string
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} { // which .ci/chromium looks for too
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} { // as in .ci/chromium
 		if found, err := exec.LookPath(name); err == nil {
 			path = found
 			break
@@ -37,7 +37,7 @@ func openBrowser(t *testing.T) context.Context {
 	if path == "" {
 		t.Skip("no Chromium on this machine: .ci/chromium installs it")
 	}
-	// It lives on when the test's own context ends, and is closed in good order.
+	// The browser must outlive the test's context, so that it can be closed properly.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 2*patience)
 	t.Cleanup(cancel)
 	allocator, stop := chromedp.NewExecAllocator(ctx,
@@ -57,7 +57,7 @@ func openBrowser(t *testing.T) context.Context {
 	return browser
 }
 
-// pages serves the page of the tests under an origin of its own.
+// pages serves the test page under a new origin.
 func pages(t *testing.T) *httptest.Server {
 	t.Helper()
 	files := http.NewServeMux()
@@ -79,7 +79,7 @@ func pages(t *testing.T) *httptest.Server {
 	return server
 }
 
-// evaluate opens a page and returns what an expression of its scripts leads to.
+// evaluate opens a page and returns the result of an expression of its scripts.
 func evaluate[T any](browser context.Context, t *testing.T, page, expression string) T {
 	t.Helper()
 	if err := chromedp.Do(browser, chromedp.Navigate(page)); err != nil {
@@ -92,7 +92,7 @@ func evaluate[T any](browser context.Context, t *testing.T, page, expression str
 	return result
 }
 
-// script writes a call of a function with its arguments.
+// script returns the source of a call of a function with its arguments.
 func script(t *testing.T, function string, args ...any) string {
 	t.Helper()
 	encoded := make([]string, len(args))
@@ -106,7 +106,8 @@ func script(t *testing.T, function string, args ...any) string {
 	return function + "(" + strings.Join(encoded, ", ") + ")"
 }
 
-// Every call of the original's client for browsers comes through from another origin.
+// TestClientInABrowser checks that every call of the original's client for browsers succeeds from
+// another origin.
 func TestClientInABrowser(t *testing.T) {
 	t.Parallel()
 	page := pages(t)
@@ -132,7 +133,8 @@ func TestClientInABrowser(t *testing.T) {
 	equal(t, "steps", len(got), len(want))
 }
 
-// What a browser lets a page do that is listed, and keeps from all others.
+// TestOriginsInABrowser checks what a browser allows pages of a listed origin to do, and that it
+// refuses this to pages of other origins.
 func TestOriginsInABrowser(t *testing.T) {
 	t.Parallel()
 	listed, other := pages(t), pages(t)
@@ -171,12 +173,12 @@ func TestOriginsInABrowser(t *testing.T) {
 	if made.Kept != "" || made.Code != apierror.CodeOK || made.Headers["x-batch-id"] == "" ||
 		made.Headers["x-event-position"] == "" ||
 		made.Headers["x-request-id"] != "r" {
-		t.Errorf("created: %+v", made)
+		t.Errorf("response to a creation: %+v", made)
 	}
 	if got := call(
 		listed.URL, "POST", "/v3/urls?hashes=none", with("X-HTTP-Method-Override", "DELETE"), "",
 	); got.Kept != "" || got.Code != apierror.CodeOK {
-		t.Errorf("another method: %+v", got)
+		t.Errorf("response to an overridden method: %+v", got)
 	}
 	for path, want := range map[string]apierror.Code{
 		"/v3/urls/none": apierror.CodeURLNotFound, "/v3/nothing": apierror.CodeInvalidResource,
@@ -194,11 +196,11 @@ func TestOriginsInABrowser(t *testing.T) {
 	}
 	if got := call(listed.URL, "GET", "/v3/account", with("X-Tinycc-Key", "wrong"), ""); got.Status != 429 ||
 		got.Headers["retry-after"] == "" {
-		t.Errorf("throttled: %+v", got)
+		t.Errorf("response to a throttled login: %+v", got)
 	}
 
 	if got := call(other.URL, "GET", "/v3/openapi.json", map[string]string{}, ""); got.Status != http.StatusOK {
-		t.Errorf("the description: %+v", got)
+		t.Errorf("response to the description: %+v", got)
 	}
 	for _, headers := range []map[string]string{{}, credentials} {
 		for _, path := range []string{"/v3/account", "/v3/urls"} {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// Requests as a client of this API for browsers sends them, recorded from it. It makes every call
-// with the settings of the call before: what a POST or PATCH carried is still there in the calls
-// that follow. jQuery sends it as the body of a DELETE and puts it behind the parameters of a GET.
-// Operators of tag expressions stand as they are, and a comma too.
+// TestRecordedClient sends requests that were recorded from a client of this API for browsers. This
+// client makes every call with the settings of the previous call, so what a POST or PATCH sent is
+// sent again in the next calls. jQuery sends it as the body of a DELETE and appends it to the query
+// of a GET. The client does not escape commas and the operators of tag expressions.
 func TestRecordedClient(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

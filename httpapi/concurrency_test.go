@@ -13,7 +13,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// together runs n calls at once.
+// together makes n calls at once.
 func together(n int, call func(i int)) {
 	var calls sync.WaitGroup
 	start := make(chan struct{})
@@ -56,7 +56,7 @@ func TestOneWinnerOfAHash(t *testing.T) {
 		a.URLs[0].failed(t, apierror.CodeHashUnavailable, "in use")
 	}
 	if winner < 0 {
-		t.Fatal("nobody won")
+		t.Fatal("no call won")
 	}
 	equal(
 		t, "Location", s.visit(t, "GET", "/prize").header.Get("Location"),
@@ -108,10 +108,10 @@ func TestRepeatedWrites(t *testing.T) {
 
 	fresh := other.call("POST", "/v3/urls", `{"urls":[{"long_url":"https://example.com/1"}]}`, key).URLs[0]
 	if fresh.Hash == generated {
-		t.Error("another account's key is the same command")
+		t.Error("another account's key is treated as the same command")
 	}
 	if next := c.call("POST", "/v3/urls", body, header("Idempotency-Key", "key-2")); next.URLs[0].Hash == generated {
-		t.Error("another key is the same command")
+		t.Error("another key is treated as the same command")
 	}
 
 	rename := `{"urls":[{"custom_hash":"three"}]}`
@@ -182,7 +182,7 @@ func TestWriteWaitsForItsReaders(t *testing.T) {
 		mu.Lock()
 		equal(t, step.method+" "+step.path+" "+step.body, strings.Join(waited, " "), step.want)
 		mu.Unlock()
-		equal(t, "position is told", a.header.Get("X-Event-Position") != "", step.want != "")
+		equal(t, "has a position", a.header.Get("X-Event-Position") != "", step.want != "")
 	}
 }
 
@@ -202,10 +202,10 @@ func TestSlowReadModelsDelayNoWriteForEver(t *testing.T) {
 	)
 	equal(t, "hash", a.URLs[0].Hash, "one")
 	if a.header.Get("X-Event-Position") == "" {
-		t.Error("no position of the write")
+		t.Error("the response has no position")
 	}
 	if len(s.log.matching("level=WARN", "request=slow", "projection=links")) != 1 {
-		t.Error("that the read models are behind is not in the log")
+		t.Error("the log does not warn that the read models are behind")
 	}
 	edited := c.must("PATCH", "/v3/urls/one", `{"urls":[{"note":"new"}]}`).URLs[0]
 	equal(t, "note", edited.Note, "new")
@@ -222,6 +222,6 @@ func TestWritesOutliveTheirClient(t *testing.T) {
 	c.read("one")
 	c.call("GET", "/v3/urls/one", "", left).is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	if found := s.log.matching("level=ERROR"); len(found) > 0 {
-		t.Errorf("a client that leaves is an error in the log: %s", found)
+		t.Errorf("the log has an error because of a client that left: %s", found)
 	}
 }

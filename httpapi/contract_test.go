@@ -15,20 +15,20 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// row is a row of the API's contract: a call, what has to be answered, and what a read finds
-// afterwards.
+// row is a row of the API's contract: a call, the required response, and the result of a read after
+// it.
 type row struct {
 	rule     string
 	call     string // method and path
 	body     string
 	status   int
 	code     apierror.Code
-	want     string // JSON that has to be in the answer, see within; "= " before it: that is the whole answer
-	then     string // path to read afterwards; empty: none
+	want     string // JSON that the response must contain, see within; after "= ", the whole response
+	then     string // path to read afterwards, if not empty
 	thenWant string
 }
 
-// hold demands that rows hold, one after the other.
+// hold checks rows in order.
 func (c *client) hold(rows []row) {
 	c.t.Helper()
 	for _, r := range rows {
@@ -46,7 +46,7 @@ func (c *client) hold(rows []row) {
 	}
 }
 
-// holds demands that some JSON is in an answer.
+// holds checks that a response contains some JSON.
 func (a *answer) holds(rule, want string) {
 	a.t.Helper()
 	whole, exact := strings.CutPrefix(want, "= ")
@@ -68,8 +68,9 @@ func (a *answer) holds(rule, want string) {
 	}
 }
 
-// within says how an answer lacks what is wanted: objects may have more fields, arrays have the
-// same length, and a text that begins with ~ is a pattern.
+// within describes how a response differs from what is wanted, or returns an empty string. Objects
+// may have more fields, arrays must have the same length, and a text that begins with ~ is a
+// pattern.
 func within(path string, want, got any) string {
 	switch want := want.(type) {
 	case map[string]any:
@@ -110,7 +111,7 @@ func within(path string, want, got any) string {
 	return ""
 }
 
-// contractCodes is the table of errors of the contract.
+// contractCodes is the contract's table of errors.
 const contractCodes = `101 Unknown error
 1102 Invalid username
 1204 Not a valid Short URL hash
@@ -137,15 +138,16 @@ const contractCodes = `101 Unknown error
 1313 Domain not found
 1314 Invalid webhook parameter`
 
-// unprovoked are the codes that this service has no occasion for, with the reason.
+// unprovoked are the codes that this service never returns, with the reason.
 var unprovoked = map[apierror.Code]string{
 	apierror.CodeCooldown:       "the destination is not visited when a link is made",
 	apierror.CodeHTTPError:      "no call of the API makes one over HTTP",
 	apierror.CodeInvalidWebhook: "there are no webhooks",
 }
 
-// Every code of the contract has its message, and is answered to a call here or has a reason not to
-// be. Codes of items come with the status 200.
+// TestEveryCodeOfTheContract checks that every code of the contract has its message and is either
+// returned by a call here or has a reason not to be. Errors of items are returned with the status
+// 200.
 func TestEveryCodeOfTheContract(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
@@ -211,7 +213,7 @@ func TestEveryCodeOfTheContract(t *testing.T) {
 		known++
 		equal(t, "message", fmt.Sprintf("%d %s", number, number.Message()), strings.TrimSpace(line))
 		if _, reasoned := unprovoked[number]; provoked[number] == reasoned {
-			t.Errorf("code %d: provoked %t, with a reason not to be %t", number, provoked[number], reasoned)
+			t.Errorf("code %d: returned: %t; has a reason not to be: %t", number, provoked[number], reasoned)
 		}
 	}
 	messages := 1

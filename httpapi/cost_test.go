@@ -14,7 +14,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// appendAll appends events to a stream behind a revision, in portions that one append may carry.
+// appendAll appends events to a stream after a revision, as many per append as an append may have.
 func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, all []events.Event) {
 	t.Helper()
 	const operationPortion = 1000
@@ -30,8 +30,8 @@ func (s *stack) appendAll(t *testing.T, stream string, at eventstore.Revision, a
 	}
 }
 
-// overtagged stores a link under the hash "one" with more tags than a link may have by now, of an
-// account with many that were renamed.
+// overtagged stores a link under the hash "one" with more tags than are allowed now, in an account
+// with many renamed tags.
 func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) {
 	t.Helper()
 	now := *s.now.Load()
@@ -59,7 +59,8 @@ func (s *stack) overtagged(t *testing.T, account string, onLink, inAccount int) 
 	s.appendAll(t, events.StreamTags+account, eventstore.Revision(inAccount-1), renames)
 }
 
-// Nothing goes on for a client that has left.
+// TestHistoryEndsWhenItsClientLeaves checks that the service stops reading a history when its
+// client disconnects.
 func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 	t.Parallel()
 	ended := make(chan time.Time, 2)
@@ -79,7 +80,7 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 	s.caughtUp(t)
 	server := httptest.NewServer(s.handler)
 	t.Cleanup(server.Close)
-	// A client that stays for long enough to have its call begun.
+	// The client stays long enough for its call to begin.
 	ctx, leave := context.WithTimeout(withPatience(t), 100*time.Millisecond)
 	defer leave()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/v3/urls/one/history?limit=1", nil)
@@ -91,11 +92,11 @@ func TestHistoryEndsWhenItsClientLeaves(t *testing.T) {
 		_ = response.Body.Close()
 	}
 	left := time.Now()
-	const late = 8 * time.Second // on a busy machine; all tags of all events took three times as long
+	const late = 8 * time.Second // on a busy machine; reading all tags of all events took three times as long
 	select {
 	case at := <-ended:
 		if after := at.Sub(left); after > late {
-			t.Errorf("the call went on for %s without its client", after)
+			t.Errorf("the call continued for %s after its client had left", after)
 		}
 	case <-time.After(patience):
 		t.Fatal("the call did not end")

@@ -16,12 +16,12 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// creators is how many clients create links at a time.
+// creators is the number of clients that create links concurrently.
 const creators = 16
 
-// BenchmarkCreate creates links over HTTP, each durable and readable when answered, one or fifty
-// per call. It takes turns with a server that reads the body and answers nothing, and reports how
-// they compare. Accounts with limits take room too.
+// BenchmarkCreate creates links over HTTP, one or fifty per call. Each link is durable and readable
+// when the call returns. The benchmark alternates with a server that only reads the body, and
+// reports the ratio. The variants with limits also count links against them.
 func BenchmarkCreate(b *testing.B) {
 	limits := domain.Plan{URLs: 1 << 40, MonthURLs: 1 << 40}
 	for _, variant := range []struct {

@@ -9,7 +9,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// byHeaders sends the client's credentials in headers of their own in place of HTTP Basic.
+// byHeaders sends the client's credentials in their own headers instead of HTTP Basic.
 func (c *client) byHeaders(r *http.Request) {
 	r.Header.Del("Authorization")
 	r.Header.Set("X-Tinycc-User", c.username)
@@ -30,15 +30,16 @@ func TestCredentialsInHeaders(t *testing.T) {
 		a.is(http.StatusBadRequest, apierror.CodeInvalidKey)
 		a.has("both")
 	}
-	for _, scheme := range []string{"Bearer abc", "Basic", "Basic !"} { // no credentials of HTTP Basic
+	for _, scheme := range []string{"Bearer abc", "Basic", "Basic !"} { // none are valid credentials of HTTP Basic
 		alice.must("GET", "/v3/account", "", alice.byHeaders, header("Authorization", scheme))
 	}
 	s.deactivate(t, "bob")
 	bob.call("GET", "/v3/account", "", bob.byHeaders).is(http.StatusForbidden, apierror.CodeAccessDenied)
 }
 
-// Of a call with both, the credentials of HTTP Basic count: the others neither let it in nor keep
-// it out, and no part of one pair goes with a part of the other.
+// TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders checks that HTTP Basic decides if a call has
+// both. The headers neither admit nor refuse the call, and no part of one pair is combined with a
+// part of the other.
 func TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -65,8 +66,9 @@ func TestCredentialsOfHTTPBasicGoBeforeThoseInHeaders(t *testing.T) {
 	}).is(http.StatusBadRequest, apierror.CodeInvalidKey)
 }
 
-// One address has as many tries as ever, however it spreads them over the two ways, and both are
-// the same work.
+// TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic checks that an address has the same
+// number of attempts however it distributes them between the two ways, and that both ways take the
+// same work.
 func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -88,7 +90,7 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 		stranger := s.stranger(t, name)
 		if basic, headers := work(stranger), work(stranger, stranger.byHeaders); !slices.Equal(basic, headers) ||
 			len(headers) != 1 {
-			t.Errorf("%s: asked by HTTP Basic:\n%v\nby headers:\n%v", name, basic, headers)
+			t.Errorf("%s: queries with HTTP Basic:\n%v\nwith headers:\n%v", name, basic, headers)
 		}
 	}
 	told := 0

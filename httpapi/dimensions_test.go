@@ -44,7 +44,7 @@ func TestDimensions(t *testing.T) {
 		`"device":[{"value":"desktop","clicks":1},{"value":"other","clicks":1}]}`)
 
 	c.must("DELETE", "/v3/stats/one", "")
-	visit("https://c.example/", "curl/8.0") // and whoever asks waits for what came before too
+	visit("https://c.example/", "curl/8.0") // the read must also wait for the earlier reset
 	read("", strings.Replace(none, `"referrer":[]`, `"referrer":[{"value":"c.example","clicks":1}]`, 1))
 
 	for _, wrong := range []struct {

@@ -18,8 +18,8 @@ import (
 	v3 "linkledger/httpapi/v3"
 )
 
-// conforms demands that an answer is the one that the description has for its call, and that a call
-// which was carried out is one that the description allows.
+// conforms checks a response against the description of its call. If the call succeeded, it also
+// checks that the description allows the call.
 func (a *answer) conforms(r *http.Request, method, body string) {
 	a.t.Helper()
 	name := "Envelope"
@@ -38,12 +38,12 @@ func (a *answer) conforms(r *http.Request, method, body string) {
 		}
 	}
 	if err := openapitest.Validate(a.t, name, a.body); err != nil {
-		a.t.Errorf("%s %s answered %d with what is not %s: %v\n%s", method, r.URL.Path, a.status, name, err, a.body)
+		a.t.Errorf("%s %s returned %d and no valid %s: %v\n%s", method, r.URL.Path, a.status, name, err, a.body)
 	}
 }
 
-// allowed demands that a call which was carried out is as its operation has it. Items that were
-// refused are not.
+// allowed checks a successful call against the description of its operation. It does not check
+// bodies with refused items.
 func (a *answer) allowed(operation openapi.Operation, r *http.Request, body string) {
 	a.t.Helper()
 	query, err := decode.Query(&request.Context{Request: r})
@@ -66,9 +66,9 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 			value = r.Header.Get(p.Name)
 		}
 		schema := openapitest.Schema(a.t, pointers[operation.Method+" "+operation.Path][i])
-		// empty is as good as absent
+		// An empty value counts as absent.
 		if value != "" && schema.Validate(value) != nil && schema.Validate(json.Number(value)) != nil {
-			a.t.Errorf("%s %s was carried out, and %s is not described like that", r.Method, r.URL, p.Name)
+			a.t.Errorf("%s %s succeeded, but the description does not allow its value of %s", r.Method, r.URL, p.Name)
 		}
 	}
 	refused := slices.ContainsFunc(
@@ -78,11 +78,11 @@ func (a *answer) allowed(operation openapi.Operation, r *http.Request, body stri
 		return
 	}
 	if err := openapitest.Validate(a.t, operation.Body, body); err != nil {
-		a.t.Errorf("%s %s was carried out, and its body is no %s: %v\n%s", r.Method, r.URL, operation.Body, err, body)
+		a.t.Errorf("%s %s succeeded, but its body is no valid %s: %v\n%s", r.Method, r.URL, operation.Body, err, body)
 	}
 }
 
-// routeOf returns the pattern of a path under /v3 that was answered.
+// routeOf returns the route pattern of a path under /v3.
 func routeOf(path string) string {
 	segments := strings.Split(strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/"), "/")
 	if len(segments) >= 3 {
@@ -125,7 +125,8 @@ func TestDescriptionHasEveryRoute(t *testing.T) {
 	}
 }
 
-// Payloads of the API's own tests are what the description says that calls take.
+// TestDescribedPayloads checks that the description allows the payloads of the API's own tests, and
+// no invalid ones.
 func TestDescribedPayloads(t *testing.T) {
 	t.Parallel()
 	for body, name := range map[string]string{
@@ -136,7 +137,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"label":"a"}`: "TagPayload",
 	} {
 		if err := openapitest.Validate(t, name, body); err != nil {
-			t.Errorf("%s is no %s: %v", body, name, err)
+			t.Errorf("%s is not a valid %s: %v", body, name, err)
 		}
 	}
 	for body, name := range map[string]string{
@@ -147,7 +148,7 @@ func TestDescribedPayloads(t *testing.T) {
 		`{"urls":[{"custom_hash":"a b"}]}`: "URLEdits", `{}`: "TagPayload",
 	} {
 		if openapitest.Validate(t, name, body) == nil {
-			t.Errorf("%s is a %s", body, name)
+			t.Errorf("%s is a valid %s", body, name)
 		}
 	}
 }
@@ -184,7 +185,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	ids := make(map[string]bool)
 	for _, id := range regexp.MustCompile(` id="([^"]+)"`).FindAllStringSubmatch(page.body, -1) {
 		if ids[id[1]] || strings.Contains(id[1], " ") {
-			t.Errorf("the id %q is there twice, or has a space", id[1])
+			t.Errorf("the id %q is not unique, or has a space", id[1])
 		}
 		ids[id[1]] = true
 	}
@@ -199,7 +200,7 @@ func TestDocsNeedNoCredentials(t *testing.T) {
 	} {
 		at := strings.Index(page.body, `<h2 id="section-`+strings.ReplaceAll(section, " ", "-")+`">`)
 		if at < last {
-			t.Errorf("the section %s is at %d, the one before at %d", section, at, last)
+			t.Errorf("the section %s is at %d, the previous one at %d", section, at, last)
 		}
 		last = at
 	}

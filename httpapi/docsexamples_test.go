@@ -13,7 +13,8 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// Every call that the description shows is one that the service carries out, as JSON and as a form.
+// TestExamplesAreCarriedOut checks that every call in the description succeeds, as JSON and as a
+// form.
 func TestExamplesAreCarriedOut(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -34,7 +35,7 @@ func TestExamplesAreCarriedOut(t *testing.T) {
 		}
 		if operation.OperationID == "createURLs" {
 			c.call("DELETE", "/v3/urls?hashes=spring-sale,autumn-sale", "")
-		} else { // what it is about may be gone
+		} else { // an earlier call may have deleted its URL or tag
 			c.call("POST", create.ExampleURL(), create.ExampleBody())
 			c.call("POST", "/v3/tags", `{"label":"news"}`)
 		}

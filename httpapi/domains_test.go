@@ -19,7 +19,7 @@ func TestDomains(t *testing.T) {
 	c.call("POST", "/v3/domains", "{}").is(http.StatusMethodNotAllowed, apierror.CodeMethodNotSupported)
 }
 
-// A call that means another domain is refused and changes nothing.
+// TestOtherDomainsAreRefused checks that a call with another domain is refused and changes nothing.
 func TestOtherDomainsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -66,7 +66,8 @@ func TestOtherDomainsAreRefused(t *testing.T) {
 	send(t, s.handler, "GET", "/v3/urls?domain=other.example", "").is(http.StatusBadRequest, apierror.CodeInvalidKey)
 }
 
-// Without a base URL the domain is the one that the request asks for, with its port.
+// TestDomainOfTheRequest checks that without a base URL the domain is the host of the request, with
+// its port.
 func TestDomainOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })

@@ -14,7 +14,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// multipartBody returns a multipart form of names and values, and its content type.
+// multipartBody returns a multipart form with names and values, and its content type.
 func multipartBody(t testing.TB, pairs ...string) (body, contentType string) {
 	t.Helper()
 	var buffer bytes.Buffer
@@ -64,7 +64,7 @@ func TestEncodings(t *testing.T) {
 		"POST", "/v3/urls/f1", "urls[0][protected]=true&urls[0][tags]=-c&urls[0][expiration_date]=", form, patch,
 	).URLs[0]
 	if !edited.Protected || strings.Join(edited.Tags, ",") != "a b" {
-		t.Errorf("the edit by form made %+v", edited)
+		t.Errorf("result of an edit by form: %+v", edited)
 	}
 	c.must("POST", "/v3/urls/f1", `{"urls":[{"protected":false}]}`, patch)
 	body, contentType = multipartBody(t, "label", "d")
@@ -170,7 +170,7 @@ func TestLargestBatch(t *testing.T) {
 			rune('a'+i%10),
 		) + `"`
 	}
-	const most = 100 // tags of one URL
+	const most = 100 // the maximum number of tags of one URL
 	var items []string
 	for some := range slices.Chunk(labels, most) {
 		items = append(items, `{"long_url":"https://example.com/","tags":[`+strings.Join(some, ",")+`]}`)

@@ -81,7 +81,7 @@ func TestItemsFailForThemselves(t *testing.T) {
 	}
 	echoed := a.URLs[9]
 	if *echoed.LongURL != "https://example.com/" || *echoed.CustomHash != "taken" {
-		t.Errorf("the failed item echoes %+v", echoed)
+		t.Errorf("values of the failed item: %+v", echoed)
 	}
 	equal(t, "total", c.must("GET", "/v3/urls", "").Page.TotalCount, 2)
 

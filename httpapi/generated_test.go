@@ -18,15 +18,15 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// generated is the client that oapi-codegen makes of the description, on its way to a stack.
+// generated is the client that oapi-codegen generates from the description, connected to a stack.
 type generated struct {
 	*apiclient.ClientWithResponses
 
 	t   *testing.T
-	ctx context.Context //nolint:containedctx // the context of the test, for all its calls
+	ctx context.Context //nolint:containedctx // the test's context, for all calls
 }
 
-// newGenerated returns a client for what lies under a path of a server.
+// newGenerated returns a generated client for a path of a server.
 func newGenerated(t *testing.T, server *httptest.Server, path string, as *client) generated {
 	t.Helper()
 	httpClient := server.Client()
@@ -42,7 +42,7 @@ func newGenerated(t *testing.T, server *httptest.Server, path string, as *client
 	return generated{ClientWithResponses: api, t: t, ctx: withPatience(t)}
 }
 
-// succeed returns what a call answered, and ends the test where it failed.
+// succeed returns the response of a call, and ends the test if the call failed.
 func succeed[R interface{ StatusCode() int }](response R, err error) func(t *testing.T) R {
 	return func(t *testing.T) R {
 		t.Helper()
@@ -112,7 +112,7 @@ func TestGeneratedClient(t *testing.T) {
 	}
 }
 
-// reads reads two URLs, of which one has the hash one.
+// reads reads two URLs, one of which has the hash "one".
 func (api generated) reads(username string) {
 	api.t.Helper()
 	account := succeed(api.ReadAccountWithResponse(api.ctx, nil))(api.t).JSON200.Account
@@ -153,7 +153,7 @@ func (api generated) reads(username string) {
 	equal(api.t, "lives", len(history.Links), 1)
 }
 
-// edits edits URLs and tags, with forms and without.
+// edits edits URLs and tags, with and without forms.
 func (api generated) edits() {
 	api.t.Helper()
 	form := succeed(api.CreateURLsWithFormdataBodyWithResponse(api.ctx, nil, apiclient.NewURLs{Urls: []apiclient.NewURL{
@@ -165,7 +165,7 @@ func (api generated) edits() {
 	made, err := form.JSON200.Urls[0].AsURL()
 	if err != nil || made.LongUrl != "https://example.com/form?a=b&c=d" || len(made.Tags) != 2 || !made.EmailStats ||
 		made.MaxClicks != 5 {
-		api.t.Errorf("a form made %+v, %v", made, err)
+		api.t.Errorf("creation by form: %+v, %v", made, err)
 	}
 	edited := succeed(
 		api.EditURLWithResponse(
@@ -198,7 +198,7 @@ func (api generated) edits() {
 	equal(api.t, "tags", len(succeed(api.ListTagsWithResponse(api.ctx, nil))(api.t).JSON200.Tags), 4)
 }
 
-// undoes deletes URLs and undoes that.
+// undoes deletes URLs and undoes the deletion.
 func (api generated) undoes() {
 	api.t.Helper()
 	succeed(api.ResetStatsWithResponse(api.ctx, "one", nil))(api.t)

@@ -11,7 +11,7 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// history is an answer about the history of a hash.
+// history is a response with the history of a hash.
 type history struct {
 	History struct {
 		Hash  string `json:"hash"`

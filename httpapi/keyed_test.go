@@ -15,8 +15,8 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// An Idempotency-Key is that of one call. Another one under it is refused, changes nothing and is
-// answered with nothing of the first, on every node.
+// TestIdempotencyKeysAreThoseOfOneCall checks that another call under a used Idempotency-Key is
+// refused on every node, changes nothing and returns nothing of the first call's response.
 func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -71,7 +71,8 @@ func TestIdempotencyKeysAreThoseOfOneCall(t *testing.T) {
 	bob.must("POST", "/v3/tags", `{"label":"second"}`, label)
 }
 
-// Of calls that race under one key those of one content are carried out.
+// TestCallsThatRaceUnderOneKey checks that of concurrent calls under one key only those with the
+// same content succeed.
 func TestCallsThatRaceUnderOneKey(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -89,7 +90,8 @@ func TestCallsThatRaceUnderOneKey(t *testing.T) {
 	equal(t, "tags", len(c.must("GET", "/v3/tags", "").Tags), 1)
 }
 
-// The same form under another boundary is the same call, and so is JSON of another spelling.
+// TestRepeatsInOtherSpellings checks that a form with another boundary is the same call, and so is
+// equal JSON in another notation.
 func TestRepeatsInOtherSpellings(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -128,7 +130,8 @@ func TestRepeatsInOtherSpellings(t *testing.T) {
 	)
 }
 
-// A process may die when it has noted a call and done nothing of it yet: the repeat does all.
+// TestRepeatOfACallThatWasCutOff checks that a repeated call does all of its work if the process
+// ended after it recorded the key and before it did anything else.
 func TestRepeatOfACallThatWasCutOff(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

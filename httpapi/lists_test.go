@@ -44,7 +44,7 @@ func TestLists(t *testing.T) {
 		"search=_":                        "",
 
 		"tags=fruit":                     "b,a",
-		"tags=+fruit":                    "b,a", // a raw plus arrives as a space
+		"tags=+fruit":                    "b,a", // a plus in a query means a space
 		"tags=%2Bfruit%26%2Bred":         "a",
 		"tags=+fruit;+red":               "a",
 		"tags=+fruit,+red":               "a",
@@ -95,7 +95,7 @@ func TestTaggedChanges(t *testing.T) {
 		"email_stats":true,"ping":true,"protected":true,"archived":true}]}`)
 	equal(t, "body", edited.body, `{"error":{"code":0,"message":""},"version":"3.1","urls":[]}`+"\n")
 	if edited.header.Get("X-Event-Position") == "" {
-		t.Error("no position of the write")
+		t.Error("the response has no position")
 	}
 	for _, hash := range []string{"a", "b"} {
 		got := c.read(hash)
@@ -126,8 +126,8 @@ func TestTaggedChanges(t *testing.T) {
 	bob.read("hers")
 }
 
-// A change of more URLs than one operationPortion has, cut off half way and repeated, ends as if
-// nothing had happened.
+// TestTaggedChangeIsRepeatable checks a change of more URLs than operationPortion that is
+// interrupted halfway and repeated. It must end as if it had not been interrupted.
 func TestTaggedChangeIsRepeatable(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.OperationTimeout = patience / 12 })
@@ -149,7 +149,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 		}
 	}
 	s.events.Stop()
-	if a := <-cutOff; a.status != http.StatusOK { // it was faster
+	if a := <-cutOff; a.status != http.StatusOK { // the change was complete before the store stopped
 		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 	}
 	s.events.Start()
@@ -160,7 +160,7 @@ func TestTaggedChangeIsRepeatable(t *testing.T) {
 		}
 		a.is(http.StatusServiceUnavailable, apierror.CodeUnknown)
 		if ctx.Err() != nil {
-			t.Fatal("the change was never done")
+			t.Fatal("the change did not succeed in time")
 		}
 	}
 	s.caughtUp(t)

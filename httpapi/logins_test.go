@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// stranger sends a wrong key for a user name.
+// stranger returns a client that sends a wrong key for a user name.
 func (s *stack) stranger(t testing.TB, username string) *client {
 	t.Helper()
 	return &client{t: t, handler: s.handler, username: username, key: "lk_wrong"}
@@ -24,8 +24,8 @@ func (s *stack) stranger(t testing.TB, username string) *client {
 
 func forwarded(hops string) with { return header("X-Forwarded-For", hops) }
 
-// A stranger behind the same address keeps no account out, however many wrong keys he sends for it
-// and for others.
+// TestWrongKeysLockNobodyOut checks that a stranger behind the same address locks no account out,
+// however many wrong keys they send for it and for others.
 func TestWrongKeysLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -52,8 +52,8 @@ func TestWrongKeysLockNobodyOut(t *testing.T) {
 	victim.must("GET", "/v3/account", "", proxy)
 }
 
-// The first failures say what is wrong; of the others an address learns nothing, whichever user
-// names it tries.
+// TestBadLoginsAreThrottledAcrossUserNames checks that only the first failures of an address
+// contain a reason. The later ones contain none, whatever user names the address tries.
 func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -93,8 +93,8 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 	)
 }
 
-// The address is that of the client as far as trusted proxies say it; what others say of themselves
-// gives nobody more tries.
+// TestBadLoginsAreThrottledByTheClientsAddress checks that the client's address is taken from the
+// headers of trusted proxies only. No client gets more attempts with a header of its own.
 func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")} })
@@ -133,8 +133,9 @@ func TestBadLoginsAreThrottledByTheClientsAddress(t *testing.T) {
 	}
 }
 
-// An unknown user name and a wrong key are as much work, whether or not the account is in memory:
-// or else the time would say which user names there are.
+// TestUnknownUserNamesAndWrongKeysAreTheSameWork checks that an unknown user name and a wrong key
+// take the same queries, whether or not the account is in memory. Otherwise the response time would
+// disclose which user names exist.
 func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -152,7 +153,7 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	forgotten := work("alice")
 	if !slices.Equal(remembered, unknown) || !slices.Equal(forgotten, unknown) {
 		t.Errorf(
-			"asked about an unknown user name:\n%v\nwith a wrong key:\n%v\nand when the account is not in memory:\n%v",
+			"queries for an unknown user name:\n%v\nwith a wrong key:\n%v\nand if it is not in memory:\n%v",
 			unknown, remembered, forgotten,
 		)
 	}
@@ -161,7 +162,8 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	equal(t, "questions about a correct key", len(s.asked.reset("alice")), 0)
 }
 
-// User names that can't be anybody's are unknown, and no question to the database.
+// TestOddUserNamesAreUnknown checks that invalid user names are refused like unknown ones and do
+// not fill the log.
 func TestOddUserNamesAreUnknown(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -173,7 +175,8 @@ func TestOddUserNamesAreUnknown(t *testing.T) {
 	equal(t, "long lines", len(s.log.longer(1000)), 0)
 }
 
-// Each failure counts, and is logged once a second for a user name and an address.
+// TestBadLoginsAreCountedAndLogged checks that each failure is counted, and that one a second is
+// logged for a user name and an address.
 func TestBadLoginsAreCountedAndLogged(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -219,8 +222,8 @@ func TestBadLoginsAreCountedAndLogged(t *testing.T) {
 	equal(t, "reasons", len(refused), 5)
 }
 
-// BenchmarkFailedLogin measures how long logins take to fail, in turns: a difference would say
-// which user names there are.
+// BenchmarkFailedLogin alternates between logins that fail for different reasons and measures their
+// durations. A difference would disclose which user names exist.
 func BenchmarkFailedLogin(b *testing.B) {
 	s := newStack(b, func(cfg *Config) { cfg.Logger = nil })
 	s.client(b, "alice")

@@ -13,8 +13,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// After a change was answered no visitor meets what was before it, however many have just put that
-// into memory.
+// TestRedirectsFollowEveryAnsweredChange checks that no redirect after a confirmed change shows an
+// earlier state, even while many visitors load the link into memory.
 func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -55,7 +55,7 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 	crowd.Wait()
 }
 
-// deactivate bars an account and waits for the read models.
+// deactivate deactivates an account and waits for the read models.
 func (s *stack) deactivate(t testing.TB, username string) {
 	t.Helper()
 	if _, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, username); err != nil {
@@ -64,27 +64,28 @@ func (s *stack) deactivate(t testing.TB, username string) {
 	s.caughtUp(t)
 }
 
-// Links that are in memory redirect, and count, while the database is away.
+// TestRedirectsWithoutTheDatabase checks that links in memory redirect while the database is
+// unavailable.
 func TestRedirectsWithoutTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.create(`"long_url":"https://example.com/","custom_hash":"known"`)
 	c.create(`"long_url":"https://example.com/","custom_hash":"unknown"`)
-	s.heardAll(t) // or a late notification of the creation would have the link forgotten
+	s.heardAll(t) // otherwise a late notification of the creation would remove the link from memory
 	equal(t, "status before", s.visit(t, "GET", "/known").status, http.StatusFound)
 	s.db.Pool.Close()
 	for range 20 {
-		equal(t, "status of a known link", s.visit(t, "GET", "/known").status, http.StatusFound)
+		equal(t, "status of a link in memory", s.visit(t, "GET", "/known").status, http.StatusFound)
 	}
 	equal(
-		t, "status of a link that nobody has visited", s.visit(t, "GET", "/unknown").status,
+		t, "status of a link that is not in memory", s.visit(t, "GET", "/unknown").status,
 		http.StatusServiceUnavailable,
 	)
 }
 
-// heardAll returns when the notifications of all that is committed have been heard, which come in
-// the order of commits.
+// heardAll waits until the notifications of all commits so far have been received. Notifications
+// arrive in the order of the commits.
 func (s *stack) heardAll(t testing.TB) {
 	t.Helper()
 	if _, err := s.db.NewRaw("SELECT pg_notify(?, 'marker 1')", readmodel.Channel).Exec(withPatience(t)); err != nil {

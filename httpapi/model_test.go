@@ -16,7 +16,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// modelTag is a tag of the model. Links point to it, so renaming and deleting it touches none of
+// modelTag is a tag of the model. Links point to it, so renaming or deleting it does not change
 // them.
 type modelTag struct {
 	label   string
@@ -26,11 +26,11 @@ type modelTag struct {
 type modelLink struct {
 	long, note, date  string
 	max, clicks       int64
-	protected, before bool // before: visited at any time
+	protected, before bool // before: visited at any time, even before a reset
 	tags              []*modelTag
 }
 
-// model is what the contract says of one account, and the account that it is held against.
+// model is the contract's prediction for one account, and the account to which it is compared.
 type model struct {
 	c       *client
 	prefix  string // of the hashes of this account
@@ -39,10 +39,11 @@ type model struct {
 	created int
 }
 
-// sent is an item of a call that creates or edits, as it is sent.
+// sent is an item of a call that creates or edits, as the client sends it.
 type sent map[string]any
 
-// Any sequence of calls is answered as the contract has it, whatever their encoding.
+// TestCallsAnswerAsTheModelDoes checks that any sequence of calls, in any encoding, returns what
+// the contract requires.
 func TestCallsAnswerAsTheModelDoes(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.WaitTimeout = 10 * time.Second })
@@ -80,7 +81,7 @@ func (m *model) ensure(label string) *modelTag {
 	return m.tag(label)
 }
 
-// encode writes items as one of the accepted encodings.
+// encode encodes items in one of the accepted encodings.
 func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 	if rapid.Bool().Draw(t, "JSON") {
 		body, err := json.Marshal(map[string]any{"urls": items})
@@ -91,7 +92,7 @@ func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 	}
 	form := make(url.Values)
 	for i, item := range items {
-		form.Set(fmt.Sprintf("urls[%d][x]", i), "ignored") // or else an item without fields would be none
+		form.Set(fmt.Sprintf("urls[%d][x]", i), "ignored") // otherwise an item without fields would be missing
 		for name, value := range item {
 			key := fmt.Sprintf("urls[%d][%s]", i, name)
 			if list, ok := value.([]string); ok {
@@ -106,7 +107,7 @@ func encode(t *rapid.T, method string, items []sent) (string, string, []with) {
 	}
 }
 
-// told sums up an item of an answer, and has what the model makes of it.
+// told formats an item of a response so that it can be compared to the model's.
 func (i item) told() string {
 	if i.Error != nil && i.Error.Code != apierror.CodeOK {
 		return fmt.Sprint("refused ", i.Error.Code)
@@ -134,7 +135,7 @@ func (l *modelLink) labels() []string {
 	return labels
 }
 
-// answers demands a status, a code and items.
+// answers checks the status, the code and the items of a response.
 func (m *model) answers(t *rapid.T, a *answer, want apierror.Code, items ...string) {
 	got := make([]string, len(a.URLs))
 	for i := range a.URLs {
@@ -147,7 +148,7 @@ func (m *model) answers(t *rapid.T, a *answer, want apierror.Code, items ...stri
 
 func refusedItem(c apierror.Code) string { return fmt.Sprint("refused ", c) }
 
-// modelFaults are what may be wrong with an item, often nothing.
+// modelFaults are the faults that an item may have. The most frequent one is no fault.
 var modelFaults = []struct {
 	code  apierror.Code
 	field string

@@ -15,7 +15,7 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// edit draws an edit. One that may rename goes to a single URL.
+// edit draws an edit of one or more URLs. An edit with rename set is for a single URL.
 func (m *model) edit(t *rapid.T, rename bool) sent {
 	fields := []struct {
 		name  string
@@ -46,7 +46,7 @@ func (m *model) edit(t *rapid.T, rename bool) sent {
 	return edit
 }
 
-// prepare makes the tags that an edit attaches.
+// prepare creates the tags that an edit attaches.
 func (m *model) prepare(edit sent) {
 	tags, _ := edit["tags"].([]string)
 	for _, instruction := range tags {
@@ -56,7 +56,7 @@ func (m *model) prepare(edit sent) {
 	}
 }
 
-// do carries out an edit of the URL under a hash, and returns what the contract answers.
+// do applies an edit to the URL under a hash, and returns the item that the contract requires.
 func (m *model) do(hash string, edit sent) string {
 	tags, _ := edit["tags"].([]string)
 	for _, instruction := range tags {
@@ -274,7 +274,7 @@ func (m *model) deleteTag(t *rapid.T) {
 	m.tagged(t, m.c.call(http.MethodDelete, "/v3/tags/"+url.PathEscape(label), ""), want, nil)
 }
 
-// tagged demands the answer of a call about a tag, and that the list has what the model has.
+// tagged checks the response of a call about a tag, and that the list of tags equals the model's.
 func (m *model) tagged(t *rapid.T, a *answer, want apierror.Code, tag *modelTag) {
 	m.answers(t, a, want)
 	if want == apierror.CodeOK && tag != nil && a.Tags[0].Label != tag.label {

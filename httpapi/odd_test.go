@@ -10,7 +10,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// oddDates are dates and times at and beyond the ends of what there is.
+// oddDates are dates and times at and beyond both ends of the calendar.
 var oddDates = []string{
 	"0000-01-01", "0000-12-31", "0000-02-29", "0001-01-01", "-0001-01-01", "9999-12-31", "10000-01-01",
 	"99999999999-01-01", "2026-02-30", "2026-1-1",
@@ -21,7 +21,7 @@ var oddDates = []string{
 	"infinity", "-infinity", "now", "epoch", "today", "BC", "2026-05-14 BC", "1969-12-31", "4713-01-01 BC",
 }
 
-// oddTexts are what a client may send in the place of anything.
+// oddTexts are texts that a client may send in any place.
 var oddTexts = []string{
 	"\x00", "a\x00b", "\xff", "\xed\xa0\x80", "💩", "'", `"`, `\`, "--", ";", "%", "_", "%00", "{}", "{", "[]", "$1",
 	"?", "?0", "null", "NaN", "Infinity", "-0", "1e9",
@@ -32,8 +32,8 @@ var oddTexts = []string{
 	"<9999-12-31", ">9999-12-31", "<0001-01-01", ">0001-01-01", "<-0001-01-01", "visited^visited",
 }
 
-// Whatever a client sends, it gets an answer that says what is wrong with it, and none that blames
-// the service.
+// TestOddValuesAreNoFault checks that whatever a client sends, the response is not an internal
+// error.
 func TestOddValuesAreNoFault(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -93,7 +93,7 @@ func TestOddValuesAreNoFault(t *testing.T) {
 	s.caughtUp(t)
 }
 
-// oddBodies sends a value as each field, as a string and as it is.
+// oddBodies sends a value in each field, as a string and as raw JSON.
 func (c *client) oddBodies(value string, answered func(a *answer, method, path, body string)) {
 	c.t.Helper()
 	quoted, err := json.Marshal(value)
@@ -130,7 +130,8 @@ func (c *client) oddBodies(value string, answered func(a *answer, method, path, 
 	)
 }
 
-// A day or a moment that the calendar of the read models does not have is no date.
+// TestDatesBeforeTheCalendar checks that dates and times outside the calendar of the read models
+// are refused as invalid.
 func TestDatesBeforeTheCalendar(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -16,14 +16,14 @@ const (
 	clientHeaders = "authorization,content-type,idempotency-key,x-http-method-override,x-request-id,x-tinycc-key,x-tinycc-user"
 )
 
-// preflight is what a browser asks before a call of another origin.
+// preflight sends the request that a browser sends before a call from another origin.
 func preflight(t *testing.T, handler http.Handler, path, origin, method, headers string) *answer {
 	t.Helper()
 	return send(t, handler, http.MethodOptions, path, "", header("Origin", origin),
 		header("Access-Control-Request-Method", method), header("Access-Control-Request-Headers", headers))
 }
 
-// shared are the headers by which browsers judge an answer.
+// shared returns the headers by which browsers decide whether a page may read a response.
 func (a *answer) shared() []string {
 	var found []string
 	for name := range a.header {
@@ -37,7 +37,7 @@ func (a *answer) shared() []string {
 
 func handlerFor(t *testing.T, origins ...string) http.Handler {
 	t.Helper()
-	cfg := newStackless() // a database or an event store that is asked would panic
+	cfg := newStackless() // a call of the database or the event store would panic
 	cfg.Origins = origins
 	handler, err := New(cfg)
 	if err != nil {
@@ -102,7 +102,8 @@ func TestPreflights(t *testing.T) {
 	equal(t, "two origins", len(twice.shared()), 0)
 }
 
-// Answers say which origin may read them, whatever they are. None says that cookies take part.
+// TestAnswersAreSharedWithListedOrigins checks that every kind of response names the origin that
+// may read it. No response allows cookies.
 func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.Origins, cfg.BodyLimit = []string{pageOrigin}, 1000 })
@@ -160,8 +161,8 @@ func TestAnswersAreSharedWithListedOrigins(t *testing.T) {
 	}
 }
 
-// The description is for the pages of all origins, short links are for none, and neither is the API
-// by default.
+// TestWhatIsSharedWithAllOrigins checks that pages of all origins may read the description, and
+// that no page may read short links or, by default, the API.
 func TestWhatIsSharedWithAllOrigins(t *testing.T) {
 	t.Parallel()
 	for _, origins := range [][]string{nil, {pageOrigin}, {AnyOrigin}} {
@@ -211,15 +212,15 @@ func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
 		"http://[0:0::1]", "http://0x7f.1", "https://a%2eexample", " https://a.example",
 	} {
 		if CheckOrigins([]string{wrong}) == nil {
-			t.Errorf("%q is taken for an origin", wrong)
+			t.Errorf("%q is accepted as an origin", wrong)
 		}
 	}
 	if CheckOrigins([]string{"https://a.example", "*"}) == nil {
-		t.Error("* beside another origin")
+		t.Error("* is accepted beside another origin")
 	}
 	cfg := newStackless()
 	cfg.Origins = []string{"null"}
 	if _, err := New(cfg); err == nil {
-		t.Error("null is configured")
+		t.Error("null is accepted as an origin")
 	}
 }

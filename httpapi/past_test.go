@@ -11,15 +11,15 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// moment lets the service's clock go on to now, by which the event store has recorded all that was
-// answered.
+// moment sets the service's clock to the present and returns it. By then the event store has
+// recorded every confirmed write.
 func (s *stack) moment() string {
 	now := time.Now()
 	s.now.Store(&now)
 	return now.Format(time.RFC3339Nano)
 }
 
-// at asks as of a moment.
+// at makes a call as of a moment.
 func (c *client) at(path, moment string) *answer {
 	c.t.Helper()
 	separator := "?"
@@ -29,7 +29,7 @@ func (c *client) at(path, moment string) *answer {
 	return c.call(http.MethodGet, path+separator+"at="+url.QueryEscape(moment), "")
 }
 
-// isGone demands a refusal that says why there was no URL.
+// isGone checks that a refusal says why there was no URL.
 func (a *answer) isGone(why string) {
 	a.t.Helper()
 	a.is(http.StatusNotFound, apierror.CodeURLNotFound)
@@ -106,7 +106,7 @@ func TestPast(t *testing.T) {
 	equal(t, "links created", c.at("/v3/account", deleted).counter("month_urls"), 2)
 }
 
-// TestPresentIsThePastOfNow compares whole answers.
+// TestPresentIsThePastOfNow checks that responses as of the present equal responses without a time.
 func TestPresentIsThePastOfNow(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -141,8 +141,8 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 	}
 }
 
-// TestMomentIsRefused gives one to calls that know none: what they answer, or do, would be about
-// now.
+// TestMomentIsRefused checks that calls without a past refuse a moment. What they return or do
+// would be about the present.
 func TestMomentIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -20,13 +20,13 @@ import (
 	"linkledger/httpapi/shortlink"
 )
 
-// benchConnections is how many visitors ask at a time, each over a connection of its own.
+// benchConnections is the number of concurrent visitors. Each has its own connection.
 const benchConnections = 64
 
-// BenchmarkRedirect sends visitors through the real handler, whose clicks are on the disk when it
-// answers. It takes turns with a bare router that answers the same redirect from a constant, so
-// that both meet the same machine, and reports how they compare. Afterwards the clicks in the read
-// model must equal the redirects that were answered.
+// BenchmarkRedirect sends visitors through the real handler, which responds when the click is on
+// disk. It alternates with a bare router that returns the same redirect from a constant, so that
+// both run under the same conditions, and reports the ratio. Afterwards the clicks in the read
+// model must equal the redirects.
 func BenchmarkRedirect(b *testing.B) {
 	for _, size := range []struct {
 		name  string
@@ -38,7 +38,7 @@ func BenchmarkRedirect(b *testing.B) {
 			hashes := createMany(owner, size.links)
 			ours, control := dialMany(b, s.handler, laneOf(s.handler)), dialMany(b, constantRedirect(), nil)
 			before := s.clicksInReadModel(b)
-			ours.visit(b, hashes, size.links+4*benchConnections) // a warm cache
+			ours.visit(b, hashes, size.links+4*benchConnections) // warms the cache
 			control.visit(b, hashes, 4*benchConnections)
 			ours.reset()
 			control.reset()
@@ -51,7 +51,7 @@ func BenchmarkRedirect(b *testing.B) {
 			b.StopTimer()
 			s.caughtUp(b)
 			if counted := s.clicksInReadModel(b) - before; counted != ours.answered {
-				b.Errorf("%d clicks are counted, %d redirects were answered", counted, ours.answered)
+				b.Errorf("%d clicks are counted, there were %d redirects", counted, ours.answered)
 			}
 			b.ReportMetric(ours.rate(), "redirects/s")
 			b.ReportMetric(ours.rate()/control.rate(), "of-bare")
@@ -64,7 +64,7 @@ func BenchmarkRedirect(b *testing.B) {
 
 func withLiveClock(cfg *Config) { cfg.Now = time.Now }
 
-// constantRedirect is the control: the same router and server with nothing behind them.
+// constantRedirect is the control: the same router and server without storage.
 func constantRedirect() http.Handler {
 	router := bunrouter.New()
 	router.GET("/:hash", func(w http.ResponseWriter, _ bunrouter.Request) error {
@@ -76,7 +76,7 @@ func constantRedirect() http.Handler {
 	return router
 }
 
-// createMany creates that many links in batches and returns their hashes.
+// createMany creates n links in batches and returns their hashes.
 func createMany(c *client, n int) []string {
 	c.t.Helper()
 	var hashes []string
@@ -99,15 +99,15 @@ func (s *stack) clicksInReadModel(t testing.TB) int64 {
 	return total
 }
 
-// visitors are connections to one server, and what they have met.
+// visitors are connections to one server, with their results.
 type visitors struct {
 	connections []net.Conn
-	answered    int64 // redirects, ever
+	answered    int64 // redirects since the connections were opened
 	elapsed     time.Duration
 	latencies   []time.Duration
 }
 
-// laneOf gives visits the lane that they have in the program.
+// laneOf returns a listener with the fast path that the program uses.
 func laneOf(handler http.Handler) func(net.Listener) net.Listener {
 	return func(listener net.Listener) net.Listener {
 		return fastpath.Listen(listener, fastpath.Config{
@@ -117,8 +117,7 @@ func laneOf(handler http.Handler) func(net.Listener) net.Listener {
 	}
 }
 
-// dialMany serves a handler and connects to it. before, which may be nil, gets the connections
-// first.
+// dialMany serves a handler and connects to it. before, which may be nil, wraps the listener.
 func dialMany(t testing.TB, handler http.Handler, before func(net.Listener) net.Listener) *visitors {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -191,7 +190,7 @@ func (v *visitors) visit(t testing.TB, hashes []string, n int) {
 	}
 }
 
-// readRedirect reads an answer without a body.
+// readRedirect reads a response without a body.
 func readRedirect(answers *bufio.Reader) error {
 	status, err := answers.ReadSlice('\n')
 	if err != nil {

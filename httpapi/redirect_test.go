@@ -67,8 +67,8 @@ func TestClicksAreCounted(t *testing.T) {
 	const ann, ben = "192.0.2.1:1000", "192.0.2.2:1000"
 	s.visit(t, "GET", "/one", from(ann, "Firefox"))
 	s.visit(t, "HEAD", "/one", from(ann, "Firefox"))
-	s.visit(t, "GET", "/one/", from("192.0.2.1:2000", "Firefox"))      // the port is not the visitor
-	s.visit(t, "GET", "/one", from("[::ffff:192.0.2.1]:9", "Firefox")) // nor is the spelling
+	s.visit(t, "GET", "/one/", from("192.0.2.1:2000", "Firefox"))      // the port does not identify a visitor
+	s.visit(t, "GET", "/one", from("[::ffff:192.0.2.1]:9", "Firefox")) // nor does the notation of the address
 	s.visit(t, "GET", "/one", from(ann, "Firefox"), header("X-Forwarded-For", "203.0.113.9"))
 	s.at(t, "2026-05-15T00:00:00Z")
 	s.visit(t, "GET", "/one", from(ann, "Chrome"))
@@ -158,13 +158,13 @@ func TestNotices(t *testing.T) {
 		}
 		if !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") ||
 			!strings.Contains(a.body, "There is no such link") {
-			t.Errorf("Accept: %s is answered %s", accept, a.body)
+			t.Errorf("response to Accept: %s: %s", accept, a.body)
 		}
 	}
 	odd := s.visit(t, "GET", "/none/qr.png?size=<script>")
 	equal(t, "status", odd.status, http.StatusBadRequest)
 	if strings.Contains(odd.body, "<script>") || !strings.Contains(odd.body, "&lt;script&gt;") {
-		t.Errorf("the page carries what was sent: %s", odd.body)
+		t.Errorf("the page contains what the client sent: %s", odd.body)
 	}
 }
 
@@ -187,8 +187,8 @@ func TestQRImages(t *testing.T) {
 		equal(t, "width", drawn.Bounds().Dx(), side)
 		equal(t, "height", drawn.Bounds().Dy(), side)
 		dark := func(x, y int) bool { return color.GrayModel.Convert(drawn.At(x, y)).(color.Gray).Y < 128 }
-		// A finder pattern fills three of the corners; its first row is 7 dark modules, its second
-		// is dark at both ends.
+		// A finder pattern fills three of the corners. Its first row has 7 dark modules, and its
+		// second row is dark at both ends.
 		border := 0
 		for border < side/2 && !dark(border, border) {
 			border++
@@ -235,8 +235,8 @@ func TestBaseURLOfTheRequest(t *testing.T) {
 	}
 }
 
-// Where no base URL is configured, a link to the host of the request would be a loop, however it is
-// made and spelled.
+// TestLoopToTheHostOfTheRequest checks that without a base URL a link to the host of the request is
+// refused as a loop, whatever call sets it and however it is written.
 func TestLoopToTheHostOfTheRequest(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.BaseURL = "" })
@@ -254,7 +254,7 @@ func TestLoopToTheHostOfTheRequest(t *testing.T) {
 			c.call("POST", "/v3/urls", body, loop(host)).URLs[0].failed(
 				t, apierror.CodeURLNotAllowed, "back to this service",
 			)
-			hash := c.create(`"long_url":"` + link + `"`).Hash // by another host
+			hash := c.create(`"long_url":"` + link + `"`).Hash // through another host
 			c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"https://example.com/"}]}`)
 			c.call("PATCH", "/v3/urls/"+hash, body, loop(host)).URLs[0].failed(
 				t, apierror.CodeURLNotAllowed, "back to this service",
@@ -305,7 +305,7 @@ func TestOneOfTheTwoIsServed(t *testing.T) {
 	}
 }
 
-// Whoever follows a link and asks for its clicks at once finds that one.
+// TestReadsSeeTheClicksBeforeThem checks that a read immediately after a visit shows its click.
 func TestReadsSeeTheClicksBeforeThem(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

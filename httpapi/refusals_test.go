@@ -265,11 +265,11 @@ func TestNoSecretIsLogged(t *testing.T) {
 			"duration=",
 		),
 	) != 1 {
-		t.Errorf("the call is not in the log:\n%s", s.log.text.String())
+		t.Errorf("the log does not have the call:\n%s", s.log.text.String())
 	}
 	for _, secret := range []string{c.key, "secret", "query", "Basic"} {
 		if found := s.log.matching(secret); len(found) > 0 {
-			t.Errorf("the log tells %q: %s", secret, found)
+			t.Errorf("the log contains %q: %s", secret, found)
 		}
 	}
 }
@@ -358,12 +358,12 @@ func TestOutages(t *testing.T) {
 			equal(t, "Retry-After", a.header.Get("Retry-After"), "1")
 			for _, cause := range []string{"event", "127.0.0.1", "rpc", "sql", "pool"} {
 				if strings.Contains(a.body, cause) {
-					t.Errorf("the answer tells the cause: %s", a.body)
+					t.Errorf("the response contains the cause: %s", a.body)
 				}
 			}
 		}
 		if got := len(s.log.matching("level=ERROR", "request=outage")); got != len(calls) {
-			t.Errorf("%d causes are in the log; want %d", got, len(calls))
+			t.Errorf("the log has %d causes; want %d", got, len(calls))
 		}
 	}
 	outage(calls)
@@ -375,7 +375,7 @@ func TestOutages(t *testing.T) {
 		t.Errorf("the page does not name its request: %s", page.body)
 	}
 	s.events.Start()
-	// redirects have to look it up again
+	// The change makes redirects look the link up again.
 	c.must("PATCH", "/v3/urls/one", `{"urls":[{"long_url":"https://example.com/back"}]}`)
 	s.db.Pool.Close()
 	for _, path := range []string{
@@ -396,10 +396,10 @@ func TestPanics(t *testing.T) {
 	a := c.call("POST", "/v3/tags", `{"label":"x"}`, header("X-Request-Id", "panic-1"))
 	a.is(http.StatusInternalServerError, apierror.CodeUnknown)
 	if strings.Contains(a.body, "boom") || strings.Contains(a.body, "goroutine") {
-		t.Errorf("the client learns of the panic: %s", a.body)
+		t.Errorf("the response contains the panic: %s", a.body)
 	}
 	if len(s.log.matching("level=ERROR", "request=panic-1", "boom", "stack=")) != 1 {
-		t.Error("the panic is not in the log")
+		t.Error("the log does not have the panic")
 	}
 }
 
@@ -428,7 +428,7 @@ func TestConfigIsChecked(t *testing.T) {
 		cfg := valid()
 		spoil(&cfg)
 		if _, err := New(cfg); err == nil {
-			t.Errorf("%s: accepted", name)
+			t.Errorf("the configuration is accepted: %s", name)
 		}
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"linkledger/httpapi/apierror"
 )
 
-// hashes returns the hashes of an answer, in its order.
+// hashes returns the hashes of a response, in its order.
 func (a *answer) hashes() string {
 	hashes := make([]string, len(a.URLs))
 	for i, u := range a.URLs {
@@ -18,7 +18,7 @@ func (a *answer) hashes() string {
 	return strings.Join(hashes, ",")
 }
 
-// createAll makes one URL for each hash, in their order.
+// createAll creates one URL for each hash, in order.
 func (c *client) createAll(hashes ...string) {
 	c.t.Helper()
 	for _, hash := range hashes {
@@ -26,7 +26,7 @@ func (c *client) createAll(hashes ...string) {
 	}
 }
 
-// many returns n hashes with commas between them.
+// many returns n hashes separated by commas.
 func many(n int) string {
 	hashes := make([]string, n)
 	for i := range hashes {
@@ -75,7 +75,7 @@ func TestEditSelection(t *testing.T) {
 	same.URLs[1].failed(t, apierror.CodeURLNotFound, "none")
 	same.URLs[3].failed(t, apierror.CodeURLNotFound, "hers")
 	if same.Page != nil {
-		t.Error("an edit answers with a page")
+		t.Error("the response to an edit has a page")
 	}
 	for _, hash := range []string{"a", "b"} {
 		got := c.read(hash)
@@ -110,7 +110,7 @@ func TestItemsMeetInTheirOrder(t *testing.T) {
 	s := newStack(t)
 	c := s.client(t, "alice")
 	c.createAll("a", "b")
-	// Each item finds what those before it left.
+	// Each item sees the changes of the items before it.
 	renamed := c.call("PATCH", "/v3/urls", `{"urls":[{"hash":"a","custom_hash":"b"},{"hash":"b","custom_hash":"c"},
 		{"hash":"a","custom_hash":"b"},{"hash":"c","note":"was b"},{"hash":"b","note":"was a"}]}`)
 	renamed.is(http.StatusOK, apierror.CodeOK)
@@ -192,7 +192,8 @@ func TestResetStats(t *testing.T) {
 	c.call("DELETE", "/v3/stats/none", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }
 
-// A list above the group limit changes nothing, not even its first URLs.
+// TestGroupLimitComesFirst checks that a list above the group limit changes nothing, not even its
+// first URLs.
 func TestGroupLimitComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -48,14 +48,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// As many sequences of calls as a test run has the time for; make model runs more.
+	// A test has time for only a few sequences of calls. make model runs more.
 	if err := flag.Set("rapid.checks", "40"); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(postgrestest.Main{M: m})
 }
 
-// patience bounds everything that a test waits for.
+// patience bounds every wait of a test.
 const patience = time.Minute
 
 const (
@@ -63,13 +63,13 @@ const (
 	noon      = "2026-05-14T12:00:00Z"
 )
 
-// What the service promises to those who ask too much.
+// These are the limits that the service documents.
 const (
-	loginsWithReason  = 20   // bad logins in a row that are answered with their reason
-	tagsOfOneCall     = 1000 // different ones at most
-	detailsLength     = 300  // code points at most
-	operationsWaiting = 16   // of one account
-	operationPortion  = 25   // URLs that an operation changes at a time
+	loginsWithReason  = 20   // consecutive failed logins whose response contains the reason
+	tagsOfOneCall     = 1000 // different ones
+	detailsLength     = 300  // code points
+	operationsWaiting = 16   // per account
+	operationPortion  = 25   // URLs that an operation changes at once
 )
 
 func withPatience(t testing.TB) context.Context {
@@ -79,7 +79,7 @@ func withPatience(t testing.TB) context.Context {
 	return ctx
 }
 
-// stack is the handler over an event store, a database and running projections of its own.
+// stack is the handler with its own event store, database and running projections.
 type stack struct {
 	handler  http.Handler
 	events   *eventstoretest.Server
@@ -96,13 +96,13 @@ type stack struct {
 	now      atomic.Pointer[time.Time]
 }
 
-// newStack builds a stack. The short links live under http://sho.rt, and it is noon.
+// newStack builds a stack. The short links are under http://sho.rt, and the time is noon.
 func newStack(t testing.TB, adjust ...func(*Config)) *stack {
 	t.Helper()
 	return newStackOn(t, eventstoretest.Serve(t), adjust...)
 }
 
-// newStackOn builds a stack over a given event store.
+// newStackOn builds a stack on a given event store.
 func newStackOn(t testing.TB, server *eventstoretest.Server, adjust ...func(*Config)) *stack {
 	t.Helper()
 	s := &stack{log: &lines{}, asked: &asked{}, events: server}
@@ -174,7 +174,7 @@ func (s *stack) openDatabase(t testing.TB) {
 	s.db = db
 }
 
-// start runs a part until the end of the test.
+// start runs a part until the test ends.
 func (s *stack) start(t testing.TB, run func(context.Context) error) {
 	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -198,14 +198,14 @@ func (s *stack) at(t testing.TB, now string) {
 	s.now.Store(&parsed)
 }
 
-// caughtUp returns when the read models show everything that was recorded so far: a write that
-// comes last waits for it.
+// caughtUp waits until the read models show everything that was recorded so far. It makes a write,
+// which waits for its own events.
 func (s *stack) caughtUp(t testing.TB) {
 	t.Helper()
 	s.client(t, "marker-"+uuid.NewString()).create(`"long_url":"https://example.com/"`)
 }
 
-// client opens an account and returns its client.
+// client opens an account and returns a client for it.
 func (s *stack) client(t testing.TB, username string) *client {
 	t.Helper()
 	opened, err := s.logins.Open(withPatience(t), domain.Request{Command: uuid.New()}, username, "free")
@@ -226,7 +226,7 @@ type client struct {
 	id            string
 }
 
-// answer is what the server answered, and what is in it where it is JSON of the API.
+// answer is a response of the server, decoded if it is JSON of the API.
 type answer struct {
 	t      testing.TB
 	status int
@@ -263,7 +263,7 @@ type shownCounter struct {
 	Limit int64 `json:"limit"`
 }
 
-// item is a record or a failed item.
+// item is a URL or a failed item.
 type item struct {
 	Hash                 string              `json:"hash"`
 	LongURL              *string             `json:"long_url"`
@@ -309,7 +309,7 @@ func (c *client) call(method, path, body string, changes ...with) *answer {
 	return send(c.t, c.handler, method, path, body, changes...)
 }
 
-// must sends what has to succeed.
+// must makes a call and fails the test if the call or an item fails.
 func (c *client) must(method, path, body string, changes ...with) *answer {
 	c.t.Helper()
 	a := c.call(method, path, body, changes...)
@@ -322,7 +322,7 @@ func (c *client) must(method, path, body string, changes ...with) *answer {
 	return a
 }
 
-// create makes one URL of the fields.
+// create creates one URL with the given fields.
 func (c *client) create(fields string) item {
 	c.t.Helper()
 	return c.must(http.MethodPost, "/v3/urls", `{"urls":[{`+fields+`}]}`).URLs[0]
@@ -376,7 +376,7 @@ func answerOf(t testing.TB, response *http.Response) *answer {
 	return a
 }
 
-// is demands a status and a code in an envelope.
+// is checks the status and the code of an envelope.
 func (a *answer) is(status int, want apierror.Code) {
 	a.t.Helper()
 	if a.status != status || a.Error.Code != want || a.Version != "3.1" || a.Error.Message != want.Message() {
@@ -384,7 +384,7 @@ func (a *answer) is(status int, want apierror.Code) {
 	}
 }
 
-// has demands that the details of the error contain a text.
+// has checks that the details of the error contain a text.
 func (a *answer) has(details string) {
 	a.t.Helper()
 	if !strings.Contains(a.Error.Details, details) {
@@ -392,7 +392,7 @@ func (a *answer) has(details string) {
 	}
 }
 
-// failed demands a code of an item.
+// failed checks the code and the details of a failed item.
 func (i item) failed(t testing.TB, want apierror.Code, details string) {
 	t.Helper()
 	if i.Error == nil || i.Error.Code != want || i.Error.Message != want.Message() ||
@@ -409,7 +409,7 @@ func equal[T comparable](t testing.TB, what string, got, want T) {
 	}
 }
 
-// lines is a log that tests read.
+// lines is a log that tests can read.
 type lines struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -439,7 +439,7 @@ func (l *lines) matching(texts ...string) []string {
 	return found
 }
 
-// asked is what the database was asked.
+// asked records the queries that the database receives.
 type asked struct {
 	mu        sync.Mutex
 	questions []string
@@ -449,7 +449,7 @@ type asked struct {
 func (a *asked) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if len(a.questions) < 10_000 { // nobody asks for so many
+	if len(a.questions) < 10_000 { // more than any test makes
 		a.questions = append(a.questions, event.QueryTemplate)
 	}
 	return ctx
@@ -458,7 +458,8 @@ func (a *asked) BeforeQuery(ctx context.Context, event *bun.QueryEvent) context.
 // AfterQuery implements bun.QueryHook.
 func (a *asked) AfterQuery(context.Context, *bun.QueryEvent) {}
 
-// reset returns the questions since the last reset that contain a text, each without it.
+// reset returns the queries since the last reset that contain a text, with the text removed, so
+// that queries about different accounts can be compared.
 func (a *asked) reset(about string) []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -472,12 +473,12 @@ func (a *asked) reset(about string) []string {
 	return found
 }
 
-// longer returns the lines that have more bytes.
+// longer returns the lines with more than a number of bytes.
 func (l *lines) longer(bytes int) []string {
 	return slices.DeleteFunc(l.matching(), func(line string) bool { return len(line) <= bytes })
 }
 
-// batch returns a body with that many items.
+// batch returns a body with n items.
 func batch(n int) string {
 	items := make([]string, n)
 	for i := range items {
@@ -486,9 +487,9 @@ func batch(n int) string {
 	return `{"urls":[` + strings.Join(items, ",") + `]}`
 }
 
-// newStackless returns a configuration with nothing behind it.
+// newStackless returns a configuration without an event store and a database.
 func newStackless() Config {
-	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // never asked
+	targets, _ := cache.NewRedirects(queries.New(nil), 1<<20) // the queries are never used
 	return Config{
 		API: true, Redirects: true, Commands: commands.NewHandler(commands.Config{}), Audit: audit.New(nil, nil, nil),
 		Queries: queries.New(nil), Lists: linklist.New(nil),

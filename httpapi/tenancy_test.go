@@ -18,7 +18,7 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// snapshot is everything that an account can read about its links.
+// snapshot returns everything that an account can read about its links.
 func (c *client) snapshot(hashes ...string) string {
 	c.t.Helper()
 	paths := []string{"/v3/account", "/v3/urls", "/v3/tags", "/v3/urls?tags=visited"}
@@ -32,11 +32,12 @@ func (c *client) snapshot(hashes ...string) string {
 	return ownCalls.ReplaceAllString(all.String(), "")
 }
 
-// ownCalls are counted by the snapshots themselves.
+// ownCalls matches the count of calls, which the snapshots themselves change.
 var ownCalls = regexp.MustCompile(`"today_api_calls":\{"count":[0-9]+`)
 
-// To an account, the hash of another account is in no answer different from one that never was,
-// whatever became of it; but that it is taken. Nor do its calls change anything of the other's.
+// TestAccountsLearnNothingOfEachOther checks that to an account the hash of another account looks
+// like one that never existed, whatever happened to it, except that it cannot be claimed. The
+// account's calls must not change the other account's links.
 func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -116,7 +117,7 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	if own := bob.must(
 		"POST", "/v3/urls?disable_long_url_duplicates=1", `{"urls":[{"long_url":"https://example.com/live"}]}`,
 	).URLs[0]; slices.Contains(hers, own.Hash) {
-		t.Errorf("the other's %s was returned", own.Hash)
+		t.Errorf("the other account's link %s was returned", own.Hash)
 	}
 	equal(t, "URLs of the other", alice.snapshot(hers...), before)
 	for _, secret := range []string{"secret", "private", alice.id, "example.com/kept"} {
@@ -126,8 +127,8 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// A hash whose claim never became a link goes to whoever wants it later. Neither of the two learns
-// who the other is.
+// TestTakenOverHashTellsNoAccount checks that another account can claim a hash whose first claim
+// never became a link. Neither account may learn who the other one is.
 func TestTakenOverHashTellsNoAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -146,12 +147,12 @@ func TestTakenOverHashTellsNoAccount(t *testing.T) {
 	}
 	equal(t, "taken over", bob.create(`"long_url":"https://example.com/","custom_hash":"late"`).Hash, "late")
 	alices, h := alice.history("/v3/urls/late/history")
-	equal(t, "events", len(h.History.Events), 2) // her claim, and that it was given up
+	equal(t, "events", len(h.History.Events), 2) // the claim, and its release
 	bobs, _ := bob.history("/v3/urls/late/history")
 	equal(t, "links", strings.Count(bobs.body, claimed.URLID), 0)
 	if strings.Contains(alices.body, bob.id) || strings.Contains(bobs.body, alice.id) ||
 		strings.Contains(bobs.body, "her-key") {
-		t.Errorf("told are\n%s\nand\n%s", alices.body, bobs.body)
+		t.Errorf("the histories are\n%s\nand\n%s", alices.body, bobs.body)
 	}
 	alice.call("GET", "/v3/urls/late", "").is(http.StatusNotFound, apierror.CodeURLNotFound)
 }

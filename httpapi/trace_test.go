@@ -13,7 +13,7 @@ import (
 	"linkledger/httpapi/request"
 )
 
-// tracedVisits are requests of each kind, with the name of the span and the status that they get.
+// tracedVisits are requests of each kind, with the name and the status of their span.
 var tracedVisits = []struct{ method, path, span, status string }{
 	{http.MethodGet, "/no.hash", "GET /:hash", "404"},
 	{http.MethodGet, "/v3/account", "GET /v3/account", "400"},
@@ -25,8 +25,8 @@ func traced(r *http.Request) {
 	r.Header.Set(request.HeaderID, "traced")
 }
 
-// Each request is a span that is named by what it turned out to be, in the trace that its headers
-// name.
+// TestRequestsAreTraced checks that each request is a span, named by the kind of the request, in
+// the trace that its headers name.
 func TestRequestsAreTraced(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()

@@ -15,8 +15,8 @@ import (
 	"linkledger/projections"
 )
 
-// gate holds back the first that waits for the read models of links, from when it is closed until
-// it is opened.
+// gate blocks the first call that waits for the read model of links after the gate is closed, until
+// the gate is opened.
 type gate struct {
 	closed  atomic.Bool
 	arrived chan struct{}
@@ -36,7 +36,7 @@ func (g *gate) adjust(cfg *Config) {
 	}
 }
 
-// waiting returns when that many operations of an account are under way or wait.
+// waiting waits until n operations of an account are running or queued.
 func (s *stack) waiting(t testing.TB, c *client, n int) {
 	t.Helper()
 	api := s.handler.(*server).v3
@@ -50,8 +50,9 @@ func (s *stack) waiting(t testing.TB, c *client, n int) {
 	}
 }
 
-// Changes by tags and undone batches of one account are carried out one after the other. So many
-// wait, the others are told to come back; other accounts and other calls don't wait.
+// TestOperationsOfAnAccountTakeTurns checks that changes by tags and undone batches of one account
+// run one after the other. Up to operationsWaiting operations wait, and further ones are refused
+// with Retry-After. Other accounts and other calls do not wait.
 func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -98,7 +99,8 @@ func TestOperationsOfAnAccountTakeTurns(t *testing.T) {
 	s.waiting(t, c, 0)
 }
 
-// A client that leaves while its operation waits gives up its place, and nothing is changed.
+// TestOperationsOfClientsThatLeave checks that an operation whose client disconnects while it waits
+// leaves the queue and changes nothing.
 func TestOperationsOfClientsThatLeave(t *testing.T) {
 	t.Parallel()
 	g := newGate()
@@ -122,8 +124,9 @@ func TestOperationsOfClientsThatLeave(t *testing.T) {
 	equal(t, "errors in the log", len(s.log.matching("level=ERROR")), 0)
 }
 
-// No more than a operationPortion is in the log before the read models show it, or else the writes
-// of others waited behind all of it.
+// TestOperationsGoOnWithTheReadModels checks that an operation appends at most operationPortion
+// changes before the read models show them. Otherwise the writes of other accounts would wait
+// behind the whole operation.
 func TestOperationsGoOnWithTheReadModels(t *testing.T) {
 	t.Parallel()
 	g := newGate()

@@ -17,7 +17,7 @@ type shownUndo struct {
 	Refused int    `json:"refused"`
 }
 
-// undone is an answer about an undone batch.
+// undone is a response to an undone batch.
 type undone struct {
 	*answer
 
@@ -52,7 +52,7 @@ func TestRestore(t *testing.T) {
 	back := c.must(http.MethodPost, "/v3/urls/one/restore", "").URLs[0]
 	equal(t, "note", back.Note, "second")
 	equal(t, "clicks", back.TotalClicks, 1)
-	c.must(http.MethodPost, "/v3/urls/one/restore", `{"version":null}`) // nothing to do
+	c.must(http.MethodPost, "/v3/urls/one/restore", `{"version":null}`) // changes nothing
 	redirected := send(t, s.handler, http.MethodGet, "/one", "", from("192.0.2.1:1", "Firefox"))
 	equal(t, "visit", redirected.header.Get("Location"), "https://example.com/2")
 	equal(t, "listed", c.must(http.MethodGet, "/v3/urls?tags=red", "").Page.TotalCount, 1)
@@ -91,8 +91,9 @@ func (a *answer) counter(name string) int64 {
 	return counters[name].Count
 }
 
-// An edit of all links with a tag, more of them than are undone at a time, is undone by its batch
-// id; the two that were changed since stay, and are told.
+// TestUndoTaggedEdit checks that an edit of all links with a tag, more than are undone at once, is
+// undone by its batch id. The two links that were changed since then stay as they are and are
+// reported.
 func TestUndoTaggedEdit(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -120,7 +121,8 @@ func TestUndoTaggedEdit(t *testing.T) {
 	}
 }
 
-// Clicks from before and after a reset that was undone are one number, each visitor counted once.
+// TestUndoStatsReset checks that clicks before and after an undone reset are added up, with each
+// visitor counted once.
 func TestUndoStatsReset(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

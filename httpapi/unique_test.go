@@ -24,8 +24,8 @@ func TestDisableLongURLDuplicates(t *testing.T) {
 		equal(t, "total", c.must("GET", "/v3/urls", "").Page.TotalCount, want)
 	}
 
-	// Rule 3: without the parameter there are several links to one long URL. The oldest is the one
-	// that exists.
+	// Rule 3: without the parameter a long URL can have several links. The oldest one counts as the
+	// existing one.
 	oldest := c.create(one + `,"tags":["t"],"note":"first"`)
 	for _, off := range []string{"", "0", "false"} {
 		if again := unique(c, off, one); again.Hash == oldest.Hash {
@@ -57,7 +57,8 @@ func TestDisableLongURLDuplicates(t *testing.T) {
 	unique(bob, "1", one+`,"custom_hash":"mine"`).failed(t, apierror.CodeHashUnavailable, "in use")
 	total(5)
 
-	// A link that was edited to lead there exists as well, one that no longer does not.
+	// A link that was edited to this long URL also exists, and one that was edited away from it
+	// does not.
 	c.must("PATCH", "/v3/urls/mine", `{"urls":[{`+two+`}]}`)
 	equal(t, "edited", unique(c, "1", two).Hash, "mine")
 	c.must("PATCH", "/v3/urls/mine", `{"urls":[{`+one+`}]}`)

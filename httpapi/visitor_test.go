@@ -41,7 +41,8 @@ func TestWhoIsNotCounted(t *testing.T) {
 	equal(t, "clicks", c.read("one").TotalClicks, 1)
 }
 
-// A click tells of its visitor what it is to tell, and the log has nothing else of him.
+// TestWhatAClickTells checks which fields a click records of its visitor, and that the log has
+// nothing else about them.
 func TestWhatAClickTells(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
@@ -65,12 +66,13 @@ func TestWhatAClickTells(t *testing.T) {
 		Country: "DE",
 	})
 	equal(
-		t, "click of nobody", recorded[1],
+		t, "click without known details", recorded[1],
 		clicks.Click{URLID: recorded[1].URLID, Visitor: recorded[1].Visitor, At: recorded[1].At},
 	)
 }
 
-// clicks returns those in the log, which must hold nothing that tells who came.
+// clicks returns the clicks in the log, and checks that the log has nothing that identifies a
+// visitor.
 func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 	t.Helper()
 	head, err := s.store.Head(withPatience(t))
@@ -99,8 +101,9 @@ func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 	return all
 }
 
-// The key of visitors is rotated in mid-day, on one node before the other: no visitor counts twice.
-// Who came while both keys were known stays known; who came only before that is new.
+// TestRotatedVisitorKey checks that no visitor is counted twice when the visitor key is rotated
+// during a day, on one node after the other. A visitor who comes while both keys are set keeps
+// their identity. One who came only before that is new.
 func TestRotatedVisitorKey(t *testing.T) {
 	t.Parallel()
 	var cfg Config
@@ -123,21 +126,21 @@ func TestRotatedVisitorKey(t *testing.T) {
 	for _, visit := range []struct {
 		node    http.Handler
 		visitor string
-		unique  int64 // from then on
+		unique  int64 // expected after this visit
 	}{
 		{before, "early", 1},
 		{before, "steady", 2},
-		{during, "steady", 2}, // one node is rotated
-		{before, "steady", 2}, // the other is not yet
+		{during, "steady", 2}, // the first node uses the new key
+		{before, "steady", 2}, // the second node still uses the old key
 		{during, "new", 3},
 		{before, "new", 3},
 		{during, "new", 3},
-		{after, "steady", 3}, // one node has forgotten the former key
+		{after, "steady", 3}, // the first node no longer has the previous key
 		{after, "late", 4},
-		{during, "late", 4}, // the other has not yet
+		{during, "late", 4}, // the second node still has it
 		{after, "late", 4},
 		{after, "new", 4},
-		{after, "early", 5}, // who did not come meanwhile
+		{after, "early", 5}, // has not come while both keys were set
 		{after, "early", 5},
 	} {
 		a := send(t, visit.node, http.MethodGet, "/one", "", header("User-Agent", visit.visitor))

@@ -10,8 +10,8 @@ import (
 	"linkledger/projections"
 )
 
-// Calls whose answers depend on clicks wait for those of the node, once; the others wait for
-// nothing that they do not show.
+// TestCallsThatWaitForClicks checks that calls whose responses depend on clicks wait once for the
+// clicks of the node. Other calls wait for nothing.
 func TestCallsThatWaitForClicks(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -49,7 +49,7 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 		{"GET", "/v3/urls?order_by=clicks&tags=visited", "", links},
 		{"GET", "/v3/urls/one", "", links},
 		{"HEAD", "/v3/urls/one", "", links},
-		{"GET", "/v3/urls/one/history", "", links}, // which has daily clicks
+		{"GET", "/v3/urls/one/history", "", links}, // whose events include daily clicks
 		{"GET", "/v3/urls/none/history", "", none},
 		{"GET", "/v3/stats/one", "", links},
 		{"GET", "/v3/urls/one/dimensions", "", dimensions},
@@ -57,7 +57,7 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 		{"PATCH", "/v3/urls?tags=t", `{"urls":[{"note":"x"}]}`, none},
 		{"PATCH", "/v3/urls?tags=t,visited", `{"urls":[{"note":"y"}]}`, links},
 		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, none},
-		// changes nothing, so its answer is no newer than the visit
+		// The edit changes nothing, so its response is no newer than the visit.
 		{"PATCH", "/v3/urls/one", `{"urls":[{"note":"z"}]}`, links},
 		{"DELETE", "/v3/stats?tags=~visited", "", links},
 	} {
@@ -73,7 +73,8 @@ func TestCallsThatWaitForClicks(t *testing.T) {
 	}
 }
 
-// A change of all visited links takes in those that were visited just before.
+// TestChangesByVisits checks that a change of all visited links includes those that were visited
+// just before.
 func TestChangesByVisits(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -84,7 +85,7 @@ func TestChangesByVisits(t *testing.T) {
 	equal(t, "note", c.read("one").Note, "seen")
 }
 
-// However much of a request a client fills, little of it reaches the log or comes back.
+// TestLogLinesAreBounded checks that only a little of a long request is logged or returned.
 func TestLogLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) { cfg.LogRequests = LogAll })

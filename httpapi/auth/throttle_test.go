@@ -22,12 +22,12 @@ func TestLoginsAreBounded(t *testing.T) {
 		}
 	}
 	if !l.fail(user(-1), now) {
-		t.Error("not throttled")
+		t.Error("not throttled after the free attempts")
 	}
 	if now = now.Add(failureInterval); l.fail(user(-1), now) || !l.fail(user(-1), now) {
-		t.Error("not one more for each pause")
+		t.Error("not one more attempt after each pause")
 	}
 	if l.shrink(now.Add(maxFailures * failureInterval)); len(l.limiters) > 0 {
-		t.Errorf("%d entries of those who have waited long enough are left", len(l.limiters))
+		t.Errorf("%d entries remain of addresses that have waited long enough", len(l.limiters))
 	}
 }

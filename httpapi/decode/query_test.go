@@ -15,7 +15,7 @@ func TestTidiedQueries(t *testing.T) {
 		"t%61gs=a&b":              "t%61gs=a%26b",
 		"tags=a&&b&":              "tags=a%26b",
 		"limit=1&tags=a&b&c":      "limit=1&tags=a%26b%26c",
-		"tags=a&limit=1&b":        "tags=a&limit=1", // no part of the expression
+		"tags=a&limit=1&b":        "tags=a&limit=1", // b is not part of the expression
 		"b&tags=a":                "tags=a",
 		`tags=a&{"x":"&tags=b"}`:  "tags=a",
 		`{"x":"&tags=b"}&limit=1`: "",

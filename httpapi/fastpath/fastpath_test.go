@@ -19,20 +19,20 @@ import (
 	"linkledger/httpapi/fastpath"
 )
 
-// patience bounds what the tests wait for.
+// patience bounds every wait of the tests.
 const patience = 20 * time.Second
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// served is a server whose visits have a fast path.
+// served is a server with a fast path.
 type served struct {
 	*fastpath.Listener
 
-	logged *bytes.Buffer // to be read after Shutdown
+	logged *bytes.Buffer // may be read after Shutdown
 }
 
-// byLane marks the requests that the handler got from the fast path: net/http has a context for
-// each of its own.
+// byLane is the header that says whether the fast path passed a request to the handler. Requests of
+// net/http have a context that requests of the fast path do not have.
 const byLane = "X-Lane"
 
 func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)) *served {
@@ -69,13 +69,13 @@ func serve(t *testing.T, handler http.HandlerFunc, change func(*fastpath.Config)
 	return s
 }
 
-// visitor is a connection.
+// visitor is a connection to the server.
 type visitor struct {
 	net.Conn
 
 	t       *testing.T
 	answers *bufio.Reader
-	last    bool // said the latest answer
+	last    bool // whether the latest response closes the connection
 }
 
 func (s *served) dial(t *testing.T) *visitor {
@@ -98,7 +98,8 @@ func (v *visitor) send(text string) {
 	}
 }
 
-// answered reads an answer, checks who gave it, and returns its header.
+// answered reads a response, checks its body and whether the fast path gave it, and returns its
+// header.
 func (v *visitor) answered(body string, byLaneItself bool) http.Header {
 	v.t.Helper()
 	answer, err := http.ReadResponse(v.answers, nil)
@@ -120,7 +121,7 @@ func (v *visitor) answered(body string, byLaneItself bool) http.Header {
 	return answer.Header
 }
 
-// ended checks that the server closes the connection and says nothing more.
+// ended checks that the server closes the connection without another response.
 func (v *visitor) ended() {
 	v.t.Helper()
 	if rest, err := io.ReadAll(v.answers); err != nil || len(rest) > 0 {
@@ -128,7 +129,7 @@ func (v *visitor) ended() {
 	}
 }
 
-// echo answers with path and body.
+// echo responds with the path and the body.
 func echo(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain")
 	w.Header()["Injected"] = []string{"a\r\nb: c"}
@@ -178,7 +179,7 @@ func TestOthersAreHandedOver(t *testing.T) {
 			v.answered("/go from me: ", true)
 			v.send(sent)
 			v.answered("/go from me: body", false)
-			v.send(get("/go", "me")) // for as long as it lasts
+			v.send(get("/go", "me")) // from now on net/http serves the connection
 			v.answered("/go from me: ", false)
 		})
 	}

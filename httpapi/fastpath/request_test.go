@@ -14,7 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// isName takes the paths that the tests want taken.
+// isName reports whether a path is eligible in the tests.
 func isName(path string) bool {
 	return len(path) > 1 && !strings.ContainsFunc(path[1:], func(r rune) bool { return r < 'a' || r > 'z' })
 }
@@ -79,8 +79,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse holds what is taken against what net/http reads, and against what its server refuses
-// besides.
+// FuzzParse checks each eligible request against net/http. net/http must read the same request, and
+// its server must not refuse it.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte("GET /abc HTTP/1.1\r\nHost: a\r\n\r\n"))
 	f.Add(
@@ -98,7 +98,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for n := range size {
 			if _, _, before := parse(sent[:n], isName); before != incomplete {
-				t.Fatalf("the first %d bytes are no beginning of it", n)
+				t.Fatalf("the first %d bytes are not an incomplete request", n)
 			}
 		}
 		rest := bufio.NewReader(bytes.NewReader(sent[:size]))
@@ -108,7 +108,7 @@ func FuzzParse(f *testing.F) {
 		}
 		if _, err := rest.ReadByte(); !errors.Is(err, io.EOF) || want.Body != http.NoBody || want.ContentLength != 0 ||
 			want.Close {
-			t.Fatal("net/http finds more in it than a head")
+			t.Fatal("net/http finds a body, more bytes, or a request to close")
 		}
 		for name, values := range want.Header {
 			if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(values[0]) {

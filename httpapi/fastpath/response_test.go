@@ -12,14 +12,15 @@ import (
 	"time"
 )
 
-// Whatever a handler sets, the next answer begins where this one ends.
+// TestAnswersEndWhereTheyShould checks that the next response begins where this one ends, whatever
+// headers the handler sets.
 func TestAnswersEndWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{
 		0, http.StatusOK, http.StatusNoContent, http.StatusFound, http.StatusNotModified, http.StatusGone,
 	} {
 		a := newResponseBuffer()
-		for range 2 { // the second after a reset
+		for range 2 { // the second time after a reset
 			header := a.Header()
 			header.Set("Content-Length", "1000")
 			header.Set("Transfer-Encoding", "chunked")
@@ -28,7 +29,7 @@ func TestAnswersEndWhereTheyShould(t *testing.T) {
 			if status != 0 {
 				a.WriteHeader(status)
 			}
-			a.WriteHeader(http.StatusTeapot) // too late
+			a.WriteHeader(http.StatusTeapot) // ignored, because the status is already set
 			_, err := a.Write([]byte("body"))
 			if refused := errors.Is(err, http.ErrBodyNotAllowed); refused == hasBody(a.status) {
 				t.Errorf("status %d: body refused: %t", status, refused)
@@ -54,7 +55,8 @@ func TestAnswersEndWhereTheyShould(t *testing.T) {
 	}
 }
 
-// What is no field stays within its own.
+// TestFieldsEndWhereTheyShould checks that line breaks in names and values of fields cannot add a
+// field.
 func TestFieldsEndWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	a := newResponseBuffer()

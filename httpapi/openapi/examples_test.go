@@ -13,7 +13,7 @@ import (
 	"linkledger/httpapi/openapi/openapitest"
 )
 
-// All examples of the description are what their schemas allow.
+// TestExamplesAreValid checks that all examples of the description match their schemas.
 func TestExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(openapi.Source()))
@@ -48,11 +48,11 @@ func TestExamplesAreValid(t *testing.T) {
 		}
 	})
 	if checked < 80 {
-		t.Errorf("%d examples were checked", checked)
+		t.Errorf("only %d examples were checked", checked)
 	}
 }
 
-// eachObject visits all objects of a document with the pointers that lead to them.
+// eachObject visits all objects of a document with their JSON pointers.
 func eachObject(pointer string, value any, visit func(pointer string, object map[string]any)) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -67,7 +67,7 @@ func eachObject(pointer string, value any, visit func(pointer string, object map
 	}
 }
 
-// at follows a reference whose names need no escapes.
+// at resolves a reference whose names need no escapes.
 func at(document any, ref string) map[string]any {
 	for name := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
 		document = document.(map[string]any)[name]
@@ -92,11 +92,11 @@ func TestEveryOperationHasExamples(t *testing.T) {
 			done = operation.Responses["302"]
 		}
 		if len(done.Content)+len(done.Headers) == 0 {
-			t.Errorf("%s has no answer", route)
+			t.Errorf("%s has no response", route)
 		}
 		for mediaType, media := range done.Content {
 			if len(media.Examples) == 0 {
-				t.Errorf("%s has no example of an answer of %s", route, mediaType)
+				t.Errorf("%s has no example of a response of type %s", route, mediaType)
 			}
 		}
 		for name, header := range done.Headers {
@@ -107,13 +107,14 @@ func TestEveryOperationHasExamples(t *testing.T) {
 		if strings.Contains(operation.ExampleURL(), "{") {
 			t.Errorf("%s has no example of its path: %s", route, operation.ExampleURL())
 		}
-		if (operation.ExampleForm() != nil) != (operation.Body != "") { // a form that edits is a POST
+		if (operation.ExampleForm() != nil) != (operation.Body != "") { // edits as forms are sent with POST
 			t.Errorf("%s has a body of %q and the form %v", route, operation.Body, operation.ExampleForm())
 		}
 	}
 }
 
-// Short links lie at the root of the host, not under that of the API.
+// TestShortLinksHaveAServerOfTheirOwn checks that short links are described at the root of the
+// host, not under the path of the API.
 func TestShortLinksHaveAServerOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(openapi.Source()))

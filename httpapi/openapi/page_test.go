@@ -11,7 +11,7 @@ import (
 	"linkledger/httpapi/response"
 )
 
-// theDescription returns the description as the page has it.
+// theDescription returns the description as the page reads it.
 func theDescription(t testing.TB) Document {
 	t.Helper()
 	var doc Document
@@ -24,7 +24,7 @@ func theDescription(t testing.TB) Document {
 func TestEveryCodeHasAnExample(t *testing.T) {
 	t.Parallel()
 	failures := theDescription(t).failures()
-	known := 0 // all but success
+	known := 0 // all codes except success
 	for c := range apierror.Code(10_000) {
 		if c.Message() == "" {
 			continue
@@ -46,7 +46,8 @@ func TestEveryCodeHasAnExample(t *testing.T) {
 	}
 }
 
-// The sections are those of the contract in its order, and then those that it does not have.
+// TestSectionsAreInOrder checks that the sections are those of the contract in its order, followed
+// by those that the contract does not have.
 func TestSectionsAreInOrder(t *testing.T) {
 	t.Parallel()
 	sections, err := theDescription(t).sections()

@@ -17,7 +17,7 @@ func TestClientAddress(t *testing.T) {
 		want      string
 	}{
 		{nil, "10.0.0.1:80", []string{"192.0.2.7"}, "10.0.0.1"},
-		{trusting, "192.0.2.1:80", []string{"192.0.2.7"}, "192.0.2.1"}, // anybody can send the header
+		{trusting, "192.0.2.1:80", []string{"192.0.2.7"}, "192.0.2.1"}, // any client can send the header
 		{trusting, "10.0.0.1:80", nil, "10.0.0.1"},
 		{trusting, "10.0.0.1:80", []string{"192.0.2.7"}, "192.0.2.7"},
 		{trusting, "[::ffff:10.0.0.1]:80", []string{"192.0.2.7:4711"}, "192.0.2.7"},

@@ -26,11 +26,11 @@ func TestAgents(t *testing.T) {
 		"Slackbot-LinkExpanding 1.0 (+https://api.slack.com/robots)":                {bot: true},
 		"WhatsApp/2.23.20.0": {bot: true},
 		"curl/8.0":           {},
-		"Mallory's name/1":   {}, // what is not on the lists is not stored
+		"Mallory's name/1":   {}, // a name that is not on the lists is not stored
 		"":                   {},
 		strings.Repeat("x", 20_000) + "Googlebot": {},
 	} {
-		for range 2 { // read, and remembered
+		for range 2 { // the second time from the cache
 			if got := *known.read(header); got != want {
 				t.Errorf("%s is %v; want %v", header, got, want)
 			}

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever the path, there is one spelling of it that the routers see, or none.
+// FuzzPath checks that a path has at most one canonical form, and that the canonical form of that
+// is itself.
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/v3/urls/a%20b/", "/", "//a", "/a/%2e%2e/b", "/%2F", "a", "/%zz", "/\xff"} {
 		f.Add(seed)
@@ -22,7 +23,7 @@ func FuzzPath(f *testing.F) {
 		}
 		again, still := Canonical(once)
 		if !still || again.Path != once.Path || again.RawPath != once.RawPath || !strings.HasPrefix(once.Path, "/") {
-			t.Errorf("%q is %q, and that is %q", path, once.RawPath, again.RawPath)
+			t.Errorf("the canonical form of %q is %q, and that of this is %q", path, once.RawPath, again.RawPath)
 		}
 	})
 }

@@ -93,7 +93,7 @@ var ParameterPointers = sync.OnceValues(func() (map[string][]string, error) {
 	return pointers, nil
 })
 
-// routePattern returns the router's pattern of a path of the description.
+// routePattern returns the router's pattern for a path of the description.
 func routePattern(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
@@ -112,7 +112,7 @@ var Operations = sync.OnceValues(func() (map[string]openapi.Operation, error) {
 	return byRoute, err
 })
 
-// Validate returns an error if a body does not meet the named schema.
+// Validate returns an error if a body does not match the named schema.
 func Validate(t testing.TB, name, body string) error {
 	t.Helper()
 	value, err := jsonschema.UnmarshalJSON(strings.NewReader(body))

@@ -49,7 +49,7 @@ func FuzzMultipartBody(f *testing.F) {
 	})
 }
 
-// readEverything demands that whatever came in is read or refused as wrong input.
+// readEverything checks that any input is either read or refused as invalid.
 func readEverything(t *testing.T, body decode.Object, err error) {
 	t.Helper()
 	_ = body.Text("label")
