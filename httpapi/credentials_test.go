@@ -104,7 +104,7 @@ func TestCredentialsInHeadersAreThrottledLikeThoseOfHTTPBasic(t *testing.T) {
 			told++
 		}
 	}
-	equal(t, "told", told, loginsWithReason)
+	equal(t, "refusals with a reason", told, loginsWithReason)
 	equal(t, "lines", len(s.log.matching("login refused", "account=alice", "address=192.0.2.7", "reason=wrong_key")), 1)
 	equal(t, "lines with the key", len(s.log.matching("lk_wrong")), 0)
 	alice.must("GET", "/v3/account", "", here, alice.byHeaders)

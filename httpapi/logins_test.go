@@ -78,7 +78,7 @@ func TestBadLoginsAreThrottledAcrossUserNames(t *testing.T) {
 			a.is(http.StatusBadRequest, apierror.CodeInvalidUsername)
 		}
 	}
-	equal(t, "told", told, loginsWithReason)
+	equal(t, "refusals with a reason", told, loginsWithReason)
 	equal(t, "withheld", withheld, 300-loginsWithReason)
 	s.stranger(t, "alice").call("GET", "/v3/account", "", from("192.0.2.8:1", "x")).is(
 		http.StatusBadRequest, apierror.CodeInvalidKey,
@@ -147,7 +147,7 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 		return s.asked.reset(username)
 	}
 	unknown := work("nobody")
-	equal(t, "questions about an unknown user name", len(unknown), 1)
+	equal(t, "queries for an unknown user name", len(unknown), 1)
 	remembered := work("alice")
 	s.accounts.Missed()
 	forgotten := work("alice")
@@ -159,7 +159,7 @@ func TestUnknownUserNamesAndWrongKeysAreTheSameWork(t *testing.T) {
 	}
 	s.asked.reset("")
 	alice.must("GET", "/v3/tags", "")
-	equal(t, "questions about a correct key", len(s.asked.reset("alice")), 0)
+	equal(t, "queries for a correct key", len(s.asked.reset("alice")), 0)
 }
 
 // TestOddUserNamesAreUnknown checks that invalid user names are refused like unknown ones and do

@@ -40,12 +40,12 @@ func TestBatchLinks(t *testing.T) {
 		return ids
 	}
 	if got, want := read(w.Account, batch), byID(w.Full.ID, w.Deleted.ID); !slices.Equal(got, want) {
-		t.Errorf("of the account: %v, want %v", got, want)
+		t.Errorf("links of the account: %v, want %v", got, want)
 	}
 	if got, want := read(uuid.Nil, batch), byID(w.Full.ID, w.Deleted.ID, w.Foreign.ID); !slices.Equal(got, want) {
-		t.Errorf("of all: %v, want %v", got, want)
+		t.Errorf("links of all accounts: %v, want %v", got, want)
 	}
 	if got := read(w.Account, other); got != nil {
-		t.Errorf("of another batch: %v", got)
+		t.Errorf("links of another batch: %v", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// same compares by JSON, in which pointers and zones don't matter.
+// same compares values by their JSON, in which pointers and time zones do not matter.
 func same(t *testing.T, got, want any) {
 	t.Helper()
 	g, _ := json.Marshal(got)
@@ -194,7 +194,7 @@ func TestAccountCounters(t *testing.T) {
 		t.Errorf("without a tally: %+v, %v", counters, err)
 	}
 	if _, err := w.q.AccountCounters(ctx, uuid.New(), queriestest.Noon); !errors.Is(err, ErrNotFound) {
-		t.Errorf("counters of nobody: %v", err)
+		t.Errorf("counters of an unknown account: %v", err)
 	}
 }
 
@@ -224,16 +224,16 @@ func TestRedirect(t *testing.T) {
 		}
 		same(t, target, want)
 	}
-	// Its owner creates it again: the live one counts.
+	// If the owner creates the hash again, the live link is found.
 	live := w.Bare
 	live.ID, live.Hash, live.LongURL, live.Number, live.Position = uuid.New(), "gone", "live", 1, 1
 	queriestest.Insert(t, w.DB, &live)
 	if target, err := w.q.Redirect(ctx, "gone"); err != nil || target.URLID != live.ID || target.Deleted {
-		t.Errorf("of a live and a deleted link: %+v, %v", target, err)
+		t.Errorf("redirect of a hash with a live and a deleted link: %+v, %v", target, err)
 	}
 	for _, hash := range []string{"none", "", "\x00"} {
 		if _, err := w.q.Redirect(ctx, hash); !errors.Is(err, ErrNotFound) {
-			t.Errorf("target of %q: %v", hash, err)
+			t.Errorf("redirect of %q: %v", hash, err)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func TestPagesUseTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := fmt.Sprint(plan); !strings.Contains(text, index) || strings.Contains(text, "Sort") {
-			t.Errorf("%s\nis planned without %s: %s", query, index, text)
+			t.Errorf("%s\nis planned without the index %s: %s", query, index, text)
 		}
 	}
 }
@@ -286,7 +286,7 @@ func TestOutageIsNoAbsence(t *testing.T) {
 	_, redirect := w.q.Redirect(ctx, "full")
 	for i, err := range []error{byHash, byID, stats, tags, user, accounts, counters, redirect} {
 		if err == nil || errors.Is(err, ErrNotFound) {
-			t.Errorf("question %d without a database: %v", i, err)
+			t.Errorf("query %d without a database: %v", i, err)
 		}
 	}
 }

@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 			panic(fmt.Sprintf("%v: %s", err, out))
 		}
 		code := m.Run()
-		// Toxiproxy may leave a connection that was cut while it was about to pass something on.
+		// Toxiproxy may leave a connection that was cut while it was about to forward data.
 		if err := goleak.Find(
 			goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe"),
 		); err != nil {
@@ -50,8 +50,8 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// Everything is measured on the real program; the clicks are as many as the redirects; an older
-// report is compared with.
+// TestShort checks that every measurement runs on the real program, that the clicks equal the
+// redirects, and that the report is compared to an older one.
 func TestShort(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -108,11 +108,11 @@ redirects while they drain / redirects before` {
 		}
 	}
 	if left, err := os.ReadDir(data); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files that were not removed: %v, %v", left, err)
 	}
 }
 
-// What can be known to fail fails before anything is started.
+// TestWrongFlags checks that invalid flags are refused before a process is started.
 func TestWrongFlags(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
@@ -141,7 +141,7 @@ func TestWrongFlags(t *testing.T) {
 	}
 }
 
-// A process that fails says why.
+// TestChildThatFails checks that the error of a failed process contains its reason.
 func TestChildThatFails(t *testing.T) {
 	t.Parallel()
 	_, err := child.Start(t.Context(), "ready", program, "dev", "--listen", "nowhere")

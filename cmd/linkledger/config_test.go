@@ -10,7 +10,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// runWith runs the program within the test, with an environment of its own.
+// runWith runs the program within the test, in the given environment only.
 func runWith(t *testing.T, environment map[string]string, args ...string) (output string, err error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -173,7 +173,8 @@ func wantNoSecret(t *testing.T, out string, err error) {
 	}
 }
 
-// Whatever is wrong with a connection string or with what it names, its password is not printed.
+// TestNoSecretIsPrinted checks that no error about a connection string, or about a store that it
+// names, contains the password.
 func TestNoSecretIsPrinted(t *testing.T) {
 	t.Parallel()
 	listener := eventstoretest.Listen(t)

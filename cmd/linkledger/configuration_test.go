@@ -16,7 +16,7 @@ var update = flag.Bool("update", false, "write docs/configuration.md instead of 
 
 const configurationPage = "../../docs/configuration.md"
 
-// configurationIntro is the part of the page that no flag provides.
+// configurationIntro is the part of the page that is not generated from the flags.
 const configurationIntro = `# Configuration
 
 This page lists all commands and flags. ` + "`make docs`" + ` generates it from the program; a test fails if it is not
@@ -43,7 +43,7 @@ and ` + "`day-calls`" + ` (API calls in a day), both in UTC: ` +
 	"`free:urls=100,month-urls=50,day-calls=1000;pro:day-calls=100000`" + `.
 `
 
-// The page of the configuration describes the flags of this program.
+// TestConfigurationPage checks that the page describes the flags of this program.
 func TestConfigurationPage(t *testing.T) {
 	t.Parallel()
 	page, err := configurationMarkdown()
@@ -108,7 +108,7 @@ func configurationMarkdown() ([]byte, error) {
 	return page.Bytes(), nil
 }
 
-// commandPath is the command as it is typed, without the name of the program.
+// commandPath returns the command as a user types it, without the program's name.
 func commandPath(leaf *kong.Node) string {
 	var names []string
 	for node := leaf; node.Parent != nil; node = node.Parent {
@@ -130,10 +130,10 @@ func arguments(leaf *kong.Node) []string {
 	return names
 }
 
-// flagRow is what the page says of a flag.
+// flagRow is the row of a flag in the page.
 type flagRow struct{ name, value, help string }
 
-// flagTable is a table of flags. Flags that are the same in several commands share a row.
+// flagTable is a table of flags. A flag that is identical in several commands has one row.
 type flagTable struct {
 	rows     []flagRow
 	commands map[flagRow][]string
@@ -158,7 +158,7 @@ func (f *flagTable) add(command *kong.Node, flags []*kong.Flag) {
 	}
 }
 
-// without leaves out the rows of another table.
+// without returns the table without the rows of another table.
 func (f *flagTable) without(other *flagTable) *flagTable {
 	rest := &flagTable{commands: f.commands}
 	for _, row := range f.rows {
@@ -169,7 +169,7 @@ func (f *flagTable) without(other *flagTable) *flagTable {
 	return rest
 }
 
-// write prints the table. all are the commands of the program: where each command of a group has a
+// write writes the table. all are the commands of the program. If each command of a group has a
 // flag, the row names the group.
 func (f *flagTable) write(page *bytes.Buffer, all []*kong.Node) {
 	page.WriteString("| flag | command | default | meaning |\n| --- | --- | --- | --- |\n")

@@ -7,8 +7,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/table"
 )
 
-// TestShownText shows texts of streams, types and notes that other programs have chosen: no
-// terminal obeys them.
+// TestShownText checks that texts that other programs have chosen, such as names of streams and
+// types and notes, are escaped so that no terminal executes them.
 func TestShownText(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

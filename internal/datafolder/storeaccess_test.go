@@ -21,7 +21,8 @@ func access(t *testing.T, data string, names ...string) *StoreAccess {
 	return a
 }
 
-// The certificate is made anew when it has to be, and only then; the password stays.
+// TestStoreAccessIsKept checks that the certificate is created again only if necessary, and that
+// the password stays the same.
 func TestStoreAccessIsKept(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -29,20 +30,20 @@ func TestStoreAccessIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { first = access(t, data) }) // in the year 2000
 	same := func(a, b *StoreAccess) bool {
 		if a.Password != b.Password {
-			t.Error("there is another password")
+			t.Error("the password has changed")
 		}
 		return bytes.Equal(a.server.Certificate[0], b.server.Certificate[0])
 	}
 	second := access(t, data)
 	if same(first, second) {
-		t.Error("a certificate that has ended is kept")
+		t.Error("an expired certificate is kept")
 	}
 	if !same(second, access(t, data)) {
-		t.Error("a certificate that fits is made anew")
+		t.Error("a valid certificate is replaced")
 	}
 	third := access(t, data, "192.0.2.1", "store.example")
 	if same(second, third) || !same(third, access(t, data, "store.example")) {
-		t.Error("the certificate does not go by the names")
+		t.Error("want a new certificate exactly if it lacks a name")
 	}
 	folder := filepath.Join(data, "access")
 	if err := os.Chmod(folder, 0o777); err != nil {
@@ -57,7 +58,7 @@ func TestStoreAccessIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if same(before, access(t, data)) {
-				t.Errorf("%s is not mended", file)
+				t.Errorf("%s is not repaired", file)
 			}
 		}
 	}
@@ -66,14 +67,15 @@ func TestStoreAccessIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a := access(t, data); a.Password == "" || a.Password == first.Password {
-		t.Errorf("an empty password was followed by %q", string(a.Password))
+		t.Errorf("an empty password was replaced with %q", string(a.Password))
 	}
 	if left, err := os.ReadDir(data); err != nil || len(left) != 1 {
-		t.Errorf("beside the folder are %v, %v", left, err)
+		t.Errorf("want only the folder access, found %v, %v", left, err)
 	}
 }
 
-// Of processes that start at once, the one that comes late takes what the other has made.
+// TestStoreAccessIsMadeOnce checks that of processes that start at the same time the first one
+// creates the files and the others use them.
 func TestStoreAccessIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
@@ -85,7 +87,7 @@ func TestStoreAccessIsMadeOnce(t *testing.T) {
 	all.Wait()
 	for _, a := range made {
 		if a.Password != made[0].Password || !bytes.Equal(a.server.Certificate[0], made[0].server.Certificate[0]) {
-			t.Error("two of them differ")
+			t.Error("two processes have different files")
 		}
 	}
 }

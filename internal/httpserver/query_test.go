@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// Some clients of the API put the JSON of a whole batch into the query of their next call.
+// TestLongQueriesAreServed checks that long queries are served, because some clients of the API
+// send the JSON of a whole batch in the query of their next call.
 func TestLongQueriesAreServed(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

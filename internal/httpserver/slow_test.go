@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Clients that send their requests byte by byte keep nobody from being redirected, and are cut off.
+// TestSlowClients checks that clients that send their requests byte by byte do not delay redirects
+// and are disconnected.
 func TestSlowClients(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -55,8 +56,8 @@ func TestSlowClients(t *testing.T) {
 		if err := connection.SetReadDeadline(time.Now().Add(2 * time.Minute)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.ReadAll(connection); err != nil { // until the server hangs up
-			t.Fatalf("a slow client was not cut off: %v", err)
+		if _, err := io.ReadAll(connection); err != nil { // until the server closes the connection
+			t.Fatalf("a slow client was not disconnected: %v", err)
 		}
 	}
 	stop(nil)

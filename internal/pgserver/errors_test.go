@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// wantStartError checks that a start fails with one line that holds the texts.
+// wantStartError checks that a start fails with one line that contains the texts.
 func wantStartError(t *testing.T, cfg Config, sentinel error, texts ...string) {
 	t.Helper()
 	s, err := Start(t.Context(), cfg)
@@ -25,7 +25,7 @@ func wantStartError(t *testing.T, cfg Config, sentinel error, texts ...string) {
 	}
 	for _, text := range texts {
 		if !strings.Contains(err.Error(), text) {
-			t.Errorf("%q does not say %q", err, text)
+			t.Errorf("%q does not contain %q", err, text)
 		}
 	}
 	if strings.Contains(err.Error(), "\n") {
@@ -74,7 +74,8 @@ func TestNoFolder(t *testing.T) {
 	wantStartError(t, config(file), syscall.ENOTDIR, "choose one that you may write")
 }
 
-// A server that cannot start says why, and frees the folder.
+// TestFailedStartShowsLog checks that a server that cannot start reports the reason and releases
+// the folder.
 func TestFailedStartShowsLog(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -94,8 +95,8 @@ func TestFailedStartShowsLog(t *testing.T) {
 	start(t, config(dir))
 }
 
-// A folder is free once it is released, though a process that was begun meanwhile has its lock for
-// a moment.
+// TestReleaseWhileAProcessStarts checks that a released folder can be opened, even while a process
+// that was just forked still holds the inherited lock.
 func TestReleaseWhileAProcessStarts(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,8 +17,8 @@ import (
 	"go.uber.org/goleak"
 )
 
-// childDir makes the test binary act as a process that runs a server on the
-// folder until it is killed.
+// childDir makes the test binary act as a process that runs a server on the folder until it is
+// killed.
 const childDir = "LINKLEDGER_TEST_CHILD_DIR"
 
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// runChild starts a server, says where, and waits for the parent's end.
+// runChild starts a server, prints its address, and waits for the end of the parent.
 func runChild(dir string) int {
 	s, err := Start(context.Background(), config(dir))
 	if err != nil {
@@ -44,8 +44,8 @@ func config(dir string) Config {
 	return Config{Dir: dir, BinDir: os.Getenv("LINKLEDGER_POSTGRES_BIN"), Unsafe: true}
 }
 
-// dataDir returns a folder that any user may reach, unlike the folders of
-// [testing.T.TempDir], so that root's tests need no right beyond changing the user.
+// dataDir returns a folder that any user can reach, unlike the folders of [testing.T.TempDir]. Then
+// root's tests need no capability except to change the user.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
@@ -79,7 +79,7 @@ func stop(t *testing.T, s *Server) {
 	}
 }
 
-// query runs a statement and returns the only value that it answers, if any.
+// query runs a statement and returns its only value, or an empty string if there is none.
 func query(t *testing.T, dsn, statement string) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -156,14 +156,15 @@ func TestRestartKeepsData(t *testing.T) {
 	s := start(t, config(dir))
 	writeNote(t, s.DSN())
 	stop(t, s)
-	stop(t, s) // a second time is no error
+	stop(t, s) // stopping again is not an error
 	if err := s.Err(); err != nil {
-		t.Errorf("after a wanted stop: %v", err)
+		t.Errorf("after a requested stop: %v", err)
 	}
 	wantNote(t, start(t, config(dir)).DSN())
 }
 
-// The server of a killed process is stopped first, and nothing committed is lost.
+// TestStartAfterKill checks that the next start stops the server of a killed process, and that no
+// committed data is lost.
 func TestStartAfterKill(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -199,7 +200,8 @@ func TestStartAfterKill(t *testing.T) {
 	wantNote(t, start(t, config(dir)).DSN())
 }
 
-// A server that lives on although its process gave the folder up is stopped.
+// TestStartEndsOrphan checks that a start stops a server that still runs although its process has
+// released the folder.
 func TestStartEndsOrphan(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -215,7 +217,8 @@ func TestStartEndsOrphan(t *testing.T) {
 	}
 }
 
-// The number in postmaster.pid may belong to any process of the same user by now.
+// TestStartWithStaleProcessID checks that a start leaves another process alone whose id is in
+// postmaster.pid. The system may have given that id to any process of the same user.
 func TestStartWithStaleProcessID(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -241,7 +244,7 @@ func TestStartWithStaleProcessID(t *testing.T) {
 	start(t, config(dir))
 	_ = stdin.Close()
 	if err := other.Wait(); err != nil {
-		t.Errorf("the other process was disturbed: %v", err)
+		t.Errorf("the other process did not end normally: %v", err)
 	}
 }
 
@@ -254,12 +257,13 @@ func TestStartAfterInterruptedInit(t *testing.T) {
 	}
 	start(t, config(dir))
 	if _, err := os.Stat(half); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the half-made cluster is still there: %v", err)
+		t.Errorf("the incomplete cluster was not removed: %v", err)
 	}
 }
 
-// As root, the server's user cannot pass through this folder. It runs there all the same, without a
-// right that would let SQL read what is closed to that user, and an orphan of it is found.
+// TestClosedParentFolder checks a data folder that the server's user cannot reach by its path
+// because the test runs as root. The server must run there without a capability that would let SQL
+// read files closed to its user, and a start must find an orphaned server.
 func TestClosedParentFolder(t *testing.T) {
 	t.Parallel()
 	closed := filepath.Join(dataDir(t), "closed")
@@ -267,7 +271,7 @@ func TestClosedParentFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	secret := filepath.Join(closed, "secret")
-	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil { // closed by its folder alone
+	if err := os.WriteFile(secret, []byte("secret"), 0o644); err != nil { // protected only by its folder
 		t.Fatal(err)
 	}
 	dir := filepath.Join(closed, "postgres")
@@ -285,9 +289,9 @@ func TestClosedParentFolder(t *testing.T) {
 		}
 	}
 	if _, err := Start(t.Context(), config(dir)); !errors.Is(err, ErrInUse) {
-		t.Errorf("beside a running server: %v, want ErrInUse", err)
+		t.Errorf("start beside a running server: %v, want ErrInUse", err)
 	}
-	other := start(t, config(filepath.Join(closed, "other"))) // with the same command line
+	other := start(t, config(filepath.Join(closed, "other"))) // has the same command line
 	if err := first.folder.lock.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -298,8 +302,9 @@ func TestClosedParentFolder(t *testing.T) {
 	}
 }
 
-// The server's user owns the folder, and this process may be root: a link in the place of the lock
-// has no file overwritten.
+// TestLinkInPlaceOfLock checks that a symbolic link in place of the lock does not lead to an
+// overwritten file. The server's user owns the folder and could create such a link, while this
+// process may be root.
 func TestLinkInPlaceOfLock(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -319,7 +324,7 @@ func TestLinkInPlaceOfLock(t *testing.T) {
 	}
 }
 
-// readBySQL reads a file as the server may.
+// readBySQL reads a file with the permissions of the server.
 func readBySQL(t *testing.T, dsn, path string) (text string, err error) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
@@ -331,8 +336,8 @@ func readBySQL(t *testing.T, dsn, path string) (text string, err error) {
 	return text, err
 }
 
-// wantConfined demands that a server and its processes have no right of this process, can get none,
-// and have none of its files open.
+// wantConfined checks that a server and its processes have no capability of this process, cannot
+// gain one, and have none of its files open.
 func wantConfined(t *testing.T, s *Server) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), s.DSN())
@@ -381,11 +386,11 @@ func TestLongPath(t *testing.T) {
 	}
 	stop(t, s)
 	if _, err := os.Stat(temp); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the socket folder is still there: %v", err)
+		t.Errorf("the socket folder was not removed: %v", err)
 	}
 }
 
-// Nobody asked for this end, so Done and Err tell of it.
+// TestUnexpectedEnd checks that Done and Err report an end that was not requested.
 func TestUnexpectedEnd(t *testing.T) {
 	t.Parallel()
 	s := start(t, config(dataDir(t)))
@@ -399,12 +404,12 @@ func TestUnexpectedEnd(t *testing.T) {
 func TestStopAtDeadline(t *testing.T) {
 	t.Parallel()
 	cfg := config(dataDir(t))
-	cfg.Unsafe = false // what was committed has to survive the hard shutdown
+	cfg.Unsafe = false // committed data must survive the immediate shutdown
 	s := start(t, cfg)
 	writeNote(t, s.DSN())
 	gone, cancel := context.WithCancel(t.Context())
 	cancel()
-	// An ended context leaves no time to shut down, unless the server was quicker.
+	// A cancelled context leaves no time to shut down, but the server may be quicker.
 	if err := s.Stop(gone); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

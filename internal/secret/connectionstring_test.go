@@ -14,7 +14,7 @@ func TestConnectionWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"": "",
-		// as they should be
+		// valid connection strings
 		"esdb://es:2113?tls=false":                                    "esdb://es:2113?tls=false",
 		"esdb://admin:hunter2@es:2113?tls=true&tlsCaFile=%2Fca.crt":   "esdb://admin:xxxxx@es:2113?tls=true&tlsCaFile=%2Fca.crt",
 		"esdb+discover://a:hunter2@es.example":                        "esdb+discover://a:xxxxx@es.example",
@@ -55,7 +55,7 @@ func TestConnectionWithoutSecrets(t *testing.T) {
 		"postgres://db/links:hunter2":                    "postgres://xxxxx",
 		"postgres://db/links?sslmode=disable#hunter2":    "postgres://xxxxx",
 		"postgres://db/links?application_name=hunter2@x": "postgres://xxxxx",
-		// without a host, or with an odd one
+		// without a host, or with an invalid host
 		"esdb://a:hunter2":              "esdb://xxxxx",
 		"esdb://a:hunter2@":             "esdb://a:xxxxx@",
 		"esdb://a:hunter2?tls=true":     "esdb://xxxxx",
@@ -64,7 +64,7 @@ func TestConnectionWithoutSecrets(t *testing.T) {
 		"esdb://a:hunter2@es,b:hunter2": "esdb://xxxxx",
 		"esdb://a:x@[hunter2]":          "esdb://xxxxx",
 		"esdb://a:x@es!hunter2":         "esdb://xxxxx",
-		// no URLs
+		// not URLs
 		"esdb:a:hunter2@es":                                 "xxxxx",
 		"hunter2":                                           "xxxxx",
 		"a:hunter2@es":                                      "xxxxx",
@@ -91,12 +91,12 @@ func TestConnectionWithoutSecrets(t *testing.T) {
 	}
 }
 
-// secretLetters are what passwords are made of; the others of them have a meaning in some
-// connection string.
+// secretLetters are the letters of passwords. Those that are no ordinary letters have a meaning in
+// some connection string.
 const secretLetters = `abcXYZ019-._~@/?#:&=%+ '"\,;[]!$*(){}<>|^` + "`\t\né"
 
-// aSecret has a part that is found wherever it is printed, and what may mislead a parser around and
-// within.
+// aSecret returns a password with a part that is found wherever it is printed. Around and within
+// this part are letters that may confuse a parser.
 func aSecret(random *rand.Rand, letters string) string {
 	some := func() string {
 		var text strings.Builder
@@ -109,8 +109,8 @@ func aSecret(random *rand.Rand, letters string) string {
 	return some() + "hunter2" + some() + "hunter2" + some()
 }
 
-// Whatever a password consists of, encoded or not, and wherever it stands, nothing of it is
-// printed.
+// TestNoConnectionPrintsItsSecret checks that no part of a password is printed, whatever letters it
+// has, whether or not it is encoded, and wherever it is in the connection string.
 func TestNoConnectionPrintsItsSecret(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -119,20 +119,20 @@ func TestNoConnectionPrintsItsSecret(t *testing.T) {
 		password := aSecret(random, secretLetters)
 		var given string
 		switch key := pick("password", "PassWord", "sslpassword", "pass%77ord", "%70assword"); random.IntN(4) {
-		case 0: // in the URL, as it is or encoded
+		case 0: // in the URL, encoded or not
 			given = pick("esdb", "postgres", "postgresql", "esdb+discover") + "://" + pick("ada", "a.b", "") + ":" +
 				pick(password, url.QueryEscape(password), url.PathEscape(password)) +
 				"@" + pick("db", "db:5432", "n1:1,n2:2", "[::1]:2113", "") + pick("", "/", "/links") + pick(
 				"", "?tls=true", "?sslmode=disable&user=a",
 			)
-		case 1: // in the query; one that is not encoded ends with the first &
+		case 1: // in the query; an unencoded password ends at the first &
 			if random.IntN(2) == 0 {
 				password = url.QueryEscape(password)
 			}
 			given = pick(
 				"postgres://db/links?", "postgres://ada@db,db2:1/links?sslmode=disable&",
 			) + key + "=" + password + pick("", "&user=a")
-		case 2: // as words
+		case 2: // as key and value words
 			given = "host=db " + strings.NewReplacer("%77", "w", "%70", "p").Replace(key) + "='" +
 				strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(password) + "'" + pick("", " user=ada")
 		default: // without a host
@@ -146,8 +146,8 @@ func TestNoConnectionPrintsItsSecret(t *testing.T) {
 	}
 }
 
-// FuzzConnection looks for strings of which more is printed than the parts that are known not to be
-// secret.
+// FuzzConnection checks that printing never panics, and that passwords in a URL or a query are not
+// printed.
 func FuzzConnection(f *testing.F) {
 	for _, seed := range []string{
 		"esdb://a:hunter2@es:2113?tls=true", "postgres://a:hunter2@/links?pass%77ord=hunter2",
@@ -156,7 +156,7 @@ func FuzzConnection(f *testing.F) {
 		f.Add(seed, "hunter2")
 	}
 	f.Fuzz(func(t *testing.T, text, password string) {
-		_ = Connection(text).String() // it does not panic
+		_ = Connection(text).String() // must not panic
 		const masked = "postgres://ada:xxxxx@db/links"
 		if len(password) < 5 || strings.Contains(masked, password) {
 			return
@@ -172,7 +172,8 @@ func FuzzConnection(f *testing.F) {
 	})
 }
 
-// However they are formatted or logged, connection strings and secrets are not printed.
+// TestSecretsAreNotFormatted checks that connection strings and secrets are not printed, however
+// they are formatted or logged.
 func TestSecretsAreNotFormatted(t *testing.T) {
 	t.Parallel()
 	url, key := Connection("esdb://a:hunter2@es"), Text("hunter2")

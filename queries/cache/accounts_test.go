@@ -21,7 +21,8 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// ledger is a source of accounts that counts its queries, and calls a function before it answers.
+// ledger is a source of accounts that counts its queries. It calls before, unless nil, after it has
+// read the accounts.
 type ledger struct {
 	asked  int
 	plan   string
@@ -44,14 +45,14 @@ func (l *ledger) find(_ context.Context, usernames []string) ([]queries.Account,
 	return accounts, nil
 }
 
-// accountsOf returns accounts to which changes are reported.
+// accountsOf returns a cache of a ledger that receives notifications.
 func accountsOf(l *ledger) *Accounts {
 	a := newAccounts(l.find)
 	a.SetConnected(true)
 	return a
 }
 
-// byUsername returns an account like a login.
+// byUsername returns an account as a login does.
 func (a *Accounts) byUsername(ctx context.Context, username string) (queries.Account, error) {
 	if account, ok := a.Remembered(username); ok {
 		return account, nil
@@ -63,7 +64,7 @@ func hasPlan(t *testing.T, a *Accounts, l *ledger, plan string, asked int) {
 	t.Helper()
 	account, err := a.byUsername(t.Context(), "demo")
 	if err != nil || account.Plan != plan || l.asked != asked {
-		t.Errorf("plan %q, %v, after %d questions; want %q after %d", account.Plan, err, l.asked, plan, asked)
+		t.Errorf("plan %q, %v, after %d queries; want %q after %d", account.Plan, err, l.asked, plan, asked)
 	}
 }
 
@@ -78,19 +79,19 @@ func TestAccountsAreRemembered(t *testing.T) {
 	hasPlan(t, a, l, "new", 2)
 	for asked := 3; asked <= 4; asked++ {
 		if _, err := a.byUsername(t.Context(), "nobody"); !errors.Is(err, queries.ErrNotFound) || l.asked != asked {
-			t.Errorf("nobody: %v after %d questions, want %d", err, l.asked, asked)
+			t.Errorf("nobody: %v after %d queries, want %d", err, l.asked, asked)
 		}
 	}
 	if n := len(a.entries); n != 1 {
 		t.Errorf("%d accounts are remembered, want 1", n)
 	}
 	if account, err := a.LookUp(t.Context(), "demo"); err != nil || account.Plan != "new" || l.asked != 5 {
-		t.Errorf("looked up: %+v, %v after %d questions", account, err, l.asked)
+		t.Errorf("looked up: %+v, %v after %d queries", account, err, l.asked)
 	}
 }
 
-// Clients that try many user names take one connection, and waiting calls share a query. A call
-// that leaves does not keep others waiting.
+// TestLookUpsTakeOneConnection checks that look-ups of many user names use one connection, and that
+// waiting calls share a query. A call that ends early does not delay the others.
 func TestLookUpsTakeOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -99,7 +100,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		release := make(chan struct{})
 		a := newAccounts(func(_ context.Context, usernames []string) ([]queries.Account, error) {
 			if underWay.Add(1) > 1 {
-				t.Error("two questions at once")
+				t.Error("two queries at once")
 			}
 			<-release
 			underWay.Add(-1)
@@ -131,7 +132,7 @@ func TestLookUpsTakeOneConnection(t *testing.T) {
 		close(release)
 		callers.Wait()
 		if synctest.Wait(); !slices.Equal(sizes, []int{1, maxBatch, 3}) {
-			t.Errorf("asked for %v user names at a time", sizes)
+			t.Errorf("the queries were for %v user names", sizes)
 		}
 	})
 }
@@ -153,7 +154,8 @@ func TestLookUpsOfOddUserNames(t *testing.T) {
 	}
 }
 
-// TestAccountsThatChangeMeanwhile changes an account between its look-up and the answer.
+// TestAccountsThatChangeMeanwhile changes an account while it is looked up. The old account must
+// not be cached.
 func TestAccountsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	l := &ledger{plan: "old"}
@@ -195,7 +197,8 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 }
 
-// A key that another process has changed is no longer valid as soon as the change is known.
+// TestWaiterTellsAccounts checks that a key that another process has changed is no longer valid
+// once the position of the change is reached.
 func TestWaiterTellsAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

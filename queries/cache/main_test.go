@@ -27,7 +27,7 @@ func newWorld(t testing.TB) *world {
 	return &world{w, queries.New(w.DB)}
 }
 
-// follow runs a Waiter until the end of the test.
+// follow runs a Waiter until the test ends.
 func follow(t *testing.T, f *progress.Waiter) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

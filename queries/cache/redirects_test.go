@@ -24,15 +24,15 @@ import (
 
 var errAway = errors.New("the database is away")
 
-// book is a database of redirects whose versions are in TotalClicks.
+// book is a database of redirects. TotalClicks is the version of a redirect.
 type book struct {
 	asked atomic.Int64
 	away  atomic.Bool
-	// hold, unless nil, delays each answer after its read until a value can be received.
+	// hold, unless nil, delays each result after its read until a value can be received.
 	hold chan struct{}
 
 	mu       sync.Mutex
-	versions map[string]int64 // 0: unknown
+	versions map[string]int64 // 0 if unknown
 	owner    uuid.UUID
 }
 
@@ -63,7 +63,7 @@ func (b *book) write(hash string) int64 {
 	return b.versions[hash]
 }
 
-// over returns redirects of a book whose changes are reported.
+// over returns a cache of a book that receives notifications.
 func over(t testing.TB, b *book) *Redirects {
 	t.Helper()
 	targets, err := newRedirects(b.find, 1<<20)
@@ -74,7 +74,8 @@ func over(t testing.TB, b *book) *Redirects {
 	return targets
 }
 
-// finds fails unless it finds that version of a redirect, after that many queries of the book.
+// finds checks that the cache returns a version of a redirect with a given number of queries of the
+// book.
 func finds(t *testing.T, targets *Redirects, b *book, hash string, version, asked int64) {
 	t.Helper()
 	before := b.asked.Load()
@@ -83,7 +84,7 @@ func finds(t *testing.T, targets *Redirects, b *book, hash string, version, aske
 		t.Errorf("%s is at version %d, %v; want %d", hash, target.TotalClicks, err, version)
 	}
 	if got := b.asked.Load() - before; got != asked {
-		t.Errorf("%s took %d questions, want %d", hash, got, asked)
+		t.Errorf("%s took %d queries, want %d", hash, got, asked)
 	}
 }
 
@@ -102,7 +103,8 @@ func TestRedirectsAreRemembered(t *testing.T) {
 	}
 }
 
-// An entry weighs as much as its texts, not as the request that the hash is a part of.
+// TestRedirectsKeepNoRequests checks that the cache copies the hash, so that an entry does not keep
+// the request in memory.
 func TestRedirectsKeepNoRequests(t *testing.T) {
 	t.Parallel()
 	b := &book{}
@@ -129,7 +131,8 @@ func TestRedirectsOfAnOwner(t *testing.T) {
 	finds(t, targets, b, "a", 2, 1)
 }
 
-// One query answers all calls that ask for a hash meanwhile, even if the first of them leaves.
+// TestRedirectsAskOnce checks that concurrent calls for a hash share one query, even if the first
+// of them ends early.
 func TestRedirectsAskOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -140,7 +143,7 @@ func TestRedirectsAskOnce(t *testing.T) {
 		var all sync.WaitGroup
 		all.Go(func() {
 			if _, err := targets.Find(leaving, "a"); !errors.Is(err, context.Canceled) {
-				t.Errorf("who left got %v", err)
+				t.Errorf("the call that ended early returned %v", err)
 			}
 		})
 		synctest.Wait()
@@ -156,13 +159,13 @@ func TestRedirectsAskOnce(t *testing.T) {
 		close(b.hold)
 		all.Wait()
 		if asked := b.asked.Load(); asked != 1 {
-			t.Errorf("the database was asked %d times", asked)
+			t.Errorf("there were %d queries, want 1", asked)
 		}
 	})
 }
 
-// An answer that was read before a change is not cached, and not returned to calls after the
-// change.
+// TestRedirectsThatChangeMeanwhile checks that a result that was read before a change is neither
+// cached nor returned to calls that begin after the change.
 func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Redirects){
@@ -197,15 +200,15 @@ func TestRedirectsThatChangeMeanwhile(t *testing.T) {
 				close(b.hold)
 				both.Wait()
 				if target, err := targets.Find(t.Context(), "a"); err != nil || target.TotalClicks != 2 {
-					t.Errorf("kept is %+v, %v", target, err)
+					t.Errorf("cached: %+v, %v", target, err)
 				}
 			})
 		})
 	}
 }
 
-// Without notifications a redirect is at most StaleBound old. After them, entries are looked up
-// again.
+// TestRedirectsWithoutNotifications checks that without notifications a redirect is at most
+// StaleBound old, and that entries are looked up again when notifications resume.
 func TestRedirectsWithoutNotifications(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -229,7 +232,8 @@ func TestRedirectsWithoutNotifications(t *testing.T) {
 	})
 }
 
-// Entries stay valid while the database is away, and hardly any call waits for it.
+// TestRedirectsWithoutDatabase checks that entries stay valid while the database is unavailable,
+// and that few calls wait for it.
 func TestRedirectsWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -242,7 +246,7 @@ func TestRedirectsWithoutDatabase(t *testing.T) {
 		b.away.Store(true)
 		b.write("a")
 		for range 10 {
-			finds(t, targets, b, "a", 1, 1) // one call tries again
+			finds(t, targets, b, "a", 1, 1) // one call in each StaleBound queries the database
 			for range 100 {
 				finds(t, targets, b, "a", 1, 0)
 			}
@@ -250,7 +254,7 @@ func TestRedirectsWithoutDatabase(t *testing.T) {
 			time.Sleep(StaleBound)
 		}
 		if _, err := targets.Find(t.Context(), "new"); !errors.Is(err, errAway) {
-			t.Errorf("a target that is not in memory: %v", err)
+			t.Errorf("a redirect that is not in memory: %v", err)
 		}
 		b.away.Store(false)
 		time.Sleep(StaleBound)
@@ -271,13 +275,13 @@ func TestRedirectsStayWithinTheirBytes(t *testing.T) {
 	}
 }
 
-// A call that follows a reported change never gets an older version, whatever happens at the same
-// time.
+// TestRedirectsNeverGoBack checks that a call after a reported change never returns an older
+// version, whatever other calls and changes run concurrently.
 func TestRedirectsNeverGoBack(t *testing.T) {
 	t.Parallel()
 	b := &book{}
 	targets := over(t, b)
-	var told [4]atomic.Int64 // versions that were answered to writers
+	var told [4]atomic.Int64 // latest reported versions
 	var all sync.WaitGroup
 	for worker := range 8 {
 		all.Go(func() {
@@ -294,7 +298,7 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 				known := told[i].Load()
 				target, err := targets.Find(t.Context(), hash)
 				if err != nil && !errors.Is(err, queries.ErrNotFound) || target.TotalClicks < known {
-					t.Errorf("%s is at %d, %v; %d was told", hash, target.TotalClicks, err, known)
+					t.Errorf("%s is at %d, %v; version %d was reported", hash, target.TotalClicks, err, known)
 				}
 			}
 		})
@@ -302,7 +306,8 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 	all.Wait()
 }
 
-// A change by another process is found as soon as its position is known.
+// TestWaiterTellsRedirects checks that a change by another process is visible once its position is
+// reached.
 func TestWaiterTellsRedirects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -328,7 +333,7 @@ func TestWaiterTellsRedirects(t *testing.T) {
 		}
 		mustWait(t, f, "links", i+2)
 		if after, err := targets.Find(queriestest.WithTimeout(t), "bare"); err != nil || after.LongURL != want {
-			t.Errorf("%s, %v; want %s, before it was %s", after.LongURL, err, want, before.LongURL)
+			t.Errorf("%s, %v; want %s, previously %s", after.LongURL, err, want, before.LongURL)
 		}
 	}
 }

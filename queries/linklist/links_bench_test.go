@@ -20,7 +20,7 @@ import (
 
 var manyLinks = flag.Int("links", 1_000_000, "links of the account in BenchmarkLinks")
 
-// loadLinks creates an account with many links. Half of them are visited; every link has one of a
+// loadLinks creates an account with many links. Half of them are visited. Each link has one of a
 // hundred tags and one of four others.
 func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
@@ -40,8 +40,8 @@ func loadLinks(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	fillGeneration(t, db, "links", load, account, links)
 }
 
-// fillGeneration creates a serving generation of a projection, from statements about the links of
-// an account.
+// fillGeneration creates a serving generation of a projection from statements that insert the links
+// of an account.
 func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []string, account uuid.UUID, links int) {
 	t.Helper()
 	const generation = 2
@@ -60,7 +60,7 @@ func fillGeneration(t testing.TB, db *readmodel.DB, projection string, load []st
 		}
 		return readmodel.Serve(ctx, tx, projection, 1, generation)
 	})
-	for range 2 { // what the first finds may be too young for it
+	for range 2 { // the first may find rows that are too recent
 		err = errors.Join(
 			err,
 			readmodel.Complete(
@@ -142,8 +142,8 @@ func benchmarkList(b *testing.B, lists *Reader, list Query) {
 	})
 }
 
-// benchmarkControls measures a bare query of the rows of a table as a control, on the same machine
-// at the same time.
+// benchmarkControls measures bare queries of the rows of a table as controls, on the same machine
+// and in the same run.
 func benchmarkControls(b *testing.B, db *readmodel.DB, account uuid.UUID, table string) {
 	b.Helper()
 	for name, question := range map[string]string{
@@ -179,7 +179,7 @@ func benchmarkQuestion(b *testing.B, ask func() (matches int64, err error)) {
 	b.ReportMetric(float64(matches), "matches")
 }
 
-// hundredOperands is an expression with the maximum number of operands.
+// hundredOperands returns an expression with the maximum number of operands.
 func hundredOperands() string {
 	expression := "~tag0"
 	var expressionSb184 strings.Builder

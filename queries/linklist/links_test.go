@@ -18,7 +18,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// hashesOf returns the hashes of a page, and fails unless the total is as given.
+// hashesOf returns the hashes of a page, and checks the total.
 func (w *world) hashesOf(t testing.TB, list Query, total int64) string {
 	t.Helper()
 	list.Account, list.Limit = w.Account, cmp.Or(list.Limit, 100)
@@ -116,7 +116,7 @@ func TestSearch(t *testing.T) {
 			total = int64(strings.Count(want, ",") + 1)
 		}
 		if got := w.hashesOf(t, Query{Search: search}, total); got != want {
-			t.Errorf("%q finds %s, want %s", search, got, want)
+			t.Errorf("a search for %q finds %s, want %s", search, got, want)
 		}
 	}
 	news, err := tagexpr.Parse("news&protected")
@@ -125,18 +125,18 @@ func TestSearch(t *testing.T) {
 	}
 	all := Query{Search: "example", Hashes: []string{"full", "bare"}, Tags: news, Order: ByHash, Offset: 0, Limit: 1}
 	if got := w.hashesOf(t, all, 1); got != "full" {
-		t.Errorf("everything together finds %s", got)
+		t.Errorf("a search with hashes, tags and an order finds %s", got)
 	}
 }
 
-// drawn is an expression with its meaning in the simplest form.
+// drawn is a generated expression. It evaluates itself in the simplest way.
 type drawn struct {
 	text  string
-	level int // of its loosest operator: 0 or, 1 xor, 2 and, 3 none
+	level int // level of the loosest operator: 0 or, 1 xor, 2 and, 3 none
 	meets func(l readmodel.Link, visited bool) bool
 }
 
-// drawExpression draws an expression over the tags.
+// drawExpression generates an expression over the tags.
 func drawExpression(t *rapid.T, tags []readmodel.Tag, depth int) drawn {
 	space := rapid.SampledFrom([]string{"", "", " "}).Draw(t, "space")
 	if depth == 0 || rapid.IntRange(0, 3).Draw(t, "leaf") == 0 {
@@ -159,7 +159,7 @@ func drawExpression(t *rapid.T, tags []readmodel.Tag, depth int) drawn {
 	}}
 }
 
-// bracketed puts an expression into brackets if it binds more loosely than needed.
+// bracketed adds brackets to an expression that binds more loosely than required.
 func (d drawn) bracketed(level int) drawn {
 	if d.level < level {
 		return drawn{"(" + d.text + ")", 3, d.meets}
@@ -296,7 +296,7 @@ func TestSelection(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.addLink(t, "later", 100, func(*readmodel.Link) {})
-	changed := want[len(want)-1] // before its turn
+	changed := want[len(want)-1] // is archived before its portion is read
 	want = want[:len(want)-1]
 	var got []uuid.UUID
 	for {
@@ -308,7 +308,7 @@ func TestSelection(t *testing.T) {
 			break
 		}
 		got = append(got, ids...)
-		// Changes of one portion do not move the others.
+		// Changes of one portion do not move the other portions.
 		if _, err := w.DB.NewRaw(
 			"UPDATE linkledger.links SET archived = true WHERE id IN (?, ?, ?)", ids[0], ids[len(ids)-1], changed,
 		).

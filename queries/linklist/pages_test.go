@@ -12,7 +12,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// same compares by JSON, in which pointers and zones don't matter.
+// same compares values by their JSON, in which pointers and time zones do not matter.
 func same(t *testing.T, got, want any) {
 	t.Helper()
 	g, _ := json.Marshal(got)

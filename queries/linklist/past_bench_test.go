@@ -13,10 +13,10 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// loadHistory creates the history of an account with many links, with five events each: a link is
+// loadHistory creates the history of an account with many links, with five events each. A link is
 // created every ten seconds, archived and restored on the following days, and gets a note and a tag
-// when all links exist. Rows are in the order of time, like after a build of the projection; edits
-// scatter those of link_faces.
+// when all links exist. The rows are in the order of time, as after a build of the projection.
+// Edits scatter the rows of link_faces.
 func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	t.Helper()
 	load := []string{
@@ -59,8 +59,8 @@ func loadHistory(t testing.TB, db *readmodel.DB, account uuid.UUID, links int) {
 	fillGeneration(t, db, "history", load, account, links)
 }
 
-// BenchmarkPast reads pages as of when half of the links had been created, as of when all had been
-// created but had no note yet, and as of now.
+// BenchmarkPast reads pages as of three times: when half of the links had been created, when all
+// had been created but had no note yet, and now.
 func BenchmarkPast(b *testing.B) {
 	db := queriestest.OpenDatabase(b)
 	q, lists, account := queries.New(db), New(db), uuid.New()

@@ -14,8 +14,8 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// A search of many links has the same result whether it collects the links that match or, if most
-// match, those that do not.
+// TestSearchOfManyLinks checks that a search of many links has the same result whether it collects
+// the links that match or, if most links match, those that do not.
 func TestSearchOfManyLinks(t *testing.T) {
 	t.Parallel()
 	const links = 6 * maxSearchedByNumber / 5
@@ -96,7 +96,7 @@ func TestSearchUsesTheIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := fmt.Sprint(plan); !strings.Contains(text, index) {
-			t.Errorf("a search is planned without %s: %s", index, text)
+			t.Errorf("the plan of a search does not use %s: %s", index, text)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// copyGeneration creates the second generation of a projection, like the first.
+// copyGeneration creates the second generation of a projection as a copy of the first.
 func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	if err := readmodel.CreateTables(ctx, tx, projection, 2); err != nil {
 		return err
@@ -36,8 +36,8 @@ func copyGeneration(ctx context.Context, tx bun.Tx, projection string) error {
 	return nil
 }
 
-// TestReadersNoticeNoSwitch switches generations repeatedly while others read. No query fails or
-// has another result.
+// TestReadersNoticeNoSwitch switches generations repeatedly while queries run. No query may fail or
+// return another result.
 func TestReadersNoticeNoSwitch(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -135,5 +135,5 @@ func TestReadersNoticeNoSwitch(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("switches gave way to readers %d times", gaveWay)
+	t.Logf("%d switches were cancelled in favour of readers", gaveWay)
 }

@@ -12,8 +12,8 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// fillTree writes the tiles of a tree of n leaves, whose events are at the positions 10, 20, 30 and
-// so on.
+// fillTree writes the tiles of a tree of n leaves. The events of the leaves are at the positions
+// 10, 20, 30 and so on.
 func fillTree(t *testing.T, db *readmodel.DB, n int64) (leaves []tlog.Hash, hashes tlog.HashReader) {
 	t.Helper()
 	var stored []tlog.Hash
@@ -77,7 +77,7 @@ func TestTree(t *testing.T) {
 		}
 	}
 	if _, err := tlog.TreeHash(n+1, q.Hashes(ctx)); err == nil {
-		t.Error("a tree larger than there is")
+		t.Error("a tree that is larger than the stored one has a hash")
 	}
 	for from := range int64(n + 2) {
 		read, err := q.Leaves(ctx, from)
@@ -107,7 +107,8 @@ func TestLeafIndex(t *testing.T) {
 	}
 }
 
-// No read continues after a tile that is missing or not full.
+// TestTreeLeavesOfADamagedTree checks that no read continues after a tile that is missing or
+// incomplete.
 func TestTreeLeavesOfADamagedTree(t *testing.T) {
 	t.Parallel()
 	ctx, db := queriestest.WithTimeout(t), queriestest.OpenDatabase(t)

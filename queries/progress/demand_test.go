@@ -11,8 +11,9 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// A demand for events that a projector may hold back is announced repeatedly until it is met. Later
-// demands are announced too, and none for positions that are reached.
+// TestDemand checks that a demand for events that a projector may delay is announced repeatedly
+// until it is met. Later demands must be announced too, and demands for positions that are already
+// reached must not.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, ctx := queriestest.OpenDatabase(t), queriestest.WithTimeout(t)
@@ -37,13 +38,13 @@ func TestDemand(t *testing.T) {
 	told, last := uint64(0), uint64(0)
 	awaitTold := func(position uint64) {
 		t.Helper()
-		for times := 0; times < 2; { // once may be lost
+		for times := 0; times < 2; { // one notification may be lost
 			announcement, err := readmodel.NextNotification(ctx, projector)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := fmt.Sscanf(announcement, "links %d", &told); err != nil || told < max(last, 8) {
-				t.Fatalf("told %q after %d", announcement, last)
+				t.Fatalf("announced %q after %d", announcement, last)
 			}
 			if last = told; told == position {
 				times++
@@ -56,12 +57,12 @@ func TestDemand(t *testing.T) {
 	demand(10)
 	awaitTold(10)
 	f.Committed("links", 9, nil)
-	awaitTold(10) // by the call that still waits
+	awaitTold(10) // announced for the call that still waits
 	f.Committed("links", 10, nil)
 	readers.Wait()
 }
 
-// A demand that is not met ends with its reader's context.
+// TestDemandEnds checks that a demand that is not met ends with the context of its reader.
 func TestDemandEnds(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))

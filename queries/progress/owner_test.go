@@ -10,7 +10,8 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// keep has a process own a projection for an hour, with its presence lock until leave is called.
+// keep makes a process the owner of a projection for an hour. The process holds its presence lock
+// until leave is called.
 func keep(t *testing.T, db *readmodel.DB, projection, process string) (leave func()) {
 	t.Helper()
 	ctx := queriestest.WithTimeout(t)
@@ -59,15 +60,15 @@ func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
 		}
 	}
 	if unowned := <-told; !unowned {
-		t.Error("an owner was announced")
+		t.Error("the projection was not reported as unowned")
 	}
 	if err := f.WaitOwned(ctx, "links", 30); !errors.Is(err, ErrUnowned) {
-		t.Errorf("a later wait: %v", err)
+		t.Errorf("a wait after that: %v", err)
 	}
 
 	defer keep(t, db, "links", "second")()
 	if unowned := <-told; unowned {
-		t.Error("the new owner was not noticed")
+		t.Error("the new owner was not reported")
 	}
 	go func() { waited <- f.WaitOwned(ctx, "links", 30) }()
 	queriestest.Commit(t, db, "links", 30, true)
@@ -111,6 +112,6 @@ func TestWaitOwnedEndsWithItsContext(t *testing.T) {
 		t.Error(err)
 	}
 	if f.hasWaiters() {
-		t.Error("the waiter was left behind")
+		t.Error("the waiter was not removed")
 	}
 }

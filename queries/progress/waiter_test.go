@@ -16,7 +16,7 @@ import (
 	"linkledger/queries/queriestest"
 )
 
-// follow runs a Waiter until the end of the test.
+// follow runs a Waiter until the test ends.
 func follow(t *testing.T, f *Waiter) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -44,7 +44,7 @@ func TestWaiterHearsOtherProcesses(t *testing.T) {
 	f := NewWaiter(db)
 	queriestest.Commit(t, db, "links", 7, false)
 	follow(t, f)
-	mustWait(t, f, 7) // read at the connection
+	mustWait(t, f, 7) // read when it connects
 	for position := uint64(8); position < 30; position++ {
 		queriestest.Commit(t, db, "links", position, true)
 		mustWait(t, f, position)
@@ -52,10 +52,10 @@ func TestWaiterHearsOtherProcesses(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := f.Wait(ended, "tags", 1); !errors.Is(err, context.Canceled) {
-		t.Errorf("tags did not move, but the wait returned %v", err)
+		t.Errorf("tags did not advance, but the wait returned %v", err)
 	}
 	if err := f.Wait(ended, "links", 29); err != nil {
-		t.Errorf("what is reached needs no waiting, but: %v", err)
+		t.Errorf("wait for a position that is already reached: %v", err)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestWaiterReconnects(t *testing.T) {
 	t.Parallel()
 	db := queriestest.OpenDatabase(t)
 	f := NewWaiter(db)
-	f.fallback = time.Hour // only the new connection can help
+	f.fallback = time.Hour // so that only a new connection can help
 	interrupted := make(chan error, 100)
 	f.OnError = func(err error) { interrupted <- err }
 	follow(t, f)
@@ -77,7 +77,7 @@ func TestWaiterReconnects(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-interrupted
-		queriestest.Commit(t, db, "links", position+1, true) // there may be no listener
+		queriestest.Commit(t, db, "links", position+1, true) // possibly while no connection listens
 		mustWait(t, f, position+1)
 	}
 }
@@ -94,8 +94,8 @@ func TestWaiterFallsBackToReading(t *testing.T) {
 	mustWait(t, f, 5)
 }
 
-// TestWaiterLosesNoWakeUp has many calls wait while positions arrive out of order from several
-// sides, and other calls give up.
+// TestWaiterLosesNoWakeUp makes many calls wait while several goroutines report positions out of
+// order and other calls are cancelled. Every call must return.
 func TestWaiterLosesNoWakeUp(t *testing.T) {
 	t.Parallel()
 	const last, waiting, sources = 2000, 400, 4
@@ -114,7 +114,7 @@ func TestWaiterLosesNoWakeUp(t *testing.T) {
 		})
 		all.Go(func() {
 			if err := f.Wait(givingUp, projection, last+1+rand.Uint64N(9)); !errors.Is(err, context.Canceled) {
-				t.Errorf("waiting for what never comes ended with %v", err)
+				t.Errorf("wait for a position that is never reached: %v", err)
 			}
 		})
 	}
@@ -134,11 +134,11 @@ func TestWaiterLosesNoWakeUp(t *testing.T) {
 	all.Wait()
 	giveUp()
 	if f.hasWaiters() {
-		t.Error("those who gave up are still listed")
+		t.Error("cancelled waiters were not removed")
 	}
 	f.advance("links", 3)
 	if err := f.Wait(givingUp, "links", last); err != nil {
-		t.Errorf("a position that comes late took progress back: %v", err)
+		t.Errorf("a position that was reported late moved the progress back: %v", err)
 	}
 }
 
@@ -146,7 +146,7 @@ func BenchmarkWaiterWait(b *testing.B) {
 	f := NewWaiter(nil)
 	ctx, cancel := context.WithCancel(b.Context())
 	var waiting sync.WaitGroup
-	for i := range 10_000 { // that wait for long
+	for i := range 10_000 { // that wait during the whole benchmark
 		waiting.Go(func() { _ = f.Wait(ctx, "links", uint64(1<<40+i)) })
 	}
 	var position uint64
@@ -164,7 +164,8 @@ func BenchmarkWaiterWait(b *testing.B) {
 	waiting.Wait()
 }
 
-// A notification is a position, or keys, or an error, whatever its sender.
+// FuzzNotification checks that the handling of any notification either succeeds or returns an
+// error.
 func FuzzNotification(f *testing.F) {
 	for _, seed := range []string{
 		"links 5", "links " + readmodel.Changed + "one two", "links " + readmodel.Changed + readmodel.Everything,
@@ -188,11 +189,11 @@ func TestOvertake(t *testing.T) {
 	f := NewWaiter(queriestest.OpenDatabase(t))
 	ctx := queriestest.WithTimeout(t)
 	if err := f.WaitForOthers(ctx, "history", "links", "tags"); err != nil {
-		t.Errorf("nothing is known: %v", err)
+		t.Errorf("before any commit: %v", err)
 	}
 	f.Committed("links", 5, []string{"hash"})
 	f.Committed("links", 9, nil) // clicks
-	f.advance("links", 9)        // as the database has it
+	f.advance("links", 9)        // as read from the database
 	f.Committed("tags", 7, []string{readmodel.Uncached})
 	f.advance("history", 6)
 	overtaken := make(chan error, 1)
@@ -202,7 +203,7 @@ func TestOvertake(t *testing.T) {
 	}
 	f.advance("history", 7)
 	if err := <-overtaken; err != nil {
-		t.Errorf("overtaken: %v", err)
+		t.Errorf("wait for the others: %v", err)
 	}
 }
 
@@ -217,8 +218,8 @@ func (c *copies) Changed(projection string, keys []string) {
 func (*copies) SetConnected(bool) {}
 func (*copies) Missed()           {}
 
-// If a projector of this process and PostgreSQL report the same change, the caches get it once, in
-// either order.
+// TestCachesForgetOnce checks that the caches receive a change once if a projector of this process
+// and PostgreSQL report it, in either order.
 func TestCachesForgetOnce(t *testing.T) {
 	t.Parallel()
 	hear := func(w *Waiter, notifications ...string) {
@@ -247,7 +248,7 @@ func TestCachesForgetOnce(t *testing.T) {
 			heard := func(want ...string) {
 				t.Helper()
 				if !slices.Equal(cache.heard, want) {
-					t.Errorf("heard of %v, want %v", cache.heard, want)
+					t.Errorf("the cache received %v, want %v", cache.heard, want)
 				}
 				cache.heard = nil
 			}

@@ -1,4 +1,4 @@
-// Package queriestest has a read model with a few rows, for tests of packages that read it.
+// Package queriestest provides a read model with a few rows to the tests of packages that read it.
 package queriestest
 
 import (
@@ -63,7 +63,7 @@ func Insert(t testing.TB, db *readmodel.DB, rows ...any) {
 	t.Helper()
 	for _, row := range rows {
 		insert := db.NewInsert().Model(row)
-		if _, ok := row.(*readmodel.LinkStats); ok { // each link has a row already
+		if _, ok := row.(*readmodel.LinkStats); ok { // each link already has a row
 			insert = insert.On("CONFLICT (url_id) DO UPDATE").Set(
 				"total_clicks = EXCLUDED.total_clicks, unique_clicks = EXCLUDED.unique_clicks, " +
 					"last_visit = EXCLUDED.last_visit, visited = EXCLUDED.visited",
@@ -76,11 +76,11 @@ func Insert(t testing.TB, db *readmodel.DB, rows ...any) {
 	Derive(t, db)
 }
 
-// Derive updates the tables that follow from links and counters.
+// Derive updates the tables that are computed from links and counters.
 func Derive(t testing.TB, db *readmodel.DB) {
 	t.Helper()
 	err := db.RunInTx(t.Context(), nil, func(ctx context.Context, tx bun.Tx) error {
-		// The rows may have other values.
+		// The rows may have outdated values.
 		_, err := tx.ExecContext(
 			ctx, "UPDATE links_g1.link_stats SET account_id = NULL, number = NULL",
 		)
@@ -106,8 +106,8 @@ func Derive(t testing.TB, db *readmodel.DB) {
 // Noon is the time at which the rows of a World were created.
 var Noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// World is an account with two tags, a deleted tag and links, and another account with a link of
-// its own.
+// World is an account with two tags, a deleted tag and links, and another account with its own
+// link.
 type World struct {
 	DB             *readmodel.DB
 	Account, Other uuid.UUID
@@ -118,7 +118,7 @@ type World struct {
 	News, Old      readmodel.Tag
 }
 
-// NewWorld returns a World in a database of its own.
+// NewWorld returns a World in a new database.
 func NewWorld(t testing.TB) *World {
 	t.Helper()
 	db := OpenDatabase(t)
@@ -179,8 +179,8 @@ func NewWorld(t testing.TB) *World {
 	return w
 }
 
-// Commit moves a checkpoint like a projector of another process. It notifies of that if notify is
-// set.
+// Commit moves a checkpoint as a projector of another process does. If notify is set, it also sends
+// the notification.
 func Commit(t *testing.T, db *readmodel.DB, projection string, position uint64, notify bool) {
 	t.Helper()
 	statement := "UPDATE linkledger.generations SET commit_pos = ?0 WHERE name = ?1"

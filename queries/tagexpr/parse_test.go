@@ -10,7 +10,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// write writes a node with all its brackets.
+// write formats a node with all of its brackets.
 func write(n *node) string {
 	switch n.operation {
 	case hasTag:
@@ -63,7 +63,7 @@ func TestParse(t *testing.T) {
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
 		} else if written := write(got.root); written != want {
-			t.Errorf("%q is read as %s, want %s", text, written, want)
+			t.Errorf("%q is parsed as %s, want %s", text, written, want)
 		}
 	}
 }
@@ -142,15 +142,15 @@ func FuzzParse(f *testing.F) {
 			strings.Count(rows, "?") != len(rowsArgs) {
 			t.Fatalf("%q: %d and %d arguments for %s of %s", text, len(bitsArgs), len(rowsArgs), bits, rows)
 		}
-		// A parsed expression can be written with all its brackets, and has the same meaning when
-		// it is parsed again.
+		// A parsed expression, formatted with all of its brackets, has the same meaning when it is
+		// parsed again.
 		written := write(expr.root)
 		if strings.ContainsAny(text, `"#`) {
 			return
 		}
 		again, err := Parse(strings.ReplaceAll(written, "#", ""))
 		if err == nil && write(again.root) != written {
-			t.Fatalf("%q is read as %s, and that as %s", text, written, write(again.root))
+			t.Fatalf("%q is parsed as %s, and that as %s", text, written, write(again.root))
 		}
 	})
 }

@@ -41,8 +41,7 @@ type Main struct{ M *testing.M }
 // Run runs the tests and returns the exit code, as [Run] does.
 func (m Main) Run() int { return Run(m.M) }
 
-// Run runs the tests, stops the server and removes its folder, and returns the
-// exit code for the process.
+// Run runs the tests, stops the server, removes its folder and returns the exit code.
 func Run(m *testing.M) int {
 	code := m.Run()
 	if err := shared.end(); err != nil {
@@ -52,9 +51,9 @@ func Run(m *testing.M) int {
 	return code
 }
 
-// NewDatabase returns the connection URL of an empty database for this test,
-// which is dropped at the end of the test. It may be called in parallel tests. With -short the test
-// is skipped, because it would start a process.
+// NewDatabase returns the connection URL of an empty database for this test, which is dropped when
+// the test ends. Parallel tests may call it. With -short it skips the test, because it would start
+// a process.
 func NewDatabase(t testing.TB) string {
 	t.Helper()
 	if testing.Short() {
@@ -70,7 +69,7 @@ func NewDatabase(t testing.TB) string {
 		t.Fatalf("create test database: %v", err)
 	}
 	t.Cleanup(func() {
-		// The test's own context has ended by now.
+		// The test's own context has already ended.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), stopTimeout)
 		defer cancel()
 		if err := shared.exec(ctx, "DROP DATABASE "+quoted+" WITH (FORCE)"); err != nil {
@@ -121,7 +120,7 @@ func (i *instance) end() error {
 	return errors.Join(stopErr, os.RemoveAll(i.dir))
 }
 
-// exec runs one statement on a connection of its own.
+// exec runs one statement on a new connection.
 func (i *instance) exec(ctx context.Context, statement string) (err error) {
 	conn, err := pgx.Connect(ctx, i.server.DSN())
 	if err != nil {

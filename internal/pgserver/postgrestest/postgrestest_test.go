@@ -12,7 +12,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-// Every parallel test gets an empty database that no other one sees.
+// TestDatabasesAreIsolated checks that every parallel test gets an empty database that no other
+// test uses.
 func TestDatabasesAreIsolated(t *testing.T) {
 	t.Parallel()
 	for i := range 8 {
@@ -31,7 +32,7 @@ func TestDatabasesAreIsolated(t *testing.T) {
 				t.Fatal(err)
 			}
 			if rows != 1 {
-				t.Fatalf("got %d rows, want only the own one", rows)
+				t.Fatalf("got %d rows, want only this test's row", rows)
 			}
 		})
 	}
@@ -48,10 +49,10 @@ func TestDropCutsOpenConnections(t *testing.T) {
 		}
 	})
 	if conn == nil {
-		return // -short has skipped the owner
+		return // -short has skipped the subtest
 	}
 	if err := conn.Ping(t.Context()); err == nil {
-		t.Error("the connection outlives the database")
+		t.Error("the connection still works after the database was dropped")
 	}
 	_ = conn.Close(t.Context())
 }

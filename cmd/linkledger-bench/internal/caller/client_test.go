@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// Clicks may come late, but not be too many.
+// TestClicksAreCounted checks that clicks may be recorded late, but that there are not more clicks
+// than redirects.
 func TestClicksAreCounted(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// The report replaces what stands between the markers, again and again, and nothing else.
+// TestWriteResults checks that a report replaces the text between the markers, also repeatedly, and
+// nothing else.
 func TestWriteResults(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "results.md")
