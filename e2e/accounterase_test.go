@@ -97,7 +97,7 @@ func openErin(t *testing.T, d *dev, folder string) erin {
 	var opened openedAccount
 	out, log, _ := command(t, "account", "create", "--username", "erin", "--json", "--data", folder)
 	if err := json.Unmarshal([]byte(out), &opened); err != nil {
-		t.Fatalf("account create says %s%s: %v", out, log, err)
+		t.Fatalf("output of account create: %s%s: %v", out, log, err)
 	}
 	e := erin{d, folder, opened.APIKey, opened.ID}
 	for _, call := range [][3]string{
@@ -137,13 +137,13 @@ func (e erin) wantGone() {
 	} {
 		if out := operator(e.t, e.folder, args...); strings.Contains(out, erinsSecret) ||
 			!strings.Contains(out, "erased") || strings.Contains(out, `"erased"`) {
-			e.t.Errorf("%v says\n%s", args, out)
+			e.t.Errorf("output of %v:\n%s", args, out)
 		}
 	}
 	if out := operator(
 		e.t, e.folder, "audit", "history", "erins", "--format", "ndjson",
 	); !strings.Contains(out, `{"field":"note","before":"erased","after":"erased","erased":true}`) {
-		e.t.Errorf("history says\n%s", out)
+		e.t.Errorf("output of history:\n%s", out)
 	}
 	operator(e.t, e.folder, "projections", "verify", "--all")
 	operator(e.t, e.folder, "audit", "verify")
@@ -182,7 +182,7 @@ func TestEraseAccount(t *testing.T) {
 	before := exported(t, folder)
 	for range 2 {
 		if out := operator(t, folder, "account", "erase", "erin", "--json"); !strings.Contains(out, `"erased":true`) {
-			t.Fatalf("account erase says %s", out)
+			t.Fatalf("output of account erase: %s", out)
 		}
 	}
 	e.wantGone()
@@ -200,7 +200,7 @@ func TestEraseAccount(t *testing.T) {
 		t.Error("notes are in the log")
 	}
 	if tables := tablesWith(t, folder, "a note that stays"); len(tables) == 0 {
-		t.Error("notes of another account are gone too")
+		t.Error("notes of another account were erased too")
 	}
 	d.interrupt()
 	if strings.Contains(d.output.String(), erinsSecret) {

@@ -15,9 +15,9 @@ import (
 	"linkledger/events/proof"
 )
 
-// TestCutStreams truncates and deletes streams of links and hashes in every way that an event
-// store's client can. No command and no call presents the remaining events as complete, the audit
-// names each stream, the log still proves all events, and other links are not affected.
+// TestCutStreams hides events of links and hashes in every way that the store's protocol offers. No
+// command and no call presents the remaining events as complete, the audit names each stream, the
+// log still proves all events, and other links are not affected.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	i := install(t)

@@ -19,8 +19,8 @@ var crashRounds = flag.Int(
 // ledger records what the service confirmed.
 type ledger struct {
 	mu      sync.Mutex
-	created map[string]string // hash: long URL
-	clicked map[string]int    // hash: redirects answered
+	created map[string]string // by hash: long URL
+	clicked map[string]int    // by hash: confirmed redirects
 	unknown map[string]int    // by hash: redirects whose response the crash cut off
 }
 

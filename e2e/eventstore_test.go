@@ -261,7 +261,7 @@ func TestEventStoreWithTLS(t *testing.T) {
 		"--user", "linker", "--password", "secret", "--max-append-size", "1000")
 	address, err := url.Parse(store.url)
 	if err != nil || address.Query().Get("tls") != "true" {
-		t.Fatalf("it says %s, %v", store.url, err)
+		t.Fatalf("its connection string is %s, %v", store.url, err)
 	}
 	query := address.Host + "?tls=true&tlsCaFile=" + url.QueryEscape(certificate)
 	if err := appendLink(t, "esdb://linker:secret@"+query, startTimeout); err != nil {

@@ -46,7 +46,8 @@ func TestMoveToAnotherEventStore(t *testing.T) {
 		var known bool
 		return database.QueryRow(t.Context(), "SELECT EXISTS (SELECT FROM linkledger.log)").Scan(&known) == nil && known
 	})
-	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil { // which drains the spool
+	// The service drains its spool before it ends.
+	if err := i.service.process.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
 	<-i.service.ended

@@ -92,7 +92,7 @@ func TestRebuildProjections(t *testing.T) {
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"kept"}]}`)
 	out := operator(t, folder, "projections", "rebuild", "--all")
 	if !strings.Contains(out, "links generation 2: 100.0%") || !strings.Contains(out, "serving: true") {
-		t.Errorf("rebuild says:\n%s", out)
+		t.Errorf("output of rebuild:\n%s", out)
 	}
 	d.call("GET", "/urls/kept", "")
 	d.call("POST", "/urls", `{"urls":[{"long_url":"https://example.com/","custom_hash":"later"}]}`)
@@ -102,13 +102,13 @@ func TestRebuildProjections(t *testing.T) {
 		func(v projectionStatus) bool { return v.Generation == 1 && v.State == "kept" && v.LagEvents == 0 },
 	)
 	if out := operator(t, folder, "projections", "rollback", "links"); out != "generation 1 of links serves\n" {
-		t.Errorf("rollback says: %s", out)
+		t.Errorf("output of rollback: %s", out)
 	}
 	d.call("GET", "/urls/later", "")
 	if out := operator(
 		t, folder, "projections", "prune", "--all",
 	); out != fmt.Sprintf("%d generations removed\n", len(projections.Names())) {
-		t.Errorf("prune says: %s", out)
+		t.Errorf("output of prune: %s", out)
 	}
 	awaitProjection(t, folder, "links", func(v projectionStatus) bool { return v.Generation == 1 && v.State == "live" })
 	d.call("GET", "/urls/later", "")

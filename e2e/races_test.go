@@ -210,7 +210,7 @@ func TestLastClicks(t *testing.T) {
 		case status == http.StatusGone:
 			gone.Add(1)
 		default:
-			t.Errorf("visitor %d is answered %d", visitor, status)
+			t.Errorf("response to visitor %d: %d", visitor, status)
 		}
 	}
 	c.eventually("both nodes know the link", func() bool {

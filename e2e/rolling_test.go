@@ -88,11 +88,11 @@ func TestRollingDeploy(t *testing.T) {
 	i.tag(i.base, "later")
 
 	if out, log, code := command(t, append([]string{"projections", "verify", "--all"}, i.backends()...)...); code != 0 {
-		t.Errorf("verify says, with %d:\n%s%s", code, out, log)
+		t.Errorf("verify ended with %d:\n%s%s", code, out, log)
 	}
 	out, log, code := command(t, append([]string{"projections", "rollback", projections.Tags}, i.backends()...)...)
 	if code != 0 || out != "generation 1 of tags serves\n" {
-		t.Errorf("rollback says, with %d: %s%s", code, out, log)
+		t.Errorf("rollback ended with %d: %s%s", code, out, log)
 	}
 	i.tag(i.base, "back")
 	for _, label := range []string{"before", "meanwhile", "after", "later"} {

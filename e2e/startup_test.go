@@ -71,7 +71,7 @@ func notStarted(t *testing.T) *installation {
 	return i
 }
 
-// newService starts a service that need not become ready, and returns its log.
+// newService starts a service that need not become ready, and returns it with its log.
 func (i *installation) newService(args ...string) (*exec.Cmd, *lines) {
 	i.t.Helper()
 	own := []string{

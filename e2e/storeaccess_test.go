@@ -21,7 +21,7 @@ import (
 
 var storeLine = regexp.MustCompile(`(?m)^  event store +(".+")$`)
 
-// printedStore returns the connection string in dev's greeting as a shell would unquote it.
+// printedStore returns the connection string in dev's greeting, unquoted by a shell.
 func (d *dev) printedStore() string {
 	d.t.Helper()
 	printed := storeLine.FindStringSubmatch(d.greeting)

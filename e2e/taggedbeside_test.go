@@ -21,7 +21,7 @@ func TestCreatesBesideTagged(t *testing.T) {
 	out, log, _ := command(t, "account", "create", "--username", "other", "--json", "--data", folder)
 	var other openedAccount
 	if err := json.Unmarshal([]byte(out), &other); err != nil {
-		t.Fatalf("account create says %s%s: %v", out, log, err)
+		t.Fatalf("output of account create: %s%s: %v", out, log, err)
 	}
 	d.createTagged(n, "t")
 	creates := func(ctx context.Context, atLeast int) []time.Duration {

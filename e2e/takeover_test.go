@@ -146,7 +146,7 @@ func (p *pair) goesOn() {
 	p.owner()
 	at := p.owners()[projections.Links].CommitPos
 	p.eventually(
-		"the projection of the links goes on", func() bool { return p.owners()[projections.Links].CommitPos > at },
+		"the projection of the links makes progress", func() bool { return p.owners()[projections.Links].CommitPos > at },
 	)
 }
 
@@ -155,7 +155,7 @@ func (p *pair) verify(after string) {
 	p.t.Helper()
 	out, log, code := command(p.t, append([]string{"projections", "verify", "--all"}, p.backends()...)...)
 	if code != 0 || strings.Count(out, " 0 different\n") != len(projections.Names()) {
-		p.t.Fatalf("after %s, verify says with %d:\n%s%s", after, code, out, log)
+		p.t.Fatalf("after %s, verify ended with %d:\n%s%s", after, code, out, log)
 	}
 }
 

@@ -20,7 +20,7 @@ func TestVerifyProjections(t *testing.T) {
 	if out := operator(
 		t, folder, "projections", "verify", "--all",
 	); strings.Count(out, ", 0 different\n") != len(projections.Names()) {
-		t.Errorf("verify says:\n%s", out)
+		t.Errorf("output of verify::\n%s", out)
 	}
 	running := findRunning(t, folder)
 	db, err := readmodel.Open(t.Context(), running.Database, 1)
@@ -36,23 +36,23 @@ func TestVerifyProjections(t *testing.T) {
 	if out := operator(
 		t, folder, "projections", "verify", "tags", "--json",
 	); !strings.Contains(out, `"rows":1,"different":0,"differences":[]`) {
-		t.Errorf("verify says %s", out)
+		t.Errorf("output of verify: %s", out)
 	}
 	out, log, code := command(t, "projections", "verify", "links", "--data", folder)
 	if code != exitFailed || !strings.Contains(log, "1 rows are not as the log says") ||
 		!strings.Contains(out, "  links {") || !strings.Contains(out, `"hash": "wrong"`) || !strings.Contains(
 		out, `"hash": "right"`,
 	) {
-		t.Errorf("verify says, with %d:\n%s%s", code, out, log)
+		t.Errorf("verify ended with %d:\n%s%s", code, out, log)
 	}
 	out, _, code = command(t, "projections", "verify", "links", "--json", "--data", folder)
 	var views []verifiedProjection
 	if err := json.Unmarshal([]byte(out), &views); err != nil || code != exitFailed {
-		t.Fatalf("verify says, with %d: %v, %s", code, err, out)
+		t.Fatalf("verify ended with %d: %v, %s", code, err, out)
 	}
 	if len(views) != 1 || views[0].Different != 1 || len(views[0].Differences) != 1 || views[0].Rows == 0 ||
 		views[0].Events == 0 {
-		t.Errorf("verify says %+v", views)
+		t.Errorf("output of verify: %+v", views)
 	}
 	operator(t, folder, "projections", "rebuild", "links")
 	if out := operator(t, folder, "projections", "verify", "links"); !strings.Contains(out, "links generation 2 ") ||

@@ -78,7 +78,7 @@ func TestEveryVisitCounts(t *testing.T) {
 		if a := s.visit(
 			t, "GET", "/one", from(fmt.Sprintf("192.0.2.%d:1", i%8), "Firefox"),
 		); a.status != http.StatusFound {
-			t.Errorf("visit %d is answered %d", i, a.status)
+			t.Errorf("response to visit %d: %d", i, a.status)
 		}
 	})
 	s.caughtUp(t)

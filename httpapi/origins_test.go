@@ -216,7 +216,7 @@ func TestOriginsAreSpelledAsBrowsersDo(t *testing.T) {
 		}
 	}
 	if CheckOrigins([]string{"https://a.example", "*"}) == nil {
-		t.Error("* is accepted beside another origin")
+		t.Error("* is accepted together with another origin")
 	}
 	cfg := newStackless()
 	cfg.Origins = []string{"null"}

@@ -45,11 +45,11 @@ func TestSlowClients(t *testing.T) {
 	for range 100 {
 		response, err := http.DefaultTransport.RoundTrip(request)
 		if err != nil {
-			t.Fatalf("beside slow clients: %v", err)
+			t.Fatalf("redirect during slow requests: %v", err)
 		}
 		_ = response.Body.Close()
 		if response.StatusCode != http.StatusFound {
-			t.Fatalf("beside slow clients: %s", response.Status)
+			t.Fatalf("redirect during slow requests: %s", response.Status)
 		}
 	}
 	for _, connection := range slow {
