@@ -243,7 +243,7 @@ func TestEditAndDelete(t *testing.T) {
 		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}},
 	).Items[0].Err
 	if domain.KindOf(taken) != domain.HashUnavailable {
-		t.Errorf("a deleted hash went to another account: %v", taken)
+		t.Errorf("another account got a deleted hash: %v", taken)
 	}
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "two"})
 	s.wantTypes(t, "hash-two", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
@@ -400,7 +400,7 @@ func TestOrphanedRenameIsTakenOver(t *testing.T) {
 	if _, err := s.edit(
 		t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")},
 	); domain.KindOf(err) != domain.HashUnavailable {
-		t.Errorf("the rename went on with an abandoned claim: %v", err)
+		t.Errorf("the rename used an abandoned claim: %v", err)
 	}
 }
 

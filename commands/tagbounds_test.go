@@ -65,7 +65,7 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 	_, err = edit("+more", "+still more", "-full")
 	wantTooMany(t, err, linkIsFull)
 	if url, err := edit("+more", "-full", "t1", "-FULL"); err != nil || len(url.Tags) != domain.MaxLinkTags {
-		t.Errorf("in the place of another: %d tags, %v", len(url.Tags), err)
+		t.Errorf("in place of another tag: %d tags, %v", len(url.Tags), err)
 	}
 	if _, err := edit("t1", "+T2"); err != nil {
 		t.Errorf("tags that it has: %v", err)
@@ -159,7 +159,7 @@ func TestUndoKeepsToTheBound(t *testing.T) {
 	wantChanged(t, s.undo(t, r.Batch, url.ID), "tags")
 	s.mustEdit(t, "one", EditURL{Tags: []string{"-t1"}})
 	if outcome := s.undo(t, r.Batch, url.ID); outcome.Err != nil || len(outcome.URL.Tags) != domain.MaxLinkTags {
-		t.Errorf("when there is room: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
+		t.Errorf("below the bound: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
 	}
 }
 
@@ -211,7 +211,7 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.CreateTag(ctx, request("a"), "new 6"); err != nil {
-		t.Errorf("in the place of another: %v", err)
+		t.Errorf("in place of another tag: %v", err)
 	}
 }
 

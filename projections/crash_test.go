@@ -67,8 +67,8 @@ func answered(b []byte) bool {
 	return false
 }
 
-// dying returns a separate connection to the workshop's database. The connection ends after m's
-// number of statements.
+// dying opens the workshop's database a second time. Its connections can send as many statements as
+// m allows.
 func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
 	t.Helper()
 	pools := make([]*pgxpool.Pool, 2)

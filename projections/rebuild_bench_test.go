@@ -22,8 +22,8 @@ var rebuildEvents = flag.Int(
 	"rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from",
 )
 
-// fillLinks appends n events. Of ten events, this many are creations of links, and the others are
-// edits of much older links. It returns the position of the last event.
+// fillLinks appends n events. The parameter creations is the number of events in ten that create
+// links. The others edit much older links. It returns the position of the last event.
 func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last uint64) {
 	b.Helper()
 	const writers = 64

@@ -116,7 +116,7 @@ func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 		for _, rec := range page {
 			delete(left, string(rec.Data))
 			if rec.Number != next[rec.Stream] {
-				t.Fatalf("stream %s goes on with %d, want %d", rec.Stream, rec.Number, next[rec.Stream])
+				t.Fatalf("stream %s continues with %d, want %d", rec.Stream, rec.Number, next[rec.Stream])
 			}
 			next[rec.Stream]++
 			low = rec.Position + 1

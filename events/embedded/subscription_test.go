@@ -96,7 +96,7 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	}
 	for i, ev := range <-one {
 		if ev.Event.EventNumber != uint64(i) {
-			t.Fatalf("stream subscription: event %d in place %d", ev.Event.EventNumber, i)
+			t.Fatalf("stream subscription: event %d at index %d", ev.Event.EventNumber, i)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestSlowSubscriberHurtsNobody(t *testing.T) {
 	}
 	for i, ev := range collect(t, sub, count) {
 		if ev.Event.EventNumber != uint64(i) {
-			t.Fatalf("event %d in place %d", ev.Event.EventNumber, i)
+			t.Fatalf("event %d at index %d", ev.Event.EventNumber, i)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func TestRest(t *testing.T) {
 	}
 	r.Until(t, messages, 50) // in order
 	if batches > 20 {
-		t.Errorf("40 events came in %d batches", batches)
+		t.Errorf("40 events were delivered in %d batches", batches)
 	}
 	if len(r.Errors) > 0 {
 		t.Errorf("a rest is reported as an error: %v", r.Errors)
