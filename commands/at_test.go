@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A record at a moment is what the changes up to then, as history tells them, add up to: for random
-// lives, at the time of every event.
+// TestURLAtIsTheSumOfItsChanges checks, for random sequences of commands and at the time of every
+// event, that LinkAsOf returns the sum of the changes that the history lists up to that time.
 func TestURLAtIsTheSumOfItsChanges(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()

@@ -14,8 +14,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// taggedLink stores an account with tags, of which a link under the hash "one" has the first, and
-// returns the link's id.
+// taggedLink stores an account with inAccount tags and a link with the hash "one" that has the
+// first onLink of them. It returns the id of the link.
 func taggedLink(t testing.TB, store *eventstore.Store, inAccount, onLink int) string {
 	t.Helper()
 	ids := make([]string, inAccount)
@@ -40,7 +40,7 @@ func taggedLink(t testing.TB, store *eventstore.Store, inAccount, onLink int) st
 	return id
 }
 
-// BenchmarkHistoryOfTagged reads a page of one event of the history of a link with tags.
+// BenchmarkHistoryOfTagged reads a page of one event from the history of a link with tags.
 func BenchmarkHistoryOfTagged(b *testing.B) {
 	for _, tags := range []int{100, 1_000, 4_000} {
 		for _, changes := range []int{100, 1_000} {
@@ -65,7 +65,7 @@ func BenchmarkHistoryOfTagged(b *testing.B) {
 	}
 }
 
-// BenchmarkCreateTagged creates links with a tag in accounts with tags that were renamed once.
+// BenchmarkCreateTagged creates links with a tag in accounts whose tags were renamed once.
 func BenchmarkCreateTagged(b *testing.B) {
 	for _, tags := range []int{10, 1_000, domain.MaxAccountTags} {
 		b.Run(fmt.Sprintf("tags=%d", tags), func(b *testing.B) {

@@ -13,8 +13,7 @@ import (
 	"linkledger/events"
 )
 
-// asked is a context that counts how often it is asked whether it has ended, and ends at one of
-// these times.
+// asked is a context that counts calls of Err and ends at call endsAt.
 type asked struct {
 	context.Context //nolint:containedctx // it is a context
 
@@ -38,8 +37,8 @@ func (a *asked) Err() error {
 	return a.Context.Err()
 }
 
-// What walks through events looks at its context for each of them, and does no more when the
-// context has ended, wherever that happens.
+// TestLongReadsEndWithTheirContext checks that each operation that iterates over events checks its
+// context for every event, and stops when the context ends at any of them.
 func TestLongReadsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -80,7 +79,7 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			fresh := func() *stack { return s.again(nil) } // which has read nothing yet
+			fresh := func() *stack { return s.again(nil) } // has read nothing yet
 			whole := newAsked(t, 0)
 			if err := read.do(whole, fresh()); err != nil {
 				t.Fatal(err)
@@ -94,9 +93,9 @@ func TestLongReadsEndWithTheirContext(t *testing.T) {
 				if err := read.do(ctx, fresh()); !errors.Is(err, context.Canceled) {
 					t.Errorf("ended at %d of %d: %v", endsAt, times, err)
 				}
-				const late = 100 // not a whole loop
+				const late = 100 // less than a whole loop
 				if after := ctx.times.Load() - endsAt; after > late {
-					t.Errorf("ended at %d of %d: %d events later it went on", endsAt, times, after)
+					t.Errorf("ended at %d of %d: it continued for %d events", endsAt, times, after)
 				}
 			}
 		})

@@ -19,7 +19,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// cutStack is a service whose event store somebody else can write to.
+// cutStack is a service whose event store can be written to from outside.
 type cutStack struct {
 	*stack
 	url  string
@@ -50,7 +50,8 @@ func newCutStack(t *testing.T) *cutStack {
 
 func (s *cutStack) hash() string { return s.link.Hash }
 
-// attempt is a command that must not succeed, nor be refused as if there were nothing.
+// attempt is a command that must fail with ErrCut. It must not succeed, and it must not be refused
+// as if the cut events did not exist.
 type attempt func(t *testing.T, s *cutStack) error
 
 func editing(t *testing.T, s *cutStack) error {
@@ -89,7 +90,7 @@ func tellingOf(t *testing.T, s *cutStack) error {
 	return err
 }
 
-// taking has another account take the hash, long after it was claimed.
+// taking creates a link of another account with the hash, long after the hash was claimed.
 func taking(t *testing.T, s *cutStack) error {
 	t.Helper()
 	s.clock = s.clock.Add(time.Hour)
@@ -122,8 +123,8 @@ func opening(t *testing.T, s *cutStack) error {
 	return err
 }
 
-// TestCutHistories cuts each kind of stream in every way. No command takes what is left for the
-// whole.
+// TestCutHistories cuts each kind of stream in every way and checks that no command treats the
+// remaining events as the whole stream.
 func TestCutHistories(t *testing.T) {
 	t.Parallel()
 	for family, tc := range map[string]struct {
@@ -202,7 +203,8 @@ func TestCutHistories(t *testing.T) {
 	}
 }
 
-// TestCutUsername hides the one event of a user name: nobody else gets the name.
+// TestCutUsername hides the one event of a user name and checks that no other account gets the
+// name.
 func TestCutUsername(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -225,23 +227,24 @@ func TestCutUsername(t *testing.T) {
 	}
 }
 
-// TestCutCounters cuts the streams whose last event says all. While it can be read, limits hold
-// exactly; else nothing is granted.
+// TestCutCounters cuts the streams whose last event holds the whole state. While that event can be
+// read, limits hold exactly. Otherwise nothing is granted.
 func TestCutCounters(t *testing.T) {
 	t.Parallel()
 	for family, tc := range map[string]struct {
 		stream func(s *cutStack) string
-		// an error that is no refusal by a limit: refused, and at most twice granted
+		// use consumes one unit of a limit of two. If the limit refuses, the error is
+		// URLLimitReached.
 		use func(t *testing.T, s *cutStack) error
 	}{
 		"allowance": {
 			func(s *cutStack) string { return events.StreamAllowance + s.link.ID },
 			func(t *testing.T, s *cutStack) error {
 				t.Helper()
-				node := clicklimit.New(s.store, nil) // knows nothing
+				node := clicklimit.New(s.store, nil) // a new node, which has read nothing
 				granted, err := node.Take(t.Context(), s.link.ID, 2, 0)
 				if left, missing := node.Left(t.Context(), s.link.ID, 2, 0); left && missing == nil && !granted {
-					t.Error("a click is left of a link that granted none")
+					t.Error("Left reports a remaining click, but Take granted none")
 				}
 				if err == nil && !granted {
 					err = domain.Refuse(domain.URLLimitReached, "none left")
@@ -258,7 +261,7 @@ func TestCutCounters(t *testing.T) {
 				)
 				node := NewHandler(Config{Streams: streams.New(streams.Config{Store: s.store}), Quotas: quotas})
 				r := request("a")
-				r.Plan = domain.Plan{URLs: 3} // with the link that there is
+				r.Plan = domain.Plan{URLs: 3} // the stack has created one link already
 				return node.CreateURLs(t.Context(), r, batchOf(1)).Items[0].Err
 			},
 		},
@@ -283,8 +286,8 @@ func TestCutCounters(t *testing.T) {
 	}
 }
 
-// TestRepeatedCreationOfDeletedStream repeats a creation whose stream was deleted: the event store
-// takes its append for the first one, yet it is no success.
+// TestRepeatedCreationOfDeletedStream repeats a creation whose stream was deleted. The event store
+// takes the repeated append for the first one, but the command must fail.
 func TestRepeatedCreationOfDeletedStream(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {

@@ -16,11 +16,11 @@ import (
 	"linkledger/events"
 )
 
-// drawer keeps keys in memory.
+// drawer stores account keys in memory.
 type drawer struct {
 	mu   sync.Mutex
 	keys map[string][]byte // nil: erased
-	fail error             // of the next erasure
+	fail error             // returned by the next erasure
 }
 
 func (d *drawer) AccountKey(_ context.Context, account string) ([]byte, error) {
@@ -54,8 +54,8 @@ func (d *drawer) EraseAccountKey(_ context.Context, account string) error {
 	return nil
 }
 
-// sealing returns a stack whose notes are sealed, another one on the same log that remembers no
-// key, and an account.
+// sealing returns a stack that seals its notes, another stack on the same log with no key in its
+// memory, and an account.
 func sealing(t *testing.T) (s, fresh *stack, keys *drawer, account string) {
 	t.Helper()
 	keys = &drawer{keys: make(map[string][]byte)}
@@ -95,9 +95,9 @@ func TestEraseAccount(t *testing.T) {
 
 	keys.fail = errors.New("the database is away")
 	if _, err := s.Erase(t.Context(), request(""), "erin"); err == nil {
-		t.Fatal("an erasure whose key was not deleted is done")
+		t.Fatal("an erasure succeeded although its key was not deleted")
 	}
-	for range 2 { // carries on, and does nothing more
+	for range 2 { // the first call completes the erasure, the second does nothing
 		if outcome, err := s.Erase(t.Context(), request(""), "erin"); err != nil || !outcome.Account.Erased {
 			t.Fatalf("erased: %+v, %v", outcome, err)
 		}
@@ -118,22 +118,23 @@ func TestEraseAccount(t *testing.T) {
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`,
 			`url.settings_changed.v1 by "`+account+`" note: erased -> erased`)
 		if changes := entries[0].Changes; changes[1].Erased || !changes[2].Erased || !entries[2].Changes[0].Erased {
-			t.Errorf("%s is told what was erased: %+v", name, entries)
+			t.Errorf("%s: the wrong changes are marked as erased: %+v", name, entries)
 		}
 		moment, err := s.LinkAsOf(t.Context(), audit.AsOfQuery{Hash: "one", Time: entries[0].Time})
 		if err != nil || moment.Link.Note != events.Erased || !moment.Link.NoteErased() {
-			t.Errorf("%s is told of the past: %+v, %v", name, moment, err)
+			t.Errorf("%s, the link as of the first entry: %+v, %v", name, moment, err)
 		}
 	}
-	fresh = s.again(keys) // which remembers no key
+	fresh = s.again(keys) // has no key in its memory
 	if _, err := fresh.edit(
 		t, request(account), "one", EditURL{Note: new("too late")},
 	); domain.KindOf(err) != domain.AccountGone {
-		t.Errorf("a note that comes later: %v", err)
+		t.Errorf("a note after the erasure: %v", err)
 	}
 }
 
-// An operator restores links of an erased account, but for their notes.
+// TestRestoreWithoutErasedNotes checks that an operator can restore links of an erased account,
+// without their notes.
 func TestRestoreWithoutErasedNotes(t *testing.T) {
 	t.Parallel()
 	s, fresh, _, account := sealing(t)
@@ -173,14 +174,14 @@ func TestEraseAccountRefuses(t *testing.T) {
 	t.Parallel()
 	s, _, _, _ := sealing(t)
 	if _, err := s.Erase(t.Context(), request(""), "nobody"); domain.KindOf(err) != domain.AccountNotFound {
-		t.Errorf("erasing nobody: %v", err)
+		t.Errorf("erasing an unknown account: %v", err)
 	}
 	if _, err := newStackOn(s).Erase(t.Context(), request(""), "erin"); !errors.Is(err, accounts.ErrNothingSealed) {
 		t.Errorf("erasing without keys: %v", err)
 	}
 }
 
-// A sealed note is never read as anything else where the key is not at hand.
+// TestSealedNoteNeedsItsKey checks that reading a sealed note fails if its key is not available.
 func TestSealedNoteNeedsItsKey(t *testing.T) {
 	t.Parallel()
 	s, fresh, keys, account := sealing(t)
@@ -196,10 +197,10 @@ func TestSealedNoteNeedsItsKey(t *testing.T) {
 	}
 }
 
-// newStackOn returns a stack on the same log that seals nothing.
+// newStackOn returns a stack on the same log that does not seal notes.
 func newStackOn(s *stack) *stack { return s.again(nil) }
 
-// streamOf returns the stream of the link that claimed a hash last.
+// streamOf returns the stream of the link that last claimed a hash.
 func (s *stack) streamOf(t *testing.T, hash string) string {
 	t.Helper()
 	loaded, err := s.streams.Load(t.Context(), events.StreamHash+hash)

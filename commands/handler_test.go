@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// stack is the write side and its reader, on an event store of its own.
+// stack is the write side and its reader, on a private event store.
 type stack struct {
 	*Handler
 	*accounts.Accounts
@@ -47,7 +47,7 @@ func (s *stack) again(keys streams.NoteKeys) *stack {
 	return (&stack{store: s.store, clock: s.clock}).build(Config{}, keys)
 }
 
-// build makes the parts anew: they remember nothing, and encrypt notes where there are keys.
+// build creates the parts again with empty caches. If keys is not nil, it encrypts notes.
 func (s *stack) build(cfg Config, keys streams.NoteKeys) *stack {
 	s.streams = streams.New(streams.Config{
 		Store: s.store, Now: func() time.Time { return s.clock }, Keys: keys, EncryptNotes: keys != nil,
@@ -123,7 +123,7 @@ func TestCreateURLs(t *testing.T) {
 		t.Errorf("third: %+v", third)
 	}
 	if outcome.Tags.Commit == 0 || !first.Position.After(outcome.Tags) {
-		t.Errorf("tags at %v, first at %v: the tags come first", outcome.Tags, first.Position)
+		t.Errorf("tags at %v, first link at %v: want the tags first", outcome.Tags, first.Position)
 	}
 	s.wantTypes(t, "tags-a", "tag.created.v1", "tag.created.v1")
 	s.wantTypes(t, "hash-mine", "hash.claimed.v1")
@@ -243,7 +243,7 @@ func TestEditAndDelete(t *testing.T) {
 		t.Context(), request("b"), []CreateURL{{LongURL: "https://example.com", CustomHash: "two"}},
 	).Items[0].Err
 	if domain.KindOf(taken) != domain.HashUnavailable {
-		t.Errorf("a deleted hash went to another account: %v", taken)
+		t.Errorf("another account got a deleted hash: %v", taken)
 	}
 	s.create(t, request("a"), CreateURL{LongURL: "https://example.com", CustomHash: "two"})
 	s.wantTypes(t, "hash-two", "hash.claimed.v1", "hash.released.v1", "hash.claimed.v1")
@@ -346,8 +346,8 @@ func (s *stack) claimOnly(t *testing.T, account, hash, urlID string) {
 	}
 }
 
-// A claim that the link has left may be somebody else's by the time it comes back: only a new claim
-// tells.
+// TestSpentClaimIsNotReused checks that a link that returns to a hash claims it again, because
+// another account may have claimed it in the meantime.
 func TestSpentClaimIsNotReused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -361,8 +361,9 @@ func TestSpentClaimIsNotReused(t *testing.T) {
 	}
 }
 
-// A process that dies between the claim and the link leaves an orphan, which others may take over
-// after a minute. When it was not dead but slow, its link must not come after all.
+// TestOrphanedClaimIsTakenOver checks that the claim of a process that died before it created its
+// link can be taken over after a minute. If that process was only slow, its link must not be
+// created later.
 func TestOrphanedClaimIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -399,12 +400,12 @@ func TestOrphanedRenameIsTakenOver(t *testing.T) {
 	if _, err := s.edit(
 		t, request("a"), "from", EditURL{CustomHash: commandstest.Ptr("to")},
 	); domain.KindOf(err) != domain.HashUnavailable {
-		t.Errorf("the rename went on with an abandoned claim: %v", err)
+		t.Errorf("the rename used an abandoned claim: %v", err)
 	}
 }
 
-// The release is the last step of a deletion. A crash before it leaves the hash to its account all
-// the same.
+// TestLostReleaseKeepsTheHashWithItsAccount checks that a hash stays with its account if a crash
+// prevents its release, which is the last step of a deletion.
 func TestLostReleaseKeepsTheHashWithItsAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -435,7 +436,7 @@ func TestTags(t *testing.T) {
 		ids[i] = outcome.Tag.ID
 	})
 	if slices.Sort(ids); ids[0] != ids[63] {
-		t.Error("one label, two tags")
+		t.Error("one label has two tags")
 	}
 	if _, err := s.CreateTag(t.Context(), request("a"), "other"); err != nil {
 		t.Error(err)
@@ -499,7 +500,7 @@ func TestAccounts(t *testing.T) {
 	if _, err := s.Edit(
 		ctx, request(""), "demo", accounts.Change{ExpirationDate: new("tomorrow")},
 	); domain.KindOf(err) != domain.InvalidDate {
-		t.Errorf("a date that is none: %v", err)
+		t.Errorf("an invalid date: %v", err)
 	}
 	if _, err := s.Edit(
 		ctx, request(""), "nobody", accounts.Change{Plan: new("pro")},
@@ -511,7 +512,8 @@ func TestAccounts(t *testing.T) {
 		"account.expiry_changed.v1", "account.expiry_changed.v1")
 }
 
-// A crash between the claim of the name and the account must not lose the name.
+// TestClaimedUsernameCanBeOpened checks that a crash between the claim of a user name and the
+// creation of its account does not make the name unusable.
 func TestClaimedUsernameCanBeOpened(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -12,7 +12,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// BenchmarkHistory reads the history of a link with 1,000 changes.
+// BenchmarkHistory reads the history of a link that was changed 1,000 times.
 func BenchmarkHistory(b *testing.B) {
 	s := newStack(b)
 	created := s.CreateURLs(b.Context(), request("a"), []CreateURL{

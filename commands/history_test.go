@@ -20,7 +20,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// told writes entries as lines that tests compare: type, actor, and the changes.
+// told formats entries as lines for comparison: type, actor and changes.
 func told(entries []audit.Entry) []string {
 	lines := make([]string, len(entries))
 	for i, e := range entries {
@@ -41,7 +41,7 @@ func told(entries []audit.Entry) []string {
 func wantTold(t *testing.T, entries []audit.Entry, want ...string) {
 	t.Helper()
 	if got := told(entries); !slices.Equal(got, want) {
-		t.Errorf("told\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -131,8 +131,8 @@ func TestHistoryTellsEveryKindOfChange(t *testing.T) {
 			t.Errorf("entry %+v", e)
 		}
 	}
-	// From the link's last hash the same life is found; only the claims are those of the other
-	// hash.
+	// The link's last hash leads to the same link. Only the claims differ, since they are of the
+	// other hash.
 	if last := s.history(t, audit.HistoryQuery{Hash: "two"}); !reflect.DeepEqual(last.Links, want) ||
 		len(last.Entries) != len(history.Entries) {
 		t.Errorf("by its last hash: %+v", last)
@@ -158,16 +158,16 @@ func TestHistoryFollowsFormerOwners(t *testing.T) {
 	if !slices.IsSortedFunc(
 		history.Entries, func(a, b audit.Entry) int { return cmp.Compare(a.Position.Commit, b.Position.Commit) },
 	) {
-		t.Error("not in the order of the log")
+		t.Error("entries are not in log order")
 	}
 	if last := s.history(t, audit.HistoryQuery{Hash: "one", MaxLinks: 1}); last.MoreLinks != 1 ||
 		len(last.Links) != 1 || last.Links[0].ID != second.ID {
-		t.Errorf("one link at most: %+v", last)
+		t.Errorf("with at most one link: %+v", last)
 	}
 }
 
-// A hash can change accounts where a claim was never followed by its link. Neither account learns
-// of the other.
+// TestHistoryKeepsAccountsApart checks that a hash can change accounts after a claim that no link
+// followed, and that the history does not show either account the other.
 func TestHistoryKeepsAccountsApart(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
@@ -184,10 +184,10 @@ func TestHistoryKeepsAccountsApart(t *testing.T) {
 	)
 	if abandoned := ofA.Entries[1]; abandoned.Actor != (audit.Actor{Kind: audit.ByForeign}) ||
 		abandoned.Request != "" || abandoned.Batch != "" {
-		t.Errorf("told of another account: %+v", abandoned)
+		t.Errorf("shows another account: %+v", abandoned)
 	}
 	if len(ofA.Links) != 0 {
-		t.Errorf("links that never came: %+v", ofA.Links)
+		t.Errorf("links that were never created: %+v", ofA.Links)
 	}
 	ofB := s.history(t, audit.HistoryQuery{Hash: "one", Account: "b"})
 	wantTold(

@@ -24,13 +24,13 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// limitedNodes are nodes on one event store whose accounts have limits.
+// limitedNodes are nodes on one event store that apply limits to accounts.
 type limitedNodes struct {
 	server *eventstoretest.Server
 	store  *eventstore.Store
 	nodes  []*Handler
 	clock  atomic.Pointer[time.Time]
-	stale  atomic.Int64 // how many more answers of the read model repeat the former one
+	stale  atomic.Int64 // number of further answers of the read model that repeat the previous one
 
 	mu    sync.Mutex
 	known linkquota.Existing
@@ -58,7 +58,7 @@ func (l *limitedNodes) pass(d time.Duration) {
 	l.clock.Store(&later)
 }
 
-// existing replaces the read model of the one account of a test.
+// existing stands in for the read model of account "a".
 func (l *limitedNodes) existing(ctx context.Context, _ string, _ time.Time) (linkquota.Existing, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +104,7 @@ func limited(plan domain.Plan) domain.Request {
 	return r
 }
 
-// batchOf returns n links to create.
+// batchOf returns a batch of n links to create.
 func batchOf(n int) []CreateURL {
 	items := make([]CreateURL, n)
 	for i := range items {
@@ -122,8 +122,8 @@ func (l *limitedNodes) live(t *testing.T) int64 {
 	return existing.Created - existing.Deleted
 }
 
-// TestQuotasRace lets 64 clients of two nodes create links up to the limit, in batches, with items
-// that fail and links that are deleted.
+// TestQuotasRace checks that 64 clients on two nodes create exactly as many links as the limit
+// allows, in batches, while some items fail and some links are deleted.
 func TestQuotasRace(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -175,8 +175,8 @@ func TestQuotasRace(t *testing.T) {
 	}
 }
 
-// TestQuotasOfAKilledNode checks that a reservation of a killed node is returned after a minute,
-// once, and that a link which that node had created keeps its reservation.
+// TestQuotasOfAKilledNode checks that the reservation of a killed node is returned once, after a
+// minute, and that a link which that node created keeps its reservation.
 func TestQuotasOfAKilledNode(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -209,16 +209,16 @@ func TestQuotasOfAKilledNode(t *testing.T) {
 	l.pass(hashes.ClaimTimeout + time.Second)
 	commandstest.Together(2, func(int) { create() })
 	if first, second := create(), l.live(t); first != domain.URLLimitReached || second != 3 {
-		t.Errorf("%d links, and one more is %v", second, first)
+		t.Errorf("%d links, and one more returned %v", second, first)
 	}
 	write.Stream, write.Command = events.StreamURL+"late", request("").Command
 	if _, err := l.store.Append(t.Context(), write); !errors.Is(err, eventstore.ErrWrongRevision) {
-		t.Errorf("the late link came after all: %v", err)
+		t.Errorf("the late link was created: %v", err)
 	}
 }
 
-// TestQuotasWaitForTheReadModel checks that a link is not refused because of a deletion that the
-// read model lacks, before it has waited.
+// TestQuotasWaitForTheReadModel checks that the quota waits for the read model before it refuses a
+// link, because the read model may lack a deletion.
 func TestQuotasWaitForTheReadModel(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -241,8 +241,8 @@ func TestQuotasWaitForTheReadModel(t *testing.T) {
 	}
 }
 
-// TestRoomInTheOrderOfABatch checks that the first items of a batch are reserved, also if they take
-// longer to ask.
+// TestRoomInTheOrderOfABatch checks that the first items of a batch get the reservations, even if
+// they take longer to request them.
 func TestRoomInTheOrderOfABatch(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -299,12 +299,12 @@ func TestRepeatsTakeRoomOnce(t *testing.T) {
 	if got := domain.KindOf(
 		l.nodes[0].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err,
 	); got != domain.URLLimitReached || l.live(t) != 4 {
-		t.Errorf("%d links, and one more is %v", l.live(t), got)
+		t.Errorf("%d links, and one more returned %v", l.live(t), got)
 	}
 }
 
-// TestRoomOfThoseWhoLeave checks that the reservation of a client that stops waiting goes to the
-// next link.
+// TestRoomOfThoseWhoLeave checks that the reservation of a client that stops waiting becomes
+// available to the next link.
 func TestRoomOfThoseWhoLeave(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -313,7 +313,7 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	leave()
 	for i := range 20 {
 		reservation := quotas.Reserve(limited(plan), batch.NewTurns(1), 0)
-		if _, err := reservation.Take(left, fmt.Sprint("left", i), commandstest.At); err == nil { // it was faster
+		if _, err := reservation.Take(left, fmt.Sprint("left", i), commandstest.At); err == nil { // granted first
 			reservation.Release()
 		}
 	}
@@ -322,8 +322,8 @@ func TestRoomOfThoseWhoLeave(t *testing.T) {
 	}
 }
 
-// TestManyLinksAtATime reserves more links than one event can name. They are reserved one after the
-// other.
+// TestManyLinksAtATime reserves more links than one event can name, so that they need several
+// appends.
 func TestManyLinksAtATime(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)
@@ -338,7 +338,8 @@ func TestManyLinksAtATime(t *testing.T) {
 	})
 }
 
-// TestQuotasWithoutTheEventStore checks that an unavailable event store is no refusal by a limit.
+// TestQuotasWithoutTheEventStore checks that an unavailable event store is not reported as a
+// reached limit.
 func TestQuotasWithoutTheEventStore(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 1)

@@ -29,7 +29,7 @@ func (s *stack) mustDelete(t *testing.T, hash string) {
 	}
 }
 
-// recordOf is what clients see of a link, but for the times.
+// recordOf returns the fields of a link that clients see, except the times.
 func recordOf(u domain.Link) map[string]any {
 	fields := domain.FieldsOf(u)
 	fields["tags"] = slices.Concat([]string{}, u.Tags)
@@ -59,7 +59,7 @@ func TestRestoreDeleted(t *testing.T) {
 	if _, err := s.edit(t, request("a"), "one", EditURL{Note: new("x")}); domain.KindOf(err) != domain.URLNotFound {
 		t.Fatalf("edit of a deleted link: %v", err)
 	}
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second call has nothing to do
 		outcome := s.RestoreURL(t.Context(), request("a"), RestoreURL{Hash: "one"})
 		if outcome.Err != nil || outcome.Position.Commit == 0 || !slices.Equal(outcome.Labels, []string{"red"}) {
 			t.Fatalf("restored: %+v", outcome)
@@ -76,7 +76,7 @@ func TestRestoreDeleted(t *testing.T) {
 	}
 	life := s.history(t, audit.HistoryQuery{Hash: "one"}).Links[0]
 	if len(life.Tenures) != 2 || !life.DeletedAt.IsZero() {
-		t.Errorf("its life: %+v", life)
+		t.Errorf("its events: %+v", life)
 	}
 }
 
@@ -116,14 +116,14 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Errorf("by another account: %v", err)
 	}
 	s.mustDelete(t, "one")
-	for range 2 { // the one that was deleted last, though there is another one
+	for range 2 { // the link deleted last, although there is another deleted one
 		if url, err := s.restore(t, "one", nil); err != nil || url.LongURL != "https://example.com/2" {
 			t.Errorf("deleted last: %+v, %v", url, err)
 		}
 	}
-	s.mustEdit(t, "one", EditURL{CustomHash: new("other")}) // makes room for the deleted one
+	s.mustEdit(t, "one", EditURL{CustomHash: new("other")}) // frees the hash for the deleted link
 	if url, err := s.restore(t, "one", nil); err != nil || url.LongURL != "https://example.com/1" {
-		t.Errorf("after room was made: %+v, %v", url, err)
+		t.Errorf("after the hash was freed: %+v, %v", url, err)
 	}
 	if moment, err := s.LinkAsOf(
 		t.Context(), audit.AsOfQuery{Hash: "one", Time: s.clock.AddDate(100, 0, 0)},
@@ -132,7 +132,8 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// An operator restores for the account, and is told as the one who did.
+// TestRestoreByOperator checks that an operator can restore a link for its account, and that the
+// history names the operator as the actor.
 func TestRestoreByOperator(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -152,8 +153,8 @@ func TestRestoreByOperator(t *testing.T) {
 	s.mustEdit(t, "one", EditURL{Note: new("still of its account")})
 }
 
-// A hash that an account's links have left stays with the account, also where a later claim of it
-// was never used.
+// TestHashStaysWithItsAccount checks that a hash that an account's links have left stays with the
+// account, even if a later claim of the hash was never used.
 func TestHashStaysWithItsAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -173,8 +174,8 @@ func TestHashStaysWithItsAccount(t *testing.T) {
 	}
 }
 
-// Whatever has happened to a link, restored to a version it is as a fold of its stream to that
-// version has it, and to do so again makes no event.
+// TestRestoredIsTheVersion checks, after random changes, that a link restored to a version equals
+// the fold of its stream up to that version, and that a second restoration appends no event.
 func TestRestoredIsTheVersion(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

@@ -11,9 +11,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TestRestoredLinksTakeRoom lets restorations and creations on two nodes compete for the
-// reservations of deleted links: all are used, and no more. A refused link can be restored once
-// others are deleted, however many links were created in the month.
+// TestRestoredLinksTakeRoom checks that restorations and creations on two nodes use exactly the
+// reservations that deleted links released. A refused link can be restored once other links are
+// deleted, regardless of how many links were created in the month.
 func TestRestoredLinksTakeRoom(t *testing.T) {
 	t.Parallel()
 	l := newLimitedNodes(t, 2)
@@ -86,7 +86,7 @@ func TestRoomOfALateRestoration(t *testing.T) {
 		return domain.KindOf(l.nodes[1].CreateURLs(t.Context(), limited(plan), batchOf(1)).Items[0].Err)
 	}
 	if got := create(); got != domain.URLLimitReached {
-		t.Errorf("beside a restoration under way: %v", got)
+		t.Errorf("during a pending restoration: %v", got)
 	}
 	l.pass(2 * hashes.ClaimTimeout)
 	if got := create(); got != 0 {
@@ -97,6 +97,6 @@ func TestRoomOfALateRestoration(t *testing.T) {
 		Events: []events.Event{events.URLRestored{Account: "a", Hash: old.Hash, At: at}},
 	})
 	if !errors.Is(err, eventstore.ErrWrongRevision) {
-		t.Errorf("the late restoration came after all: %v", err)
+		t.Errorf("the late restoration was appended: %v", err)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"linkledger/commands/domain"
 )
 
-// labels are so many different ones.
+// labels returns n different labels.
 func labels(prefix string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -65,7 +65,7 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 	_, err = edit("+more", "+still more", "-full")
 	wantTooMany(t, err, linkIsFull)
 	if url, err := edit("+more", "-full", "t1", "-FULL"); err != nil || len(url.Tags) != domain.MaxLinkTags {
-		t.Errorf("in the place of another: %d tags, %v", len(url.Tags), err)
+		t.Errorf("in place of another tag: %d tags, %v", len(url.Tags), err)
 	}
 	if _, err := edit("t1", "+T2"); err != nil {
 		t.Errorf("tags that it has: %v", err)
@@ -76,11 +76,12 @@ func TestLinkGetsAtMost100Tags(t *testing.T) {
 		t.Fatal(err)
 	}
 	if all := s.types(t, "tags-a"); len(all) != domain.MaxLinkTags+3 { // more, still more, and other 0
-		t.Errorf("%d tags: an edit that is refused for all that it creates created some", len(all))
+		t.Errorf("%d tags: an edit created some although it was refused", len(all))
 	}
 }
 
-// Tags that were deleted take no room, and do not gather in the link's stream either.
+// TestDeletedTagsTakeNoRoom checks that deleted tags do not count towards the bound, and that they
+// do not accumulate in the link's stream.
 func TestDeletedTagsTakeNoRoom(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -104,7 +105,8 @@ func TestDeletedTagsTakeNoRoom(t *testing.T) {
 	s.wantTypes(t, "url-"+url.ID, "url.created.v1", "url.tagged.v1", "url.untagged.v1")
 }
 
-// A link from before the bound loses tags and gains none, and what it was comes back.
+// TestLinkWithMoreTagsThanAllowed checks that a link from before the bound can lose tags and cannot
+// gain any, and that undoing and restoring return all tags that it had.
 func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -140,7 +142,8 @@ func TestLinkWithMoreTagsThanAllowed(t *testing.T) {
 	}
 }
 
-// An undoing that would bring tags back beside those that came since leaves the link as it is.
+// TestUndoKeepsToTheBound checks that an undo that would exceed the bound, because tags were added
+// since, leaves the link unchanged.
 func TestUndoKeepsToTheBound(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -156,11 +159,11 @@ func TestUndoKeepsToTheBound(t *testing.T) {
 	wantChanged(t, s.undo(t, r.Batch, url.ID), "tags")
 	s.mustEdit(t, "one", EditURL{Tags: []string{"-t1"}})
 	if outcome := s.undo(t, r.Batch, url.ID); outcome.Err != nil || len(outcome.URL.Tags) != domain.MaxLinkTags {
-		t.Errorf("when there is room: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
+		t.Errorf("below the bound: %d tags, %v", len(outcome.URL.Tags), outcome.Err)
 	}
 }
 
-// fill gives an account so many tags, with labels from "tag 0" on.
+// fill gives an account this many tags, with labels from "tag 0" on.
 func (s *stack) fill(t *testing.T, tags int) {
 	t.Helper()
 	taggedLink(t, s.store, tags, 1)
@@ -173,7 +176,7 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 	long := "https://example.com/"
 	batch := request("a")
 	batch.Repeated = true
-	for range 2 { // the call and its repetition
+	for range 2 { // the call and its repeat
 		items := s.CreateURLs(ctx, batch, []CreateURL{
 			{LongURL: long, Tags: []string{"new 1", "new 2"}},
 			{LongURL: long, Tags: []string{"tag 1", "NEW 3"}},
@@ -194,12 +197,12 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 	}).Items
 	wantTooMany(t, edits[0].Err, accountIsFull)
 	if edits[1].Err != nil || !slices.Equal(edits[1].Labels, []string{"tag 7"}) {
-		t.Errorf("with tags that there are: %+v", edits[1])
+		t.Errorf("with existing tags: %+v", edits[1])
 	}
 	_, err := s.CreateTag(ctx, request("a"), "new 6")
 	wantTooMany(t, err, accountIsFull)
 	if found, err := s.CreateTag(ctx, request("a"), "TAG 5"); err != nil || found.Tag.Label != "tag 5" {
-		t.Errorf("a tag that there is: %+v, %v", found, err)
+		t.Errorf("an existing tag: %+v, %v", found, err)
 	}
 	if _, err := s.RenameTag(ctx, request("a"), "tag 5", "renamed"); err != nil {
 		t.Error(err)
@@ -208,7 +211,7 @@ func TestAccountHasAtMost10000Tags(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := s.CreateTag(ctx, request("a"), "new 6"); err != nil {
-		t.Errorf("in the place of another: %v", err)
+		t.Errorf("in place of another tag: %v", err)
 	}
 }
 
@@ -226,7 +229,7 @@ func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
 		wantTooMany(t, err, accountIsFull)
 	})
 	if made.Load() != 3 {
-		t.Errorf("%d tags were created in the room of 3", made.Load())
+		t.Errorf("%d tags were created where 3 were allowed", made.Load())
 	}
 	url := s.create(
 		t, request("a"),
@@ -241,6 +244,6 @@ func TestTagBoundsHoldUnderConcurrency(t *testing.T) {
 		wantTooMany(t, err, linkIsFull)
 	})
 	if url, _ := s.mustLoad(t, url.ID); attached.Load() != 5 || len(url.Tags) != domain.MaxLinkTags {
-		t.Errorf("%d tags were attached in the room of 5, there are %d", attached.Load(), len(url.Tags))
+		t.Errorf("%d tags were attached where 5 were allowed, the link has %d", attached.Load(), len(url.Tags))
 	}
 }

@@ -16,14 +16,14 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// ownBatch is a call with a batch id of its own.
+// ownBatch returns a request with its own batch id.
 func ownBatch(account string) domain.Request {
 	r := request(account)
 	r.Batch = r.Command.String()
 	return r
 }
 
-// undo undoes what a batch did to a link, in another batch.
+// undo undoes the changes of a batch to a link, in another batch.
 func (s *stack) undo(t *testing.T, batch, id string) URLOutcome {
 	t.Helper()
 	return s.UndoBatch(t.Context(), ownBatch("a"), batch, []string{id})[0]
@@ -38,8 +38,8 @@ func (s *stack) mustLoad(t *testing.T, id string) (domain.Link, eventstore.Revis
 	return domain.FoldLink(loaded.Events), loaded.Revision()
 }
 
-// Every kind of change is undone, leaves the link as it was, is not undone twice, and can be done
-// again by undoing the undoing.
+// TestUndoEveryKindOfChange checks for every kind of change that undoing it leaves the link as it
+// was, that a second undo does nothing, and that undoing the undo repeats the change.
 func TestUndoEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *stack, r domain.Request) error{
@@ -90,7 +90,7 @@ func TestUndoEveryKindOfChange(t *testing.T) {
 				t.Fatal(outcome.Err)
 			}
 			if _, now := s.mustLoad(t, made.ID); now != at {
-				t.Errorf("the second time there was something to do")
+				t.Errorf("a second undo changed the link")
 			}
 			if outcome := s.undo(t, undoing.Batch, made.ID); outcome.Err != nil {
 				t.Fatal(outcome.Err)
@@ -128,7 +128,8 @@ func wantChanged(t *testing.T, outcome URLOutcome, fields ...string) {
 	}
 }
 
-// What others changed since stays, and nothing else of the link is undone.
+// TestUndoLeavesWhatWasChangedSince checks that an undo leaves the link unchanged if one of its
+// fields was changed since.
 func TestUndoLeavesWhatWasChangedSince(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -140,7 +141,7 @@ func TestUndoLeavesWhatWasChangedSince(t *testing.T) {
 	s.mustEdit(t, "one", EditURL{Note: new("y"), MaxClicks: new(int64(3))})
 	_, before := s.mustLoad(t, made.ID)
 	wantChanged(t, s.undo(t, r.Batch, made.ID), "note")
-	s.mustEdit(t, "one", EditURL{Note: new("x")}) // to the batch's value, but by another call
+	s.mustEdit(t, "one", EditURL{Note: new("x")}) // to the batch's value, but in another call
 	wantChanged(t, s.undo(t, r.Batch, made.ID), "note")
 	s.mustDelete(t, "one")
 	wantChanged(t, s.undo(t, r.Batch, made.ID), "deleted", "note")
@@ -180,7 +181,7 @@ func TestUndoStatsReset(t *testing.T) {
 		return r
 	}
 	first, second := reset(), reset()
-	wantChanged(t, s.undo(t, first.Batch, made.ID), "stats") // the second one took away what came after it
+	wantChanged(t, s.undo(t, first.Batch, made.ID), "stats") // the second reset removed the clicks after the first
 	undoing := ownBatch("a")
 	for _, batch := range []string{second.Batch, first.Batch, first.Batch, second.Batch} {
 		if outcome := s.UndoBatch(t.Context(), undoing, batch, []string{made.ID})[0]; outcome.Err != nil {
@@ -205,8 +206,8 @@ func TestUndoStatsReset(t *testing.T) {
 	}
 }
 
-// Of 50 links that a batch changed, two were changed since: those are told, with their fields, and
-// 48 are as they were.
+// TestUndoBatchOf50 undoes a batch that changed 50 links, two of which were changed since. The
+// result lists these two with their fields, and the other 48 are as they were before the batch.
 func TestUndoBatchOf50(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -251,9 +252,9 @@ func TestUndoBatchOf50(t *testing.T) {
 	}
 }
 
-// Random calls change a link. Undoing one of them either leaves the link as it was before but for
-// what later calls changed, or refuses with a field that a later call changed, and then makes no
-// event.
+// TestUndoOfAnyCall changes a link with random calls and undoes one of them. The undo either
+// returns the link to its previous state except for what later calls changed, or it refuses, names
+// a field that a later call changed, and appends no event.
 func TestUndoOfAnyCall(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

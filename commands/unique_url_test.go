@@ -88,11 +88,12 @@ func TestUniqueURLIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := s.mustUnique(t, "a", "", second.ID); got.ID != third.ID {
-		t.Errorf("with the first one back: %+v", got)
+		t.Errorf("after the second link has the destination again: %+v", got)
 	}
 }
 
-// Links that were made without asking, or edited to lead there, are known from elsewhere.
+// TestKnownLinkIsUsed checks that links created without Unique, or edited to have the destination,
+// are found among the known ids.
 func TestKnownLinkIsUsed(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -137,8 +138,8 @@ func TestOneLinkPerLongURL(t *testing.T) {
 	}
 }
 
-// A process that dies between the claim and the link leaves an orphan; when it was slow, its link
-// must not come after all.
+// TestOrphanedLongURLIsTakenOver checks that the claim of a process that died before it created its
+// link can be taken over. If that process was only slow, its link must not be created later.
 func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
@@ -150,14 +151,15 @@ func TestOrphanedLongURLIsTakenOver(t *testing.T) {
 	next := s.mustUnique(t, "a", "")
 	s.wantTypes(t, "url-late", "url.creation_abandoned.v1")
 	if _, err := s.createWithID(t.Context(), request("a"), "late", item, domain.Tags{}, nil); err == nil {
-		t.Error("the abandoned link came after all")
+		t.Error("the abandoned link was created")
 	}
 	if got := s.mustUnique(t, "a", ""); got.ID != next.ID {
 		t.Errorf("got %+v, want %+v", got, next)
 	}
 }
 
-// A repeated command whose first id was abandoned goes on with another, once.
+// TestAbandonedCommandIsRepeated checks that all repeats of a command whose first id was abandoned
+// use the same new id.
 func TestAbandonedCommandIsRepeated(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)

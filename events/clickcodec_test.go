@@ -30,7 +30,7 @@ func drawClick(t *rapid.T) Click {
 	}
 }
 
-// TestClicksAreJSON checks that clicks are encoded and decoded as by encoding/json.
+// TestClicksAreJSON checks that clicks are encoded and decoded as encoding/json does it.
 func TestClicksAreJSON(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -65,7 +65,8 @@ func TestClicksAreReadDirectly(t *testing.T) {
 	}
 }
 
-// readAlike checks that a body is decoded as encoding/json decodes it, if readClicks decodes it at all.
+// readAlike checks that a body is decoded as encoding/json decodes it, if readClicks decodes it at
+// all.
 func readAlike(t interface{ Fatalf(string, ...any) }, body []byte) {
 	e, ok := readClicks(body)
 	if !ok {
@@ -96,7 +97,7 @@ func FuzzClicks(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { readAlike(t, body) })
 }
 
-// encoding/json is the control.
+// BenchmarkClicks compares the codec with encoding/json.
 func BenchmarkClicks(b *testing.B) {
 	bare := Click{
 		URLID: "01935f6e-0000-7000-8000-00000000000b", Visitor: "5b41362bc82b7f3d56edc5a306db2210",

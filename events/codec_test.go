@@ -10,8 +10,9 @@ import (
 	"testing"
 )
 
-// The golden files keep every body that was ever stored decodable. A new event version adds a file; new fields of a
-// version add a file with a plus sign in its name. Existing files MUST NOT be edited.
+// TestGolden checks that every body that was ever stored can be decoded. A new event version adds a
+// golden file. New fields of a version add a file with a plus sign in its name. Existing files MUST
+// NOT be edited.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.json")
@@ -87,7 +88,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := Decode(eventType, once)
 		if err != nil {
-			t.Fatalf("decode what was encoded: %v", err)
+			t.Fatalf("decode the encoded event: %v", err)
 		}
 		if twice, err := Encode(again); err != nil || !bytes.Equal(once, twice) {
 			t.Fatalf("not stable: %s, %s, %v", once, twice, err)

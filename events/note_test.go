@@ -24,7 +24,7 @@ const (
 	sealedAccount = "01935f6e-0000-7000-8000-00000000000a"
 )
 
-// TestSealedGolden opens notes that were sealed when the golden files were made. The key is 32 bytes of value 7.
+// TestSealedGolden opens the sealed notes of the golden files. Their key is 32 bytes of value 7.
 func TestSealedGolden(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
@@ -60,8 +60,8 @@ func noteOf(e Event) string {
 	return ""
 }
 
-// A sealed note opens with its key in its stream only. It opens neither in another stream nor with another key, and the
-// stored event does not contain it in plain text.
+// TestSealNote checks that a sealed note opens only with its key and only in its stream, and that
+// the stored event does not contain the note in plain text.
 func TestSealNote(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -119,6 +119,6 @@ func TestEraseNote(t *testing.T) {
 func TestNoteKeySize(t *testing.T) {
 	t.Parallel()
 	if _, err := NewNoteKey(make([]byte, 16)); err == nil {
-		t.Error("a key of 16 bytes is taken")
+		t.Error("a key of 16 bytes is accepted")
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"linkledger/events"
 )
 
-// TestIsStream checks that IsStream accepts every stream that this package defines, because the audit checks only
-// those.
+// TestIsStream checks that IsStream accepts every stream that this package defines, because the
+// audit checks only those streams.
 func TestIsStream(t *testing.T) {
 	t.Parallel()
 	prefixes := streamConstants(t)
@@ -22,12 +22,12 @@ func TestIsStream(t *testing.T) {
 	}
 	for _, prefix := range prefixes {
 		if !events.IsStream(prefix + "x") {
-			t.Errorf("%sx is a stream of Linkledger", prefix)
+			t.Errorf("%sx is not accepted as a stream of Linkledger", prefix)
 		}
 	}
 	for _, foreign := range []string{"", "x", "$$url-x", "orders-x", "Url-x"} {
 		if events.IsStream(foreign) {
-			t.Errorf("%q is none", foreign)
+			t.Errorf("%q is accepted as a stream of Linkledger", foreign)
 		}
 	}
 }
@@ -56,7 +56,7 @@ func streamConstants(t *testing.T) []string {
 			}
 			literal, ok := spec.Values[0].(*ast.BasicLit)
 			if !ok {
-				t.Fatalf("%s is no literal", spec.Names[0].Name)
+				t.Fatalf("%s is not a literal", spec.Names[0].Name)
 			}
 			value, err := strconv.Unquote(literal.Value)
 			if err != nil {

@@ -14,8 +14,8 @@ import (
 	"linkledger/projections/engine/generation"
 )
 
-// TestFilledTablesAreKnownToThePlanner checks that the planner has statistics of the tables after
-// two processes have caught up with a log, without autovacuum.
+// TestFilledTablesAreKnownToThePlanner checks that the planner has statistics of the tables,
+// without autovacuum, after two processes have caught up with a log.
 func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -44,7 +44,7 @@ func TestFilledTablesAreKnownToThePlanner(t *testing.T) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			t.Fatal("the planner never got statistics")
+			t.Fatal("the planner did not get statistics")
 		}
 	}
 }

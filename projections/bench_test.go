@@ -22,8 +22,8 @@ const (
 	clicksPerAppend = 10
 )
 
-// fillLog appends links with edits and clicks. It returns how many events the links projection
-// follows, and the position of the last one.
+// fillLog appends links with edits and clicks. It returns the number of events that the links
+// projection follows, and the position of the last one.
 func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	b.Helper()
 	w := newWriter(b, store)
@@ -53,7 +53,7 @@ func fillLog(b *testing.B, store *eventstore.Store) (n int, last uint64) {
 	return n, last
 }
 
-// BenchmarkCatchUp measures how fast the links projection applies a log, compared with a bare
+// BenchmarkCatchUp measures how fast the links projection applies a log, compared with a plain
 // subscription to it.
 func BenchmarkCatchUp(b *testing.B) {
 	store := eventstoretest.New(b)

@@ -12,7 +12,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// Redirects that depend on an event are looked up again, and no others.
+// TestWhatRedirectsLookUpAgain checks that OnCommit announces exactly the hashes whose redirects
+// depend on an event, so that only these are looked up again.
 func TestWhatRedirectsLookUpAgain(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

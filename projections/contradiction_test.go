@@ -12,8 +12,8 @@ import (
 	"linkledger/projections/projection"
 )
 
-// TestImpossibleEvents gives each projection an event that cannot have happened. The events before
-// it are applied; it and the events after it are not.
+// TestImpossibleEvents gives each projection an event that contradicts the events before it. It
+// checks that the events before it are applied, and that neither it nor the events after it are.
 func TestImpossibleEvents(t *testing.T) {
 	t.Parallel()
 	id, account := uuid.New().String(), uuid.New().String()

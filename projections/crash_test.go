@@ -23,30 +23,30 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// mortal limits how long the connections of a database live.
+// mortal limits how many statements the connections of a database can send.
 type mortal struct {
-	statements atomic.Int64 // left to send; the answer to the last one never arrives
+	statements atomic.Int64 // left to send; the response to the last one never arrives
 	sends      bool
 }
 
 var errDied = fmt.Errorf("the connection died: %w", os.ErrDeadlineExceeded)
 
-// mortalConn dies with the last statement. After that no connection of its kind can be opened, like
-// after a kill.
+// mortalConn ends with the last statement. After that no connection with the same mortal can be
+// opened, as after a kill.
 type mortalConn struct {
 	net.Conn
 	*mortal
 }
 
-// Write implements net.Conn. pgx writes one statement, a pipeline of statements, or a part of a
-// COPY at a time.
+// Write implements net.Conn. Each call of pgx writes one statement, a pipeline of statements, or a
+// part of a COPY.
 func (c mortalConn) Write(b []byte) (int, error) {
 	switch left := c.statements.Add(-1); {
 	case left > 0:
 		return c.Conn.Write(b)
 	case left == 0 && c.sends:
 		_, err := c.Conn.Write(b)
-		if answered(b) { // PostgreSQL has executed it when it answers
+		if answered(b) { // PostgreSQL has executed the statement when it responds
 			_, answer := c.Read(make([]byte, 1))
 			err = errors.Join(err, answer)
 		}
@@ -55,8 +55,8 @@ func (c mortalConn) Write(b []byte) (int, error) {
 	return 0, errors.Join(errDied, c.Close())
 }
 
-// answered reports whether PostgreSQL answers what was written: a statement, or the end of a COPY
-// or of a pipeline.
+// answered reports whether PostgreSQL responds to b, which is so for a statement and for the end of
+// a COPY or of a pipeline.
 func answered(b []byte) bool {
 	for len(b) > 4 {
 		if b[0] == 'Q' || b[0] == 'c' || b[0] == 'S' {
@@ -67,8 +67,8 @@ func answered(b []byte) bool {
 	return false
 }
 
-// dying returns another connection to the workshop's database, which is cut off after a number of
-// statements.
+// dying opens the workshop's database a second time. Its connections can send as many statements as
+// m allows.
 func (w *workshop) dying(ctx context.Context, t fatalf, m *mortal) *readmodel.DB {
 	t.Helper()
 	pools := make([]*pgxpool.Pool, 2)
@@ -100,8 +100,8 @@ var generationNumber = regexp.MustCompile(`_g\d+`)
 type crashRun struct {
 	*workshop
 	log   []eventstore.Recorded
-	cuts  int  // batches
-	build bool // beside an empty serving generation, from which it takes over
+	cuts  int  // number of batches
+	build bool // build beside an empty serving generation and take over from it
 }
 
 // start creates the generation.
@@ -128,7 +128,8 @@ func (c *crashRun) start(ctx context.Context, t fatalf) {
 	c.generation++
 }
 
-// deliver continues from the checkpoint in a database, and returns the error that ended it.
+// deliver delivers the log from the checkpoint over db and returns the error that ended the
+// delivery.
 func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) error {
 	cfg := c.config(ctx, t)
 	cfg.DB, cfg.Policy = db, projector.Park
@@ -152,7 +153,7 @@ func (c *crashRun) deliver(ctx context.Context, t fatalf, db *readmodel.DB) erro
 	return nil
 }
 
-// outcome returns everything that the run has left in the database, and removes it.
+// outcome returns everything that the run stored in the database, and removes it.
 func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 	t.Helper()
 	dump := c.dump(ctx, t)
@@ -175,8 +176,8 @@ func (c *crashRun) outcome(ctx context.Context, t fatalf) string {
 	return dump + generationNumber.ReplaceAllString(more, "")
 }
 
-// crash runs with a connection that dies at a statement, then continues. It reports whether the run
-// had such a statement.
+// crash runs over a connection that ends at a statement, then continues over another one. It
+// reports whether the run had such a statement.
 func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bool) (died bool, outcome string) {
 	t.Helper()
 	c.start(ctx, t)
@@ -190,7 +191,7 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 		t.Fatalf("close: %v", closing)
 	}
 	if died != (err != nil) {
-		t.Fatalf("died at statement %d: %v, and yet: %v", statement, died, err)
+		t.Fatalf("statement %d: died %t, but the run returned %v", statement, died, err)
 	}
 	if err := c.deliver(ctx, t, c.db); err != nil {
 		t.Fatalf("after the crash at statement %d: %v", statement, err)
@@ -198,9 +199,9 @@ func (c *crashRun) crash(ctx context.Context, t fatalf, statement int64, sent bo
 	return died, c.outcome(ctx, t)
 }
 
-// TestCrashAtAnyStatement kills the connection at each statement of a run, before or after
-// PostgreSQL has executed it. A projector that continues from there leaves exactly what an
-// undisturbed run leaves. The runs park an event, or build a generation.
+// TestCrashAtAnyStatement ends the connection at each statement of a run, before or after
+// PostgreSQL has executed the statement. It checks that a projector that continues from there
+// stores exactly what an undisturbed run stores. The runs park an event, or build a generation.
 func TestCrashAtAnyStatement(t *testing.T) {
 	t.Parallel()
 	histories := rapid.Custom(drawHistory)
@@ -221,7 +222,7 @@ func TestCrashAtAnyStatement(t *testing.T) {
 				statement := int64(1)
 				for died := true; died; statement++ {
 					outcomes := []bool{false, true}
-					if build { // a build has many statements: TestCrashAnywhere draws the others
+					if build { // a build has many statements: TestCrashAnywhere draws the other cases
 						outcomes = []bool{statement%2 == 0}
 					}
 					for _, sent := range outcomes {
@@ -239,7 +240,8 @@ func TestCrashAtAnyStatement(t *testing.T) {
 	}
 }
 
-// TestCrashAnywhere draws the projection, the history, the batches and the statement.
+// TestCrashAnywhere does the same for a random projection, history, number of batches and
+// statement.
 func TestCrashAnywhere(t *testing.T) {
 	t.Parallel()
 	workshops := newWorkshops(t)

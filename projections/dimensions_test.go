@@ -19,7 +19,8 @@ import (
 // dimensionCounts are the expected clicks of a link by value, for each "<day> <dimension>".
 type dimensionCounts map[string]map[string]int64
 
-// Add counts clicks of a value. If the value has no room, it counts them under the other values.
+// Add counts clicks of a value. If the maximum number of values, most, is reached, it counts clicks
+// of a new value under OtherValues.
 func (d dimensionCounts) Add(of, value string, clicks int64, most int) {
 	values := d[of]
 	if values == nil {
@@ -36,7 +37,7 @@ func (d dimensionCounts) Add(of, value string, clicks int64, most int) {
 	values[value] += clicks
 }
 
-// addDimensions sets random dimensions of a click, and counts them.
+// addDimensions sets random dimensions of a click and adds them to the link's counts.
 func (h *drawnHistory) addDimensions(l *expectedLink, c *events.Click) {
 	for _, pair := range []struct {
 		dimension string
@@ -66,14 +67,14 @@ func (h *drawnHistory) checkDimensions(ctx context.Context, db *bun.DB) {
 		for _, row := range rows {
 			got.Add(row.Day.Format(time.DateOnly)+" "+row.Dimension, row.Value, row.Clicks, len(rows))
 		}
-		if fmt.Sprint(got) != fmt.Sprint(want.dimensions) { // prints maps in the order of their keys
+		if fmt.Sprint(got) != fmt.Sprint(want.dimensions) { // Sprint prints maps in the order of their keys
 			h.t.Fatalf("dimensions\n%v, want\n%v", got, want.dimensions)
 		}
 	}
 }
 
-// TestDimensionsAreBounded draws histories with more values than there is room for. The values that
-// have rows depend only on the order of the log, even if resets are undone.
+// TestDimensionsAreBounded draws histories with more values than the bound. It checks that the
+// values that have rows depend only on the order of the log, even if resets are undone.
 func TestDimensionsAreBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Dimensions)
@@ -82,8 +83,8 @@ func TestDimensionsAreBounded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { w.foldInAllWays(t, drawHistoryOf(t, most)) })
 }
 
-// TestUndoneResetWithoutRoom restores more values than there is room for. The values that are there
-// stay; the others are added in the order of their names.
+// TestUndoneResetWithoutRoom restores more values than the bound allows. It checks that the
+// existing values stay, and that the restored ones are added in alphabetical order.
 func TestUndoneResetWithoutRoom(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -113,7 +114,7 @@ func TestUndoneResetWithoutRoom(t *testing.T) {
 	}
 }
 
-// TestDimensionsOfSpam has more referrers than there is room for.
+// TestDimensionsOfSpam counts clicks with more referrers than the bound allows.
 func TestDimensionsOfSpam(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -140,8 +141,8 @@ func TestDimensionsOfSpam(t *testing.T) {
 	}
 }
 
-// BenchmarkDimensions applies the clicks of half a second under heavy load, in which visitors have
-// all dimensions but the country.
+// BenchmarkDimensions applies the clicks of half a second under heavy load. The clicks have all
+// dimensions except the country.
 func BenchmarkDimensions(b *testing.B) {
 	for _, links := range []int{1, 1000, 10_000} {
 		b.Run(fmt.Sprintf("links=%d", links), func(b *testing.B) {

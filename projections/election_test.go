@@ -19,7 +19,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// elect takes over the workshop's generation, at once if it has no owner.
+// elect elects owner for the workshop's generation. It succeeds immediately if the generation has
+// no owner.
 func (w *workshop) elect(
 	ctx context.Context, t fatalf, owner string, lose func(),
 ) (*projector.Projector, generation.Checkpoint) {
@@ -58,7 +59,7 @@ func present(t testing.TB, db *readmodel.DB, process string) (leave func()) {
 	return leave
 }
 
-// expire ends the lease.
+// expire ends the lease of the generation.
 func (w *workshop) expire(ctx context.Context, t fatalf) {
 	t.Helper()
 	if _, err := w.db.NewRaw("UPDATE linkledger.generations SET lease_until = clock_timestamp() - interval '1s' WHERE "+
@@ -68,8 +69,8 @@ func (w *workshop) expire(ctx context.Context, t fatalf) {
 	}
 }
 
-// TestOwnerOfThePastIsRefused wakes up an owner after another one was elected. None of its writes
-// takes effect.
+// TestOwnerOfThePastIsRefused checks that an owner that resumes after another one was elected is
+// refused, and that none of its writes takes effect.
 func TestOwnerOfThePastIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -88,18 +89,18 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	}
 
 	if err := zombie.Apply(ctx, batchOf(h[1:])); !errors.Is(err, generation.ErrFenced) {
-		t.Errorf("a batch of the past: %v", err)
+		t.Errorf("a batch of the previous owner: %v", err)
 	}
 	if err := past.Renew(
 		ctx, w.db, generation.DefaultLease, generation.Report{},
 	); !errors.Is(err, generation.ErrFenced) {
-		t.Errorf("a renewal of the past: %v", err)
+		t.Errorf("a renewal by the previous owner: %v", err)
 	}
 	if err := past.Release(ctx, w.db); !errors.Is(err, generation.ErrFenced) {
-		t.Errorf("a release of the past: %v", err)
+		t.Errorf("a release by the previous owner: %v", err)
 	}
 	if _, err := zombie.Checkpoint(ctx); !errors.Is(err, generation.ErrFenced) {
-		t.Errorf("a checkpoint of the past: %v", err)
+		t.Errorf("a checkpoint of the previous owner: %v", err)
 	}
 	<-ended
 	mustHandle(ctx, t, heir, h[1:])
@@ -108,7 +109,7 @@ func TestOwnerOfThePastIsRefused(t *testing.T) {
 	}
 }
 
-// TestOneIsElected has many processes stand for election at the same time.
+// TestOneIsElected checks that one process is elected if many stand for election concurrently.
 func TestOneIsElected(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -149,8 +150,8 @@ func TestOneIsElected(t *testing.T) {
 	}
 }
 
-// TestHandOver stops the owner. The process that stands by continues at once, long before a lease
-// would have expired.
+// TestHandOver stops the owner and checks that the standby process continues immediately, long
+// before the lease would have expired.
 func TestHandOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -164,7 +165,7 @@ func TestHandOver(t *testing.T) {
 			DB: db, Store: store, OnCommit: first.advance, Owner: "first", Lease: time.Hour, Registry: former,
 		},
 	)
-	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // else the second one takes the others
+	awaitStatus(t, former, func(s status.Status) bool { return s.Owned }) // otherwise the second takes the others
 	_, at := w.link(account, "a")
 	first.wait(t, at, Links)
 	run(
@@ -184,8 +185,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestIdleOwnerStaysInOffice waits for several leases while the log has no new events. The owner
-// stays the same.
+// TestIdleOwnerStaysInOffice checks that the owner stays the same during several leases in which
+// the log has no new events.
 func TestIdleOwnerStaysInOffice(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -205,8 +206,8 @@ func TestIdleOwnerStaysInOffice(t *testing.T) {
 	}
 }
 
-// TestKilledOwnerIsFollowedAtOnce takes the presence lock from an owner, like a kill. Another
-// process takes over long before the lease expires.
+// TestKilledOwnerIsFollowedAtOnce releases the presence lock of an owner, as a kill does. It checks
+// that another process takes over long before the lease expires.
 func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -238,8 +239,8 @@ func TestKilledOwnerIsFollowedAtOnce(t *testing.T) {
 	}
 }
 
-// TestTakeOver takes over from an owner that does not renew its lease, like a suspended one, and
-// wakes it up again.
+// TestTakeOver checks that a process takes over from an owner that does not renew its lease, like a
+// suspended one, and that it does so again after it lost an election.
 func TestTakeOver(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -265,6 +266,6 @@ func TestTakeOver(t *testing.T) {
 	_, at = w.link(w.account(), "b")
 	progress.wait(t, at, Names()...)
 	if n := count(t, db, "SELECT min(epoch) FROM linkledger.generations WHERE owner = 'heir'"); n != 10 {
-		t.Errorf("the heir is back in office in epoch %d, want 10", n)
+		t.Errorf("the heir is the owner again in epoch %d, want 10", n)
 	}
 }

@@ -29,20 +29,20 @@ func masterKey(t testing.TB) *readmodel.MasterKey {
 }
 
 // erasedHistory is a history in which notes are sealed from some event on, and accounts are erased
-// after that. Each note has a secret of its own.
+// after that. Each note contains a unique secret.
 type erasedHistory struct {
 	*drawnHistory
 
-	sealed int                  // the first event with a sealed note, or a later one
+	sealed int                  // index of the event from which on notes are sealed
 	erased map[uuid.UUID]bool   // accounts
-	given  map[uuid.UUID]string // to links: their last notes
-	gone   []string             // secrets of accounts that were erased
+	given  map[uuid.UUID]string // secret of the last note, by link
+	gone   []string             // secrets of erased accounts
 }
 
-// drawErasures draws an erasedHistory, and creates the keys of its accounts.
+// drawErasures draws an erasedHistory and creates the keys of its accounts.
 func drawErasures(ctx context.Context, t *rapid.T, db *readmodel.DB) *erasedHistory {
 	if _, err := db.ExecContext(ctx, "TRUNCATE linkledger.account_keys"); err != nil {
-		t.Fatalf("forget the keys: %v", err)
+		t.Fatalf("delete the keys: %v", err)
 	}
 	h := &erasedHistory{
 		drawnHistory: &drawnHistory{t: t, most: readmodel.MaxValues, revisions: make(map[string]eventstore.Revision)},
@@ -82,7 +82,7 @@ func (h *erasedHistory) erase() {
 	}
 }
 
-// note puts the note's secret into the note of an event, and seals the note. Long URLs have no line
+// note puts a unique secret into the note of an event and seals the note. Long URLs have no line
 // breaks, like those of real links.
 func (h *erasedHistory) note(ctx context.Context, db *readmodel.DB, i int) {
 	r := &h.log[i]
@@ -146,7 +146,7 @@ func (h *erasedHistory) key(ctx context.Context, db *readmodel.DB, account uuid.
 	return key
 }
 
-// check fails unless a dump has nothing of the erased notes, and all notes of other accounts.
+// check checks that a dump contains none of the erased notes and all notes of other accounts.
 func (h *erasedHistory) check(dump string) {
 	dump = strings.ToLower(dump)
 	for _, secret := range h.gone {
@@ -161,9 +161,9 @@ func (h *erasedHistory) check(dump string) {
 	}
 }
 
-// A projector that builds a read model after an erasure has no key; one that has kept its read
-// model up to date had the key until then. Both read models are the same to the last row, however
-// the log was delivered, and have nothing of the erased notes.
+// TestErasure checks that a projector that builds a read model after an erasure, and has no key,
+// builds the same rows as one that had the key until the erasure and kept its read model up to
+// date. This holds for any way of delivery. Neither read model contains an erased note.
 func TestErasure(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{Links, History} {
@@ -194,7 +194,7 @@ func TestErasure(t *testing.T) {
 	}
 }
 
-// notedLink returns the log of a link whose note, kept, was sealed for a stream.
+// notedLink returns the log of a link whose note, "kept", was sealed for a stream.
 func (w *workshop) notedLink(
 	ctx context.Context, t *testing.T, link uuid.UUID, sealedFor string,
 ) []eventstore.Recorded {
@@ -213,8 +213,9 @@ func (w *workshop) notedLink(
 	}, key, account, sealedFor))
 }
 
-// If keys are missing or wrapped with another master key, the projection stops where it is until an
-// operator supplies the right keys. No note is treated as erased.
+// TestMissingKeysStopAProjection checks that a projection stops at an event whose key is missing or
+// wrapped with another master key, until an operator supplies the right key. It must not treat the
+// note as erased.
 func TestMissingKeysStopAProjection(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorkshop(t, Links), withTimeout(t)
@@ -250,7 +251,8 @@ func TestMissingKeysStopAProjection(t *testing.T) {
 	}
 }
 
-// A note that was moved to another link cannot be applied. The error names the event.
+// TestMovedNoteIsPoison checks that a note that was moved to another link cannot be applied, and
+// that the error names the event.
 func TestMovedNoteIsPoison(t *testing.T) {
 	t.Parallel()
 	w, ctx := newWorkshop(t, Links), withTimeout(t)

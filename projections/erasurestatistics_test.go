@@ -17,7 +17,7 @@ import (
 )
 
 // unprivileged returns the connection URL of a database for a role that owns the database and has
-// no other rights, like on a managed PostgreSQL.
+// no other rights, as on a managed PostgreSQL.
 func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn string) string {
 	t.Helper()
 	u, err := url.Parse(dsn)
@@ -33,8 +33,8 @@ func unprivileged(ctx context.Context, t *testing.T, super *readmodel.DB, dsn st
 	return u.String()
 }
 
-// known returns the columns of tables and of indexes for which the planner's statistics have a
-// value that contains a text.
+// known returns the columns of tables and indexes for which the planner's statistics have a value
+// that contains a text.
 func known(ctx context.Context, t *testing.T, super *readmodel.DB, text string) (columns []string) {
 	t.Helper()
 	if err := super.NewRaw(`SELECT starelid::regclass || ' ' || staattnum FROM pg_statistic, lower(concat(stavalues1, stavalues2, stavalues3, stavalues4, stavalues5)) AS vals
@@ -46,13 +46,14 @@ func known(ctx context.Context, t *testing.T, super *readmodel.DB, text string) 
 	return columns
 }
 
-// The planner's statistics lose the notes of an erased account, even if a table has no rows left for
-// new statistics, and even if the role has no other rights than those of the owner of the tables.
+// TestErasureIsForgottenByThePlanner checks that the planner's statistics lose the notes of an
+// erased account, even if a table has no rows left for new statistics, and even if the role has no
+// rights other than those of the tables' owner.
 func TestErasureIsForgottenByThePlanner(t *testing.T) {
 	t.Parallel()
 	const secret, links = "Private thought", 30
 	for _, p := range all() {
-		if p.Alone == nil { // it has no notes
+		if p.Alone == nil { // the projection stores no notes
 			continue
 		}
 		t.Run(p.Name, func(t *testing.T) {
@@ -85,17 +86,17 @@ func TestErasureIsForgottenByThePlanner(t *testing.T) {
 			}
 			before := known(ctx, t, super, secret)
 			if len(before) < 3 { // the note, the text, and the index of the text
-				t.Fatalf("the planner knows notes of %v", before)
+				t.Fatalf("the statistics have notes in %v", before)
 			}
 			for i, id := range ids {
 				handle(events.StreamURL+id, 1, events.URLDeleted{Account: account, Hash: fmt.Sprint("h", i), At: noon})
 			}
 			if now := known(ctx, t, super, secret); len(now) < len(before) {
-				t.Fatalf("before the erasure the planner knows notes of %v, no more of %v", now, before)
+				t.Fatalf("before the erasure the statistics have notes in %v, want %v", now, before)
 			}
 			handle(events.StreamAccount+account, 1, events.AccountErased{At: noon})
 			if now := known(ctx, t, super, secret); len(now) > 0 {
-				t.Errorf("the planner knows notes of %v", now)
+				t.Errorf("the statistics still have notes in %v", now)
 			}
 		})
 	}

@@ -22,8 +22,8 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// poisoned makes the workshop's projection fail at one event in a way that is found only by
-// applying it: with an error of PostgreSQL, or a panic.
+// poisoned returns a workshop whose projection fails at one event in a way that only applying the
+// event reveals: with an error of PostgreSQL, or with a panic.
 func (w *workshop) poisoned(at eventstore.Position, panics bool) *workshop {
 	clone := *w
 	clone.projection.Folds = func(master *readmodel.MasterKey) projection.Folds {
@@ -57,15 +57,15 @@ func (p *poisonedFold) Write(s *sqlbatch.Batch) []string {
 	return p.Fold.Write(s)
 }
 
-// TestBisection draws histories with an event that cannot be applied. The events before it are
-// applied, the error names it, and nothing else changes.
+// TestBisection draws histories with an event that cannot be applied. It checks that the events
+// before it are applied, that the error names it, and that nothing else changes.
 func TestBisection(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
 	rapid.Check(t, func(t *rapid.T) {
 		log := w.followed(drawHistory(t).log)
 		if len(log) == 0 {
-			return // nothing to isolate an event from
+			return // there is no event to isolate
 		}
 		ctx := context.Background()
 		poison := rapid.IntRange(0, len(log)-1).Draw(t, "poison")
@@ -86,8 +86,8 @@ func TestBisection(t *testing.T) {
 	})
 }
 
-// TestParking parks an event and the events that follow in its stream. Once the dead letters are
-// applied, the tables are those of an undisturbed run.
+// TestParking parks an event and the events that follow in its stream. It checks that the tables
+// equal those of an undisturbed run once the dead letters are applied.
 func TestParking(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -134,7 +134,7 @@ func TestParking(t *testing.T) {
 	if err := p.Apply(
 		ctx, subscription.Batch{Position: eventstore.Position{Commit: 1 << 40}},
 	); !errors.Is(err, generation.ErrFenced) {
-		t.Errorf("the owner that knew of the letters: %v", err)
+		t.Errorf("the owner from before the retry: %v", err)
 	}
 }
 
@@ -198,8 +198,8 @@ func TestPauseAndOverview(t *testing.T) {
 	progress.wait(t, at, Links)
 }
 
-// TestNextOwnerHasNotStopped has an owner stop before an event, and the next owner set it aside.
-// The projection then makes progress, and operators see that.
+// TestNextOwnerHasNotStopped stops the owner at an event and lets the next owner park it. It checks
+// that the projection then continues, and that its status does not say that it has stopped.
 func TestNextOwnerHasNotStopped(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -207,7 +207,7 @@ func TestNextOwnerHasNotStopped(t *testing.T) {
 	w, progress := newWriter(t, store), newProgressLog()
 	account, board := w.account(), &status.Registry{}
 	stop := run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance, Registry: board})
-	// an event of no link
+	// An event of a link that does not exist.
 	w.append(events.StreamURL+uuid.NewString(), events.URLRetargeted{LongURL: "https://example.com/", At: noon})
 	awaitStatus(
 		t, board, func(s status.Status) bool { return s.Stopped == (s.Projection == Links || s.Projection == History) },

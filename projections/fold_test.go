@@ -45,8 +45,8 @@ func batchOf(recorded []eventstore.Recorded) subscription.Batch {
 	return batch
 }
 
-// TestFold draws histories, and compares each way to deliver them with the others and with the
-// expectation.
+// TestFold draws histories, delivers them in all ways, and compares the resulting tables with each
+// other and with the expected content.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -58,7 +58,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// foldInAllWays delivers a history as one batch, one by one, and badly.
+// foldInAllWays delivers a history as one batch, one event at a time, and with deliverBadly.
 func (w *workshop) foldInAllWays(t *rapid.T, h *drawnHistory) {
 	log := w.followed(h.log)
 	ctx := context.Background()
@@ -84,8 +84,8 @@ func (w *workshop) foldInAllWays(t *rapid.T, h *drawnHistory) {
 	}
 }
 
-// TestGathering has a build collect all events that follow the first one, while PostgreSQL is kept
-// busy with it.
+// TestGathering checks that a build gathers the events that follow the first one into a batch while
+// PostgreSQL blocks the write of the first.
 func TestGathering(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -115,8 +115,8 @@ func TestGathering(t *testing.T) {
 	})
 }
 
-// deliverBadly cuts the log anywhere, restarts in between, and delivers applied events again, both
-// to a projector that has read the checkpoint and to one that has not.
+// deliverBadly splits the log at random positions, restarts in between, and delivers applied events
+// again, both to a projector that has read the checkpoint and to one that has not.
 func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstore.Recorded, bulk bool) {
 	w.startOver(ctx, t)
 	p := w.projectorWith(ctx, t, inBulk(bulk))
@@ -152,13 +152,13 @@ func (w *workshop) deliverBadly(ctx context.Context, t *rapid.T, log []eventstor
 			p = w.projectorWith(ctx, t, inBulk(bulk))
 			mustHandle(ctx, t, p, log[again:next])
 		}
-		if bulk && rapid.Bool().Draw(t, "complete") { // and continues live
+		if bulk && rapid.Bool().Draw(t, "complete") { // then it continues live
 			mustComplete(ctx, t, p)
 		}
 	}
 }
 
-// mayBeHeld reports whether a subscriber may have held events back.
+// mayBeHeld reports whether a subscriber may hold these events back.
 func (w *workshop) mayBeHeld(recorded []eventstore.Recorded) bool {
 	p := w.projection
 	return p.Buffered && (p.NeverAwaited || !slices.ContainsFunc(
@@ -173,7 +173,7 @@ func mustComplete(ctx context.Context, t *rapid.T, p *projector.Projector) {
 	}
 }
 
-// check compares the tables with the expectations of the history.
+// check compares the tables with the expected content.
 func (h *drawnHistory) check(ctx context.Context, w *workshop) {
 	db := w.db.WithNamedArg("schema", bun.Ident(readmodel.GenerationSchema(w.projection.Name, w.generation)))
 	switch w.projection.Name {
@@ -242,7 +242,7 @@ func (h *drawnHistory) checkClicks(ctx context.Context, db *bun.DB) {
 		}
 		if !want.visited {
 			if len(stats) != 1 || stats[0].Visited || stats[0].TotalClicks != 0 {
-				h.t.Fatalf("a link that was never visited has %v", stats)
+				h.t.Fatalf("a link without visits has %v", stats)
 			}
 			continue
 		}
@@ -260,7 +260,7 @@ func (h *drawnHistory) checkClicks(ctx context.Context, db *bun.DB) {
 	}
 }
 
-// checkCounts compares the counts of the accounts that have had links.
+// checkCounts compares the counts of all accounts that have had links.
 func (h *drawnHistory) checkCounts(ctx context.Context, db *bun.DB) {
 	for _, want := range h.accounts {
 		created := int64(0)
@@ -326,8 +326,8 @@ func (h *drawnHistory) checkAccounts(ctx context.Context, db *bun.DB) {
 	}
 }
 
-// TestOneOfTwoProjectorsApplies has two projectors at the same checkpoint apply the same batch at
-// the same time.
+// TestOneOfTwoProjectorsApplies checks that a batch is applied once if two projectors at the same
+// checkpoint apply it concurrently.
 func TestOneOfTwoProjectorsApplies(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

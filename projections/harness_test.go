@@ -24,12 +24,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A delaying proxy that is stopped may leave this behind.
+	// A stopped proxy with a delay may leave this goroutine behind.
 	proxy := goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe")
 	goleak.VerifyTestMain(postgrestest.Main{M: m}, proxy)
 }
 
-// testTimeout bounds how long a test waits.
+// testTimeout bounds the waits of a test.
 const testTimeout = time.Minute
 
 func withTimeout(t testing.TB) context.Context {
@@ -39,7 +39,7 @@ func withTimeout(t testing.TB) context.Context {
 	return ctx
 }
 
-// openDatabase returns a prepared database for this test.
+// openDatabase returns a prepared database for one test.
 func openDatabase(t testing.TB) *readmodel.DB {
 	t.Helper()
 	db := reopen(t, postgrestest.NewDatabase(t))
@@ -69,7 +69,7 @@ type workshop struct {
 	projection projection.Definition
 	generation int
 	resume     chan struct{}
-	spare      bool // there is a schema with empty tables: to make one takes longer than most of what is done with it
+	spare      bool // a schema with empty tables exists; creating one takes longer than most uses of it
 }
 
 func newWorkshop(t testing.TB, name string) *workshop {
@@ -131,12 +131,12 @@ func (w *workshop) poisoning(at eventstore.Position, panics bool) func(*projecto
 	return func(cfg *projector.Config) { cfg.Definition = w.poisoned(at, panics).projection }
 }
 
-// inBulk configures a projector to fill a generation that does not serve.
+// inBulk configures whether a projector fills a generation that does not serve yet.
 func inBulk(bulk bool) func(*projector.Config) {
 	return func(cfg *projector.Config) { cfg.Building = bulk }
 }
 
-// parking configures a projector to set aside events that it cannot apply.
+// parking configures a projector to park events that it cannot apply.
 func parking(cfg *projector.Config) { cfg.Policy = projector.Park }
 
 // projector returns a projector at the checkpoint, with the current epoch.
@@ -145,7 +145,7 @@ func (w *workshop) projector(ctx context.Context, t fatalf) *projector.Projector
 	return w.projectorWith(ctx, t, func(*projector.Config) {})
 }
 
-// projectorWith returns a projector with another configuration.
+// projectorWith returns a projector whose configuration is modified by change.
 func (w *workshop) projectorWith(ctx context.Context, t fatalf, change func(*projector.Config)) *projector.Projector {
 	t.Helper()
 	cfg := w.config(ctx, t)
@@ -201,7 +201,7 @@ func (w *workshop) drop(ctx context.Context, t fatalf) {
 	}
 }
 
-// clear empties the current generation's tables for the next one. No view may use them.
+// clear empties the current generation's tables for the next generation. No view may use them.
 func (w *workshop) clear(ctx context.Context, t fatalf) {
 	t.Helper()
 	var statements string
@@ -217,7 +217,7 @@ func (w *workshop) clear(ctx context.Context, t fatalf) {
 	w.spare = true
 }
 
-// dump returns all rows of the current generation, as text.
+// dump returns all rows of the current generation as text.
 func (w *workshop) dump(ctx context.Context, t fatalf) string {
 	t.Helper()
 	return dumpSchema(ctx, t, w.db, w.schema())
@@ -244,7 +244,7 @@ func dumpSchema(ctx context.Context, t fatalf, db *readmodel.DB, schema string) 
 	return dump
 }
 
-// record returns stored events of a stream, at positions after the last one of the log.
+// record appends the stored form of events of a stream to a log, at positions after its last one.
 func record(
 	log []eventstore.Recorded, stream string, revision eventstore.Revision, es ...events.Event,
 ) []eventstore.Recorded {

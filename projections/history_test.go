@@ -14,15 +14,15 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// drawnHistory draws a log that could have happened, and computes the expected content of the read
-// models in the simplest way.
+// drawnHistory draws a consistent log and computes the expected content of the read models in the
+// simplest way.
 type drawnHistory struct {
 	t   *rapid.T
 	log []eventstore.Recorded
 
 	revisions map[string]eventstore.Revision
-	most      int // values of a dimension
-	rotated   int // 2: no node has the former key of visitors any more
+	most      int // maximum number of values of a dimension
+	rotated   int // 2: no node has the previous visitor key any more
 	accounts  []*expectedAccount
 	links     []*expectedLink
 }
@@ -50,15 +50,15 @@ type expectedLink struct {
 	revision   int64
 	visited    bool
 	clicks     int64
-	visitors   map[string]string // day of the first click; "" for another hash of a visitor with a day
+	visitors   map[string]string // day of the first click, or "" for a further hash of a visitor who has a day
 	days       map[string]int64
 	dimensions dimensionCounts
 	last       time.Time
-	resets     []expectedReset // that were not undone
-	batches    []string        // that changed it, each once
+	resets     []expectedReset // resets that were not undone
+	batches    []string        // batches that changed the link, each once
 }
 
-// expectedReset is what a reset of the stats removed.
+// expectedReset is what a reset of the statistics removed.
 type expectedReset struct {
 	revision   uint64
 	clicks     int64
@@ -69,7 +69,7 @@ type expectedReset struct {
 
 func drawHistory(t *rapid.T) *drawnHistory { return drawHistoryOf(t, readmodel.MaxValues) }
 
-// drawHistoryOf draws a history in which a link has at most that many values of a dimension on a
+// drawHistoryOf draws a history in which a link has at most this many values of a dimension on a
 // day.
 func drawHistoryOf(t *rapid.T, most int) *drawnHistory {
 	h := &drawnHistory{t: t, most: most, revisions: make(map[string]eventstore.Revision)}
@@ -90,7 +90,7 @@ func (h *drawnHistory) append(stream string, e events.Event) {
 	h.revisions[stream]++
 }
 
-// appendTo appends an event of a link. The event may be a part of a batch.
+// appendTo appends an event of a link. The event may belong to a batch.
 func (h *drawnHistory) appendTo(l *expectedLink, e events.Event) {
 	h.append(events.StreamURL+l.id.String(), e)
 	batch := rapid.SampledFrom([]string{"", "no id", uuid.Nil.String(), uuid.Max.String()}).Draw(h.t, "batch")
@@ -106,7 +106,7 @@ func (h *drawnHistory) id() uuid.UUID {
 
 func (h *drawnHistory) at() time.Time {
 	minutes := rapid.IntRange(0, 3*24*60).Draw(h.t, "at")
-	return noon.Add(time.Duration(minutes) * time.Minute) // the history crosses the end of a month
+	return noon.Add(time.Duration(minutes) * time.Minute) // the history spans the end of a month
 }
 
 func (h *drawnHistory) text() string {
@@ -206,7 +206,7 @@ func (h *drawnHistory) createLink() {
 	})
 }
 
-// live draws one of the links that are not deleted; nil if there is none.
+// live draws one of the links that are not deleted. It returns nil if there are none.
 func (h *drawnHistory) live() *expectedLink {
 	live := slices.DeleteFunc(slices.Clone(h.links), func(l *expectedLink) bool { return l.deleted })
 	if len(live) == 0 {
@@ -271,7 +271,7 @@ func (h *drawnHistory) deleteLink() {
 	h.change(l, events.URLDeleted{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
 }
 
-// abandonClaim writes into the stream of a link, or of one that was never created.
+// abandonClaim appends to the stream of a link, or to the stream of a link that was never created.
 func (h *drawnHistory) abandonClaim() {
 	id := h.id()
 	if l := h.live(); l != nil && rapid.Bool().Draw(h.t, "existing") {
@@ -307,7 +307,7 @@ func (h *drawnHistory) click() {
 	h.append(events.StreamClicks+"20260331-node", batch)
 }
 
-// rotate sets the hashes of a click's visitor: at first some nodes have both keys, then all nodes
+// rotate sets the hashes of a click's visitor. At first some nodes have both keys, later all nodes
 // have only the new key.
 func (h *drawnHistory) rotate(c *events.Click) {
 	switch now, former := rapid.IntRange(h.rotated, 2).Draw(h.t, "key"), c.Visitor; now {
@@ -320,7 +320,7 @@ func (h *drawnHistory) rotate(c *events.Click) {
 	}
 }
 
-// see counts the visitor of a click, unless they have been counted.
+// see counts the visitor of a click, unless they are counted already.
 func (l *expectedLink) see(c events.Click) {
 	names := []string{c.Visitor}
 	if c.Former != "" {
@@ -338,7 +338,7 @@ func (l *expectedLink) see(c events.Click) {
 	}
 }
 
-// uniques counts visitors by the day of their first click.
+// uniques returns the number of visitors by the day of their first click, and in total.
 func (l *expectedLink) uniques() (days map[string]int64, all int64) {
 	days = make(map[string]int64)
 	for _, day := range l.visitors {
@@ -362,7 +362,7 @@ func (h *drawnHistory) restoreLink() {
 	h.change(l, events.URLRestored{Account: l.account.id.String(), Hash: l.hash, At: h.at()})
 }
 
-// resetStats resets the clicks on a link.
+// resetStats resets the statistics of a link.
 func (h *drawnHistory) resetStats() {
 	l := h.live()
 	if l == nil {

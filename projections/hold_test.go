@@ -22,7 +22,7 @@ import (
 	"linkledger/projections/sqlbatch"
 )
 
-// drawClicks returns a log of clicks, each event in a stream of its own.
+// drawClicks returns a log of clicks in which each event has its own stream.
 func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 	links := []string{uuid.NewString(), uuid.NewString()}
 	for i := range rapid.IntRange(1, 8).Draw(t, "events") {
@@ -34,13 +34,13 @@ func drawClicks(t *rapid.T) (log []eventstore.Recorded) {
 	return log
 }
 
-// followHeld delivers the events after the checkpoint like a subscriber that holds them back, again
-// after each failure. It returns the last failure if there is no end of them.
+// followHeld delivers the events after the checkpoint as held batches, and again after each
+// failure. It returns the last error if the fifth attempt fails too.
 func (w *workshop) followHeld(ctx context.Context, p *projector.Projector, log []eventstore.Recorded) error {
 	var err error
 	for range 5 {
 		var from eventstore.Position
-		select { // do not rest
+		select { // end the rest
 		case w.resume <- struct{}{}:
 		default:
 		}
@@ -68,8 +68,8 @@ func deliverHeld(ctx context.Context, p *projector.Projector, log []eventstore.R
 	return nil
 }
 
-// TestHeldFailure holds back an event that cannot be applied among others. The event is found, the
-// events before it are applied, and so are those after it if it may be parked.
+// TestHeldFailure holds events of which one cannot be applied. It checks that the event is found,
+// that the events before it are applied, and that those after it are applied too if it is parked.
 func TestHeldFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorkshop(t, Links)
@@ -105,7 +105,8 @@ func TestHeldFailure(t *testing.T) {
 	})
 }
 
-// TestDemand holds clicks back for an hour, while a reader of another process waits for them.
+// TestDemand holds clicks back for an hour, and checks that they are applied on demand of another
+// process.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -129,11 +130,11 @@ func TestDemand(t *testing.T) {
 	}()
 	w, link := newWriter(t, store), uuid.New()
 	first := w.click("a", link, "v")
-	progress.wait(t, first, Links, Dimensions) // no event came for a long time
+	progress.wait(t, first, Links, Dimensions) // not delayed, because no event came for a long time
 	for range 3 {
 		position := w.click("a", link, "v")
 		for _, name := range []string{Links, Dimensions} {
-			stop := repeatedly(t, func(ctx context.Context) error { // there may be no listener yet
+			stop := repeatedly(t, func(ctx context.Context) error { // the listener may not have started yet
 				_, err := db.NewRaw(
 					"SELECT pg_notify(?, ?)", readmodel.ControlChannel, fmt.Sprint(name, " ", position),
 				).Exec(ctx)
@@ -145,7 +146,7 @@ func TestDemand(t *testing.T) {
 	}
 }
 
-// repeatedly calls a function until it is stopped.
+// repeatedly calls do repeatedly until stop is called.
 func repeatedly(t *testing.T, do func(context.Context) error) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -176,11 +177,11 @@ func (h *heldFold) Write(s *sqlbatch.Batch) []string {
 	return h.Fold.Write(s)
 }
 
-// mostHeldRows is how many rows a projector holds before it writes them.
+// mostHeldRows is the number of rows at which a projector writes what it holds.
 const mostHeldRows = 50_000
 
-// TestHeldIsBounded holds clicks of so many links that they are written before the batch ends, and
-// drops the clicks held until then.
+// TestHeldIsBounded holds clicks of many links. It checks that they are written before the batch
+// ends, and that they are then no longer held.
 func TestHeldIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

@@ -15,18 +15,17 @@ import (
 	"linkledger/projections/engine"
 )
 
-// writesPerSecond is the fixed rate of BenchmarkLive. The delay of a late write is in the figures.
+// writesPerSecond is the fixed rate of BenchmarkLive. The results include the delay of late writes.
 const writesPerSecond = 1000
 
-// reachedAt is the time at which everything up to a position was reached.
+// reachedAt is a position and the time at which everything up to it was reached.
 type reachedAt struct {
 	position uint64
 	at       time.Time
 }
 
-// BenchmarkLive measures the time from when a link was due to be created until its row is visible,
-// while links are created at a fixed rate. As a control it measures the time until the event is
-// durable.
+// BenchmarkLive creates links at a fixed rate and measures the time from when a link was due until
+// its row is visible. For comparison it measures the time until the event is durable.
 func BenchmarkLive(b *testing.B) {
 	db, store := openDatabase(b), eventstoretest.New(b)
 	var mu sync.Mutex

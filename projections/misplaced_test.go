@@ -12,8 +12,8 @@ import (
 )
 
 // TestMisplacedCheckpoint moves the checkpoint of a projection to a position where the log has no
-// event, like the restore of an older backup. The error says what to do, the other projections
-// continue, and the described repair works.
+// event, as the restore of an older backup does. It checks that the error says what to do, that the
+// other projections continue, and that the described repair works.
 func TestMisplacedCheckpoint(t *testing.T) {
 	t.Parallel()
 	for place, moved := range map[string]int{"inside an event": -1, "behind the end": 1 << 20} {
@@ -60,7 +60,7 @@ func TestMisplacedCheckpoint(t *testing.T) {
 				if n := count(
 					t, db, "SELECT count(*) FROM linkledger.generations WHERE serving AND commit_pos > ?", at,
 				); n != 0 {
-					t.Errorf("%d checkpoints are behind the end of the log", n)
+					t.Errorf("%d checkpoints are after the end of the log", n)
 				}
 			})
 		})

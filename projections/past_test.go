@@ -22,7 +22,7 @@ import (
 	"linkledger/queries/tagexpr"
 )
 
-// library is a database with all read models that can be filled from many logs in turn.
+// library is a database with all read models that can be filled from different logs in sequence.
 type library struct {
 	q         *queries.DB
 	lists     *linklist.Reader
@@ -65,13 +65,14 @@ func (l *library) fill(ctx context.Context, t *rapid.T, log []eventstore.Recorde
 	}
 }
 
-// pastLog is a log with the moments from which its events are valid.
+// pastLog is a log with the times from which its events are valid.
 type pastLog struct {
 	*drawnHistory
-	moments []time.Time // by event; zero: of no account
+	moments []time.Time // by event; zero for events without an account
 }
 
-// drawTimes makes the event store's clock stand still, jump and go back.
+// drawTimes draws the event store's time of each event. The clock may stand still, jump and go
+// backwards.
 func drawTimes(t *rapid.T, h *drawnHistory) *pastLog {
 	p := &pastLog{h, make([]time.Time, len(h.log))}
 	clock := noon
@@ -102,7 +103,7 @@ func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
 	if id, err := f.Subject(events.StreamURL); err == nil {
 		i := slices.IndexFunc(p.links, func(l *expectedLink) bool { return l.id == id })
 		if i < 0 {
-			return uuid.Nil, false // a claim without a link
+			return uuid.Nil, false // an abandoned claim or creation without a link
 		}
 		return p.links[i].account.id, r.Type != events.ClaimAbandoned{}.EventType()
 	}
@@ -113,7 +114,7 @@ func (p *pastLog) accountOf(r eventstore.Recorded) (uuid.UUID, bool) {
 	return id, err == nil
 }
 
-// until returns the events that were valid at a moment.
+// until returns the events that were valid at a time.
 func (p *pastLog) until(at time.Time) []eventstore.Recorded {
 	var log []eventstore.Recorded
 	for i, r := range p.log {
@@ -124,8 +125,8 @@ func (p *pastLog) until(at time.Time) []eventstore.Recorded {
 	return log
 }
 
-// TestPast draws histories. A query as of a moment returns what the read models returned when the
-// log ended there.
+// TestPast draws histories. It checks that a query as of a time returns what the read models
+// contain if the log ends there.
 func TestPast(t *testing.T) {
 	t.Parallel()
 	past, then := newLibrary(t), newLibrary(t)
@@ -147,7 +148,7 @@ func TestPast(t *testing.T) {
 			for range 5 {
 				list := p.drawList(t, a)
 				sameList(ctx, t, list, past.lists, at, then.lists, func(l queries.Link) queries.Link {
-					// httpapi.TestPastClicks has them
+					// httpapi.TestPastClicks checks these.
 					l.TotalClicks, l.UniqueClicks, l.LastVisit, l.Visited = 0, 0, nil, false
 					return l
 				})
@@ -161,7 +162,7 @@ func TestPast(t *testing.T) {
 	})
 }
 
-// hashes returns all hashes that links ever had.
+// hashes returns all hashes that links have ever had.
 func (p *pastLog) hashes() []string {
 	var hashes []string
 	for _, r := range p.log {
@@ -211,8 +212,8 @@ func (p *pastLog) drawList(t *rapid.T, a *expectedAccount) linklist.Query {
 	return list
 }
 
-// sameList compares a list as of a moment with the list of that moment, restricted to the links
-// that keep accepts.
+// sameList compares a list as of a time with the list from read models that end there. It compares
+// the fields that keep preserves.
 func sameList(
 	ctx context.Context, t *rapid.T, list linklist.Query, past *linklist.Reader, at time.Time, then *linklist.Reader,
 	keep func(queries.Link) queries.Link,
@@ -247,7 +248,7 @@ func sameLink(
 	}
 }
 
-// samePast compares an account as of a moment.
+// samePast compares an account as of a time with the account from read models that end there.
 func samePast(ctx context.Context, t *rapid.T, a *expectedAccount, past *queries.DB, at time.Time, then *queries.DB) {
 	t.Helper()
 	want, wrong := then.AccountByUsername(ctx, "user"+a.id.String())

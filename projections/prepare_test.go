@@ -10,7 +10,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// TestPrepareAtOnce has many processes start on an empty database at the same time.
+// TestPrepareAtOnce starts many processes concurrently on an empty database.
 func TestPrepareAtOnce(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)

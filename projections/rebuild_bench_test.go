@@ -22,8 +22,8 @@ var rebuildEvents = flag.Int(
 	"rebuild-events", 1_000_000, "events of the log that BenchmarkRebuild rebuilds the links from",
 )
 
-// fillLinks appends n events: creations of links, so many in ten of all events, and edits of much
-// older links. It returns the position of the last event.
+// fillLinks appends n events. The parameter creations is the number of events in ten that create
+// links. The others edit much older links. It returns the position of the last event.
 func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last uint64) {
 	b.Helper()
 	const writers = 64
@@ -69,9 +69,9 @@ func fillLinks(b *testing.B, store *eventstore.Store, n, creations int) (last ui
 }
 
 // BenchmarkRebuild rebuilds the links until they have caught up with the log, and until they serve.
-// It alternates with bare subscriptions to the same events, by the official client and by the
-// Subscriber. The memory is what a rebuild takes in addition to the filled event store, whose reads
-// are included.
+// It alternates with plain subscriptions to the same events, through the official client and
+// through the Subscriber. The reported memory is what a rebuild needs in addition to the filled
+// event store. It includes the event store's reads.
 func BenchmarkRebuild(b *testing.B) {
 	for _, creations := range []int{2, 9} {
 		b.Run(fmt.Sprintf("creations=%d0%%", creations), func(b *testing.B) { benchmarkRebuild(b, creations) })

@@ -31,8 +31,8 @@ func rebuildAndWait(t *testing.T, db *readmodel.DB, store *eventstore.Store, pro
 	}
 }
 
-// TestRebuildUnderLoad rebuilds while links are created, edited, clicked and read. A reader never
-// misses a link that exists, and in the end the generations are the same.
+// TestRebuildUnderLoad rebuilds while links are created, edited, clicked and read. It checks that a
+// reader never misses an existing link, and that the generations are equal in the end.
 func TestRebuildUnderLoad(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -55,7 +55,7 @@ func TestRebuildUnderLoad(t *testing.T) {
 			if n := count(t, db, "SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats ON url_id = id "+
 				"WHERE hash = ?",
 				fmt.Sprint("during", written)); n != 1 {
-				t.Errorf("link %d was there and is not", written)
+				t.Errorf("link %d is missing", written)
 				return
 			}
 			if n := count(t, db, "SELECT count(*) FROM linkledger.links"); n < int64(written) {
@@ -90,8 +90,8 @@ func TestRebuildUnderLoad(t *testing.T) {
 	}
 }
 
-// TestRollbackAndPrune switches back to the previous generation, which was kept up to date, and
-// then builds a new one.
+// TestRollbackAndPrune switches back to the previous generation, which was kept up to date. Then it
+// builds a new one.
 func TestRollbackAndPrune(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -131,11 +131,12 @@ func TestRollbackAndPrune(t *testing.T) {
 	}
 	if g, err := Rollback(short, db, store, Tags); !errors.Is(err, rebuild.ErrBehind) &&
 		!errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("rolled back to generation %d, which nobody keeps: %v", g, err)
+		t.Errorf("rolled back to generation %d, which is not kept up to date: %v", g, err)
 	}
 }
 
-// TestInterruptedRebuild ends the process that rebuilds. The next rebuild continues where it was.
+// TestInterruptedRebuild ends a process that rebuilds, and checks that the next rebuild continues
+// the same build.
 func TestInterruptedRebuild(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -146,7 +147,7 @@ func TestInterruptedRebuild(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(withTimeout(t))
 	defer cancel()
-	cfg := engine.Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches make it slow
+	cfg := engine.Config{DB: db, Store: store, Owner: "first", BatchSize: 1} // small batches slow the rebuild down
 	if err := Rebuild(ctx, cfg, []string{Links}, func([]status.Progress) { cancel() }); err != nil &&
 		!errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -155,7 +156,7 @@ func TestInterruptedRebuild(t *testing.T) {
 	if n := count(
 		t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'links' AND generation = 2 AND serving",
 	); n != 1 {
-		t.Error("the second rebuild did not end what the first one began")
+		t.Error("the second rebuild did not complete the build of the first one")
 	}
 	if n := count(t, db, "SELECT created FROM linkledger.link_tallies"); n != 300 {
 		t.Errorf("%d links are counted, want 300", n)
@@ -182,13 +183,13 @@ func TestPoisonStopsARebuild(t *testing.T) {
 		t.Error("another generation serves")
 	}
 	if n, err := Prune(withTimeout(t), db, Tags); n != 1 || err != nil {
-		t.Errorf("the build was not given up: %d, %v", n, err)
+		t.Errorf("the build was not abandoned: %d, %v", n, err)
 	}
 }
 
-// TestAnotherShape starts this program beside one whose tables have another shape. The other one
-// continues with its own generation; this one builds its own and takes over. Neither changes the
-// generations of the other.
+// TestAnotherShape starts this program beside a version whose tables have another shape. The other
+// version continues with its own generation. This program builds its own and takes over. It does
+// not change the other version's generation.
 func TestAnotherShape(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -207,7 +208,7 @@ func TestAnotherShape(t *testing.T) {
 	if err := Rebuild(
 		ctx, engine.Config{DB: db, Store: store}, []string{Tags}, nil,
 	); !errors.Is(err, generation.ErrOtherShape) {
-		t.Errorf("rebuilding for another version: %v", err)
+		t.Errorf("rebuilding while another version serves: %v", err)
 	}
 	if err := Prepare(ctx, db); err != nil {
 		t.Fatal(err)
@@ -224,14 +225,14 @@ func TestAnotherShape(t *testing.T) {
 	if n := count(
 		t, db, "SELECT count(*) FROM linkledger.generations WHERE name = 'tags' AND generation = 1 AND commit_pos = 0",
 	); n != 1 {
-		t.Error("this program wrote into tables of another shape")
+		t.Error("this program wrote to tables of another shape")
 	}
 }
 
-// TestRebuildWithinItsConnections rebuilds all projections at once over few connections.
+// TestRebuildWithinItsConnections rebuilds all projections concurrently over few connections.
 func TestRebuildWithinItsConnections(t *testing.T) {
 	t.Parallel()
-	const pooled, beside = 6, 2 // the election listens on one, and one locks the schemas for a moment
+	const pooled, beside = 6, 2 // one to listen for the election, and one to lock the schemas briefly
 	dsn := postgrestest.NewDatabase(t)
 	watching, store := reopen(t, dsn), eventstoretest.New(t)
 	if err := Prepare(withTimeout(t), watching); err != nil {

@@ -12,8 +12,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// A visitor with hashes under two keys counts once, even if a reset of the stats between the visits
-// is undone.
+// TestRotationAcrossAReset checks that a visitor with hashes under two keys counts once, even if a
+// reset of the statistics between the visits is undone.
 func TestRotationAcrossAReset(t *testing.T) { //nolint:tparallel // its cases share one database
 	t.Parallel()
 	ctx := withTimeout(t)

@@ -23,8 +23,8 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// run starts the projections and returns a function that stops them. The end of the test stops them
-// in any case.
+// run starts the projections and returns a function that stops them. They also stop when the test
+// ends.
 func run(t testing.TB, cfg engine.Config) (stop func()) {
 	t.Helper()
 	return start(t, func(ctx context.Context) error { return Run(ctx, cfg) })
@@ -55,7 +55,7 @@ func start(t testing.TB, run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// writer appends to streams of its own.
+// writer appends to streams that only it writes to.
 type writer struct {
 	t         testing.TB
 	store     *eventstore.Store
@@ -67,7 +67,7 @@ func newWriter(t testing.TB, store *eventstore.Store) *writer {
 	return &writer{t: t, store: store, revisions: make(map[string]eventstore.Revision)}
 }
 
-// append returns the commit position of the last event.
+// append appends events and returns the commit position of the last one.
 func (w *writer) append(stream string, es ...events.Event) uint64 {
 	w.t.Helper()
 	expected, ok := w.revisions[stream]
@@ -142,7 +142,7 @@ func TestRunFollowsTheLog(t *testing.T) {
 	if n := count(t, db, `SELECT count(*) FROM linkledger.links JOIN linkledger.link_stats s ON s.url_id = id
 		JOIN linkledger.tags g ON g.id = ANY(tag_ids)
 		WHERE hash = 'second' AND total_clicks = 3 AND unique_clicks = 2 AND label = 'news'`); n != 1 {
-		t.Errorf("the link as it should be was found %d times", n)
+		t.Errorf("the expected link was found %d times, want once", n)
 	}
 
 	stop()
@@ -184,7 +184,7 @@ func TestCompetitorsApplyEachEventOnce(t *testing.T) {
 	}
 }
 
-// TestLostConnections cuts all connections to the database repeatedly.
+// TestLostConnections closes all connections to the database repeatedly.
 func TestLostConnections(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -216,7 +216,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	db, store := openDatabase(t), eventstoretest.New(t)
 	w, progress := newWriter(t, store), newProgressLog()
 	first := w.append(events.StreamHash+"first", events.HashClaimed{})
-	for i := range 100 { // more in all than the event store looks at between two reports of its position
+	for i := range 100 { // more in total than the event store scans between two reports of its position
 		w.append(events.StreamHash+strconv.Itoa(i), slices.Repeat([]events.Event{events.HashClaimed{}}, 100)...)
 	}
 	run(t, engine.Config{DB: db, Store: store, OnCommit: progress.advance})
@@ -226,7 +226,7 @@ func TestCheckpointPassesForeignEvents(t *testing.T) {
 	}
 }
 
-// TestInterruption starts on a database without tables, which appear later.
+// TestInterruption starts the projections on a database whose tables are created later.
 func TestInterruption(t *testing.T) {
 	t.Parallel()
 	db, store := reopen(t, postgrestest.NewDatabase(t)), eventstoretest.New(t)
@@ -248,7 +248,7 @@ func TestInterruption(t *testing.T) {
 	_, last := w.link(w.account(), "h")
 	progress.wait(t, last, Links)
 	for _, s := range board.All() {
-		if s.Err != nil && s.Projection == Links { // the others may have no events yet
+		if s.Err != nil && s.Projection == Links { // the other projections may have no events yet
 			t.Errorf("status %+v", s)
 		}
 	}
@@ -266,7 +266,7 @@ func awaitStatus(t *testing.T, board *status.Registry, says func(status.Status) 
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatalf("the board says %+v", statuses)
+			t.Fatalf("the statuses are %+v", statuses)
 		case <-time.After(time.Millisecond):
 		}
 	}

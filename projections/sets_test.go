@@ -15,12 +15,13 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// checkSets compares the tables for lists with the links.
+// checkSets compares the tables that are derived for lists with those that Derive computes from the
+// links.
 func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 	t.Helper()
 	schema := readmodel.GenerationSchema(w.projection.Name, w.generation)
 	var wrong []string
-	errDone := errors.New("done") // it rolls the transaction back
+	errDone := errors.New("done") // rolls the transaction back
 	err := w.db.RunInTx(ctx, nil, func(ctx context.Context, tx bun.Tx) error {
 		names := struct{ Schema bun.Ident }{bun.Ident(schema)}
 		if _, err := tx.NewRaw("CREATE TEMP TABLE kept ON COMMIT DROP AS SELECT * FROM ?schema.link_sets WHERE "+
@@ -51,12 +52,12 @@ func (w *workshop) checkSets(ctx context.Context, t fatalf) {
 		return errDone
 	})
 	if !errors.Is(err, errDone) || len(wrong) > 0 {
-		t.Fatalf("what follows from the links: %v: %s", err, strings.Join(wrong, "\n"))
+		t.Fatalf("tables derived from the links: %v: %s", err, strings.Join(wrong, "\n"))
 	}
 }
 
-// TestClicksBeforeTheirLink has a link take over the clicks that were counted while its creation
-// was set aside.
+// TestClicksBeforeTheirLink checks that a link takes over the clicks that were counted before its
+// creation was applied.
 func TestClicksBeforeTheirLink(t *testing.T) {
 	t.Parallel()
 	ctx, w := withTimeout(t), newWorkshop(t, Links)
@@ -77,11 +78,11 @@ func TestClicksBeforeTheirLink(t *testing.T) {
 	}
 }
 
-// manyCreated is the number of new links from which their rows are copied.
+// manyCreated is the number of new links in a batch from which their rows are written with COPY.
 const manyCreated = 32
 
-// TestManyNewLinks creates enough links for COPY. One of them is deleted in the same batch, and so
-// is an older one. Their notes have letters whose lower case may differ in PostgreSQL.
+// TestManyNewLinks creates enough links for COPY, and deletes one of them and an older one in the
+// same batch. Their notes have letters whose lower case may differ in PostgreSQL.
 func TestManyNewLinks(t *testing.T) {
 	t.Parallel()
 	ctx, w := withTimeout(t), newWorkshop(t, Links)

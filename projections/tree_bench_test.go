@@ -11,9 +11,9 @@ import (
 	"linkledger/projections/engine"
 )
 
-// BenchmarkTree measures the processor time that this process, which includes the event store,
-// needs to maintain the tree for each event, while links are created as fast as possible. It
-// alternates with the same load without a tree.
+// BenchmarkTree measures how much processor time this process, which includes the event store,
+// spends on the tree for each event while links are created as fast as possible. It alternates with
+// the same load without a tree.
 func BenchmarkTree(b *testing.B) {
 	const turn = 20_000
 	store := eventstoretest.New(b)

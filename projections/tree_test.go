@@ -43,7 +43,7 @@ func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Reco
 	}
 	wanted := tlog.NewTiles(readmodel.TreeHeight, 0, int64(len(log)))
 	if len(tiles) != len(wanted) {
-		t.Fatalf("%d events have %d tiles, not %d", len(log), len(tiles), len(wanted))
+		t.Fatalf("%d events have %d tiles, want %d", len(log), len(tiles), len(wanted))
 	}
 	for i, want := range wanted {
 		data, err := tlog.ReadTileData(want, reader)
@@ -58,7 +58,7 @@ func checkTiles(ctx context.Context, t fatalf, db bun.IDB, log []eventstore.Reco
 	}
 }
 
-// TestTreeOfManyTiles fills tiles on two levels, from batches of any size.
+// TestTreeOfManyTiles fills tiles on two levels, from batches of different sizes.
 func TestTreeOfManyTiles(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -69,7 +69,7 @@ func TestTreeOfManyTiles(t *testing.T) {
 		log = append(log, eventstore.Recorded{
 			ID: uuid.New(), Stream: events.StreamURL + "x", Revision: eventstore.Revision(i),
 			Position: eventstore.Position{Commit: at, Prepare: at},
-			// The program has no such type of event.
+			// This program does not define this type.
 			Type: "of.nobody.v1", Time: noon, Data: fmt.Appendf(nil, `{"n":%d}`, i),
 		})
 	}

@@ -19,7 +19,7 @@ import (
 // intrusion is a change of a stream by another program.
 type intrusion struct {
 	do      func(t *testing.T, url, stream string)
-	letters bool // the stream cannot be read from there on
+	letters bool // the stream is unreadable from there on
 }
 
 func intrusions() map[string]intrusion {
@@ -47,9 +47,9 @@ func intrusions() map[string]intrusion {
 	return all
 }
 
-// TestIntrusions has another program truncate streams, or append unreadable events to them. The
-// projections continue with all other streams, live and during a build, and Verify returns the
-// same.
+// TestIntrusions lets another program truncate streams or append unreadable events to them. It
+// checks that the projections continue with all other streams, live and during a build, and that
+// Verify finds no difference.
 func TestIntrusions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range intrusions() {
@@ -87,7 +87,7 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 	w.append(rotated, events.KeyRotated{KeyID: "k", KeyHash: "h", At: noon})
 	tc.do(t, server.URL(), rotated)
 	if tc.letters {
-		// no stream of Linkledger
+		// This is not a stream of Linkledger.
 		eventstoretest.Append(t, server.URL(), "url-\x00", events.TagCreated{}.EventType(), nil)
 	}
 	_, after := w.link(account, "after")
@@ -118,8 +118,8 @@ func testIntrusion(t *testing.T, tc intrusion, building bool) {
 	}
 }
 
-// TestReadableLetters has an older version set aside an event that a newer version can read. The
-// newer version applies the event when it takes over.
+// TestReadableLetters lets an older version park an event that a newer version can decode. It
+// checks that the newer version applies the event when it takes over.
 func TestReadableLetters(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -143,7 +143,7 @@ func TestReadableLetters(t *testing.T) {
 	)
 	if _, err := db.NewRaw("UPDATE linkledger.dead_letters SET type = ?, data = ? WHERE name = ? AND type = "+
 		"'tag.painted.v9'",
-		// as if this version could read the type
+		// As if this version could decode the type.
 		events.TagCreated{}.EventType(), []byte(body), Tags).Exec(t.Context()); err != nil {
 		t.Fatal(err)
 	}

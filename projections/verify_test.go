@@ -36,7 +36,7 @@ func (w *workshop) verify(ctx context.Context, t fatalf, log []eventstore.Record
 	return found
 }
 
-// logOf is a log to which no events are appended.
+// logOf is a log that does not grow.
 type logOf []eventstore.Recorded
 
 func (l logOf) Head(context.Context) (at eventstore.Position, err error) {
@@ -54,7 +54,7 @@ func (l logOf) ReadLog(
 	}))
 }
 
-// column of a table in a generation's schema.
+// column is a column of a table in a generation's schema.
 type column struct {
 	Table    string `bun:"table_name"`
 	Name     string `bun:"column_name"`
@@ -76,7 +76,7 @@ func (w *workshop) columns(ctx context.Context, t fatalf) (columns []column) {
 	return columns
 }
 
-// otherwise returns an SQL expression for another value of a column.
+// otherwise returns an SQL expression for a different value of a column.
 func (c column) otherwise() string {
 	switch c.Type {
 	case "bit":
@@ -96,11 +96,11 @@ func (c column) otherwise() string {
 	case "timestamp with time zone":
 		return "coalesce(" + c.Name + " + interval '1 microsecond', now())"
 	}
-	return c.Name + " # 1" // a number, be it the greatest; anything else fails
+	return c.Name + " # 1" // works for any number, even the largest, and fails for other types
 }
 
-// wrong returns statements that each make one row of a table wrong in one way: missing, additional,
-// or different in one column.
+// wrong returns statements that each falsify one row of a table in one way: missing, additional, or
+// different in one column.
 func wrong(columns []column) map[string]string {
 	statements := make(map[string]string)
 	names, values := make([]string, len(columns)), make([]string, len(columns))
@@ -122,8 +122,8 @@ func wrong(columns []column) map[string]string {
 	return statements
 }
 
-// TestVerifyFinds makes one row wrong in each table of each projection, in each way. Verify finds
-// this row only.
+// TestVerifyFinds falsifies one row in each table of each projection, in each way, and checks that
+// Verify finds only this row.
 func TestVerifyFinds(t *testing.T) {
 	t.Parallel()
 	for _, name := range Names() {
@@ -161,7 +161,7 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
-// fill applies a history that leaves rows in all tables, and returns it.
+// fill applies a history that leaves rows in all tables, and returns the history.
 func (w *workshop) fill(ctx context.Context, t *testing.T, tables map[string][]column) []eventstore.Recorded {
 	t.Helper()
 	for seed := 0; ; seed++ {
@@ -190,7 +190,7 @@ func (w *workshop) exec(ctx context.Context, t *testing.T, statement string, arg
 	return n
 }
 
-// TestVerifySound draws histories. Whatever the batches, the tables match the log.
+// TestVerifySound draws histories and checks that the tables match the log, for any batches.
 func TestVerifySound(t *testing.T) {
 	t.Parallel()
 	workshops := newWorkshops(t)
@@ -210,10 +210,10 @@ func TestVerifySound(t *testing.T) {
 	})
 }
 
-// TestVerifyTellsHowMany has more differences than are listed.
-// mostDifferences is how many differences of a table are listed.
+// mostDifferences is the number of differences of a table that Verify lists.
 const mostDifferences = 20
 
+// TestVerifyTellsHowMany checks the result if there are more differences than Verify lists.
 func TestVerifyTellsHowMany(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -235,7 +235,8 @@ func TestVerifyTellsHowMany(t *testing.T) {
 	}
 }
 
-// TestVerifyWhileServing verifies running projections repeatedly, and leaves nothing behind.
+// TestVerifyWhileServing verifies running projections repeatedly, and checks that no temporary
+// tables are left.
 func TestVerifyWhileServing(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -262,7 +263,7 @@ func TestVerifyWhileServing(t *testing.T) {
 				t.Fatalf("verify %s: %v, %+v", name, err, found)
 			}
 			if !told.Done || told.Position != found.Position.Commit {
-				t.Errorf("told of %+v where %+v was found", told, found)
+				t.Errorf("reported %+v, found %+v", told, found)
 			}
 			if found.Position.Commit < last[name] {
 				t.Errorf("%s was verified at %d after %d", name, found.Position.Commit, last[name])
@@ -288,7 +289,7 @@ func noTemporaryTables(t *testing.T, db *readmodel.DB) {
 	}
 }
 
-// TestVerifyInterrupted ends in the middle and leaves nothing behind.
+// TestVerifyInterrupted interrupts Verify, and checks that no temporary tables are left.
 func TestVerifyInterrupted(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
@@ -318,8 +319,8 @@ func (l disturbedLog) ReadLog(
 	return l.logOf.ReadLog(ctx, behind, upTo, handle)
 }
 
-// TestVerifyWithDeadLetters leaves out events that are set aside, and notices that they were
-// retried meanwhile.
+// TestVerifyWithDeadLetters checks that Verify leaves out parked events, and that it notices if
+// they are retried meanwhile.
 func TestVerifyWithDeadLetters(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
@@ -344,15 +345,15 @@ func TestVerifyWithDeadLetters(t *testing.T) {
 	if _, err := verify.Run(
 		ctx, w.db, disturbed, w.projection, func([]status.Progress) {},
 	); !errors.Is(err, verify.ErrDisturbed) {
-		t.Errorf("letters were retried meanwhile: %v", err)
+		t.Errorf("letters retried meanwhile: %v", err)
 	}
 	if found := w.verify(ctx, t, log); found.Different > 0 || found.Events != 4 {
 		t.Errorf("after the retry: %+v", found)
 	}
 }
 
-// TestRetriedReset removes a click that came after it. Verify reports the difference, and a rebuild
-// applies the order of the log.
+// TestRetriedReset retries a reset after a later click, which the reset then removes. It checks
+// that Verify reports the difference, and that a rebuild restores the order of the log.
 func TestRetriedReset(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)

@@ -12,7 +12,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// storedAs makes what a store would hand out of events.
+// storedAs returns events as the event store returns them.
 func storedAs(stream string, all []events.Event, at func(int) uint64) []streams.RecordedEvent {
 	recorded := make([]streams.RecordedEvent, len(all))
 	for i, e := range all {
@@ -24,8 +24,8 @@ func storedAs(stream string, all []events.Event, at func(int) uint64) []streams.
 	return recorded
 }
 
-// An event of a history costs the same whether the link has few tags or many, and none is told
-// without being asked for.
+// TestHistoryCostsTheSameWithManyTags checks that reading an event of a history takes as long with
+// many tags as with few, and that entries that were not requested are not returned.
 func TestHistoryCostsTheSameWithManyTags(t *testing.T) {
 	t.Parallel()
 	const changes = 2_000
@@ -60,7 +60,7 @@ func TestHistoryCostsTheSameWithManyTags(t *testing.T) {
 	}
 	few, many := perEvent(100), perEvent(4_000)
 	t.Logf("an event takes %s with 100 tags and %s with 4,000", few, many)
-	if many > 20*few { // two scans of the tags took a thousand times as long
+	if many > 20*few { // scanning the tags twice took a thousand times as long
 		t.Errorf("an event takes %s with 100 tags and %s with 4,000", few, many)
 	}
 }

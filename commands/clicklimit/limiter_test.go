@@ -47,8 +47,8 @@ func TestAllowancesAreExact(t *testing.T) {
 	}
 }
 
-// TestAllowancesGoOn checks that clicks from before the limit are used up, and that a restarted node continues where
-// others were.
+// TestAllowancesGoOn checks that clicks from before the limit count towards it, and that a
+// restarted node continues from the clicks that other nodes have used.
 func TestAllowancesGoOn(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -63,7 +63,7 @@ func TestAllowancesGoOn(t *testing.T) {
 	}
 	take(5, 3, true)
 	take(5, 4, true)
-	take(5, 0, false) // also after a reset of the stats
+	take(5, 0, false) // also after a statistics reset
 	take(6, 0, true)
 	take(10, 10, false)
 	server.Stop()

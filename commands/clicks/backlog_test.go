@@ -12,7 +12,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestPace measures a spool that fills, then drains while clicks still come in.
+// TestPace measures a spool that fills and then drains while more clicks arrive.
 func TestPace(t *testing.T) {
 	t.Parallel()
 	var p rates
@@ -38,20 +38,20 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestBacklogIsLogged demands one line when clicks begin to wait, one every ten seconds, and one at
-// the end.
+// TestBacklogIsLogged checks that one line is logged when clicks begin to wait, one every ten
+// seconds, and one at the end.
 func TestBacklogIsLogged(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
 	store := eventstoretest.Open(t, server.URL())
-	if _, err := store.Head(t.Context()); err != nil { // it serves
+	if _, err := store.Head(t.Context()); err != nil { // wait until the server answers
 		t.Fatal(err)
 	}
 	server.Stop()
 	var logged bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&logged, nil))
 	c := count(t, store, t.TempDir(), Config{StoreTimeout: time.Millisecond}, spool.Config{})
-	observed := &Recorder{cfg: c.clicks.cfg} // the same spool, and a log of its own
+	observed := &Recorder{cfg: c.clicks.cfg} // the same spool, with a separate log
 	observed.cfg.Logger = log
 	last := time.Time{}
 	lines := func() (n int) { return strings.Count(logged.String(), "\n") }

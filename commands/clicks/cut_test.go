@@ -9,9 +9,9 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestCutClicks has somebody else write to a stream of clicks, or end it, while clicks wait for it
-// in the spool: they come to the log once, also when the node is killed in between, and those
-// behind them too.
+// TestCutClicks writes to or tombstones a stream of clicks from outside while clicks for it wait in
+// the spool. These clicks and the ones behind them reach the log exactly once, also when the node
+// is killed in between.
 func TestCutClicks(t *testing.T) {
 	t.Parallel()
 	for name, intrude := range map[string]func(t *testing.T, url, stream string){
@@ -58,7 +58,7 @@ func TestCutClicks(t *testing.T) {
 					t.Fatalf("%d diverted, %v", diverted, err)
 				}
 			}
-			if err := queue.Close(); err != nil { // as a kill: the segment is not deleted yet
+			if err := queue.Close(); err != nil { // like a kill: the segment is not deleted yet
 				t.Fatal(err)
 			}
 			c := count(t, store, folder, Config{}, spool.Config{})

@@ -31,7 +31,7 @@ type counter struct {
 	ended  chan error
 }
 
-// count starts a node on a spool folder; without a folder it has no spool.
+// count starts a node on a spool folder. If folder is empty, the node has no spool.
 func count(t testing.TB, store *eventstore.Store, folder string, cfg Config, limits spool.Config) *counter {
 	t.Helper()
 	c := &counter{t: t, ended: make(chan error, 1)}
@@ -51,7 +51,7 @@ func count(t testing.TB, store *eventstore.Store, folder string, cfg Config, lim
 	return c
 }
 
-// end stops the node; what is in the spool stays there.
+// end stops the node and leaves the spool as it is.
 func (c *counter) end() {
 	c.t.Helper()
 	if c.stop == nil {
@@ -69,7 +69,7 @@ func (c *counter) end() {
 	}
 }
 
-// record records the clicks from one number to another at the same time.
+// record records clicks from to to-1 concurrently.
 func (c *counter) record(from, to int) {
 	c.t.Helper()
 	commandstest.Together(to-from, func(i int) {
@@ -94,7 +94,7 @@ func (c *counter) drained() {
 	}
 }
 
-// appends reads all clicks in the log.
+// appends returns how often each click is in the log, and the number of groups.
 func appends(t testing.TB, server *eventstoretest.Server) (seen map[string]int, groups int) {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(server.URL())
@@ -135,7 +135,7 @@ func appends(t testing.TB, server *eventstoretest.Server) (seen map[string]int, 
 	}
 }
 
-// allOnce demands the clicks up to a number in the log, each once.
+// allOnce checks that the log holds n clicks, each once.
 func allOnce(t testing.TB, server *eventstoretest.Server, n int) (groups int) {
 	t.Helper()
 	seen, groups := appends(t, server)
@@ -165,9 +165,9 @@ func TestClicks(t *testing.T) {
 	}
 }
 
-// While the event store is away clicks go to the spool; they come to the log once it is back, also
-// when the node was restarted in between, and when the store went away again while the spool
-// drained.
+// TestClicksOutliveOutages checks that clicks go to the spool while the event store is unavailable
+// and reach the log afterwards. This also holds when the node was restarted in between, and when
+// the store failed again while the spool drained.
 func TestClicksOutliveOutages(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
@@ -196,8 +196,8 @@ func TestClicksOutliveOutages(t *testing.T) {
 	allOnce(t, server, 1400)
 }
 
-// Appends that the event store carries out after the clicks have gone to the spool count once.
-// Nearly every append here is late.
+// TestLateAppendsCountOnce checks that an append counts once if the event store executes it after
+// its clicks went to the spool. Nearly every append of this test is late.
 func TestLateAppendsCountOnce(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
@@ -217,12 +217,13 @@ func TestLateAppendsCountOnce(t *testing.T) {
 	allOnce(t, server, rounds*size)
 }
 
-// Records that a crash brings back to the spool are recognised by the event store.
+// TestDrainedClicksComeBack checks that the event store recognizes records that a crash left in the
+// spool after they were drained.
 func TestDrainedClicksComeBack(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
 	store := eventstoretest.Open(t, server.URL())
-	if _, err := store.Head(t.Context()); err != nil { // it serves
+	if _, err := store.Head(t.Context()); err != nil { // wait until the server answers
 		t.Fatal(err)
 	}
 	server.Stop()
@@ -245,7 +246,7 @@ func TestDrainedClicksComeBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var most []pendingAppend // of one stream; the first click had been tried, in another one
+	var most []pendingAppend // of one stream; the first click was tried in another stream
 	for _, appends := range streams {
 		if len(appends[0]) > len(most) {
 			most = appends[0]
@@ -256,7 +257,7 @@ func TestDrainedClicksComeBack(t *testing.T) {
 			t.Fatalf("%d diverted, %v", diverted, err)
 		}
 	}
-	if err := queue.Close(); err != nil { // as a kill: the segment is not deleted yet
+	if err := queue.Close(); err != nil { // like a kill: the segment is not deleted yet
 		t.Fatal(err)
 	}
 	c = count(t, store, folder, Config{}, spool.Config{})
@@ -268,8 +269,8 @@ func TestDrainedClicksComeBack(t *testing.T) {
 	allOnce(t, server, 20)
 }
 
-// TestDrainJoinsAppends drains many small groups, of which several streams have some each, in few
-// round trips.
+// TestDrainJoinsAppends checks that many small groups, several of each stream, drain in few round
+// trips.
 func TestDrainJoinsAppends(t *testing.T) {
 	t.Parallel()
 	server, folder := eventstoretest.Serve(t), t.TempDir()
@@ -285,12 +286,12 @@ func TestDrainJoinsAppends(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(store.Close)
-	if _, err := store.Head(t.Context()); err != nil { // it serves
+	if _, err := store.Head(t.Context()); err != nil { // wait until the server answers
 		t.Fatal(err)
 	}
 	server.Stop()
 	const rounds, size = 5, 200
-	for round := range rounds { // each process writes to a stream of its own
+	for round := range rounds { // each process writes to its own stream
 		c := count(t, store, folder, Config{StoreTimeout: time.Millisecond}, spool.Config{})
 		for i := range size {
 			c.record(round*size+i, round*size+i+1)
@@ -306,8 +307,9 @@ func TestDrainJoinsAppends(t *testing.T) {
 	}
 }
 
-// A full spool in an outage is the only case of loss. It is told, and it ends. What the event store
-// was asked for before the click was given up it may carry out when it is back.
+// TestFullSpoolLosesClicks checks that clicks are lost only if the spool is full in an outage, that
+// this is reported, and that it ends. The event store may still execute the append of a lost click
+// when it is available again.
 func TestFullSpoolLosesClicks(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -343,7 +345,7 @@ func TestFullSpoolLosesClicks(t *testing.T) {
 	}
 }
 
-// TestFormerSpool reads an append as a former version has spooled it.
+// TestFormerSpool decodes an append as a previous version spooled it.
 func TestFormerSpool(t *testing.T) {
 	t.Parallel()
 	want := pendingAppend{
@@ -365,8 +367,8 @@ func TestFormerSpool(t *testing.T) {
 	}
 }
 
-// BenchmarkDrain drains a spool of 60,000 clicks in groups of three through a network of 5 ms each
-// way.
+// BenchmarkDrain drains a spool of 60,000 clicks in groups of three over a network with a delay of
+// 5 ms in each direction.
 func BenchmarkDrain(b *testing.B) {
 	const groups, size = 20_000, 3
 	server := eventstoretest.ServeFolder(b, b.TempDir())

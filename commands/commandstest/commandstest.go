@@ -1,4 +1,4 @@
-// Package commandstest has what the tests of commands share.
+// Package commandstest contains helpers that the tests of commands share.
 package commandstest
 
 import (
@@ -13,13 +13,13 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// At is a time for tests.
+// At is a fixed time for tests.
 var At = time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
 
-// Ptr returns a pointer to a value.
+// Ptr returns a pointer to v.
 func Ptr[T any](v T) *T { return &v }
 
-// Together runs n functions at once and waits for all.
+// Together runs f concurrently for 0 to n-1 and waits for all calls.
 func Together(n int, f func(int)) {
 	var all sync.WaitGroup
 	for i := range n {
@@ -28,7 +28,7 @@ func Together(n int, f func(int)) {
 	all.Wait()
 }
 
-// Created is the creation of a link.
+// Created returns the creation event of a link.
 func Created() events.URLCreated {
 	return events.URLCreated{
 		URLID: "u", Account: "a", Hash: "spring", ClaimRevision: 3, LongURL: "https://example.com",
@@ -38,7 +38,7 @@ func Created() events.URLCreated {
 }
 
 // AppendAll appends events to a stream whose last revision is at. It splits them into appends of a
-// size that a store accepts.
+// size that an event store accepts.
 func AppendAll(
 	t testing.TB, store *eventstore.Store, stream string, at eventstore.Revision,
 	all ...events.Event,

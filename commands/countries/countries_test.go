@@ -16,7 +16,7 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// countryFile returns a file in the MaxMind DB format with the countries of networks.
+// countryFile returns a file in the MaxMind DB format that maps networks to countries.
 func countryFile(t testing.TB, countries map[string]mmdbtype.String) []byte {
 	t.Helper()
 	tree, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: "GeoLite2-Country", IncludeReservedNetworks: true})
@@ -43,7 +43,7 @@ func TestCountries(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "countries.mmdb")
 	if _, err := Read(path, slog.New(slog.DiscardHandler)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	changes := 0
 	save := func(file []byte) {
@@ -78,7 +78,7 @@ func TestCountries(t *testing.T) {
 	for _, unknown := range []string{"198.51.100.7", "203.0.113.7", "192.0.3.1", "::1"} {
 		of(unknown, "")
 	}
-	save(first[:len(first)/2]) // half of it is there
+	save(first[:len(first)/2]) // only half of the file is written
 	for range 3 {
 		countries.file.Renew(t.Context())
 		of("192.0.2.7", "DE")

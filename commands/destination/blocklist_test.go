@@ -16,7 +16,7 @@ func TestBlocklist(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "blocked")
 	if _, err := ReadBlocklist(path, slog.New(slog.DiscardHandler)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a file that is not there: %v", err)
+		t.Errorf("a missing file: %v", err)
 	}
 	changes := 0
 	save := func(hosts string) {
@@ -42,7 +42,7 @@ func TestBlocklist(t *testing.T) {
 			t.Errorf("blocks %s: %v", host, got)
 		}
 	}
-	changed := func() { list.checked = time.Time{} } // a second has passed
+	changed := func() { list.checked = time.Time{} } // as if a second had passed
 	for host, want := range map[string]bool{
 		"evil.example": true, "www.evil.example": true, "a.b.evil.example": true, "192.0.2.1": true,
 		"notevil.example": false, "example": false, "evil.example.com": false, "": false,
@@ -50,7 +50,7 @@ func TestBlocklist(t *testing.T) {
 		blocks(host, want)
 	}
 	save("other.example\n")
-	blocks("evil.example", true) // not looked at yet
+	blocks("evil.example", true) // the file is not read again yet
 	changed()
 	blocks("evil.example", false)
 	blocks("other.example", true)

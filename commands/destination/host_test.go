@@ -14,7 +14,8 @@ import (
 	"linkledger/commands/domain"
 )
 
-// What browsers make of a URL, by the URL Standard and its tests (urltestdata.json, toascii.json).
+// TestReadSite compares readSite with the URL Standard and its tests (urltestdata.json,
+// toascii.json).
 func TestReadSite(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]site{
@@ -106,7 +107,7 @@ func TestReadSite(t *testing.T) {
 	}
 }
 
-// spellings are URLs whose host browsers read as evil.example, one below it, 192.0.2.1,
+// spellings returns URLs whose host browsers read as evil.example, a subdomain of it, 192.0.2.1,
 // 2001:db8::bad or bücher.example.
 func spellings() []string {
 	var all []string
@@ -114,7 +115,7 @@ func spellings() []string {
 		"evil.example", "EVIL.EXAMPLE", "eViL.eXaMpLe", "evil.example.", "www.evil.example", "a.b.c.evil.example",
 		"_dmarc.evil.example",
 		"xn--bcher-kva.evil.example", "1.evil.example", "0x7f.evil.example", "b\u00fccher.evil.example",
-		// Letters of other kinds, all of them and one of them.
+		// Letters of other scripts and styles: every letter, or one of them.
 		"\uff45\uff56\uff49\uff4c.\uff45\uff58\uff41\uff4d\uff50\uff4c\uff45", "\uff25\uff36\uff29\uff2c.example",
 		"evi\uff4c.example",
 		"\u24d4\u24e5\u24d8\u24db.\u24d4\u24e7\u24d0\u24dc\u24df\u24db\u24d4", "\u24ba\u24cb\u24be\u24c1.example",
@@ -131,10 +132,10 @@ func spellings() []string {
 		"ev\u2071l.example", "evi\u02e1.example",
 		"ev\u1d62l.example", "evil.e\u02e3ample", "evil.ex\u1d43mple", "evil.exa\u1d50ple", "evil.exam\u1d56le",
 		"evil.ex\u00aample", "evil.e\u2093ample",
-		// Dots of other kinds.
+		// Other characters for the dot.
 		"evil\u3002example", "evil\uff0eexample", "evil\uff61example", "evil.example\u3002", "evil.example\uff0e",
 		"evil.example\uff61", "www\u3002evil\uff0eexample\uff61",
-		// What is left out.
+		// Ignored characters.
 		"ev\u00adil.example", "\u00adevil.example", "evil.example\u00ad", "evil\u00ad.\u00adexample",
 		"evil.\u00adexample\u00ad.",
 		"ev\u200bil.example", "\u200bevil.example", "evil\u200b.example", "ev\u2060il.example", "ev\ufeffil.example",
@@ -142,13 +143,13 @@ func spellings() []string {
 		"ev\u034fil.example", "ev\u180bil.example", "ev\u180cil.example", "ev\u180dil.example", "ev\ufe00il.example",
 		"ev\ufe0fil.example", "evil\ufe0e.example",
 		"ev\U000e0100il.example", "ev\U000e01efil.example", "e\u00ad\u200b\u2060vil.exam\ufe0fple",
-		// Escapes.
+		// Percent-encoded characters.
 		"ev%C2%ADil.example", "evil%E3%80%82example", "%EF%BD%85vil.example", "evil%ef%bc%8eexample",
 		"evil.example%E2%80%8B",
 		// Ports.
 		"evil.example:80", "evil.example:443", "evil.example:8443", "evil.example:", "evil.example:0",
 		"evil.example:00080", "EVIL\u3002example.:65535",
-		// IPv4 in other numbers.
+		// IPv4 in other notations.
 		"192.0.2.1", "192.0.2.1.", "192.0.513", "192.513", "3221225985", "0300.0.2.1", "0300.0.02.01", "0xc0.0.2.1",
 		"0xC0.0x00.0x02.0x01", "0xc0000201", "0XC0000201",
 		"030000001001", "0xc0.513", "0300.0x201", "192.0.0x201", "192.0.01001", "00000300.0.2.1", "0x00000000c0.0.2.1",
@@ -157,17 +158,17 @@ func spellings() []string {
 		"192\u30020\u30022\u30021", "192\uff0e0\uff0e2\uff0e1", "192.0.2.\u00b9",
 		"19\u00b2.0.2.1", "\U0001d7cf\U0001d7d7\U0001d7d0.0.2.1", "\U0001d7d9\U0001d7e1\U0001d7da.0.2.1",
 		"19\u2082.0.2.1", "192.0.2.1\u3002", "1\u00ad92.0.2.1", "0\uff58c0000201", "32\u200b21225985",
-		// IPv4 in IPv6.
+		// IPv4 within IPv6.
 		"[::ffff:192.0.2.1]", "[::FFFF:192.0.2.1]", "[::ffff:c000:201]", "[0:0:0:0:0:ffff:192.0.2.1]",
 		"[0:0:0:0:0:ffff:c000:201]", "[0000:0000:0000:0000:0000:FFFF:C000:0201]",
 		"[::ffff:192.0.2.1]:8080", "[::0:ffff:c000:0201]", "[64:ff9b::192.0.2.1]", "[64:ff9b::c000:201]",
 		"[0064:FF9B:0:0:0:0:C000:0201]",
-		// IPv6 in other lengths.
+		// IPv6 in other notations.
 		"[2001:db8::bad]", "[2001:DB8::BAD]", "[2001:0db8::0bad]", "[2001:db8:0:0:0:0:0:bad]",
 		"[2001:0db8:0000:0000:0000:0000:0000:0bad]", "[2001:db8::0:bad]",
 		"[2001:db8::0:0:bad]", "[2001:db8:0::bad]", "[2001:db8::0.0.11.173]", "[2001:db8::bad]:8443",
 		"[2001:db8::bad]:443",
-		// An international name.
+		// An internationalized domain name.
 		"b\u00fccher.example", "B\u00dcCHER.example", "bu\u0308cher.example", "xn--bcher-kva.example",
 		"XN--BCHER-KVA.example", "xn--Bcher-Kva.Example.", "b%C3%BCcher.example",
 		"www.b\u00fccher.example", "b\u00fccher\u3002example", "\uff42\u00fc\uff43\uff48\uff45\uff52.example",
@@ -178,7 +179,7 @@ func spellings() []string {
 	return all
 }
 
-// oddSpellings are URLs that some browsers mend so that they lead to such a host, or that look so.
+// oddSpellings returns URLs that some browsers correct to one of these hosts, or that look like it.
 func oddSpellings() []string {
 	return []string{
 		"http:evil.example", "http:/evil.example", "http:///evil.example", "http:////evil.example/",
@@ -196,8 +197,8 @@ func oddSpellings() []string {
 	}
 }
 
-// A blocked destination is refused in every spelling that a browser takes to it, whichever way the
-// list spells it.
+// TestBlockedSpellings checks that a blocked destination is refused in every spelling that browsers
+// resolve to it, and in every spelling that the list uses.
 func TestBlockedSpellings(t *testing.T) {
 	t.Parallel()
 	for name, lines := range map[string]string{
@@ -224,7 +225,8 @@ func TestBlockedSpellings(t *testing.T) {
 	}
 }
 
-// What is not blocked is accepted, however it is spelled.
+// TestAcceptedSpellings checks that a destination that is not blocked is accepted in every
+// spelling.
 func TestAcceptedSpellings(t *testing.T) {
 	t.Parallel()
 	rules := Rules{
@@ -263,8 +265,8 @@ func TestAcceptedSpellings(t *testing.T) {
 	}
 }
 
-// A link to the service itself is refused in every spelling: the host that is configured, and the
-// one of the request.
+// TestOwnSpellings checks that a link to the service itself is refused in every spelling, both for
+// the configured host and for the host of the request.
 func TestOwnSpellings(t *testing.T) {
 	t.Parallel()
 	for host, links := range map[string][]string{
@@ -290,10 +292,10 @@ func TestOwnSpellings(t *testing.T) {
 			if got := domain.KindOf(
 				(Rules{ShortHosts: []string{"a.example", short}}).Check(long, ""),
 			); got != domain.URLNotAllowed {
-				t.Errorf("%s is configured: %+q: %d", host, long, got)
+				t.Errorf("configured host %s: %+q: %d", host, long, got)
 			}
 			if got := domain.KindOf((Rules{}).Check(long, short)); got != domain.URLNotAllowed {
-				t.Errorf("%s is asked: %+q: %d", host, long, got)
+				t.Errorf("request host %s: %+q: %d", host, long, got)
 			}
 		}
 	}
@@ -302,7 +304,8 @@ func TestOwnSpellings(t *testing.T) {
 	}
 }
 
-// Lines that can never match are logged with their numbers, once for each version of the file.
+// TestUselessLines checks that lines that can never match are logged with their numbers, once for
+// each version of the file.
 func TestUselessLines(t *testing.T) {
 	t.Parallel()
 	useless := []string{
@@ -345,7 +348,8 @@ func blocklist(t *testing.T, lines string, log *strings.Builder) *Blocklist {
 	return list
 }
 
-// A site reads as itself, and a URL that is accepted leads to the host that net/url finds in it.
+// FuzzReadSite checks that a site, written as a URL, is read as the same site, and that an accepted
+// URL has the host that net/url finds in it.
 func FuzzReadSite(f *testing.F) {
 	for _, seed := range slices.Concat(spellings(), oddSpellings()) {
 		f.Add(seed)
@@ -382,7 +386,7 @@ func FuzzReadSite(f *testing.F) {
 	})
 }
 
-// written is the site as it stands in a URL.
+// written returns the site as a URL contains it.
 func (s site) written() string {
 	host := s.host
 	if strings.Contains(host, ":") {
@@ -394,7 +398,8 @@ func (s site) written() string {
 	return host
 }
 
-// BenchmarkCheckLongURL is what a destination costs: one as most are, and ones that convert.
+// BenchmarkCheckLongURL measures the check of a usual destination and of destinations that need
+// conversion.
 func BenchmarkCheckLongURL(b *testing.B) {
 	list := &Blocklist{hosts: map[string]struct{}{"evil.example": {}}, checked: time.Now().Add(24 * time.Hour)}
 	rules := Rules{ShortHosts: []string{"sho.rt"}, Blocked: list.Blocks}

@@ -88,8 +88,8 @@ func TestDeleteDecides(t *testing.T) {
 	}
 }
 
-// What an edit decides, applied, gives the link the values that were asked for; asked again, it
-// decides on nothing.
+// TestEditReachesWhatWasAsked checks that the events of an edit give the link the requested values,
+// and that the same edit then has no events.
 func TestEditReachesWhatWasAsked(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -112,17 +112,17 @@ func TestEditReachesWhatWasAsked(t *testing.T) {
 			if change.Hash != nil && url.Hash != *change.Hash ||
 				change.LongURL != nil && url.LongURL != *change.LongURL ||
 				change.Settings.Note != nil && url.Note != *change.Settings.Note {
-				t.Fatalf("asked for %+v, is %+v", change, url)
+				t.Fatalf("requested %+v, got %+v", change, url)
 			}
 			if again := url.Edit(change, commandstest.At); len(again) != 0 {
-				t.Fatalf("asked again: %+v", again)
+				t.Fatalf("repeated: %+v", again)
 			}
 		}
 	})
 }
 
-// A link that left a hash and comes back needs a new claim: the old one may already be somebody
-// else's.
+// TestClaimsAreSpent checks that a link needs a new claim to get a hash again that it has left.
+// Another account may have claimed the hash in the meantime.
 func TestClaimsAreSpent(t *testing.T) {
 	t.Parallel()
 	url := FoldLink(

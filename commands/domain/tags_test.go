@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Labels that strings.EqualFold takes for the same one have the same key, and others have not.
+// FuzzLabelKey checks that two labels have the same key exactly if strings.EqualFold considers them
+// equal.
 func FuzzLabelKey(f *testing.F) {
 	for _, seed := range [][2]string{{"Red", "rED"}, {"K", "\u212a"}, {"ſ", "S"}, {"ß", "ss"}, {"Σ", "ς"}, {"a", "b"}} {
 		f.Add(seed[0], seed[1])
@@ -27,7 +28,8 @@ func FuzzLabelKey(f *testing.F) {
 	})
 }
 
-// A tag is found by the label that it has, and by none that it had.
+// TestTagsAreFoundAfterRenames checks that a tag is found by its current label and not by previous
+// ones.
 func TestTagsAreFoundAfterRenames(t *testing.T) {
 	t.Parallel()
 	var tags Tags

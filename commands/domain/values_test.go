@@ -52,8 +52,8 @@ func TestCheckLabel(t *testing.T) {
 	}
 }
 
-// An accepted value holds what the rest of the service builds on: it can be sent in a header,
-// stored and compared.
+// FuzzValues checks that an accepted value can be sent in a header, stored and compared, as the
+// rest of the service requires.
 func FuzzValues(f *testing.F) {
 	for _, seed := range []string{
 		"https://example.com/?a=b#c", "http://[::1]:80/", "2026-02-29", "0000-01-01", "9999-12-31", " Café-1 ",

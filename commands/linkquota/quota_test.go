@@ -37,7 +37,8 @@ func TestFateOf(t *testing.T) {
 	}
 }
 
-// quotaModel is an account: the state of its stream, the true counts of its links, and the counts of the read model.
+// quotaModel is an account: the state of its stream, the true counts of its links, and the counts
+// in the read model.
 type quotaModel struct {
 	quota           quota
 	plan            domain.Plan
@@ -45,14 +46,14 @@ type quotaModel struct {
 	existing        Existing // of the read model
 	truth           Existing // of the links themselves
 	open            []events.PendingLink
-	created, failed reservationSet // reported to the node, and not yet in the stream
-	lost            reservationSet // created or failed, and the node was killed before it could report
-	createdUnder    reservationSet // of lost: those that were created
+	created, failed reservationSet // reported to the node but not yet in the stream
+	lost            reservationSet // created or failed, but the node was killed before it reported
+	createdUnder    reservationSet // the members of lost that were created
 }
 
 func (m *quotaModel) live() int64 { return m.truth.Created - m.truth.Deleted }
 
-// reserve reserves up to n links, as a round does.
+// reserve reserves up to n links in one append.
 func (m *quotaModel) reserve(n int) int {
 	before := m.quota.withExisting(m.existing, m.now)
 	after := foldQuota(before.change(nil, m.failed, m.created, m.now))
@@ -75,9 +76,9 @@ func (m *quotaModel) create(p events.PendingLink) {
 	}
 }
 
-// TestQuotaIsExact lets links be reserved, created, fail and be deleted in any order, nodes be killed, and the read
-// model be behind. There are never more links than the plan allows, and in the end exactly the others can still be
-// reserved.
+// TestQuotaIsExact reserves, creates, fails and deletes links in any order, kills nodes, and delays
+// the read model. The number of links never exceeds the plan, and in the end exactly the remaining
+// links can be reserved.
 func TestQuotaIsExact(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {
@@ -87,7 +88,7 @@ func TestQuotaIsExact(t *testing.T) {
 			},
 			now: commandstest.At, created: reservationSet{}, failed: reservationSet{}, lost: reservationSet{}, createdUnder: reservationSet{},
 		}
-		// Links that were created while there were no limits.
+		// Links created before the account had limits.
 		old := rapid.Int64Range(0, 15).Draw(r, "old")
 		m.truth = Existing{Created: old, Month: old}
 		m.existing = m.truth

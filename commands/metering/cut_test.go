@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// TestCutUsage cuts the stream of an account's calls. A node that cannot read them counts its own calls and reports no
-// total.
+// TestCutUsage cuts the stream of an account's calls. A node that cannot read them counts only its
+// own calls and does not report a total.
 func TestCutUsage(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {

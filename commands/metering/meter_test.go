@@ -49,7 +49,7 @@ func TestMeter(t *testing.T) {
 	}
 }
 
-// meters are nodes on one event store, and their clock.
+// meters are nodes on one event store with a shared clock.
 type meters struct {
 	nodes []*Meter
 	now   atomic.Int64 // Unix seconds
@@ -67,8 +67,8 @@ func newMeters(t *testing.T, server *eventstoretest.Server, n int) *meters {
 	return m
 }
 
-// TestCallsOverNodes checks that nodes know each other's calls once all have reported, and refuse those over the limit
-// until the next day.
+// TestCallsOverNodes checks that nodes count each other's calls once all have reported, and that
+// they refuse calls over the limit until the next day.
 func TestCallsOverNodes(t *testing.T) {
 	t.Parallel()
 	m := newMeters(t, eventstoretest.Serve(t), 2)
@@ -82,12 +82,12 @@ func TestCallsOverNodes(t *testing.T) {
 		})
 		commandstest.Together(2, func(i int) { m.nodes[i].reportAll(t.Context()) })
 		for _, node := range m.nodes {
-			node.Today(t.Context(), account) // the first to report has yet to read the calls of the other
+			node.Today(t.Context(), account) // the first node to report has not read the other's calls yet
 		}
 	}
 	for i, node := range m.nodes {
 		if got := node.Today(t.Context(), account); got != 120 {
-			t.Errorf("node %d knows %d calls, want 120", i, got)
+			t.Errorf("node %d counts %d calls, want 120", i, got)
 		}
 		if !node.Count(account, 121) || !node.Count(account, 0) {
 			t.Errorf("node %d refuses a call within a higher limit", i)
@@ -96,13 +96,13 @@ func TestCallsOverNodes(t *testing.T) {
 	m.now.Add(24 * 60 * 60)
 	for i, node := range m.nodes {
 		if !node.Count(account, limit) || node.Today(t.Context(), account) != 1 {
-			t.Errorf("node %d does not begin anew on the next day", i)
+			t.Errorf("node %d does not start again on the next day", i)
 		}
 	}
 }
 
-// TestCallsAreToldOnce checks that each call is reported once, in whatever order nodes count and report, over the ends
-// of days and months, and with appends whose outcome is unknown.
+// TestCallsAreToldOnce checks that each call is reported once, in any order of counting and
+// reporting, across the ends of days and months, and with appends whose outcome is unknown.
 func TestCallsAreToldOnce(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -156,8 +156,8 @@ func TestCallsAreToldOnce(t *testing.T) {
 	})
 }
 
-// TestCallsOfAStoppedNode checks that a stopping node reports its calls first, and that a node without the event store
-// goes on counting.
+// TestCallsOfAStoppedNode checks that a node reports its calls before it stops, and that a node
+// continues to count without the event store.
 func TestCallsOfAStoppedNode(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

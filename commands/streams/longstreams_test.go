@@ -22,7 +22,7 @@ func ids(all []eventstore.Recorded) []uuid.UUID {
 	return ids
 }
 
-// wantWhole demands that Streams has a stream as the event store has it.
+// wantWhole checks that Streams returns a stream as the event store has it.
 func wantWhole(t *testing.T, store *eventstore.Store, s *Streams, stream string) {
 	t.Helper()
 	want, err := store.Load(t.Context(), stream)
@@ -53,7 +53,7 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 	t.Parallel()
 	store, stream := eventstoretest.New(t), events.StreamTags+"a"
 	s := New(Config{Store: store})
-	for n := range 4 { // it becomes a long one, and goes on
+	for n := range 4 { // the stream becomes long and continues to grow
 		commandstest.AppendAll(t, store, stream, eventstore.Revision(n*longStream/2-1), renames(n, longStream/2)...)
 		for range 2 {
 			wantWhole(t, store, s, stream)
@@ -61,24 +61,24 @@ func TestLongStreamIsReadOnce(t *testing.T) {
 	}
 	kept, ok := s.long.cache.GetIfPresent(stream)
 	if !ok || len(kept.loaded.Recorded) != 2*longStream || kept.size.Load() < 2*longStream*eventSize {
-		t.Fatalf("not all of it is kept: %+v", kept)
+		t.Fatalf("the cache does not hold the whole stream: %+v", kept)
 	}
 	if kept.loaded.Recorded[0].Data != nil {
-		t.Error("bodies are kept")
+		t.Error("the cache holds bodies")
 	}
-	// Of a stream that is another one by now, such as of a store that was restored from a backup,
-	// nothing counts.
+	// If the stream has been replaced, for example by restoring the store from a backup, the cached
+	// events do not count.
 	kept.loaded.Recorded[2*longStream-1].ID = uuid.New()
 	wantWhole(t, store, s, stream)
 	commandstest.AppendAll(t, store, events.StreamTags+"b", eventstore.NoStream, renames(0, longStream-1)...)
 	wantWhole(t, store, s, events.StreamTags+"b")
 	if _, ok := s.long.cache.GetIfPresent(events.StreamTags + "b"); ok {
-		t.Error("a short stream is kept")
+		t.Error("the cache holds a short stream")
 	}
 }
 
-// Readers see whole beginnings of a stream while others append to it, and what they have seen
-// stays.
+// TestLongStreamUnderConcurrency checks that readers get a complete prefix of a stream while others
+// append to it, and that what they got does not change.
 func TestLongStreamUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	store, stream := eventstoretest.New(t), events.StreamTags+"a"
@@ -93,7 +93,7 @@ func TestLongStreamUnderConcurrency(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				_ = append(loaded.Recorded, eventstore.Recorded{}) // which no other may see
+				_ = append(loaded.Recorded, eventstore.Recorded{}) // must not be visible to other readers
 				for i, r := range loaded.Recorded {
 					renamed, ok := loaded.Events[i].(events.TagRenamed)
 					if r.Revision != eventstore.Revision(i) || !ok || renamed.Label != strconv.Itoa(i) {

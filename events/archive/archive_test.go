@@ -58,7 +58,7 @@ func newLog(t *testing.T) *eventstore.Store {
 	return store
 }
 
-// write exports to memory.
+// write exports the events of a store to memory.
 func write(t *testing.T, store *eventstore.Store, header Header) (string, Manifest) {
 	t.Helper()
 	var out bytes.Buffer
@@ -110,7 +110,7 @@ func TestExportHasEveryStoredByte(t *testing.T) {
 		}
 	}
 	if again, _ := write(t, store, Header{Format: NDJSON}); again != file {
-		t.Error("another export of the same log is another file")
+		t.Error("a second export of the same log differs")
 	}
 	csv, sumCSV := write(t, store, Header{Format: CSV})
 	if sumCSV != sum {
@@ -129,7 +129,7 @@ func TestExportOfAccountAndTime(t *testing.T) {
 	all := allEvents(t, store)
 	file, sum := write(t, store, Header{Format: NDJSON, Account: accountA})
 	if strings.Contains(file, accountB) || strings.Contains(file, `"clicks.recorded.v1"`) {
-		t.Error("an account's file tells of others")
+		t.Error("an account's file contains events of other accounts")
 	}
 	if want := int64(10 * 3); sum.Count != want { // each item is a link, its hash and a tag
 		t.Errorf("%d events of the account, want %d", sum.Count, want)
@@ -146,7 +146,8 @@ func TestExportOfAccountAndTime(t *testing.T) {
 	}
 }
 
-// Resuming an export that was interrupted anywhere yields the same file as an export without interruption.
+// TestResume checks that resuming an export that was interrupted at any byte yields the same file
+// as an export without interruption.
 func TestResume(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
@@ -224,7 +225,7 @@ func TestCheckFindsDamage(t *testing.T) {
 			}
 			return all.String()
 		}
-		first := len(lines) - 1 - 20 // some event
+		first := len(lines) - 1 - 20 // any event
 		for name, damaged := range map[string]string{
 			"changed":       strings.Replace(whole, "example.com", "example.net", 1),
 			"removed":       join(lines[:first], lines[first+1:]),
@@ -250,8 +251,8 @@ func TestCheckFindsDamage(t *testing.T) {
 	}
 }
 
-// TestCheckDemandsSpelling checks that Check rejects lines that are not written as an export writes them, even with a
-// matching manifest, because another reader might read something else from them.
+// TestCheckDemandsSpelling checks that Check rejects lines that are not written as an export writes
+// them, even with a matching manifest, because another reader might read something else from them.
 func TestCheckDemandsSpelling(t *testing.T) {
 	t.Parallel()
 	store := newLog(t)
@@ -281,7 +282,7 @@ func TestCheckDemandsSpelling(t *testing.T) {
 		} {
 			changed := strings.Replace(whole, change[0], change[1], 1)
 			if changed == whole {
-				continue // the format has none
+				continue // the format has no such part
 			}
 			if _, _, err := Check(strings.NewReader(remanifested(t, format, changed))); !errors.Is(err, ErrDamaged) {
 				t.Errorf("%s %s: %v", format, name, err)
@@ -290,7 +291,8 @@ func TestCheckDemandsSpelling(t *testing.T) {
 	}
 }
 
-// remanifested gives a file the root hash of its lines, as a forger of an event would.
+// remanifested replaces the root hash in the manifest by that of the file's lines, as a forger of
+// an event would.
 func remanifested(t *testing.T, format Format, file string) string {
 	t.Helper()
 	lines := strings.Split(file, "\n")
@@ -316,7 +318,8 @@ func remanifested(t *testing.T, format Format, file string) string {
 	return before + `"root":"` + tree.Root().String() + after[strings.IndexByte(after, '"'):]
 }
 
-// Stored bytes that are not JSON on one line are preserved in both formats and give the same leaf.
+// TestLinesKeepStoredBytes checks that both formats preserve stored bytes that are not JSON on one
+// line, and give the same leaf.
 func TestLinesKeepStoredBytes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -342,7 +345,7 @@ func TestLinesKeepStoredBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		if want := tlog.RecordHash(leaf); c.computedManifest().Root != want {
-			t.Fatalf("csv %s is another leaf than %s", line, leaf)
+			t.Fatalf("csv %s has another leaf than %s", line, leaf)
 		}
 	})
 }

@@ -44,8 +44,8 @@ func newLargeLog(b *testing.B) *eventstore.Store {
 	return store
 }
 
-// BenchmarkExport exports a log over gRPC and checks the file. heap-MB is the heap at the end, which does not depend on
-// the size of the log.
+// BenchmarkExport exports a log over gRPC and checks the file. heap-MB is the heap at the end,
+// which does not depend on the size of the log.
 func BenchmarkExport(b *testing.B) {
 	store := newLargeLog(b)
 	for _, format := range []Format{NDJSON, CSV} {

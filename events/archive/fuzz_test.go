@@ -41,8 +41,8 @@ func fileOf(f *testing.F, format Format) []byte {
 	return file
 }
 
-// A file that is not an export is rejected with an error of this package. For an accepted file, the manifest matches
-// the content.
+// FuzzCheck checks that a file that is not an export is rejected with an error of this package, and
+// that the manifest of an accepted file matches its content.
 func FuzzCheck(f *testing.F) {
 	for _, format := range []Format{NDJSON, CSV} {
 		file := fileOf(f, format)

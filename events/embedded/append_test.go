@@ -120,8 +120,8 @@ func TestAppendSizeLimit(t *testing.T) {
 	}
 	big.Data = make([]byte, 1000)
 	reqs := []*streams.AppendReq{optionsReq("s"), eventReq(big)}
-	// The rest is too large to be in transit when the server decides the refusal. The client can
-	// only send it if the server reads to the end.
+	// The rest is too large to be in transit when the server decides to refuse the append. The
+	// client can send all of it only if the server reads to the end.
 	rest := proposedWire("rest")
 	rest.Data = make([]byte, 1<<20)
 	for range 8 {

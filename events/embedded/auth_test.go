@@ -50,7 +50,7 @@ func TestCredentialsOverTLS(t *testing.T) {
 		"":                  esdb.ErrorCodeUnauthenticated,
 	} {
 		c := dialURL(t, "esdb://"+login+s.addr+"?tls=true&tlsVerifyCert=false")
-		if want != 0 { // by a unary call: for an append that is refused while the client sends, the client returns EOF
+		if want != 0 { // a unary call: the client returns EOF for an append that is refused while it sends
 			_, err := c.DeleteStream(testContext(t), "s"+login, esdb.DeleteStreamOptions{})
 			wantCode(t, err, want)
 			continue
@@ -86,7 +86,8 @@ func TestCredentialsNeedTLS(t *testing.T) {
 	}
 }
 
-// Connections through memory need neither TLS nor credentials.
+// TestDialerNeedsNoCredentials checks that connections through memory need neither TLS nor
+// credentials.
 func TestDialerNeedsNoCredentials(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
@@ -101,7 +102,7 @@ func TestDialerNeedsNoCredentials(t *testing.T) {
 		StreamIdentifier:       &shared.StreamIdentifier{StreamName: []byte("s")},
 		ExpectedStreamRevision: &streams.DeleteReq_Options_Any{Any: &shared.Empty{}},
 	}}
-	// The call is accepted, and there is no such stream.
+	// The call is accepted, and fails because the stream does not exist.
 	_, err = streams.NewStreamsClient(conn).Delete(testContext(t), request)
 	if status.Code(err) != codes.FailedPrecondition {
 		t.Error(err)

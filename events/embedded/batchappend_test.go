@@ -54,7 +54,7 @@ func (b *batchClient) recv() *streams.BatchAppendResp {
 	return resp
 }
 
-// end half-closes the call and requires that no more responses come.
+// end half-closes the call and checks that no more responses follow.
 func (b *batchClient) end() {
 	b.t.Helper()
 	if err := b.call.CloseSend(); err != nil {

@@ -29,7 +29,8 @@ const (
 	benchBytes   = 300
 )
 
-// echoService answers appends without a store. Its cost is the cost of an append outside the store.
+// echoService answers appends without a store, so that its cost is that of an append outside the
+// store.
 type echoService struct {
 	streams.UnimplementedStreamsServer
 }
@@ -46,9 +47,9 @@ func (echoService) Append(call streams.Streams_AppendServer) error {
 	}
 }
 
-// BenchmarkAppend writes single events with sync on, through the official
-// client. It alternates with the same calls to a server that stores nothing, so that both run under
-// the same conditions, and reports the ratio.
+// BenchmarkAppend writes single events with sync on, through the official client. It alternates
+// with the same calls to a server that stores nothing, so that both run under the same conditions,
+// and reports the ratio.
 func BenchmarkAppend(b *testing.B) {
 	const turn = 4096 // calls
 	ctx, data := b.Context(), make([]byte, benchBytes)
@@ -144,8 +145,8 @@ func echoAppend(ctx context.Context, client streams.StreamsClient, stream string
 	return err
 }
 
-// BenchmarkDeliver measures one filtered subscription from the start of the
-// log, through the official client.
+// BenchmarkDeliver measures one filtered subscription from the start of the log, through the
+// official client.
 func BenchmarkDeliver(b *testing.B) {
 	s := openBench(b)
 	data := make([]byte, benchBytes)

@@ -12,7 +12,7 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// wireFields returns the fields of a message: the integers, and the bytes of all others.
+// wireFields has the fields of a message: numbers has the integers and bytes has all others.
 type wireFields struct {
 	numbers map[protowire.Number]uint64
 	bytes   map[protowire.Number][]byte
@@ -40,7 +40,7 @@ func parseWire(t *testing.T, message []byte) wireFields {
 	return f
 }
 
-// near requires a Timestamp of the current minute.
+// near checks that stamp is a Timestamp within testTimeout before now.
 func near(t *testing.T, what string, stamp []byte) {
 	t.Helper()
 	f := parseWire(t, stamp)
@@ -50,8 +50,8 @@ func near(t *testing.T, what string, stamp []byte) {
 	}
 }
 
-// TestCaughtUp checks the fields that the protocol of KurrentDB has and the client's stubs lack: the
-// time and the place at which a subscription has caught up.
+// TestCaughtUp checks the fields that KurrentDB's protocol has and the client's stubs lack: the
+// time and the position at which a subscription has caught up.
 func TestCaughtUp(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -23,8 +23,9 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// TestCrashKeepsWhatWasSeen simulates a crash of the machine at random moments of heavy writing. All
-// events that were acknowledged or delivered before are there afterwards.
+// TestCrashKeepsWhatWasSeen simulates a crash of the machine at random times while many events are
+// written. All events that were acknowledged or delivered before the crash are in the store
+// afterwards.
 func TestCrashKeepsWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	const writers, crashes, unsynced = 8, 20, 50
@@ -77,7 +78,7 @@ func TestCrashKeepsWhatWasSeen(t *testing.T) {
 			}
 		})
 	}
-	defer func() { // also if a check fails: the client must not be closed in use
+	defer func() { // even if a check fails, because the client must not be closed while in use
 		close(stop)
 		writing.Wait()
 		sub.Close()
@@ -115,14 +116,14 @@ func checkCrashed(t *testing.T, fsys *vfs.MemFS, before map[string]bool) {
 		for _, rec := range page {
 			delete(left, string(rec.Data))
 			if rec.Number != next[rec.Stream] {
-				t.Fatalf("stream %s goes on with %d, want %d", rec.Stream, rec.Number, next[rec.Stream])
+				t.Fatalf("stream %s continues with %d, want %d", rec.Stream, rec.Number, next[rec.Stream])
 			}
 			next[rec.Stream]++
 			low = rec.Position + 1
 		}
 	}
 	if len(left) > 0 {
-		t.Fatalf("%d of %d events seen before the crash are gone", len(left), len(before))
+		t.Fatalf("%d of %d events seen before the crash are missing", len(left), len(before))
 	}
 	if out := embeddedtest.Append(s.storage.Writer(), "w0", next["w0"]-1, "after"); out.Err != nil {
 		t.Fatalf("append after the crash: %v", out.Err)
@@ -135,8 +136,8 @@ func logSync(op errorfs.Op) bool {
 	return sync && strings.HasSuffix(op.Path, ".log")
 }
 
-// TestNothingShowsBeforeSync delays a sync while Pebble already returns the event. No reader may see
-// the event until it is durable.
+// TestNothingShowsBeforeSync delays a sync while Pebble already returns the event. No reader may
+// see the event until it is durable.
 func TestNothingShowsBeforeSync(t *testing.T) {
 	t.Parallel()
 	var armed atomic.Bool
@@ -150,7 +151,7 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	}))
 	s := open(t, func(c *Config) { c.FS = fsys })
 	free := sync.OnceFunc(func() { close(release) })
-	t.Cleanup(free) // before the store is closed, which waits for the sync
+	t.Cleanup(free) // before the store closes, because Close waits for the sync
 	c := dial(t, s)
 	sub, err := c.SubscribeToAll(testContext(t), esdb.SubscribeToAllOptions{From: esdb.End{}})
 	if err != nil {
@@ -175,10 +176,10 @@ func TestNothingShowsBeforeSync(t *testing.T) {
 	select {
 	case out := <-applied:
 		if out.Err != nil || out.Last != 0 {
-			t.Fatalf("the event is not applied, so this proves nothing: %+v", out)
+			t.Fatalf("the event is not applied, so the test proves nothing: %+v", out)
 		}
 	case <-time.After(30 * time.Second):
-		t.Fatal("the event is not applied, so this proves nothing")
+		t.Fatal("the event is not applied, so the test proves nothing")
 	}
 	if got := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}}); len(got) != int(before.Events) ||
 		s.Stat().Head != before.Head {
@@ -243,17 +244,17 @@ func TestFailedSyncStopsWriting(t *testing.T) {
 		); status.Code(err) != codes.Unavailable {
 			t.Fatalf("append to %s: %v, want Unavailable", stream, err)
 		}
-		toggle.Store(false) // the store refuses writes even if the disk works again
+		toggle.Store(false) // the store refuses writes even after the disk works again
 	}
 	if st := s.Stat(); !errors.Is(st.Failure, disk.ErrFailed) || st.Head != head {
 		t.Fatalf("stat %+v, want the failure and head %d", st, head)
 	}
 	got, err := readStream(t, c, "s", esdb.ReadStreamOptions{From: esdb.Start{}})
 	if err != nil {
-		t.Fatalf("read what was acknowledged: %v", err)
+		t.Fatalf("read acknowledged events: %v", err)
 	}
 	wantNames(t, got, "a")
-	_ = store.Close() // Pebble reports the failure again
+	_ = store.Close() // Close returns the failure again
 	again, err := Open(Config{Dir: "store", FS: fsys})
 	if err != nil {
 		t.Fatal(err)

@@ -84,7 +84,7 @@ func dialURL(t testing.TB, url string) *esdb.Client {
 	return client
 }
 
-// dialRaw returns the bare stub, for calls that the official client cannot make.
+// dialRaw returns the generated client, for calls that the official client cannot make.
 func dialRaw(t testing.TB, s *server) streams.StreamsClient {
 	t.Helper()
 	conn, err := grpc.NewClient(s.addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
@@ -102,7 +102,7 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// event returns an event whose data is its name. Its id derives from the name.
+// event returns an event whose data is its name and whose id derives from its name.
 func event(name string) esdb.EventData {
 	return esdb.EventData{
 		EventID: uuid.NewSHA1(uuid.NameSpaceOID, []byte(name)), EventType: "test.happened.v1",
@@ -168,7 +168,7 @@ func readAll(t testing.TB, c *esdb.Client, opts esdb.ReadAllOptions) []*esdb.Res
 	return got
 }
 
-// names returns the data of the events, which event made from their names.
+// names returns the names from which event made the events.
 func names(list []*esdb.ResolvedEvent) []string {
 	out := make([]string, len(list))
 	for i, ev := range list {

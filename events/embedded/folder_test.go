@@ -16,8 +16,8 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// TestDiskFillsUp fills the disk under a running store. The append returns the reason of its refusal.
-// After space is freed, all acknowledged events are there.
+// TestDiskFillsUp fills the disk under a running store. It checks that the append returns the
+// reason of its refusal, and that all acknowledged events are in the store after space was freed.
 func TestDiskFillsUp(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
@@ -42,7 +42,7 @@ func TestDiskFillsUp(t *testing.T) {
 		t.Fatalf("stat: %+v", st)
 	}
 	full.Off()
-	_ = store.Close() // Pebble reports the failure again
+	_ = store.Close() // Close returns the failure again
 	again, err := Open(Config{Dir: "store", FS: disk})
 	if err != nil {
 		t.Fatal(err)

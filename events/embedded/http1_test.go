@@ -15,7 +15,7 @@ import (
 	"github.com/EventStore/EventStore-Client-Go/v4/esdb"
 )
 
-// TestHTTP1 sends HTTP/1.1 requests to the gRPC port, which continues to serve gRPC.
+// TestHTTP1 checks that the gRPC port answers HTTP/1.1 requests and continues to serve gRPC.
 func TestHTTP1(t *testing.T) {
 	t.Parallel()
 	clear, secure := open(t), open(t, func(c *Config) { c.TLS = testTLS(t) })
@@ -48,8 +48,8 @@ func TestHTTP1(t *testing.T) {
 	appendTo(t, dial(t, clear), "s", esdb.NoStream{}, "a")
 }
 
-// TestStrangeConnections opens connections that send nothing, nonsense or TLS. The server closes them
-// at once.
+// TestStrangeConnections opens connections that send nothing, arbitrary bytes or TLS. It checks
+// that the server closes them before handshakeTimeout.
 func TestStrangeConnections(t *testing.T) {
 	t.Parallel()
 	s := open(t)

@@ -23,16 +23,16 @@ import (
 	"linkledger/events/embedded/embeddedtest"
 )
 
-// answer is the response to a raw call. It has no status if the server ended the stream or the
-// connection instead.
+// answer is the response to a raw call. status is empty if the server ended the stream or the
+// connection without a response.
 type answer struct {
 	status  string // gRPC status
 	message string
 	data    int // bytes
 }
 
-// rawCall makes a gRPC call by hand, so that path and headers are sent unchanged. A header is a name
-// and a value.
+// rawCall makes a gRPC call without a client, so that path and headers are sent unchanged. A header
+// is a name and a value.
 func rawCall(t *testing.T, addr, path string, body []byte, headers ...[2]string) answer {
 	t.Helper()
 	return rawSend(t, addr, path, body, true, headers...)
@@ -41,7 +41,7 @@ func rawCall(t *testing.T, addr, path string, body []byte, headers ...[2]string)
 // maxFrame is the frame size that every HTTP/2 server accepts.
 const maxFrame = 16 << 10
 
-// rawSend may leave the request unfinished.
+// rawSend is rawCall. If end is false, it leaves the request unfinished.
 func rawSend(t *testing.T, addr, path string, body []byte, end bool, headers ...[2]string) answer {
 	t.Helper()
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
@@ -95,7 +95,7 @@ func readAnswer(t *testing.T, framer *http2.Framer, conn net.Conn) (a answer) {
 			if late, ok := errors.AsType[net.Error](err); ok && late.Timeout() {
 				t.Fatal("no answer in time")
 			}
-			return a // the server has ended the connection
+			return a // the server ended the connection
 		}
 		ended := false
 		switch frame := frame.(type) {
@@ -176,7 +176,8 @@ func rawRequests(t *testing.T) map[string][]byte {
 	}
 }
 
-// Without the right credentials no spelling of a path reaches a handler.
+// TestOddPathsAreRefused checks that no spelling of a path reaches a handler without the right
+// credentials.
 func TestOddPathsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
@@ -214,20 +215,22 @@ func TestOddPathsAreRefused(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", path, got, known)
 		}
 	}
-	// With the credentials each request is executed, so the refusals above were due to them.
+	// With the credentials each request is executed, which shows that their absence caused the
+	// refusals above.
 	for method, body := range requests {
 		if got := rawCall(t, s.addr, "/event_store.client.streams.Streams/"+method, body, login); got.status != "0" ||
 			got.data == 0 {
 			t.Errorf("%s with credentials: %+v", method, got)
 		}
-		// Two headers are accepted if one of them is right.
+		// A path without a slash returns no data, although one right header of two is enough.
 		if got := rawCall(t, s.addr, "event_store.client.streams.Streams/"+method, body, wrong, login); got.data > 0 {
 			t.Errorf("%s with credentials, but no slash: %+v", method, got)
 		}
 	}
 }
 
-// Calls without credentials are answered before their message is read, so they cannot use memory.
+// TestStrangersRequestsAreNotRead checks that calls without credentials are answered before their
+// message is read, so that they cannot use memory.
 func TestStrangersRequestsAreNotRead(t *testing.T) {
 	t.Parallel()
 	s := open(t, func(c *Config) { c.TLS, c.User, c.Password = testTLS(t), "linker", "secret" })
@@ -238,7 +241,7 @@ func TestStrangersRequestsAreNotRead(t *testing.T) {
 		"/event_store.client.server_features.ServerFeatures/GetSupportedMethods":    codes.OK,
 		"/event_store.client.persistent_subscriptions.PersistentSubscriptions/Read": codes.Unauthenticated,
 	} {
-		// The first bytes of a message of 16 MB. The rest never comes.
+		// The first bytes of a message of 16 MB. The rest is never sent.
 		if got := rawSend(
 			t, s.addr, path, []byte{0, 0, 0xff, 0, 0, 1, 2, 3}, false,
 		); got.status != strconv.Itoa(int(want)) {

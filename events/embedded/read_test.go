@@ -208,7 +208,7 @@ func TestReadAllBounds(t *testing.T) {
 		last = p.Commit
 	}
 	if last != res.CommitPosition {
-		t.Fatalf("the last event is at %d, its write said %d", last, res.CommitPosition)
+		t.Fatalf("the last event is at %d, its write returned %d", last, res.CommitPosition)
 	}
 	b := list[len(list)-2].Event.Position
 	beyond := esdb.Position{Commit: last + 1000, Prepare: last + 1000}

@@ -21,7 +21,7 @@ import (
 	"linkledger/events/embedded/recorded"
 )
 
-// silence is the time after which a call counts as never answered.
+// silence is the time after which a call counts as unanswered.
 const silence = 3 * time.Second
 
 func (c *recordedCalls) appends() map[int]func() *recording {
@@ -238,8 +238,8 @@ func (c *recordedCalls) batches() map[int]func() *recording {
 	}
 }
 
-// differing makes the calls one after the other. It returns those whose responses differ from those of
-// the real server, with both responses.
+// differing makes the calls in sequence. It returns those whose responses differ from those of the
+// real server, with both responses.
 func differing(t *testing.T, answers dialect.Dialect, version string) map[int]string {
 	t.Helper()
 	cases, err := recorded.Load(version)
@@ -280,7 +280,7 @@ func differing(t *testing.T, answers dialect.Dialect, version string) map[int]st
 	return differ
 }
 
-// repeat repeats a call that changes nothing.
+// repeat makes a call again. The call MUST NOT change the store.
 func (c *recordedCalls) repeat(number int) *recording {
 	if call := c.logReads()[number]; call != nil {
 		return call()
@@ -315,8 +315,8 @@ func listedDifferences(t *testing.T, version string) []int {
 	return numbers
 }
 
-// TestRecordedAnswersOfOthers runs the store with the dialects of real servers. Only the calls that it
-// does not offer differ.
+// TestRecordedAnswersOfOthers checks that the store with the dialect of a real server answers as
+// that server, except for the calls that the store does not offer.
 func TestRecordedAnswersOfOthers(t *testing.T) {
 	t.Parallel()
 	for version, answers := range map[string]dialect.Dialect{"23.10": dialect.V2310, "24.10": dialect.V2410} {
@@ -334,8 +334,8 @@ func TestRecordedAnswersOfOthers(t *testing.T) {
 // notOffered are the calls that the store does not offer in any dialect.
 var notOffered = []int{105, 126, 139, 147, 149, 150, 151, 152, 153, 154, 155, 156, 157}
 
-// TestRecordedAnswers makes the recorded calls. The responses must differ from those of real servers
-// exactly for the calls that the documentation lists.
+// TestRecordedAnswers makes the recorded calls. It checks that the responses differ from those of
+// real servers for exactly the calls that the documentation lists.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	for _, version := range recorded.Versions {
@@ -344,7 +344,7 @@ func TestRecordedAnswers(t *testing.T) {
 			differ, want := differing(t, dialect.Own, version), listedDifferences(t, version)
 			if got := slices.Sorted(maps.Keys(differ)); !slices.Equal(got, want) {
 				t.Errorf(
-					"calls that are answered otherwise: %v\nlisted in docs/eventstore-differences.md: %v", got, want,
+					"calls that are answered differently: %v\nlisted in docs/eventstore-differences.md: %v", got, want,
 				)
 				for number, how := range differ {
 					if !slices.Contains(want, number) {

@@ -130,8 +130,8 @@ func (r *recording) receive(t *testing.T, call streams.Streams_ReadClient) {
 	}
 }
 
-// text returns the text by which the results of two servers are compared. It has no error messages
-// unless a trailer names the exception.
+// text returns the text that represents a result in the comparison of two servers. It omits error
+// messages unless a trailer names the exception.
 func (r *recording) text(t *testing.T, like recorded.Case) string {
 	t.Helper()
 	c := recorded.Case{Messages: r.messages, Trailers: map[string]string{}}
@@ -146,8 +146,8 @@ func (r *recording) text(t *testing.T, like recorded.Case) string {
 	return caseText(t, c, like.InPart)
 }
 
-// caseText returns the text of a recorded case. If messages were recorded in part, it has only their
-// names, and only one message of each kind.
+// caseText returns the text of a recorded case. If inPart, the text contains only the names of the
+// messages, and the name of consecutive messages once.
 func caseText(t *testing.T, c recorded.Case, inPart bool) string {
 	t.Helper()
 	var lines []string
@@ -178,7 +178,7 @@ func caseText(t *testing.T, c recorded.Case, inPart bool) string {
 
 var sizes = regexp.MustCompile(`\d{4,}`)
 
-// withoutProse removes the error message of a batch, and the parts of it that were not recorded
+// withoutProse removes the details of a batch's error, unless they are compared and were recorded
 // completely.
 func withoutProse(m recorded.Message) recorded.Message {
 	failed, _ := m["error"].(map[string]any)

@@ -22,8 +22,8 @@ import (
 	"linkledger/events/embedded/wire"
 )
 
-// recordedCalls makes the calls that were recorded of real servers, as far as their names and
-// responses identify them.
+// recordedCalls makes the calls whose responses were recorded from real servers, as far as their
+// names and responses identify them.
 type recordedCalls struct {
 	t      *testing.T
 	conn   *grpc.ClientConn
@@ -163,7 +163,7 @@ func (c *recordedCalls) appendWith(
 
 type readOption = func(*streams.ReadReq_Options)
 
-// read reads forwards from the start without a bound, unless the changes set other options.
+// read reads forwards from the start without a limit, unless changes set other options.
 func (c *recordedCalls) read(changes ...readOption) *recording {
 	c.t.Helper()
 	options := &streams.ReadReq_Options{
@@ -233,7 +233,7 @@ func compatible(n uint32) readOption {
 	}
 }
 
-// byStream filters streams by a pattern, or by prefixes if it is empty.
+// byStream filters streams by a pattern, or by prefixes if the pattern is empty.
 func byStream(pattern string, window int, multiplier uint32, prefixes ...string) readOption {
 	return func(o *streams.ReadReq_Options) {
 		f := &streams.ReadReq_Options_FilterOptions{
@@ -298,7 +298,7 @@ func (c *recordedCalls) batch(frames ...*streams.BatchAppendReq) *recording {
 	return r
 }
 
-// wholeBatch returns a batch in one frame. It expects any revision, and the changes are applied to it.
+// wholeBatch returns a batch in one frame that expects any revision, and applies the changes to it.
 func wholeBatch(stream string, n int, changes ...change) *streams.BatchAppendReq {
 	f := &streams.BatchAppendReq{
 		CorrelationId: stringID(uuid.NewString()),
@@ -319,7 +319,7 @@ func wholeBatch(stream string, n int, changes ...change) *streams.BatchAppendReq
 	return f
 }
 
-// other makes a call by its name, without a stub.
+// other makes a call by its name, without a generated client.
 func (c *recordedCalls) other(method string) *recording {
 	r := &recording{}
 	r.err = c.conn.Invoke(c.context(), "/event_store.client."+method, none, &shared.Empty{})

@@ -19,7 +19,7 @@ import (
 	"linkledger/events/embedded/revision"
 )
 
-// serveFailing is serve for a store whose Close returns an error.
+// serveFailing is like serve, for a store whose Close returns an error.
 func serveFailing(t *testing.T, store *Store) *server {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")

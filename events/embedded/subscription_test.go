@@ -33,9 +33,9 @@ func collect(t *testing.T, sub *esdb.Subscription, n int) []*esdb.ResolvedEvent 
 	return got
 }
 
-// TestSubscribersDuringWrites starts subscriptions at random moments of heavy writing. Few events are
-// kept in memory, so that the subscriptions often switch between disk and memory. Each receives every
-// event once, in order.
+// TestSubscribersDuringWrites starts subscriptions at random times while many events are written.
+// The store keeps few events in memory, so that the subscriptions often switch between disk and
+// memory. Each subscription receives every event once, in order.
 func TestSubscribersDuringWrites(t *testing.T) {
 	t.Parallel()
 	const writers, appends, perAppend = 8, 150, 3
@@ -91,12 +91,12 @@ func TestSubscribersDuringWrites(t *testing.T) {
 	want := readAll(t, c, esdb.ReadAllOptions{From: esdb.Start{}})[newStoreEvents:]
 	for i, got := range results {
 		if fmt.Sprint(names(got)) != fmt.Sprint(names(want)) {
-			t.Fatalf("subscription %d saw the events differently", i)
+			t.Fatalf("subscription %d received the events differently", i)
 		}
 	}
 	for i, ev := range <-one {
 		if ev.Event.EventNumber != uint64(i) {
-			t.Fatalf("stream subscription: event %d in place %d", ev.Event.EventNumber, i)
+			t.Fatalf("stream subscription: event %d at index %d", ev.Event.EventNumber, i)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestSlowSubscriberHurtsNobody(t *testing.T) {
 	}
 	for i, ev := range collect(t, sub, count) {
 		if ev.Event.EventNumber != uint64(i) {
-			t.Fatalf("event %d in place %d", ev.Event.EventNumber, i)
+			t.Fatalf("event %d at index %d", ev.Event.EventNumber, i)
 		}
 	}
 }
@@ -252,8 +252,8 @@ func TestSubscriptionStarts(t *testing.T) {
 	}
 }
 
-// TestIdleConnectionStaysUp leaves a connection and a subscription idle for longer than a server with
-// default settings accepts the client's pings.
+// TestIdleConnectionStaysUp leaves a connection and a subscription idle for longer than a server
+// with default settings tolerates the client's pings.
 func TestIdleConnectionStaysUp(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -14,7 +14,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// Writers continue through restarts of the store, and every command is applied exactly once.
+// TestAppendsOutliveTheStore checks that writers continue through restarts of the store, and that
+// every command is applied exactly once.
 func TestAppendsOutliveTheStore(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -60,7 +61,8 @@ func TestAppendsOutliveTheStore(t *testing.T) {
 	}
 }
 
-// TestBacklog counts matching events after a position, and estimates their number beyond the limit.
+// TestBacklog checks that Backlog counts matching events after a position, and that it estimates
+// their number beyond the limit.
 func TestBacklog(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -91,7 +93,7 @@ func TestBacklog(t *testing.T) {
 		t.Fatal(err)
 	}
 	if b, err := store.Backlog(t.Context(), head, filter, 10); b.Events != 0 || err != nil {
-		t.Errorf("backlog behind the end: %+v, %v", b, err)
+		t.Errorf("backlog after the end: %+v, %v", b, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

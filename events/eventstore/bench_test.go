@@ -85,8 +85,8 @@ func bothClients(b *testing.B, url string) (*eventstore.Store, *esdb.Client) {
 	return store, client
 }
 
-// BenchmarkAppend appends single events of about 300 bytes from 64 callers. It alternates with AppendToStream of the
-// official client on the same store.
+// BenchmarkAppend appends single events of about 300 bytes from 64 callers. It alternates with
+// AppendToStream of the official client on the same store.
 func BenchmarkAppend(b *testing.B) {
 	const turn = 4096
 	url, ctx := onDisk(b), b.Context()
@@ -120,7 +120,8 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(official.Seconds()/ours.Seconds(), "ratio")
 }
 
-// BenchmarkCopy copies single events of about 300 bytes, each of another stream, and compares the two logs.
+// BenchmarkCopy copies single events of about 300 bytes, each to its own stream, and compares the
+// two logs.
 func BenchmarkCopy(b *testing.B) {
 	open := func() *eventstore.Store {
 		store, err := eventstore.Open(eventstore.Config{URL: onDisk(b)})
@@ -152,7 +153,8 @@ func BenchmarkCopy(b *testing.B) {
 	b.ReportMetric(float64(b.N)/time.Since(began[logcopy.Verifying]).Seconds(), "compared/s")
 }
 
-// BenchmarkLoad loads streams of two events from 64 callers. It alternates with ReadStream of the official client.
+// BenchmarkLoad loads streams of two events from 64 callers. It alternates with ReadStream of the
+// official client.
 func BenchmarkLoad(b *testing.B) {
 	const turn, links = 4096, 1000
 	url, ctx := onDisk(b), b.Context()

@@ -21,7 +21,7 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// certificate is the self-signed certificate of a server.
+// certificate returns a TLS configuration with a self-signed server certificate.
 func certificate(t *testing.T) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -62,7 +62,8 @@ func TestTLSAndCredentials(t *testing.T) {
 	}
 }
 
-// A cluster is asked for its leader. The embedded store is a cluster of one node.
+// TestDiscovery checks that the client asks a cluster for its leader. The embedded store is a
+// cluster of one node.
 func TestDiscovery(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -83,7 +84,8 @@ func TestDiscovery(t *testing.T) {
 	}
 }
 
-// Errors of a connection string contain nothing of it but the name of a setting or of a file.
+// TestOpenQuotesNoPassword checks that errors of a connection string quote at most the name of a
+// setting or of a file.
 func TestOpenQuotesNoPassword(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

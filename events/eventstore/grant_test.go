@@ -10,7 +10,8 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// TestGrantLog grants the right to several users concurrently. Earlier rights stay, and each user has the right once.
+// TestGrantLog grants the right to several users concurrently. It checks that previous rights stay,
+// and that each user has the right once.
 func TestGrantLog(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

@@ -11,8 +11,8 @@ import (
 	"linkledger/events/eventstore/metadata"
 )
 
-// TestCutStreams cuts a stream in every way. The remaining events must never be taken for the whole stream, and an
-// append must never continue as if the stream were new.
+// TestCutStreams cuts a stream in every way. It checks that the remaining events are never taken
+// for the whole stream, and that an append never continues as if the stream were new.
 func TestCutStreams(t *testing.T) {
 	t.Parallel()
 	for _, cut := range eventstoretest.Cuts() {
@@ -45,7 +45,8 @@ func TestCutStreams(t *testing.T) {
 	}
 }
 
-// TestMetadataAlone sets metadata of streams that were never written. Only metadata that hides events counts as a cut.
+// TestMetadataAlone sets metadata of streams that were never written. It checks that only metadata
+// that hides events counts as a cut.
 func TestMetadataAlone(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

@@ -72,7 +72,7 @@ func TestReadLog(t *testing.T) {
 	counted(t, read(eventstore.Position{}, positions[1999]), 0, 1999)
 	counted(t, read(positions[9], positions[1499]), 10, 1499)
 	if rest := read(positions[1999], positions[1999]); len(rest) != 0 {
-		t.Errorf("behind the end: %v", rest)
+		t.Errorf("after the end: %v", rest)
 	}
 }
 

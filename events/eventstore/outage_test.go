@@ -63,7 +63,8 @@ func (n *network) accept() {
 	}
 }
 
-// carry copies until either side ends. While the network drops data, it discards what it reads.
+// carry copies data until either side ends. While the network drops data, it discards what it
+// reads.
 func (n *network) carry(to, from net.Conn) {
 	defer func() { _, _ = to.Close(), from.Close() }()
 	buffer := make([]byte, 16<<10)
@@ -76,7 +77,7 @@ func (n *network) carry(to, from net.Conn) {
 		_, alive := n.conns[to]
 		n.mu.Unlock()
 		if !alive {
-			continue // a black hole: open, and silent
+			continue // a black hole: the connection is open, and nothing arrives
 		}
 		if _, err := to.Write(buffer[:size]); err != nil {
 			return
@@ -94,7 +95,7 @@ func (n *network) cut() {
 	clear(n.conns)
 }
 
-// blackHole keeps the present connections open and drops their data. New connections work.
+// blackHole keeps the existing connections open and drops their data. New connections work.
 func (n *network) blackHole() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -111,8 +112,8 @@ func openThrough(t *testing.T, n *network) *eventstore.Store {
 	return store
 }
 
-// Every command is applied exactly once and the reader receives each event in order, whatever happens to the
-// connections.
+// TestFaultsOfTheNetwork checks that every command is applied exactly once, and that the reader
+// receives each event in order, despite faults of the connections.
 func TestFaultsOfTheNetwork(t *testing.T) {
 	t.Parallel()
 	faults := map[string]func(*network){"cut": (*network).cut, "black hole": (*network).blackHole}
@@ -153,7 +154,8 @@ func TestFaultsOfTheNetwork(t *testing.T) {
 	}
 }
 
-// A dead connection is replaced even if all callers have deadlines shorter than the timeout of an attempt.
+// TestReadsWithLittleTime checks that a dead connection is replaced even if the deadlines of all
+// callers are shorter than the timeout of an attempt.
 func TestReadsWithLittleTime(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, eventstoretest.Serve(t).Address())
@@ -174,11 +176,12 @@ func TestReadsWithLittleTime(t *testing.T) {
 	ctx, cancel = context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
 	if _, err := store.Head(ctx); err != nil {
-		t.Fatalf("after one that was not answered: %v", err)
+		t.Fatalf("after an unanswered read: %v", err)
 	}
 }
 
-// An outage leaves no goroutine behind. TestMain would detect it at the end of all tests.
+// TestOutagesLeaveNoGoroutines provokes outages. TestMain detects goroutines that they leave
+// behind, at the end of all tests.
 func TestOutagesLeaveNoGoroutines(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)

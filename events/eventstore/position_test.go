@@ -35,7 +35,7 @@ func refusesPosition(t *testing.T, what string, err error) {
 	}
 }
 
-// whySubscriptionEnds returns the first error of a subscription from a checkpoint.
+// whySubscriptionEnds returns the first error of a subscription that starts at a checkpoint.
 func whySubscriptionEnds(
 	t *testing.T, store *eventstore.Store, at eventstore.Position, filter eventstore.Filter,
 ) error {
@@ -55,7 +55,7 @@ func whySubscriptionEnds(
 		t.Fatal(err)
 	}
 	err := <-failed
-	go func() { // it retries until the test ends
+	go func() { // the subscription retries until the test ends
 		for range failed {
 		}
 	}()
@@ -66,7 +66,8 @@ func whySubscriptionEnds(
 	return err
 }
 
-// TestInvalidPositions reads from positions that are not in the log, with the responses of every server.
+// TestInvalidPositions reads from positions that are not in the log, with the dialect of every
+// server.
 func TestInvalidPositions(t *testing.T) {
 	t.Parallel()
 	eventstoretest.Each(t, func(t *testing.T, server *eventstoretest.Server) {
@@ -91,8 +92,8 @@ func TestInvalidPositions(t *testing.T) {
 	})
 }
 
-// TestUnknownIsAnOutage checks that UNKNOWN is retried if the event store temporarily rejects everything, or only a
-// position.
+// TestUnknownIsAnOutage checks that a read that fails with UNKNOWN is retried, whether the event
+// store temporarily rejects all reads or only a position.
 func TestUnknownIsAnOutage(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -120,7 +121,8 @@ func TestUnknownIsAnOutage(t *testing.T) {
 	}
 }
 
-// unsure is a proxy of a server that responds UNKNOWN to the first reads, as a list says.
+// unsure is a proxy of a server. It responds UNKNOWN to each of the first reads whose entry in
+// answers is false.
 type unsure struct {
 	streams.UnimplementedStreamsServer
 	server  streams.StreamsClient

@@ -27,20 +27,20 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// atCheckpoint is where replayed reads of the log begin, and replayedHead is where that log ends. The events of a
-// recorded response lie between them.
+// atCheckpoint is where replayed reads of the log begin, and replayedHead is where that log ends.
+// The events of a recorded response lie between them.
 var (
 	atCheckpoint = eventstore.Position{Commit: 500, Prepare: 500}
 	replayedHead = eventstore.Position{Commit: 10_000, Prepare: 10_000}
 )
 
-// replay is a server that returns the recorded response of a real server to any append and to most reads. Reads of the
-// end of the log and of the checkpoint have responses of their own.
+// replay is a server that returns the recorded response of a real server to any append and to most
+// reads. Reads of the end of the log and of the checkpoint have separate responses.
 type replay struct {
 	streams.UnimplementedStreamsServer
 	t      *testing.T
 	answer recorded.Case
-	at     recorded.Case // to a read of one event at the checkpoint
+	at     recorded.Case // response to a read of one event at the checkpoint
 	head   eventstore.Position
 }
 
@@ -90,7 +90,7 @@ func (r *replay) BatchAppend(call streams.Streams_BatchAppendServer) error {
 	for {
 		request, err := call.Recv()
 		if err != nil {
-			return nil //nolint:nilerr // the client is done
+			return nil //nolint:nilerr // the client has finished
 		}
 		for _, m := range r.answer.Messages {
 			answer, m := &streams.BatchAppendResp{}, maps.Clone(m)
@@ -144,7 +144,7 @@ func (r *replay) fill(m recorded.Message, into proto.Message, position uint64) {
 	}
 }
 
-// restored replaces omitted parts by values.
+// restored replaces omitted parts with values.
 func restored(m map[string]any, position uint64) map[string]any {
 	whole := make(map[string]any, len(m))
 	for name, value := range m {
@@ -179,7 +179,7 @@ func refusedWith(t *testing.T, name, details string) error {
 	return status.Error(code, details)
 }
 
-// countOf returns how many messages of a kind a response has.
+// countOf returns the number of messages of a kind in a response.
 func countOf(c recorded.Case, kind string) (n int) {
 	for _, m := range c.Messages {
 		if _, ok := m[kind]; ok {
@@ -189,7 +189,8 @@ func countOf(c recorded.Case, kind string) (n int) {
 	return n
 }
 
-// TestRecordedAnswers replays the recorded responses of real servers to the calls that Linkledger makes.
+// TestRecordedAnswers replays the recorded responses of real servers to the calls that Linkledger
+// makes.
 func TestRecordedAnswers(t *testing.T) {
 	t.Parallel()
 	for _, version := range recorded.Versions {
@@ -223,16 +224,16 @@ func TestRecordedAnswers(t *testing.T) {
 				case countOf(c, "caught_up") == 0 && c.Status == "":
 					want = eventstore.ErrUnavailable
 				}
-			case number >= 134 && number <= 146 && number != 143: // nothing is ever appended without events
+			case number >= 134 && number <= 146 && number != 143: // Linkledger never appends zero events
 				call = func(ctx context.Context, store *eventstore.Store) error { return appendOnce(ctx, store, c) }
 			default:
-				continue // Linkledger makes no such call
+				continue // Linkledger does not make this call
 			}
 			t.Run(fmt.Sprintf("%s %d %s", version, number, c.Name), func(t *testing.T) {
 				t.Parallel()
 				r.t = t
 				ctx := t.Context()
-				if errors.Is(want, eventstore.ErrUnavailable) { // which is retried
+				if errors.Is(want, eventstore.ErrUnavailable) { // this error is retried
 					var cancel context.CancelFunc
 					ctx, cancel = context.WithTimeout(ctx, 300*time.Millisecond)
 					defer cancel()
@@ -243,14 +244,14 @@ func TestRecordedAnswers(t *testing.T) {
 				}
 				if want != nil && !errors.Is(want, eventstore.ErrUnavailable) &&
 					errors.Is(err, eventstore.ErrUnavailable) {
-					t.Errorf("taken for an outage: %v", err)
+					t.Errorf("treated as an outage: %v", err)
 				}
 			})
 		}
 	}
 }
 
-// expected returns the error of a response, apart from errors of the position in the log.
+// expected returns the error of a response, except for errors of the position in the log.
 func expected(c recorded.Case) error {
 	switch c.Status {
 	case "":
@@ -269,7 +270,7 @@ func expected(c recorded.Case) error {
 		return nil
 	}
 	if c.Messages[0]["correlation_id"] == nil {
-		return eventstore.ErrUnavailable // the response has no known request
+		return eventstore.ErrUnavailable // the response does not name a request that was sent
 	}
 	switch failed["message"] {
 	case "WrongExpectedVersion":
@@ -287,7 +288,7 @@ func readOnce(ctx context.Context, store *eventstore.Store) error {
 	return err
 }
 
-// readOn reads the log after the checkpoint, as far as the response has events.
+// readOn reads the log from the checkpoint to the last event of the response.
 func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
 	want, read := countOf(c, "event"), 0
 	end := eventstore.Position{
@@ -303,7 +304,8 @@ func readOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error
 	return err
 }
 
-// followOn subscribes after the checkpoint until it has caught up.
+// followOn counts the backlog after the checkpoint, and checks that it contains the events of the
+// response.
 func followOn(ctx context.Context, store *eventstore.Store, c recorded.Case) error {
 	b, err := store.Backlog(ctx, atCheckpoint, eventstore.Filter{Streams: []string{"s"}}, 1000)
 	if want := countOf(c, "event"); err == nil && b.Events != want {

@@ -170,7 +170,7 @@ func TestLoadOfStreamsThatAreGone(t *testing.T) {
 
 func TestCallsEndWithTheirContext(t *testing.T) {
 	t.Parallel()
-	store := eventstoretest.Open(t, "esdb://127.0.0.1:1?tls=false") // nobody listens
+	store := eventstoretest.Open(t, "esdb://127.0.0.1:1?tls=false") // no server listens there
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error)
 	for range 8 {

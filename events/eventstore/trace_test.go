@@ -13,7 +13,8 @@ import (
 	"linkledger/events/eventstore/eventstoretest"
 )
 
-// The events of a traced append carry its span. Those of an append that is not sampled carry none.
+// TestTracedAppend checks that the events of a traced append carry its span, and that those of an
+// append that is not sampled carry none.
 func TestTracedAppend(t *testing.T) {
 	t.Parallel()
 	server := eventstoretest.Serve(t)
@@ -43,7 +44,7 @@ func TestTracedAppend(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(spans.Ended()) != 1 {
-		t.Fatalf("%d spans, want that of the sampled append", len(spans.Ended()))
+		t.Fatalf("%d spans, want only that of the sampled append", len(spans.Ended()))
 	}
 	span := spans.Ended()[0]
 	links := eventstore.TraceLinks(append(untraced, traced...))
@@ -52,7 +53,7 @@ func TestTracedAppend(t *testing.T) {
 		t.Errorf("the events link to %v, were appended in %v", links, span.SpanContext())
 	}
 	if strings.Contains(string(untraced[0].Metadata), "traceparent") {
-		t.Errorf("an append that is not sampled left %s", untraced[0].Metadata)
+		t.Errorf("an append that is not sampled has metadata %s", untraced[0].Metadata)
 	}
 	said := make(map[string]string)
 	for _, attribute := range span.Attributes() {
@@ -60,7 +61,7 @@ func TestTracedAppend(t *testing.T) {
 	}
 	if span.Name() != "append" || said["linkledger.stream"] != "tags-traced" || said["linkledger.events"] != "2" ||
 		said["linkledger.correlation_id"] != "correlation" || said["linkledger.causation_id"] != "causation" {
-		t.Errorf("the span %s says %v", span.Name(), said)
+		t.Errorf("the span %s has %v", span.Name(), said)
 	}
 }
 

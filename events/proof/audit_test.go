@@ -17,7 +17,7 @@ import (
 
 var noon = time.Date(2026, 3, 31, 12, 0, 0, 0, time.UTC)
 
-// newLog returns a log of n events, with space for others between any two positions.
+// newLog returns a log of n events, with space for other events between any two positions.
 func newLog(n int) []eventstore.Recorded {
 	log := make([]eventstore.Recorded, n)
 	for i := range log {
@@ -56,7 +56,7 @@ func keptOf(log []eventstore.Recorded) StoredTree {
 	}}
 	if len(log) > 0 {
 		kept.UpTo = log[len(log)-1].Position
-		kept.UpTo.Commit += 50 // it may be after its last event
+		kept.UpTo.Commit += 50 // the position may be after the last event
 	}
 	return kept
 }
@@ -121,15 +121,16 @@ var tamperings = map[string]tampering{
 	},
 }
 
-// insert adds an event before the one with the index. At the end of the log it adds the event after the last one.
+// insert adds an event before the one with the index. At the end of the log it adds the event after
+// the last one.
 func insert(log []eventstore.Recorded, at int) ([]eventstore.Recorded, int) {
 	extra := log[min(at, len(log)-1)]
 	extra.ID, extra.Position.Commit = uuid.New(), uint64(100*at+1)
 	return slices.Insert(log, at, extra), at
 }
 
-// Every alteration is found at every place: by the tree alone, by the tree and a head, and by a head alone if the tree
-// was altered too.
+// TestAudit checks that every alteration is found at every index: by the tree alone, by the tree
+// and a head, and by a head alone if the tree was altered too.
 func TestAudit(t *testing.T) {
 	t.Parallel()
 	for name, tamper := range tamperings {
@@ -141,7 +142,7 @@ func TestAudit(t *testing.T) {
 				altered, first := tamper(slices.Clone(log), at)
 				before := headsOf(log, rapid.SliceOfN(rapid.IntRange(0, first), 0, 3).Draw(t, "heads before")...)
 				after := headsOf(log, len(log))
-				if name == "appended" { // no head covers it, and a later head might have been signed over it
+				if name == "appended" { // no head covers the event, and a later head might have been signed with it
 					after = nil
 				}
 				holdAgainstTree(t, log, altered, first, before, after)
@@ -159,7 +160,7 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	a := audited(t, altered, keptOf(log), before).Alteration
 	if a == nil || a.Of != Either || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last ||
 		a.Head != nil {
-		t.Fatalf("beside the tree: %+v, want %d", a, first)
+		t.Fatalf("with the tree: %+v, want %d", a, first)
 	}
 	if after == nil {
 		return
@@ -168,10 +169,10 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	a = found.Alteration
 	if a == nil || a.Of != Log || a.First.Index != int64(first) || a.First.End != end || a.First != a.Last ||
 		a.Head.N != after[0].N {
-		t.Fatalf("beside tree and head: %+v, want %d", a, first)
+		t.Fatalf("with tree and head: %+v, want %d", a, first)
 	}
 	if len(found.Matching) != len(before) {
-		t.Fatalf("%d heads fit, want %d", len(found.Matching), len(before))
+		t.Fatalf("%d heads match, want %d", len(found.Matching), len(before))
 	}
 	a = audited(t, log, keptOf(altered), after).Alteration // the tree was altered, and the log was not
 	if len(altered) > first && (a == nil || a.Of != AlteredTree || a.First.Index != int64(first)) {
@@ -179,7 +180,8 @@ func holdAgainstTree(t *rapid.T, log, altered []eventstore.Recorded, first int, 
 	}
 }
 
-// holdAgainstHead audits with a tree that was rebuilt over the altered log. The altered event lies between two heads.
+// holdAgainstHead audits with a tree that was rebuilt from the altered log. The altered event lies
+// between two heads.
 func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, before, after []Head) {
 	a := audited(t, altered, keptOf(altered), append(after, before...)).Alteration
 	sound := int64(0)
@@ -188,11 +190,12 @@ func holdAgainstHead(t *rapid.T, altered []eventstore.Recorded, first int, befor
 	}
 	if a == nil || a.Of != Log || a.Head.N != after[0].N || a.First.Index != sound || a.Last.Index < int64(first) ||
 		a.Last.End != (int64(len(altered)) < a.Head.N) {
-		t.Fatalf("beside a head: %+v, want %d behind %d", a, first, sound)
+		t.Fatalf("with a head: %+v, want %d after %d", a, first, sound)
 	}
 }
 
-// An unaltered log matches all its heads and the stored tree, also a tree that lags.
+// TestAuditOfASoundLog checks that an unaltered log matches all its heads and the stored tree, even
+// if the tree lags.
 func TestAuditOfASoundLog(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -207,8 +210,9 @@ func TestAuditOfASoundLog(t *testing.T) {
 	})
 }
 
-// Two heads that contradict each other do not show which one is right. One may belong to another log, or may have been
-// signed after the log was altered.
+// TestAuditOfHeadsThatDenyEachOther checks that the audit does not decide which of two
+// contradicting heads is right. One may belong to another log, or may have been signed after the
+// log was altered.
 func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)
@@ -221,16 +225,17 @@ func TestAuditOfHeadsThatDenyEachOther(t *testing.T) {
 		len(found.Matching) != 2 {
 		t.Errorf("found %+v", a)
 	}
-	a = audited(t, log, keptOf(other), heads).Alteration // the tree shows the place
+	a = audited(t, log, keptOf(other), heads).Alteration // the tree shows the index
 	if a == nil || a.Of != Log || a.First.Index != 17 || a.Last.Index != 17 || a.DeniedBy == nil {
-		t.Errorf("beside the other tree: found %+v", a)
+		t.Errorf("with the other tree: found %+v", a)
 	}
 	if a := audited(t, log, keptOf(log), headsOf(other, 20)).Alteration; a == nil || a.DeniedBy != nil {
 		t.Errorf("without a later head: found %+v", a)
 	}
 }
 
-// A tree that was altered differently from the log does not show the place.
+// TestAuditBesideAnotherLog checks that a tree that was altered differently from the log does not
+// show the index.
 func TestAuditBesideAnotherLog(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)
@@ -242,7 +247,7 @@ func TestAuditBesideAnotherLog(t *testing.T) {
 	}
 }
 
-// Missing tiles count as an altered tree.
+// TestAuditBesideHalfATree checks that missing tiles count as an altered tree.
 func TestAuditBesideHalfATree(t *testing.T) {
 	t.Parallel()
 	log := newLog(40)

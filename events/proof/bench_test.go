@@ -19,7 +19,7 @@ import (
 
 var auditEvents = flag.Int("audit-events", 1_000_000, "events of the log that BenchmarkAudit reads")
 
-// fillLog appends n events of about 400 bytes, the size of edits by the API.
+// fillLog appends n events of about 400 bytes, the size of edits through the API.
 func fillLog(b *testing.B, store *eventstore.Store, n int) (head eventstore.Position) {
 	b.Helper()
 	note := "a note that somebody has written about the link"
@@ -42,9 +42,9 @@ func fillLog(b *testing.B, store *eventstore.Store, n int) (head eventstore.Posi
 	return head
 }
 
-// BenchmarkAudit audits a log with its tree and a head. It alternates with plain reads of the same events and with a
-// plain subscription to them. The reported memory excludes what the event store used before, and includes that of
-// reading.
+// BenchmarkAudit audits a log with its tree and a head. It alternates with plain reads of the same
+// events and with a plain subscription to them. The reported memory excludes what the event store
+// used before and includes the memory for reading.
 func BenchmarkAudit(b *testing.B) {
 	store := eventstoretest.Open(b, eventstoretest.ServeFolder(b, b.TempDir()).URL())
 	end, n := fillLog(b, store, *auditEvents), *auditEvents

@@ -94,11 +94,12 @@ func TestHeads(t *testing.T) {
 		t.Errorf("no key: %v", err)
 	}
 	if _, _, err := NewKey("two words"); err == nil {
-		t.Error("a name with a space")
+		t.Error("a name with a space is accepted")
 	}
 }
 
-// Proofs are valid for every event of a log of any size, and for every older head.
+// TestProofs checks that proofs are valid for every event of a log of any size, and for every older
+// head.
 func TestProofs(t *testing.T) {
 	t.Parallel()
 	private, public := newKey(t)
@@ -136,7 +137,7 @@ func TestProofs(t *testing.T) {
 	})
 }
 
-// A Writer never writes what the tree does not prove.
+// TestNoProofs checks that a Writer does not write anything that the tree does not prove.
 func TestNoProofs(t *testing.T) {
 	t.Parallel()
 	private, _ := newKey(t)
@@ -168,7 +169,7 @@ func TestNoProofs(t *testing.T) {
 	}
 }
 
-// A file that was altered anywhere proves nothing.
+// TestCheckFindsForgeries checks that a file that was altered anywhere proves nothing.
 func TestCheckFindsForgeries(t *testing.T) {
 	t.Parallel()
 	private, public := newKey(t)

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// proofFile is a file that proves older heads and events of a log, with the keys of its head.
+// proofFile returns a file that proves older heads and events of a log, with the keys of its head.
 func proofFile(t *testing.T) (file, private, public string) {
 	t.Helper()
 	private, public = newKey(t)
@@ -31,8 +31,8 @@ func proofFile(t *testing.T) (file, private, public string) {
 	return written.String(), private, public
 }
 
-// TestForgedSpelling checks that Check rejects files from which another reader of JSON would read something other than
-// what is proven.
+// TestForgedSpelling checks that Check rejects files that another JSON reader would read as
+// something other than what is proven.
 func TestForgedSpelling(t *testing.T) {
 	t.Parallel()
 	file, private, public := proofFile(t)
@@ -160,8 +160,8 @@ func respelled(t *testing.T, line string) string {
 	})
 }
 
-// TestAnyByteCounts changes, removes and adds bytes anywhere in a file. The result either proves nothing, or proves the
-// same as a prefix of the file.
+// TestAnyByteCounts changes, removes and adds bytes anywhere in a file. The result either proves
+// nothing, or proves the same as a prefix of the file.
 func TestAnyByteCounts(t *testing.T) {
 	t.Parallel()
 	whole, _, public := proofFile(t)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestDeepEvents parses lines of events that are nested as deep as JSON allows, and deeper. Both the line and the line
-// of a proof around it must be readable.
+// TestDeepEvents parses lines of events that are nested as deeply as JSON allows, and more deeply.
+// Both the line and the line of a proof around it must be readable.
 func TestDeepEvents(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []int{1, maxNesting - 1, maxNesting, maxNesting + 1, maxNesting + 2, maxNesting + 3} {
@@ -32,8 +32,8 @@ func TestDeepEvents(t *testing.T) {
 	}
 }
 
-// FuzzIsPlain compares isPlain with encoding/json, whose result determines the leaves of every tree. isPlain may reject
-// valid JSON and must accept nothing else.
+// FuzzIsPlain compares isPlain with encoding/json, whose result determines the leaves of every
+// tree. isPlain may reject valid JSON and must accept nothing else.
 func FuzzIsPlain(f *testing.F) {
 	for _, plain := range []string{
 		`{"a":"b"}`, `{"":"ü","n":0,"m":10,"t":true,"f":false}`, `{"note":"a note","at":"2026-11-21T10:20:30.123456Z"}`,

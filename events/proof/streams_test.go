@@ -19,8 +19,8 @@ func logged(position uint64, stream string, revision eventstore.Revision, eventT
 	}
 }
 
-// TestStreams checks that Streams finds gaps, also those that scavenging leaves, the latest metadata of a stream,
-// tombstones and events of the event store.
+// TestStreams checks that Streams finds gaps (also those that scavenging leaves), the latest
+// metadata of a stream, tombstones, and events of the event store.
 func TestStreams(t *testing.T) {
 	t.Parallel()
 	const event = "url.created.v1"
@@ -61,11 +61,11 @@ func TestStreams(t *testing.T) {
 		t.Errorf("the last event is %d", last)
 	}
 	if last := s.Last("url-none"); last != eventstore.NoStream {
-		t.Errorf("a stream that was never written has event %d", last)
+		t.Errorf("a stream that was never written has last event %d", last)
 	}
 }
 
-// TestStreamsAreBounded checks that findings beyond the limit are counted only.
+// TestStreamsAreBounded checks that findings beyond the limit are only counted.
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	s := NewStreams()

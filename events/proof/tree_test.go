@@ -11,7 +11,7 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// The root equals that of the reference implementation.
+// TestTree checks that the root equals that of the reference implementation.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	var (
@@ -40,7 +40,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// The leaf of an event must never change: auditors compute it from an export, and signed heads depend on it.
+// TestLeaf checks that the leaf of an event does not change, because auditors compute it from an
+// export and signed heads depend on it.
 func TestLeaf(t *testing.T) {
 	t.Parallel()
 	r := eventstore.Recorded{

@@ -30,15 +30,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
 
-// toyName is also the name of the tables that the toy borrows: readmodel makes tables by the name
-// of a projection.
+// toyName is the name of the toy projection. It is the name of an existing projection, because
+// readmodel creates tables by name and the toy needs some.
 const toyName = "tags"
 
-// toyStream begins the names of the streams that the toy follows.
+// toyStream is the prefix of the streams that the toy follows.
 const toyStream = "toy-"
 
-// toy is a projection of how many events each of its streams has. It refuses the last event of a
-// stream named "poison" while it is told to.
+// toy is a projection that counts the events of each of its streams. While refuse returns true, it
+// refuses the events of streams whose names end in "-poison".
 func toy(refuse func() bool) projection.Definition {
 	return projection.Definition{
 		Name: toyName, Filter: projection.Streams(toyStream), Raw: true,
@@ -54,7 +54,7 @@ var errPoison = errors.New("poison")
 
 type toyFold struct {
 	refuse func() bool
-	counts map[uuid.UUID]int64 // of the events of the batch, by stream
+	counts map[uuid.UUID]int64 // events of the batch, by stream
 }
 
 func (f *toyFold) Read(*sqlbatch.Batch, []projection.Event) {}
@@ -83,7 +83,7 @@ func (f *toyFold) Write(s *sqlbatch.Batch) (changed []string) {
 	return changed
 }
 
-// bench has a database that is prepared for the toy, and a log.
+// bench has a database that is prepared for the toy, and an event store.
 type bench struct {
 	t     *testing.T
 	ctx   context.Context //nolint:containedctx // of the test
@@ -110,7 +110,7 @@ func newBench(t *testing.T) *bench {
 	return &bench{t: t, ctx: ctx, db: db, store: eventstoretest.New(t)}
 }
 
-// append appends events to a new stream with that end of its name, and returns the stream.
+// append appends n events to a new stream whose name ends in end, and returns the stream's id.
 func (b *bench) append(n int, end string) uuid.UUID {
 	b.t.Helper()
 	id := uuid.New()
@@ -143,7 +143,7 @@ func (b *bench) run(p projection.Definition, cfg engine.Config) (stop func()) {
 	return stop
 }
 
-// await waits until readers see so many events of all streams.
+// await waits until readers see want events in total.
 func (b *bench) await(want int64) {
 	b.t.Helper()
 	for {
@@ -253,7 +253,7 @@ func TestPoisonIsFoundByPolicy(t *testing.T) {
 	}
 }
 
-// awaitPoison waits until the registry names the event that the projection stands before.
+// awaitPoison waits until the registry names the event at which the projection has stopped.
 func (b *bench) awaitPoison(registry *status.Registry, stream uuid.UUID) {
 	b.t.Helper()
 	for {
@@ -266,7 +266,7 @@ func (b *bench) awaitPoison(registry *status.Registry, stream uuid.UUID) {
 		}
 		select {
 		case <-b.ctx.Done():
-			b.t.Fatalf("the registry says %+v", registry.All())
+			b.t.Fatalf("the registry has %+v", registry.All())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message"
 )
 
-// endingSubscriber is a subscription that ends at once.
+// endingSubscriber is a subscriber whose subscriptions end immediately.
 type endingSubscriber struct{}
 
 func (endingSubscriber) Subscribe(context.Context, string) (<-chan *message.Message, error) {

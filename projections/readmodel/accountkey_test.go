@@ -29,7 +29,7 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	}
 	db.MasterKey = newMasterKey(t, 1, nil)
 	if _, err := db.AccountKey(ctx, account); !errors.Is(err, readmodel.ErrKeyLost) {
-		t.Errorf("a key that was never made: %v", err)
+		t.Errorf("a key that was never created: %v", err)
 	}
 	keys := make([][]byte, 8)
 	var all sync.WaitGroup
@@ -53,7 +53,7 @@ func TestAccountKeyIsMadeOnceAndErasedForEver(t *testing.T) {
 	if n := scan[int](
 		t, db, "SELECT count(*) FROM linkledger.account_keys WHERE position(?::bytea IN wrapped) > 0", keys[0],
 	); n != 0 {
-		t.Error("the key is stored as it is")
+		t.Error("the key is stored unwrapped")
 	}
 	for range 2 {
 		if err := db.EraseAccountKey(ctx, account); err != nil {
@@ -95,7 +95,7 @@ func TestMasterKeyRotates(t *testing.T) {
 		t.Helper()
 		db.MasterKey = key
 		if err := db.CheckMasterKey(ctx); !errors.Is(err, want) {
-			t.Errorf("the check says %v, want %v", err, want)
+			t.Errorf("the check returned %v, want %v", err, want)
 		}
 	}
 	check(old, nil)
@@ -103,7 +103,7 @@ func TestMasterKeyRotates(t *testing.T) {
 	check(newMasterKey(t, 2, nil), readmodel.ErrOtherMasterKey)
 	for account := range keys {
 		if _, err := db.AccountKey(ctx, account); !errors.Is(err, readmodel.ErrOtherMasterKey) {
-			t.Errorf("by another master key: %v", err)
+			t.Errorf("with another master key: %v", err)
 		}
 	}
 	check(newMasterKey(t, 2, old), nil)

@@ -9,7 +9,7 @@ import (
 	"linkledger/projections/readmodel"
 )
 
-// TestAnalyze lets a table grow, and asks what the planner knows of it. Autovacuum keeps out of it.
+// TestAnalyze lets a table grow without autovacuum, and checks how many rows the planner assumes.
 func TestAnalyze(t *testing.T) {
 	t.Parallel()
 	db := migrated(t)
@@ -34,7 +34,7 @@ func TestAnalyze(t *testing.T) {
 		if got := scan[float64](
 			t, db, "SELECT reltuples FROM pg_class WHERE oid = 'tags_g1.tags'::regclass",
 		); got != want {
-			t.Errorf("%s: the planner knows of %v rows, want %v", what, got, want)
+			t.Errorf("%s: the planner assumes %v rows, want %v", what, got, want)
 		}
 	}
 	known("empty", -1)
@@ -46,7 +46,7 @@ func TestAnalyze(t *testing.T) {
 	known("not twice as large", 200)
 	grow(add + "generate_series(351, 1000) n")
 	err := db.RunInTx(withPatience(t), nil, func(ctx context.Context, tx bun.Tx) error {
-		_, err := tx.ExecContext(ctx, "LOCK TABLE tags_g1.tags IN SHARE UPDATE EXCLUSIVE MODE") // as autovacuum does
+		_, err := tx.ExecContext(ctx, "LOCK TABLE tags_g1.tags IN SHARE UPDATE EXCLUSIVE MODE") // like autovacuum
 		known("in other hands", 200)
 		return err
 	})

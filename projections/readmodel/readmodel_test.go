@@ -82,8 +82,8 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestSessionSettings sees that a connection string has the last word.
-// Errors of a connection string have nothing of it but the name of a file.
+// TestOpenQuotesNoPassword checks that errors of a connection string quote at most the name of a
+// file.
 func TestOpenQuotesNoPassword(t *testing.T) {
 	t.Parallel()
 	for dsn, want := range map[string]string{
@@ -101,6 +101,7 @@ func TestOpenQuotesNoPassword(t *testing.T) {
 	}
 }
 
+// TestSessionSettings checks that settings of the connection string have precedence.
 func TestSessionSettings(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgrestest.NewDatabase(t)+"&statement_timeout=7s", 1)
@@ -113,7 +114,7 @@ func TestSessionSettings(t *testing.T) {
 	}
 }
 
-// TestHostileText sends texts that mean something to SQL, to array literals or to bun.
+// TestHostileText sends texts that have a meaning in SQL, in array literals or in bun.
 func TestHostileText(t *testing.T) {
 	t.Parallel()
 	db := open(t, postgrestest.NewDatabase(t), 1)
@@ -122,7 +123,7 @@ func TestHostileText(t *testing.T) {
 		"🎉\u2028",
 	} {
 		if got := scan[string](t, db, "SELECT ?::text", text); got != text {
-			t.Errorf("%q came back as %q", text, got)
+			t.Errorf("%q was returned as %q", text, got)
 		}
 	}
 }
@@ -139,7 +140,8 @@ func TestMigrateTwice(t *testing.T) {
 	}
 }
 
-// TestLockedExcludes has many processes change schemas at the same time.
+// TestLockedExcludes lets many processes change schemas concurrently, and checks that only one at a
+// time holds the lock.
 func TestLockedExcludes(t *testing.T) {
 	t.Parallel()
 	dsn := postgrestest.NewDatabase(t)
@@ -150,7 +152,7 @@ func TestLockedExcludes(t *testing.T) {
 		all.Go(func() {
 			err := db.Locked(ctx, func(ctx context.Context) error {
 				if inside.Add(1) != 1 {
-					t.Error("two are inside")
+					t.Error("two callers hold the lock")
 				}
 				defer inside.Add(-1)
 				entered.Add(1)
@@ -164,7 +166,7 @@ func TestLockedExcludes(t *testing.T) {
 	}
 	all.Wait()
 	if entered.Load() != 8 {
-		t.Errorf("%d entered, want 8", entered.Load())
+		t.Errorf("%d callers had the lock, want 8", entered.Load())
 	}
 }
 
@@ -176,7 +178,7 @@ func TestLockedEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 		defer cancel()
 		err := db.Locked(ctx, func(context.Context) error {
-			t.Error("two are inside")
+			t.Error("two callers hold the lock")
 			return nil
 		})
 		if !errors.Is(err, context.DeadlineExceeded) {
@@ -219,11 +221,11 @@ func TestSecretIsDrawnOnce(t *testing.T) {
 		t.Error("a secret of another size was returned")
 	}
 	if _, err := db.Secret(withPatience(t), "short", 8); err == nil {
-		t.Error("a short secret was drawn")
+		t.Error("a secret that is too short was created")
 	}
 }
 
-// TestServeSwapsGenerations points the views to a next generation whose columns have other types.
+// TestServeSwapsGenerations makes the views show a next generation whose columns have other types.
 func TestServeSwapsGenerations(t *testing.T) {
 	t.Parallel()
 	db, ctx := migrated(t), withPatience(t)
@@ -277,6 +279,6 @@ func TestListenHears(t *testing.T) {
 	}
 	notification, err := conn.WaitForNotification(ctx)
 	if err != nil || notification.Payload != "links 7" {
-		t.Errorf("heard %+v, %v", notification, err)
+		t.Errorf("received %+v, %v", notification, err)
 	}
 }

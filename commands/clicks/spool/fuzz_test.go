@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Whatever a crash left in a segment, reading it ends with its end or with damage, and what was
-// read is what was written.
+// FuzzReadRecord checks that reading a segment ends with its end or with damage, whatever a crash
+// left in it, and that the records read are the records written.
 func FuzzReadRecord(f *testing.F) {
 	whole := append(
 		record{at: time.Unix(1, 2), items: 3, body: []byte("one")}.encode(), record{body: []byte{}}.encode()...,

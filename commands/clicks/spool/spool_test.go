@@ -35,8 +35,8 @@ func must(t fataler, err error) {
 	}
 }
 
-// crash leaves the folder as a killed process does: unlocked, perhaps with part of a record at the
-// end.
+// crash leaves the folder as a killed process does: unlocked. If torn is not empty, it is appended
+// as a part of a record.
 func crash(t fataler, s *Spool, torn []byte) {
 	t.Helper()
 	if s.out != nil && len(torn) > 0 {
@@ -46,8 +46,8 @@ func crash(t fataler, s *Spool, torn []byte) {
 	must(t, s.Close())
 }
 
-// TestQueue compares the spool with a list, across restarts and crashes. A restart may bring
-// removed records back, but only in front, and loses none.
+// TestQueue compares the spool with a list, across restarts and crashes. A restart may restore
+// removed records, but only at the front. It loses none.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	newFolder := t.TempDir
@@ -55,9 +55,9 @@ func TestQueue(t *testing.T) {
 		cfg := Config{Dir: newFolder(), SegmentBytes: 64}
 		s := mustOpen(t, cfg)
 		node := s.Node()
-		var all []string // ever appended
-		head := 0        // of the queue, in all
-		// take removes the oldest records, about so many bytes of them.
+		var all []string // all records ever appended
+		head := 0        // index of the queue's head in all
+		// take removes the oldest records, about this many bytes of them.
 		take := func(t *rapid.T, bytes int64) {
 			batch, err := s.Oldest(bytes)
 			if errors.Is(err, ErrEmpty) && head == len(all) {
@@ -115,7 +115,7 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// itemsOf is what records of TestQueue stand for.
+// itemsOf returns the number of items that records of TestQueue stand for.
 func itemsOf(bodies []string) (items int) {
 	for _, body := range bodies {
 		items += len(body)
@@ -135,7 +135,7 @@ func TestFull(t *testing.T) {
 	got, err := s.Oldest(1)
 	must(t, err)
 	must(t, s.Remove(got))
-	must(t, s.Append(body, 1)) // there is room again
+	must(t, s.Append(body, 1)) // the removal made space
 }
 
 func TestOneUser(t *testing.T) {
@@ -155,11 +155,12 @@ func TestOneUser(t *testing.T) {
 	must(t, mustOpen(t, Config{Dir: folder}).Close())
 }
 
-// What the disk has spoilt is kept aside, and the rest of the queue is served.
+// TestDamage checks that a damaged segment is moved aside and that the rest of the queue can be
+// read.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	cfg := Config{Dir: folder, SegmentBytes: 1} // a segment per record
+	cfg := Config{Dir: folder, SegmentBytes: 1} // one record per segment
 	s := mustOpen(t, cfg)
 	for i := range 3 {
 		must(t, s.Append(fmt.Append(nil, "record ", i), 1))
@@ -186,7 +187,8 @@ func TestDamage(t *testing.T) {
 	}
 }
 
-// A record that a full or failing disk refuses is not in the queue, and the next one is.
+// TestDiskFails checks that a record that the disk did not accept is not in the queue, and that the
+// next record is.
 func TestDiskFails(t *testing.T) {
 	t.Parallel()
 	s := mustOpen(t, Config{Dir: t.TempDir()})
@@ -206,7 +208,8 @@ func TestDiskFails(t *testing.T) {
 	}
 }
 
-// A segment of the former format is drained like any other; its records stand for one item each.
+// TestFormerFormat checks that a segment of the previous format drains like any other. Each of its
+// records stands for one item.
 func TestFormerFormat(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -20,7 +20,7 @@ import (
 	"linkledger/events/embedded/embeddedtest"
 )
 
-// Refused calls are logged at most once a second.
+// TestRefusalsAreLogged checks that refused calls are logged at most once a second.
 func TestRefusalsAreLogged(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 		for range 5 {
 			for range 100 {
 				if err := a.check(ctx, streams.Streams_Read_FullMethodName); err == nil {
-					t.Error("it was let in")
+					t.Error("the call was accepted")
 				}
 			}
 			<-time.After(refusalLogInterval)
@@ -43,7 +43,8 @@ func TestRefusalsAreLogged(t *testing.T) {
 	})
 }
 
-// The check alone refuses odd paths, whether grpc accepts them or not.
+// TestCheckIsClosedByDefault checks that check refuses odd paths by itself, whether grpc accepts
+// them or not.
 func TestCheckIsClosedByDefault(t *testing.T) {
 	t.Parallel()
 	a := New("linker", "secret", slog.New(slog.DiscardHandler))
@@ -60,7 +61,7 @@ func TestCheckIsClosedByDefault(t *testing.T) {
 		}
 		for _, odd := range []string{path[1:], "/" + path, path + "/", strings.ToLower(path), path + "x", " " + path} {
 			if err := a.check(context.Background(), odd); err == nil {
-				t.Errorf("%s is open", odd)
+				t.Errorf("%s is accepted", odd)
 			}
 		}
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A log holds the written bytes. After them it holds zeros, or its bytes from before it was reused.
+// TestLogsHoldWhatWasWritten checks that a log holds the written bytes, and after them either zeros
+// or, if it was reused, its previous bytes.
 func TestLogsHoldWhatWasWritten(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()
@@ -21,14 +22,14 @@ func TestLogsHoldWhatWasWritten(t *testing.T) {
 	before := writeAll(t, log, 100, 32<<10, zeroChunk+1)
 	behind := expectBeginning(t, disk, "1.log", before)
 	if len(behind) == 0 || len(bytes.Trim(behind, "\x00")) > 0 {
-		t.Errorf("behind what was written there are %d bytes, not all zero", len(behind))
+		t.Errorf("the %d bytes after the written ones are not all zero", len(behind))
 	}
 	if log, err = (zeroedFS{disk}).ReuseForWrite("1.log", "2.log", vfs.WriteCategoryUnspecified); err != nil {
 		t.Fatal(err)
 	}
 	after := writeAll(t, log, 1, 500)
 	if behind = expectBeginning(t, disk, "2.log", after); !bytes.HasPrefix(behind, before[len(after):]) {
-		t.Error("a reused log was filled where it was long enough")
+		t.Error("a reused log was filled although it was long enough")
 	}
 }
 
@@ -47,7 +48,7 @@ func writeAll(t *testing.T, log vfs.File, sizes ...int) (written []byte) {
 	return written
 }
 
-// expectBeginning requires that a file begins with the given bytes and returns the rest.
+// expectBeginning checks that a file begins with the given bytes and returns the rest.
 func expectBeginning(t *testing.T, disk vfs.FS, name string, want []byte) []byte {
 	t.Helper()
 	f, err := disk.Open(name)
@@ -64,7 +65,8 @@ func expectBeginning(t *testing.T, disk vfs.FS, name string, want []byte) []byte
 	return got[len(want):]
 }
 
-// A write succeeds even if there is no space for the zeros after it.
+// TestLogsAreWrittenWithoutZeros checks that a write succeeds even if there is no space for the
+// zeros after it.
 func TestLogsAreWrittenWithoutZeros(t *testing.T) {
 	t.Parallel()
 	disk := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -85,7 +87,8 @@ func TestLogsAreWrittenWithoutZeros(t *testing.T) {
 	}
 }
 
-// Only logs are filled, because the length of other files matters.
+// TestOtherFilesAreNotFilled checks that only logs are filled, because the length of other files
+// matters.
 func TestOtherFilesAreNotFilled(t *testing.T) {
 	t.Parallel()
 	disk := vfs.NewMem()

@@ -1,4 +1,4 @@
-// Package embeddedtest has helpers that tests of several packages of the embedded event store
+// Package embeddedtest contains helpers that tests of several packages of the embedded event store
 // share.
 package embeddedtest
 

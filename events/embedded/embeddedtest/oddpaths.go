@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// OddPaths returns spellings of the path of a method that some server or proxy may accept for it.
+// OddPaths returns spellings of a method's path that some servers or proxies accept for it.
 func OddPaths(method string) map[string]string {
 	const service = "event_store.client.streams.Streams"
 	path := "/" + service + "/" + method

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// Decode returns an event that can be encoded again, or an error, for all stored bytes. The test adds
-// the right checksum, because otherwise the checksum would refuse nearly all inputs.
+// FuzzDecodeRecord checks that Decode returns an event that can be encoded again, or an error, for
+// any stored bytes. It adds the right checksum, because otherwise the checksum would reject nearly
+// all inputs.
 func FuzzDecodeRecord(f *testing.F) {
 	whole := (&Event{
 		Number: TombstoneNumber, Created: 1, JSON: true, Stream: "url-1", Type: "k", Metadata: []byte("m"),

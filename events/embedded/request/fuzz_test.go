@@ -26,7 +26,7 @@ func marshal(f *testing.F, message proto.Message) []byte {
 	return encoded
 }
 
-// Every read is parsed within its limits, or refused with a status.
+// FuzzRead checks that every read is parsed within its limits or refused with a status.
 func FuzzRead(f *testing.F) {
 	empty := &shared.Empty{}
 	stream := &streams.ReadReq_Options_Stream{Stream: &streams.ReadReq_Options_StreamOptions{
@@ -77,7 +77,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// Every write is parsed within its limits or refused. Accepted events can be stored and read back.
+// FuzzAppend checks that every write is parsed within its limits or refused, and that accepted
+// events can be stored and read back.
 func FuzzAppend(f *testing.F) {
 	structured := wire.UUID([16]byte{1, 2, 3}, false)
 	properties := map[string]string{"type": "url.created.v1", "content-type": record.ContentJSON}
@@ -136,6 +137,6 @@ func FuzzAppend(f *testing.F) {
 func refusedWithStatus(t *testing.T, err error) {
 	t.Helper()
 	if _, ok := status.FromError(failure.Status(t.Context(), err)); !ok {
-		t.Errorf("%v is no status", err)
+		t.Errorf("%v is not a status", err)
 	}
 }

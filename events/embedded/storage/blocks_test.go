@@ -13,7 +13,7 @@ func TestBlocksStayInMemory(t *testing.T) {
 	t.Parallel()
 	s := openBare(t)
 	large := []record.Proposed{{Type: "test.happened.v1", Data: make([]byte, 1<<20)}}
-	for i := range 3 * 32 { // memtables begin small and double
+	for i := range 3 * 32 { // memtables start small and double their size
 		stream := fmt.Sprint("s", i)
 		if out := s.writer.Submit(
 			t.Context(), 0, func(l *ledger.Ledger) ledger.Outcome { return l.Append(stream, revision.NoStream, large) },
@@ -22,7 +22,7 @@ func TestBlocksStayInMemory(t *testing.T) {
 		}
 	}
 	if tables := s.db.Metrics().MemTable; tables.Size+tables.ZombieSize < 2*32<<20 {
-		t.Fatalf("memtables take %d bytes, which shows nothing", tables.Size+tables.ZombieSize)
+		t.Fatalf("memtables take %d bytes, so the test proves nothing", tables.Size+tables.ZombieSize)
 	}
 	hits := s.db.Metrics().BlockCache.Hits
 	for range 2 {
@@ -31,6 +31,6 @@ func TestBlocksStayInMemory(t *testing.T) {
 		}
 	}
 	if again := s.db.Metrics().BlockCache; again.Hits == hits {
-		t.Errorf("nothing that was read is read from memory, which holds %d blocks", again.Count)
+		t.Errorf("no block is read from memory again; the cache holds %d blocks", again.Count)
 	}
 }

@@ -84,7 +84,7 @@ func TestCheckOfASoundStore(t *testing.T) {
 	}
 }
 
-// TestCheckFinds damages one thing at a time.
+// TestCheckFinds checks that Check finds each kind of damage.
 func TestCheckFinds(t *testing.T) {
 	t.Parallel()
 	set := func(key, value []byte) func(*pebble.Batch) error {
@@ -164,8 +164,8 @@ func TestCheckFinds(t *testing.T) {
 	}
 }
 
-// TestDamagedFile flips a byte of a file, as a failing disk would. Pebble then refuses a whole block.
-// Check reports each event in it. A read reports the first one.
+// TestDamagedFile flips a bit of a file, as a failing disk would. Pebble then refuses a whole
+// block. Check reports each event in the block, and a read reports the first one.
 func TestDamagedFile(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "events")
@@ -204,7 +204,7 @@ func TestDamagedFile(t *testing.T) {
 		}
 	}
 	if s, err = Open(Config{Dir: dir}); err != nil {
-		t.Fatalf("the other events can be served: %v", err)
+		t.Fatalf("the other events must be readable: %v", err)
 	}
 	defer s.Close()
 	low := uint64(0)

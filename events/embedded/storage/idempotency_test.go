@@ -37,8 +37,8 @@ func openOn(t testing.TB, disk vfs.FS) *Store {
 	return store
 }
 
-// outcomeText returns a text for the outcome of a write. In "new 3" and "again 3" the number is that of
-// the last event.
+// outcomeText formats the outcome of a write. The number in "new 3" and "again 3" is that of the
+// last event.
 func outcomeText(before Stat, out ledger.Outcome, after Stat) string {
 	var wrong *revision.WrongError
 	var deleted *revision.StreamDeletedError
@@ -55,8 +55,8 @@ func outcomeText(before Stat, out ledger.Outcome, after Stat) string {
 	return fmt.Sprintf("new %d", out.Last)
 }
 
-// TestIdempotencyMatrix is the decision table of the protocol. It writes to every kind of stream with
-// every expected revision, and with events of which all, some or none are stored there.
+// TestIdempotencyMatrix is the decision table of the protocol. It writes to every kind of stream
+// with every expected revision, and with events of which the stream holds all, some or none.
 func TestIdempotencyMatrix(t *testing.T) {
 	t.Parallel()
 	// A stream that holds events holds a, b, c.
@@ -86,7 +86,7 @@ func TestIdempotencyMatrix(t *testing.T) {
 	type row struct {
 		kind     string
 		expected int64
-		want     map[string]string // by write; all others must be want[""]
+		want     map[string]string // by write; writes that are not listed have want[""]
 	}
 	rows := []row{
 		{
@@ -232,7 +232,7 @@ func TestSameIDInTwoStreams(t *testing.T) {
 	before := s.Stat()
 	out := embeddedtest.Append(s.writer, "t", revision.Any, "a")
 	if got := outcomeText(before, out, s.Stat()); got != "again 0" {
-		t.Fatalf("got %q, want the event recognised in the second stream too", got)
+		t.Fatalf("got %q, want the event recognized in the second stream too", got)
 	}
 }
 

@@ -11,12 +11,12 @@ import (
 	"linkledger/events/embedded/record"
 )
 
-// EncodeEvent returns the message that protobuf encodes.
+// TestEncodeEvent checks that EncodeEvent returns the message that protobuf encodes.
 func TestEncodeEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		var scratch []byte
-		for range 2 { // the second time in the buffer of the first
+		for range 2 { // the second time into the buffer of the first
 			r := &record.Event{
 				Position: rapid.Uint64().Draw(t, "position"), Number: rapid.Int64Min(0).Draw(t, "number"),
 				Created: rapid.Int64().Draw(t, "created"),

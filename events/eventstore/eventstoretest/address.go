@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Operating systems assign ports from 32768 (Linux) or 49152 on. Such a port may become the local
-// end of any connection while the server of a test is stopped or not started yet, so tests use
-// lower ports.
+// Operating systems assign ports from 32768 (Linux) or 49152 upwards. While the server of a test is
+// stopped or not started yet, such a port may become the local port of any connection. Tests
+// therefore use lower ports.
 const (
 	firstPort = 10240
 	endPort   = 32768
@@ -36,8 +36,8 @@ func listen(port int) (net.Listener, error) {
 	return net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 }
 
-// Listen opens a local port that no other process takes by chance after it is closed. A server may
-// be stopped and restarted there, or the port may be announced before the server starts.
+// Listen opens a local port that other processes do not get by chance after it is closed. A server
+// may be stopped and restarted there, or the port may be announced before the server starts.
 func Listen(t testing.TB) net.Listener {
 	t.Helper()
 	first, err := slot()
@@ -46,7 +46,7 @@ func Listen(t testing.TB) net.Listener {
 	}
 	address, ok := first.Addr().(*net.TCPAddr)
 	if !ok {
-		t.Fatalf("%v is not an address of TCP", first.Addr())
+		t.Fatalf("%v is not a TCP address", first.Addr())
 	}
 	for range slotPorts {
 		port := address.Port + 1 + int(lastPort.Add(1)%(slotPorts-1))

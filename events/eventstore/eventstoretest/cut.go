@@ -13,7 +13,7 @@ import (
 // Cut is a way to hide events of a stream from its readers.
 type Cut struct {
 	Name string
-	// Hides means that readers then see no event at all, or are refused.
+	// Hides reports whether readers then see no event at all, or are refused.
 	Hides bool
 	cut   func(ctx context.Context, c *esdb.Client, stream string) error
 }
@@ -58,8 +58,8 @@ func Cuts() []Cut {
 	}
 }
 
-// Apply cuts a stream through the official client. It returns when readers no longer see its first
-// event, or see no event if the cut hides all.
+// Apply cuts a stream through the official client. It returns when readers no longer see the
+// stream's first event, or see no event if the cut hides all.
 func (k Cut) Apply(t testing.TB, url, stream string) {
 	t.Helper()
 	c := Client(t, url)

@@ -8,8 +8,8 @@ import (
 )
 
 // Follow receives the events of streams with the prefixes, from the start of the log to a commit
-// position, over a bare subscription of the official client. It discards them. It is the control of
-// benchmarks.
+// position, over a plain subscription of the official client, and discards them. Benchmarks use it
+// as their baseline.
 func Follow(t testing.TB, url string, prefixes []string, last uint64) {
 	t.Helper()
 	config, err := esdb.ParseConnectionString(url)

@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// Proxy is a network between a client and a server. It can be slow, stall or be cut.
+// Proxy is a network between a client and a server. It can delay, stall or cut connections.
 type Proxy struct {
 	t     testing.TB
 	proxy *toxiproxy.Proxy

@@ -13,7 +13,7 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// Reader applies batches as a projection does: events and checkpoint together.
+// Reader applies batches as a projection does: it updates events and checkpoint together.
 type Reader struct {
 	mu         sync.Mutex
 	Checkpoint eventstore.Position
@@ -52,7 +52,7 @@ func (r *Reader) Apply(t testing.TB, batch subscription.Batch) {
 	r.Checkpoint = batch.Position
 }
 
-// Subscribe follows tags in batches of at most size events.
+// Subscribe subscribes to tags in batches of at most size events.
 func (r *Reader) Subscribe(
 	t testing.TB, store *eventstore.Store, size int,
 ) <-chan *message.Message {
@@ -60,7 +60,7 @@ func (r *Reader) Subscribe(
 	return r.Follow(t, store, subscription.Config{BatchSize: size})
 }
 
-// Follow follows tags with a configuration until the test ends.
+// Follow subscribes to tags with a configuration until the test ends.
 func (r *Reader) Follow(
 	t testing.TB, store *eventstore.Store, cfg subscription.Config,
 ) <-chan *message.Message {
@@ -87,7 +87,7 @@ func (r *Reader) Follow(
 	return messages
 }
 
-// Until applies batches until n events have arrived, and checks that they are the first n in order.
+// Until applies batches until n events have arrived. It checks that they are the first n in order.
 func (r *Reader) Until(t testing.TB, messages <-chan *message.Message, n int) {
 	t.Helper()
 	for len(r.Labels) < n {

@@ -40,7 +40,8 @@ func ServeFolder(t testing.TB, folder string) *Server {
 	return ServeConfig(t, embedded.Config{Dir: folder})
 }
 
-// ServeAnswers starts an event store in memory that responds in the dialect of another server.
+// ServeAnswers starts an event store in memory that answers in the dialect of another server, until
+// the test ends.
 func ServeAnswers(t testing.TB, answers dialect.Dialect) *Server {
 	t.Helper()
 	return ServeConfig(t, embedded.Config{Dir: "events", FS: vfs.NewMem(), Dialect: answers})
@@ -96,7 +97,7 @@ func (s *Server) serve(listener net.Listener) {
 	go func(served chan<- error) { served <- store.Serve(listener) }(s.served)
 }
 
-// Stop ends the server, its calls and its subscriptions. The data stays for the next Start.
+// Stop stops the server, its calls and its subscriptions. The data remains for the next Start.
 func (s *Server) Stop() {
 	s.t.Helper()
 	if s.store == nil {
@@ -105,7 +106,7 @@ func (s *Server) Stop() {
 	if err := s.store.Close(); err != nil {
 		s.t.Errorf("close the event store: %v", err)
 	}
-	// A test that ends at once closes the store before it serves.
+	// A test that ends immediately closes the store before it serves.
 	if err := <-s.served; err != nil && !errors.Is(err, embedded.ErrClosed) {
 		s.t.Errorf("serve the event store: %v", err)
 	}

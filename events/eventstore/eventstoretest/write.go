@@ -23,7 +23,7 @@ func TagWrite(
 }
 
 // AppendNumbers appends events that are numbered from..to-1, each to its own stream, interleaved
-// with as many events that do not match.
+// with the same number of events that do not match.
 func AppendNumbers(t *testing.T, store *eventstore.Store, from, to int) {
 	t.Helper()
 	for i := from; i < to; i++ {

@@ -18,7 +18,7 @@ import (
 	"linkledger/events/eventstore/logcopy"
 )
 
-// interleave appends n times to ten streams in random order, each time several events.
+// interleave appends n times to ten streams in random order, several events each time.
 func interleave(t *testing.T, store *eventstore.Store, n int) {
 	t.Helper()
 	revisions := make(map[string]eventstore.Revision)
@@ -95,7 +95,8 @@ func mustCopy(t *testing.T, from, to *eventstore.Store) logcopy.Result {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A copy equals the original in content and order. So do what is copied later and the copy of a copy.
+// TestCopy checks that a copy equals the original in content and order, also after it was
+// continued, and that the same holds for the copy of a copy.
 func TestCopy(t *testing.T) {
 	t.Parallel()
 	source, target, third := eventstoretest.New(t), eventstoretest.New(t), eventstoretest.New(t)
@@ -119,10 +120,11 @@ func TestCopy(t *testing.T) {
 		t.Errorf("the copy of a copy: %+v, want the chain of %+v", copied, second)
 	}
 	wantCopy(t, source, third)
-	interleave(t, target, 10) // the copy is continued
+	interleave(t, target, 10) // the copy accepts appends
 }
 
-// The result is the same if a copy is interrupted anywhere and continued by another one.
+// TestCopyIsGoneOnWith checks that the result is the same if a copy is interrupted anywhere and
+// continued by another one.
 func TestCopyIsGoneOnWith(t *testing.T) {
 	t.Parallel()
 	source, whole := eventstoretest.New(t), eventstoretest.New(t)
@@ -149,7 +151,7 @@ func TestCopyIsGoneOnWith(t *testing.T) {
 		cancel()
 		if tries++; err == nil {
 			if copied.Chain != want.Chain || copied.Events != want.Events {
-				t.Errorf("in %d tries %+v, at once %+v", tries, copied, want)
+				t.Errorf("in %d tries %+v, in one %+v", tries, copied, want)
 			}
 			break
 		}
@@ -158,7 +160,7 @@ func TestCopyIsGoneOnWith(t *testing.T) {
 		}
 	}
 	if tries < 2 {
-		t.Error("the copy was not cut off")
+		t.Error("the copy was not interrupted")
 	}
 	wantCopy(t, source, target)
 }
@@ -196,11 +198,11 @@ func TestCopyRefuses(t *testing.T) {
 	mustCopy(t, source, longer)
 	add(longer, "tags-x")
 	if err := try(longer, func() {}); !errors.Is(err, eventstore.ErrOtherLog) {
-		t.Errorf("a target that goes on by itself: %v", err)
+		t.Errorf("a target with events of its own after the copy: %v", err)
 	}
 	beside := eventstoretest.New(t)
 	if err := try(beside, func() { add(beside, "tags-x") }); !errors.Is(err, eventstore.ErrOtherLog) {
-		t.Errorf("somebody writes to another stream of the target: %v", err)
+		t.Errorf("another program writes to another stream of the target: %v", err)
 	}
 	within := eventstoretest.New(t)
 	first := events.StreamAccount + "0"
@@ -212,7 +214,7 @@ func TestCopyRefuses(t *testing.T) {
 		t.Fatalf("stream %s has too few events", first)
 	}
 	if err := try(within, func() { add(within, first) }); !errors.Is(err, eventstore.ErrWrongRevision) {
-		t.Errorf("somebody writes to a copied stream of the target: %v", err)
+		t.Errorf("another program writes to a copied stream of the target: %v", err)
 	}
 }
 

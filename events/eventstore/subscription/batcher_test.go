@@ -10,8 +10,8 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// Delayable events are delayed, the longer the application of the previous batch took. An event that must not be
-// delayed ends the delay for all.
+// TestPatientEvents checks that delayable events wait longer the longer the previous batch took to
+// apply, and that an event that must not be delayed ends the delay of all.
 func TestPatientEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestPatientEvents(t *testing.T) {
 			}
 		}
 		arrive("patient")
-		takes(1, 0) // nothing was sent for a long time
+		takes(1, 0) // no batch was sent for a long time
 		arrive("patient")
 		go func() {
 			time.Sleep(DefaultMinDelay / 2)
@@ -53,13 +53,13 @@ func TestPatientEvents(t *testing.T) {
 		for range 5 {
 			arrive("patient")
 		}
-		takes(5, DefaultMinDelay*3/2) // full
+		takes(5, DefaultMinDelay*3/2) // the batch is full
 
 		took := 2 * DefaultMinDelay
 		time.Sleep(took) // the batch is applied
 		sent := time.Since(start) - took
 		arrive("patient")
-		takes(1, sent+delayShare*took) // so that a tenth of the time is spent on batches
+		takes(1, sent+delayShare*took) // so that batches take a tenth of the time
 		time.Sleep(DefaultMaxDelay / 2)
 		sent += delayShare * took
 		arrive("patient")
@@ -110,14 +110,14 @@ func (w *workbench) takes(events int, held bool, at time.Duration) {
 	}
 }
 
-// A delayed batch is sent in parts. It ends as a whole batch would: after its delay, or with an event that must not be
-// delayed.
+// TestParts checks that a delayed batch is sent in parts. The last part is sent when a whole batch
+// would be: after the delay, or with an event that must not be delayed.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorkbench(t, Config{BatchSize: 3})
 		w.arrive("patient", 1)
-		w.takes(1, false, 0) // nothing was sent for a long time
+		w.takes(1, false, 0) // no batch was sent for a long time
 		for range 7 {
 			w.arrive("patient", 1)
 		}
@@ -128,7 +128,7 @@ func TestParts(t *testing.T) {
 			w.arrive("patient", 1)
 		}
 		w.takes(3, true, time.Second)
-		w.takes(0, false, 2*time.Second) // it was all in the parts
+		w.takes(0, false, 2*time.Second) // the parts contained all events
 		w.arrive("patient", partBytes)
 		w.arrive("patient", 1)
 		w.arrive("other", 1)
@@ -138,11 +138,12 @@ func TestParts(t *testing.T) {
 		for range 2 {
 			w.arrive("patient", partBytes)
 		}
-		w.takes(2, false, time.Hour+2*time.Second) // overdue: the batch takes all that waits
+		w.takes(2, false, time.Hour+2*time.Second) // overdue: the batch contains all waiting events
 	})
 }
 
-// A subscription that rests sends no whole batch before it has caught up, except on demand and after catchUpInterval.
+// TestPartsOfACatchUp checks that a subscription whose events are never awaited sends no whole
+// batch before it has caught up, except on demand and after catchUpInterval.
 func TestPartsOfACatchUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -160,7 +161,7 @@ func TestPartsOfACatchUp(t *testing.T) {
 		w.batcher.Demand.Raise(w.position + 1)
 		w.takes(1, false, catchUpInterval)
 		w.arrive("other", 1)
-		w.takes(1, false, catchUpInterval) // demanded before
+		w.takes(1, false, catchUpInterval) // demanded before it arrived
 		four()
 		w.takes(3, true, catchUpInterval)
 		w.arrivals <- arrival{caughtUp: true}
@@ -173,7 +174,7 @@ func TestPartsOfACatchUp(t *testing.T) {
 	})
 }
 
-// Demanded events are delayed for a shorter time, whether they arrive before or after the demand.
+// TestDemand checks that demanded events wait less, whether they arrive before or after the demand.
 func TestDemand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -186,7 +187,7 @@ func TestDemand(t *testing.T) {
 			w.arrive("patient", 1)
 			at += waits
 			w.takes(1, false, at)
-			time.Sleep(took) // it is applied
+			time.Sleep(took) // the batch is applied
 			at += took
 		}
 		batch(0)
@@ -199,7 +200,7 @@ func TestDemand(t *testing.T) {
 		batch((demandedDelayShare - 1) * took)
 		w.batcher.Demand.Raise(w.position + 1)
 		batch((demandedDelayShare - 1) * took)
-		w.batcher.Demand.Raise(1) // reached before
+		w.batcher.Demand.Raise(1) // a position that is already reached
 		batch(patience)
 	})
 }

@@ -25,7 +25,8 @@ func TestSubscriberCatchesUpAndGoesOnLive(t *testing.T) {
 	r.Until(t, messages, 120)
 }
 
-// Events that arrive soon after a delayable batch are delivered later and together, completely and in order.
+// TestRest checks that events that arrive soon after a delayable batch are delivered later and
+// together, completely and in order.
 func TestRest(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -48,14 +49,15 @@ func TestRest(t *testing.T) {
 	}
 	r.Until(t, messages, 50) // in order
 	if batches > 20 {
-		t.Errorf("40 events came in %d batches", batches)
+		t.Errorf("40 events were delivered in %d batches", batches)
 	}
 	if len(r.Errors) > 0 {
-		t.Errorf("a rest is told as an error: %v", r.Errors)
+		t.Errorf("a rest is reported as an error: %v", r.Errors)
 	}
 }
 
-// A demand ends a rest, whether it is raised before or after the event arrives.
+// TestDemandEndsARest checks that a demand ends a rest, whether it is raised before or after the
+// event arrives.
 func TestDemandEndsARest(t *testing.T) {
 	t.Parallel()
 	for _, before := range []bool{false, true} {
@@ -97,8 +99,8 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// A subscription also catches up with a log that has no matching events. Otherwise its reader would appear to lag
-// forever.
+// TestPositionMovesWithoutEvents checks that a subscription also catches up with a log that has no
+// matching events. Otherwise its reader would appear to lag forever.
 func TestPositionMovesWithoutEvents(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -118,7 +120,8 @@ func TestPositionMovesWithoutEvents(t *testing.T) {
 	}
 }
 
-// A nacked batch may or may not have been committed. The next batch begins after the checkpoint in either case.
+// TestNackGoesOnFromTheCheckpoint checks that the batch after a nack begins after the checkpoint,
+// whether or not the nacked batch was committed.
 func TestNackGoesOnFromTheCheckpoint(t *testing.T) {
 	t.Parallel()
 	store := eventstoretest.New(t)
@@ -128,7 +131,7 @@ func TestNackGoesOnFromTheCheckpoint(t *testing.T) {
 	for i := range 6 {
 		m := <-messages
 		if i%2 == 0 {
-			r.Apply(t, subscription.BatchOf(m)) // committed, and then the connection broke
+			r.Apply(t, subscription.BatchOf(m)) // committed before the connection broke
 		}
 		m.Nack()
 	}

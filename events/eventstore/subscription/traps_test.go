@@ -16,8 +16,9 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// The Router of watermill starts a goroutine per message, so only a Subscriber that waits for each ack preserves the
-// order.
+// TestOneBatchAtATime checks that a Subscriber waits for each ack before it sends the next batch.
+// Otherwise the order would be lost, because the Router of watermill starts a goroutine per
+// message.
 func TestOneBatchAtATime(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -37,7 +38,7 @@ func TestOneBatchAtATime(t *testing.T) {
 	var inFlight atomic.Int32
 	router.AddConsumerHandler("test", "test", subscriber, func(m *message.Message) error {
 		if inFlight.Add(1) != 1 {
-			t.Error("two batches are under way")
+			t.Error("two batches are delivered at the same time")
 		}
 		defer inFlight.Add(-1)
 		r.Apply(t, subscription.BatchOf(m))
@@ -55,8 +56,8 @@ func TestOneBatchAtATime(t *testing.T) {
 	r.Until(t, nil, n)
 }
 
-// A Subscriber that redelivers at once keeps a processor busy with messages that cannot succeed yet. This one waits
-// increasingly long.
+// TestRedeliveryWaits checks that a Subscriber waits increasingly long before it redelivers. If it
+// redelivered immediately, messages that cannot succeed yet would keep a processor busy.
 func TestRedeliveryWaits(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

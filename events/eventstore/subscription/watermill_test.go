@@ -16,9 +16,9 @@ import (
 	"linkledger/events/eventstore/subscription"
 )
 
-// TestWatermill runs the test suite of watermill for Pub/Subs. A topic is a stream and a consumer group is a read
-// model; both have one checkpoint per topic. Batches have one event, because each message of the suite stands for one
-// event.
+// TestWatermill runs the test suite of watermill for Pub/Subs. A topic is a stream and a consumer
+// group is a read model. Both have one checkpoint per topic. Batches have one event, because each
+// message of the suite stands for one event.
 func TestWatermill(t *testing.T) {
 	t.Parallel()
 	store, client := connectTwice(t)
@@ -27,16 +27,19 @@ func TestWatermill(t *testing.T) {
 		ConsumerGroups:  true,
 		GuaranteedOrder: true,
 		Persistent:      true,
-		// A batch that was applied but not acknowledged in time is delivered again. The checkpoint in the transaction
-		// of the read model makes it count once.
+		// A batch that was applied but not acknowledged in time is delivered again. It counts once,
+		// because the transaction of the read model contains the checkpoint.
 		ExactlyOnceDelivery: false,
-		// A subscriber begins after its checkpoint; TestWatermillOldMessages gives each one its own.
+		// A subscriber begins after its checkpoint. TestWatermillOldMessages gives each subscriber
+		// its own checkpoint.
 		NewSubscriberReceivesOldMessages: false,
-		// The suite restarts a server by a command; the tests of outages do it here.
+		// The suite would run a command to restart a server. The tests of outages in this module
+		// cover this.
 		RestartServiceCommand: nil,
-		// Subscribers do not compete: each receives all events, so a read model has one.
+		// Subscribers do not compete. Each receives all events, so a read model has one subscriber.
 		RequireSingleInstance: true,
-		// The long form nacks a message a hundred times in a row, and each nack increases the delay.
+		// The long form nacks a message a hundred times in a row, and each nack increases the
+		// delay.
 		ForceShort: true,
 	}
 	tests.TestPubSub(t, features,
@@ -50,7 +53,7 @@ func TestWatermill(t *testing.T) {
 		})
 }
 
-// A new read model receives everything from the start.
+// TestWatermillOldMessages checks that a new read model receives all events from the start.
 func TestWatermillOldMessages(t *testing.T) {
 	t.Parallel()
 	store, client := connectTwice(t)
@@ -80,7 +83,8 @@ func connectTwice(t *testing.T) (*eventstore.Store, *esdb.Client) {
 	return eventstoretest.Open(t, server.URL()), client
 }
 
-// broker publishes the messages of the suite as events, and stores the checkpoints of the read models.
+// broker publishes the messages of the suite as events and stores the checkpoints of the read
+// models.
 type broker struct {
 	t      *testing.T
 	store  *eventstore.Store
@@ -107,7 +111,8 @@ func (b *broker) Publish(topic string, messages ...*message.Message) error {
 	return err
 }
 
-// Close implements message.Publisher. The client serves other publishers too.
+// Close implements message.Publisher. It does nothing, because other publishers use the same
+// client.
 func (b *broker) Close() error { return nil }
 
 // stream returns the topic with a terminator, so that it is not a prefix of another topic.
@@ -116,7 +121,7 @@ func stream(topic string) string { return topic + "/" }
 func (b *broker) subscriber(t *testing.T, group string) *groupSubscriber {
 	t.Helper()
 	s := &groupSubscriber{broker: b, group: group}
-	t.Cleanup(func() { // the suite does not close all
+	t.Cleanup(func() { // the suite does not close all subscribers
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
@@ -162,7 +167,8 @@ func (s *groupSubscriber) Subscribe(ctx context.Context, topic string) (<-chan *
 	return out, nil
 }
 
-// forward sends a batch of one event on as the message that was published. It stores its position after the ack.
+// forward delivers a batch of one event as the message that was published. It stores its position
+// after the ack.
 func (s *groupSubscriber) forward(m *message.Message, out chan<- *message.Message, key string) {
 	batch := subscription.BatchOf(m)
 	ended := m.Context().Done()

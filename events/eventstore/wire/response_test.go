@@ -50,7 +50,8 @@ func onWire(r eventlog.Recorded) []byte {
 	return answer
 }
 
-// Events are decoded as protobuf encoded them, regardless of the previous events.
+// TestDecodeEvent checks that events are decoded as protobuf encoded them, regardless of the
+// previous events.
 func TestDecodeEvent(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,7 +114,8 @@ func TestDecodeOther(t *testing.T) {
 	}
 }
 
-// A truncated or altered response yields an error or another event, and never a panic.
+// FuzzDecodeEvent checks that a truncated or altered response yields an error or another event, and
+// never a panic.
 func FuzzDecodeEvent(f *testing.F) {
 	f.Add(
 		onWire(
