@@ -1,5 +1,6 @@
 // Package clicks records clicks in the log. A click is durable before its redirect is answered: it
-// is in the event store, or in the spool on the local disk, from which it is appended later.
+// is in the event store, or in the spool on the local disk, from which it is appended later. The
+// exception is a click that neither can take. It is lost, and counted and logged as such.
 package clicks
 
 import (

@@ -76,7 +76,8 @@ func Options(allow string) bunrouter.HandlerFunc {
 }
 
 // redirect redirects a visitor. The response waits until the click is durable, so that no click
-// that a client has seen is lost.
+// that a client has seen is lost, except one that neither the event store nor the spool can take.
+// Package clicks counts and logs such clicks.
 func (h *Handler) redirect(w http.ResponseWriter, r bunrouter.Request) error {
 	c := request.Of(w, r)
 	link, err := h.link(c)

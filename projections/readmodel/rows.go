@@ -19,7 +19,7 @@ type Generation struct {
 	Built      bool      `bun:"built"`      // it serves or has served
 	CommitPos  int64     `bun:"commit_pos"` // the log is in the tables up to here
 	PreparePos int64     `bun:"prepare_pos"`
-	Epoch      int64     `bun:"epoch"` // counts the owners
+	Epoch      int64     `bun:"epoch"` // see package engine
 	Owner      string    `bun:"owner"` // empty: none
 	LeaseUntil time.Time `bun:"lease_until,nullzero,default:'epoch'"`
 	Paused     bool      `bun:"paused"` // by an operator: no process may own it
