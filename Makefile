@@ -31,7 +31,18 @@ test: go ## Run all tests, with the race detector where a C compiler is found
 	@.ci/chromium
 	@$(WITH_POSTGRES) race=-race; \
 	command -v $$(go env CC) >/dev/null || { race=; echo 'no C compiler: testing without the race detector' >&2; }; \
-	go test $$race -timeout 15m ./...
+	go test $$race -parallel 4 -timeout 15m ./...
+
+.PHONY: short
+short: go ## Run the tests that start no process, for the loop of an edit
+	go test -short ./...
+
+# Hours. Each part is a target too.
+.PHONY: soak
+soak: go ## Run all tests at length, and kills, clusters, rebuilds, outages and fuzzing
+	@.ci/chromium
+	@$(WITH_POSTGRES) LINKLEDGER_SOAK=1 go test -race -count=1 -timeout 2h ./...
+	@for part in crash storecrash cluster rebuild outage tagged model far fuzz; do $(MAKE) --no-print-directory $$part; done
 
 .PHONY: race
 race: go ## Run all tests with the race detector

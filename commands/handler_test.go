@@ -19,9 +19,11 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/events/eventstore/eventstoretest"
+	"linkledger/internal/soak"
 )
 
 func TestMain(m *testing.M) {
+	soak.Checks(25, 200)
 	goleak.VerifyTestMain(m)
 }
 

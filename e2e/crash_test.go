@@ -11,7 +11,7 @@ import (
 )
 
 var crashRounds = flag.Int(
-	"crash-rounds", 3,
+	"crash-rounds", 2,
 	"how often TestCrash and TestTakeOver kill a process, and three times as often as TestOutages and TestTakeOver go "+
 		"through their outages; make crash does 20",
 )

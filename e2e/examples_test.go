@@ -81,10 +81,8 @@ func changedProgram(t *testing.T) string {
 	}
 	overlay := writeOverlay(t, root, changed)
 	binary := filepath.Join(t.TempDir(), "linkledger")
-	if out, err := exec.CommandContext(
-		t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage,
-	).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := build(binary, "-overlay", overlay); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

@@ -21,7 +21,7 @@ import (
 )
 
 var rebuildEvents = flag.Int(
-	"rebuild-events", 100_000, "how many events TestRebuildUnderLoad rebuilds; make rebuild does 1,000,000",
+	"rebuild-events", 40_000, "how many events TestRebuildUnderLoad rebuilds; make rebuild does 1,000,000",
 )
 
 // mostMemory is the most memory, in MB, that a process may use that rebuilds all projections, or

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,10 +37,8 @@ func olderProgram(t *testing.T) string {
 		}
 	}
 	binary := filepath.Join(folder, "linkledger")
-	if out, err := exec.CommandContext(
-		t.Context(), "go", "build", "-overlay", overlay, "-o", binary, mainPackage,
-	).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := build(binary, "-overlay", overlay); err != nil {
+		t.Fatal(err)
 	}
 	return binary
 }

@@ -15,7 +15,7 @@ import (
 )
 
 var taggedLinks = flag.Int(
-	"tagged-links", 2000, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000",
+	"tagged-links", 800, "links that TestTagged changes by their tag; make tagged takes 10,000 and 100,000",
 )
 
 // total returns how many links match an expression.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"linkledger/commands/domain"
+	"linkledger/internal/soak"
 	"linkledger/projections/readmodel"
 )
 
@@ -22,7 +23,7 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 	c.create(`"long_url":"https://example.com/0","custom_hash":"one"`)
 	ctx, stop := context.WithCancel(t.Context())
 	var crowd sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		crowd.Go(func() {
 			for i := 0; ctx.Err() == nil; i++ {
 				s.visit(t, "HEAD", []string{"/one", "/two"}[i%2])
@@ -36,7 +37,7 @@ func TestRedirectsFollowEveryAnsweredChange(t *testing.T) {
 		equal(t, "status", a.status, map[bool]int{true: http.StatusNotFound, false: http.StatusFound}[to == ""])
 	}
 	hash, other := "one", "two"
-	for i := range 20 {
+	for i := range soak.N(8, 40) {
 		long := fmt.Sprintf("https://example.com/%d", i)
 		c.must("PATCH", "/v3/urls/"+hash, `{"urls":[{"long_url":"`+long+`"}]}`)
 		leads(hash, long)

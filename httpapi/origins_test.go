@@ -81,10 +81,11 @@ func TestPreflights(t *testing.T) {
 		"no origin, empty":  {[]string{pageOrigin}, "", "GET", clientHeaders, nil},
 		"all but not named": {nil, pageOrigin, "GET", clientHeaders, nil},
 	} {
+		handler := handlerFor(t, tc.origins...)
 		for _, path := range []string{
 			"/v3/urls", "/v3/urls/one", "/v3/stats", "/v3/tags/a%20b/", "/v3/nothing", "/v3",
 		} {
-			a := preflight(t, handlerFor(t, tc.origins...), path, tc.origin, tc.method, tc.headers)
+			a := preflight(t, handler, path, tc.origin, tc.method, tc.headers)
 			if !slices.Equal(a.shared(), tc.want) {
 				t.Errorf("%s: %s: %q; want %q", name, path, a.shared(), tc.want)
 			}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
 	"io"
 	"log/slog"
 	"net/http"
@@ -38,6 +37,7 @@ import (
 	"linkledger/httpapi/response"
 	"linkledger/httpapi/shortlink"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/internal/soak"
 	"linkledger/projections"
 	"linkledger/projections/engine"
 	"linkledger/projections/readmodel"
@@ -48,10 +48,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// A test has time for only a few sequences of calls. make model runs more.
-	if err := flag.Set("rapid.checks", "40"); err != nil {
-		panic(err)
-	}
+	soak.Checks(10, 100)
 	goleak.VerifyTestMain(postgrestest.Main{M: m})
 }
 

@@ -16,6 +16,7 @@ import (
 	"linkledger/events"
 	"linkledger/events/eventstore"
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/internal/soak"
 	"linkledger/projections/engine/generation"
 	"linkledger/projections/engine/projector"
 	"linkledger/projections/engine/status"
@@ -24,6 +25,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	soak.Checks(20, 200)
 	// A stopped proxy with a delay may leave this goroutine behind.
 	proxy := goleak.IgnoreTopFunction("github.com/Shopify/toxiproxy/v2/toxics.(*LatencyToxic).Pipe")
 	goleak.VerifyTestMain(postgrestest.Main{M: m}, proxy)

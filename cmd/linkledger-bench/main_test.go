@@ -35,7 +35,10 @@ func TestMain(m *testing.M) {
 		}
 		defer func() { _ = os.RemoveAll(folder) }()
 		program = filepath.Join(folder, "linkledger")
-		if out, err := exec.Command("go", "build", "-o", program, "../linkledger").CombinedOutput(); err != nil {
+		// The settings of make build share Go's cache with it.
+		build := exec.Command("go", "build", "-trimpath", "-o", program, "../linkledger")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
 			panic(fmt.Sprintf("%v: %s", err, out))
 		}
 		code := m.Run()

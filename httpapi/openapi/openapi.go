@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"sync"
 
 	"github.com/uptrace/bunrouter"
 
@@ -45,9 +46,12 @@ func readDescription(w http.ResponseWriter, _ bunrouter.Request) error {
 	return writeDocument(w, "application/json; charset=utf-8", description)
 }
 
-// readDocs renders the page and returns the handler that serves it.
+// renderedDocs renders the page once, because the tests make hundreds of servers.
+var renderedDocs = sync.OnceValues(func() ([]byte, error) { return renderDocs(description) })
+
+// readDocs returns the handler that serves the page.
 func readDocs() (bunrouter.HandlerFunc, error) {
-	page, err := renderDocs(description)
+	page, err := renderedDocs()
 	if err != nil {
 		return nil, fmt.Errorf("page of the API's description: %w", err)
 	}

@@ -6,11 +6,15 @@ import (
 	"go.uber.org/goleak"
 
 	"linkledger/internal/pgserver/postgrestest"
+	"linkledger/internal/soak"
 	"linkledger/queries"
 	"linkledger/queries/queriestest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(postgrestest.Main{M: m}) }
+func TestMain(m *testing.M) {
+	soak.Checks(25, 200)
+	goleak.VerifyTestMain(postgrestest.Main{M: m})
+}
 
 // world is a read model with its readers.
 type world struct {
