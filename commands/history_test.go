@@ -62,7 +62,7 @@ func (s *stack) mustEdit(t *testing.T, hash string, edit EditURL) {
 	}
 }
 
-func TestHistoryTellsEveryKindOfChange(t *testing.T) {
+func TestHistoryShowsEveryKindOfChange(t *testing.T) {
 	t.Parallel()
 	s, ctx := newStack(t), t.Context()
 	url := s.create(t, request("a"), CreateURL{

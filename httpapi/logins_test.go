@@ -24,9 +24,9 @@ func (s *stack) stranger(t testing.TB, username string) *client {
 
 func forwarded(hops string) with { return header("X-Forwarded-For", hops) }
 
-// TestWrongKeysLockNobodyOut checks that a stranger behind the same address locks no account out,
-// however many wrong keys they send for it and for others.
-func TestWrongKeysLockNobodyOut(t *testing.T) {
+// TestWrongKeysDoNotLockAccounts checks that a stranger behind the same address locks no account
+// out, however many wrong keys they send for it and for others.
+func TestWrongKeysDoNotLockAccounts(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	victim, bob := s.client(t, "victim"), s.client(t, "bob")

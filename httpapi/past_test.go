@@ -106,8 +106,9 @@ func TestPast(t *testing.T) {
 	equal(t, "links created", c.at("/v3/account", deleted).counter("month_urls"), 2)
 }
 
-// TestPresentIsThePastOfNow checks that responses as of the present equal responses without a time.
-func TestPresentIsThePastOfNow(t *testing.T) {
+// TestAsOfNowEqualsThePresent checks that responses as of the present equal responses without a
+// time.
+func TestAsOfNowEqualsThePresent(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	s.moment()
@@ -141,9 +142,9 @@ func TestPresentIsThePastOfNow(t *testing.T) {
 	}
 }
 
-// TestMomentIsRefused checks that calls without a past refuse a moment. What they return or do
+// TestTimeIsRefused checks that calls without a past refuse a time. What they return or do
 // would be about the present.
-func TestMomentIsRefused(t *testing.T) {
+func TestTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c := s.client(t, "demo")

@@ -90,7 +90,7 @@ func TestClicksAreCounted(t *testing.T) {
 	equal(t, "modified_at", edited.ModifiedAt, "2026-05-15T00:00:00+00:00")
 }
 
-func TestLinksThatSendNobodyOn(t *testing.T) {
+func TestLinksThatDoNotRedirect(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	c, quitter := s.client(t, "alice"), s.client(t, "quitter")

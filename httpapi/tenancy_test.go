@@ -127,9 +127,9 @@ func TestAccountsLearnNothingOfEachOther(t *testing.T) {
 	}
 }
 
-// TestTakenOverHashTellsNoAccount checks that another account can claim a hash whose first claim
-// never became a link. Neither account may learn who the other one is.
-func TestTakenOverHashTellsNoAccount(t *testing.T) {
+// TestTakenOverHashDisclosesNoAccount checks that another account can claim a hash whose first
+// claim never became a link. Neither account may learn who the other one is.
+func TestTakenOverHashDisclosesNoAccount(t *testing.T) {
 	t.Parallel()
 	s := newStack(t)
 	alice, bob := s.client(t, "alice"), s.client(t, "bob")

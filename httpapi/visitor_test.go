@@ -41,9 +41,9 @@ func TestWhoIsNotCounted(t *testing.T) {
 	equal(t, "clicks", c.read("one").TotalClicks, 1)
 }
 
-// TestWhatAClickTells checks which fields a click records of its visitor, and that the log has
+// TestFieldsOfAClick checks which fields a click records of its visitor, and that the log has
 // nothing else about them.
-func TestWhatAClickTells(t *testing.T) {
+func TestFieldsOfAClick(t *testing.T) {
 	t.Parallel()
 	s := newStack(t, func(cfg *Config) {
 		cfg.Country = func(address netip.Addr) string {

@@ -185,9 +185,9 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestIdleOwnerStaysInOffice checks that the owner stays the same during several leases in which
+// TestIdleOwnerStaysOwner checks that the owner stays the same during several leases in which
 // the log has no new events.
-func TestIdleOwnerStaysInOffice(t *testing.T) {
+func TestIdleOwnerStaysOwner(t *testing.T) {
 	t.Parallel()
 	db, store := openDatabase(t), eventstoretest.New(t)
 	const lease = 3 * time.Second

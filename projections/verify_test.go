@@ -213,8 +213,9 @@ func TestVerifySound(t *testing.T) {
 // mostDifferences is the number of differences of a table that Verify lists.
 const mostDifferences = 20
 
-// TestVerifyTellsHowMany checks the result if there are more differences than Verify lists.
-func TestVerifyTellsHowMany(t *testing.T) {
+// TestVerifyCountsUnlistedDifferences checks the result if there are more differences than Verify
+// lists.
+func TestVerifyCountsUnlistedDifferences(t *testing.T) {
 	t.Parallel()
 	ctx := withTimeout(t)
 	w := newWorkshop(t, Tags)

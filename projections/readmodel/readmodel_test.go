@@ -266,7 +266,7 @@ func TestUnknownProjectionHasNoTables(t *testing.T) {
 	}
 }
 
-func TestListenHears(t *testing.T) {
+func TestListenReceivesNotifications(t *testing.T) {
 	t.Parallel()
 	db, ctx := open(t, postgrestest.NewDatabase(t), 1), withPatience(t)
 	conn, err := db.Listen(ctx, readmodel.Channel)

@@ -197,9 +197,9 @@ func TestAccountsAreBounded(t *testing.T) {
 	}
 }
 
-// TestWaiterTellsAccounts checks that a key that another process has changed is no longer valid
-// once the position of the change is reached.
-func TestWaiterTellsAccounts(t *testing.T) {
+// TestWaiterInvalidatesAccounts checks that a key that another process has changed is no longer
+// valid once the position of the change is reached.
+func TestWaiterInvalidatesAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	f, accounts := progress.NewWaiter(w.DB), NewAccounts(w.q)

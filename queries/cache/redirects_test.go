@@ -306,9 +306,9 @@ func TestRedirectsNeverGoBack(t *testing.T) {
 	all.Wait()
 }
 
-// TestWaiterTellsRedirects checks that a change by another process is visible once its position is
-// reached.
-func TestWaiterTellsRedirects(t *testing.T) {
+// TestWaiterInvalidatesRedirects checks that a change by another process is visible once its
+// position is reached.
+func TestWaiterInvalidatesRedirects(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	targets, err := NewRedirects(w.q, 1<<20)

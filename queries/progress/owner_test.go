@@ -30,7 +30,7 @@ func keep(t *testing.T, db *readmodel.DB, projection, process string) (leave fun
 	}
 }
 
-func TestNobodyWaitsForAProjectionWithoutOwner(t *testing.T) {
+func TestWaitsFailWithoutOwner(t *testing.T) {
 	t.Parallel()
 	db := queriestest.OpenDatabase(t)
 	f := NewWaiter(db)

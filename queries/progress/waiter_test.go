@@ -38,7 +38,7 @@ func mustWait(t *testing.T, f *Waiter, position uint64) {
 	}
 }
 
-func TestWaiterHearsOtherProcesses(t *testing.T) {
+func TestWaiterFollowsOtherProcesses(t *testing.T) {
 	t.Parallel()
 	db := queriestest.OpenDatabase(t)
 	f := NewWaiter(db)
@@ -184,7 +184,7 @@ func FuzzNotification(f *testing.F) {
 	})
 }
 
-func TestOvertake(t *testing.T) {
+func TestWaitForOthers(t *testing.T) {
 	t.Parallel()
 	f := NewWaiter(queriestest.OpenDatabase(t))
 	ctx := queriestest.WithTimeout(t)

@@ -10,9 +10,9 @@ import (
 	"linkledger/events/eventstore"
 )
 
-// TestPatientEvents checks that delayable events wait longer the longer the previous batch took to
-// apply, and that an event that must not be delayed ends the delay of all.
-func TestPatientEvents(t *testing.T) {
+// TestDelayableEvents checks that delayable events wait longer the longer the previous batch took
+// to apply, and that an event that must not be delayed ends the delay of all.
+func TestDelayableEvents(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		arrivals := make(chan arrival, 10)
