@@ -105,7 +105,7 @@ func TestLinksThatDoNotRedirect(t *testing.T) {
 	c.must("PATCH", "/v3/urls/old", `{"urls":[{"custom_hash":"new"}]}`)
 	c.must("PATCH", "/v3/urls/archived", `{"urls":[{"archived":true}]}`)
 	quitter.create(`"long_url":"https://example.com/","custom_hash":"quit"`)
-	if _, err := s.logins.Deactivate(withPatience(t), domain.Request{Command: uuid.New()}, "quitter"); err != nil {
+	if _, err := s.logins.Deactivate(withTimeout(t), domain.Request{Command: uuid.New()}, "quitter"); err != nil {
 		t.Fatal(err)
 	}
 	equal(t, "QR code before", s.visit(t, "GET", "/once/qr.png").status, http.StatusOK)

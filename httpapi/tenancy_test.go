@@ -137,7 +137,7 @@ func TestTakenOverHashDisclosesNoAccount(t *testing.T) {
 		Hash: "late", URLID: uuid.Must(uuid.NewV7()).String(), Account: alice.id,
 		At: s.now.Load().Add(-2 * time.Minute),
 	}
-	_, err := s.store.Append(withPatience(t), eventstore.Write{
+	_, err := s.store.Append(withTimeout(t), eventstore.Write{
 		Stream: events.StreamHash + "late", Expected: eventstore.NoStream, Command: uuid.New(),
 		Events:   []events.Event{claimed},
 		Metadata: events.Metadata{Account: alice.id, Key: "her-key"},

@@ -75,9 +75,9 @@ func TestFieldsOfAClick(t *testing.T) {
 // visitor.
 func (s *stack) clicks(t *testing.T) (all []clicks.Click) {
 	t.Helper()
-	head, err := s.store.Head(withPatience(t))
+	head, err := s.store.Head(withTimeout(t))
 	if err == nil {
-		err = s.store.ReadLog(withPatience(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
+		err = s.store.ReadLog(withTimeout(t), eventstore.Position{}, head, func(recorded []eventstore.Recorded) error {
 			for _, r := range recorded {
 				event, err := r.Event()
 				if err != nil {
