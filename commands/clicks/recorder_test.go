@@ -204,8 +204,8 @@ func TestLateAppendsCountOnce(t *testing.T) {
 	store := eventstoretest.Open(t, server.URL())
 	const rounds, size = 40, 50
 	for round := range rounds {
-		patience := []time.Duration{time.Nanosecond, 200 * time.Microsecond, time.Millisecond}[round%3]
-		c := count(t, store, folder, Config{StoreTimeout: patience}, spool.Config{})
+		timeout := []time.Duration{time.Nanosecond, 200 * time.Microsecond, time.Millisecond}[round%3]
+		c := count(t, store, folder, Config{StoreTimeout: timeout}, spool.Config{})
 		for i := range size {
 			c.record(round*size+i, round*size+i+1)
 		}
